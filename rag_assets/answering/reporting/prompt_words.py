@@ -21,7 +21,8 @@ REQUEST = re.compile(
     | (?:{_MAKING}\s+(?:me\s+|us\s+|mig\s+|oss\s+)?)?(?:(?:an?|the|en|ett)\s+)?
         (?:[\w-]+,?\s+){{0,4}}?{_KIND}\s+(?=comparing\b|som\s+jämför\b)
     | (?:describe|explain|summari[sz]e|discuss|outline|present|review|document|analy[sz]e|cover
-        | report\s+on|write\s+about|tell\s+(?:me|us)\s+(?:all\s+|everything\s+)?about|beskriv|förklara|sammanfatta|redogör\s+för
+        | report\s+on|write\s+about|tell\s+(?:me|us)\s+(?:all\s+|everything\s+)?about
+        | beskriv|förklara|sammanfatta|redogör\s+för
         | diskutera|skriv\s+om|berätta\s+om)\s+
     )""",
     _FLAGS,

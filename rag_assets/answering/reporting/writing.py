@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from rag_assets.retrieval.search import VariantIndex
 
 
-class EmptyPromptError(ValueError):
-    """A prompt is blank."""
+MOST_CHARACTERS = 10_000
+"""Of a prompt: four pages, more than anybody writes to ask for a report."""
 
-    def __init__(self) -> None:
-        super().__init__("the prompt is empty: say what the report is about")
+
+class PromptError(ValueError):
+    """A prompt is blank or far too long; the message says what to do."""
 
 
 def write_report(
@@ -55,11 +56,10 @@ def write_report(
         progress: Is told what is done next.
 
     Raises:
-        EmptyPromptError: The prompt is blank.
+        PromptError: The prompt is blank, or longer than `MOST_CHARACTERS`.
         ModelMismatchError, MissingTextIndexError, RerankerError, OutdatedIndexError: As `search`.
     """
-    if not prompt.strip():
-        raise EmptyPromptError
+    _check(prompt)
     settings = config.answering.report
     decompose = decomposer or RuleDecomposer(settings.sub_questions)
     write = writer or ExtractiveWriter(store, index.complete_set, settings.sentences)
@@ -92,3 +92,13 @@ def write_report(
         note=decomposition.note,
         seconds=dict(times),
     )
+
+
+def _check(prompt: str) -> None:
+    if not prompt.strip():
+        raise PromptError("the prompt is empty: say what the report is about")
+    if len(prompt) > MOST_CHARACTERS:
+        raise PromptError(
+            f"the prompt has {len(prompt):,} characters, and at most {MOST_CHARACTERS:,} are read: "
+            "say what the report is about, and leave the sources to the search"
+        )
