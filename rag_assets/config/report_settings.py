@@ -20,9 +20,15 @@ class ReportSettings(Section):
         15, ge=1, le=100, description="units that are looked at for each sub-question"
     )
     broad_candidates: int = Field(
-        35, ge=1, le=200, description="the same for a prompt with one topic, which is searched once"
+        35, ge=1, le=200, description="units that are looked at for the prompt as a whole"
     )
-    units_each: int = Field(5, ge=1, le=50, description="the best of them, which are taken first")
+    units_each: int = Field(
+        3,
+        ge=1,
+        le=50,
+        description="the best of each sub-question, which are taken first; the best of the whole "
+        "prompt fill the room that is left",
+    )
     units: int = Field(20, ge=1, le=100, description="units that a report is made from, at most")
     near: float | None = Field(
         0.98,

@@ -76,7 +76,7 @@ def compare_retrieval(
     def measured(prompt: ReportPrompt, decomposition: Decomposition) -> dict[str, float]:
         gathered = gather(
             index,
-            decomposition.parts,
+            decomposition,
             settings=settings,
             retriever=retriever,
             filters=DOCUMENTS,

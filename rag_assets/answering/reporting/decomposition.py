@@ -1,7 +1,7 @@
 """From a prompt with several topics to sub-questions, by rules in English and Swedish.
 
     decomposed("Write a report on steel covering corrosion, welding and fatigue").parts
-    # Steel: corrosion; Steel: welding; Steel: fatigue
+    # corrosion (steel); welding (steel); fatigue (steel)
 
 Parts are the members of a list after `covering`, `including` and their like, the items of a
 numbered list, the things that are compared, and sentences that demand more. The main topic is
@@ -115,11 +115,11 @@ def _parts(read: _Read) -> list[str]:
 
 
 def _whole(item: str, read: _Read) -> str:
-    """`item` with the topic before it, unless it names all of it."""
+    """`item` with the topic behind it, unless it names all of it."""
     topic = _shared_by(read.sides) if item in read.sides else read.topic
     if not topic or coverage(terms_of(topic), [HeldTerms(item)]) == 1:
         return item
-    return f"{topic}: {item}"
+    return f"{item} ({topic})"
 
 
 def _shared_by(sides: Sequence[str]) -> str:

@@ -69,7 +69,7 @@ def write_report(
     with times.timed("search"):
         gathered = gather(
             index,
-            decomposition.parts,
+            decomposition,
             settings=settings,
             retriever=retriever,
             filters=filters,

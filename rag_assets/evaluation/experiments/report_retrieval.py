@@ -132,10 +132,11 @@ class _Comparison:
         settings = self.config.answering.report
         parts = f"{min(found.parts)} to {max(found.parts)}, mean {np.mean(found.parts):.1f}"
         rows = {
-            "questions": ("1", parts),
-            "candidates of each": (settings.broad_candidates, settings.candidates),
-            "taken first of each": (settings.units, settings.units_each),
-            "units, at most": (settings.units, settings.units),
+            "sub-questions": ("none", parts),
+            "candidates of the whole prompt": (settings.broad_candidates,) * 2,
+            "candidates of each sub-question": ("none", settings.candidates),
+            "taken first of each": ("none", settings.units_each),
+            "units, at most": (settings.units,) * 2,
             "copies": ("merged", "merged"),
         }
         return Appendix(
