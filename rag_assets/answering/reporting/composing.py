@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from rag_assets.answering.answer import Sentence
+from rag_assets.answering.choosing import QuotingLimits
 from rag_assets.answering.extracting import extract
 from rag_assets.answering.refusal.terms import HeldTerms, SoughtTerm, coverage, terms_of
 from rag_assets.answering.reporting.decomposition import Decomposition
@@ -24,6 +25,9 @@ from rag_assets.store.complete_sets import CompleteSet
 
 LEAST_COVERED = 0.5
 """Weighted share of the terms of a topic that must be found."""
+
+MOST_OF_UNIT = 3
+"""Sentences of one unit in a section, at most: the others are heard too."""
 
 SectionWriter: TypeAlias = Callable[[str, Sequence[Hit]], tuple[Sentence, ...]]
 """Writes a section: from what is asked and the units found for it, to sentences with citations."""
@@ -55,7 +59,8 @@ class ExtractiveWriter:
         """
         row_ids = [hit.unit_id for hit in hits if hit.domain == "table"]
         rows = read_row_cells(self.store, self.complete_set, row_ids)
-        return extract(question, hits, most=self.most, rows=rows, units=len(hits), whole=True)
+        limits = QuotingLimits(units=len(hits), each=MOST_OF_UNIT, readable=True)
+        return extract(question, hits, most=self.most, rows=rows, limits=limits)
 
 
 def compose(
@@ -125,7 +130,7 @@ def _sections(
     found: FoundFor, writer: SectionWriter, *, whole: Decomposition, most: int
 ) -> tuple[ReportSection, ...]:
     if len(whole.parts) > 1:
-        groups = [(found.part.title, [*found.hits])]
+        groups = [(found.part.title, _about(found))]
     else:
         groups = by_heading(found.hits, most=most)
     question, missing = found.part.question, tuple(_missing(found))
@@ -133,6 +138,13 @@ def _sections(
         ReportSection(title, question, writer(question, hits), missing) for title, hits in groups
     )
     return tuple(section for section in written if section.sentences)
+
+
+def _about(found: FoundFor) -> list[Hit]:
+    """The hits that hold at least half of the terms of the sub-topic; all where none does."""
+    terms = _sought(found.part.title)
+    near = [hit for hit in found.hits if coverage(terms, [_held(hit)]) >= LEAST_COVERED]
+    return near or [*found.hits]
 
 
 def _chapter(hit: Hit) -> str:
