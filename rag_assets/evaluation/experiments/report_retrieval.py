@@ -68,7 +68,7 @@ def report_retrieval(
     broad = config.retrieval.retrievers[name].model_copy(
         update={"candidates": report.broad_candidates}
     )
-    comparison = _Comparison(store, config, prompts, retriever=name, variant=base)
+    comparison = _BothWays(store, config, prompts, retriever=name, variant=base)
     return Design(
         title="Reports: sub-questions against one broad query",
         source="P4, 3.7",
@@ -103,7 +103,7 @@ def report_retrieval(
 
 
 @dataclass(frozen=True, slots=True)
-class _Comparison:
+class _BothWays:
     """Measures both ways when the experiment is run."""
 
     store: Store
