@@ -19,6 +19,13 @@ FORMAT = "rag_assets/answer/1"
 
 Support: TypeAlias = Literal["full", "part", "none", "unchecked"]
 """What the cited sources say of a sentence: all of it, some of it, nothing; or nobody looked."""
+SUPPORT_TOLD: Mapping[Support, str] = {
+    "full": "",
+    "part": " (only a part of it is in the source)",
+    "none": " (not in the source)",
+    "unchecked": "",
+}
+"""What is told of it behind a sentence."""
 Outcome: TypeAlias = Literal["answered", "closest", "nothing"]
 """`closest`: the nearest evidence, which does not answer the question."""
 Mode: TypeAlias = Literal["extractive", "lookup", "both", "generated"]

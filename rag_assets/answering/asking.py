@@ -41,11 +41,12 @@ if TYPE_CHECKING:
 NO_RULE = RefusalDecision(None, "answer", "")
 
 
-class _Times(dict[str, float]):
-    """Wall time of each stage."""
+class StageTimes(dict[str, float]):
+    """Wall time of each stage, in seconds."""
 
     @contextmanager
     def timed(self, stage: str) -> Generator[None]:
+        """Note the wall time of the block as that of `stage`."""
         started = perf_counter()
         yield
         self[stage] = perf_counter() - started
@@ -82,7 +83,7 @@ def ask(
     """
     from rag_assets.answering.lookup.catalogue import catalogue_of
 
-    times = _Times()
+    times = StageTimes()
     whole = read_as or question
     with times.timed("search"):
         results = index.search(
@@ -204,12 +205,12 @@ def _scope(index: "VariantIndex", results: Results, filters: Filters | None) -> 
     return Scope(
         variant=index.variant,
         retriever=results.retriever,
-        filters=_set_filters(filters),
+        filters=set_filters(filters),
         units=len(results.ranking),
     )
 
 
-def _set_filters(filters: Filters | None) -> dict[str, JsonValue]:
+def set_filters(filters: Filters | None) -> dict[str, JsonValue]:
     """The filters that were set, by their name."""
     if filters is None:
         return {}

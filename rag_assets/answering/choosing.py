@@ -42,8 +42,29 @@ SHORTEST_NAME = 4
 MOST_NAMING = 0.5
 """Share of the rows from which on a value names none of them."""
 
+LONGEST_SENTENCE = 80
+"""Words from which on a sentence is no prose but what a parser ran together."""
+
+_NUMBERS_IN_ROW = re.compile(r"(?:\b\d[\d.,/\u2013-]*\s+){2}\d")
+"""`2008 8 283`: year, volume and page, or figures that were a table."""
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 _BETWEEN_WORDS = re.compile(r"[\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class QuotingLimits:
+    """What may be quoted of hits."""
+
+    units: int = MOST_UNITS
+    """Units, at most."""
+    each: int | None = None
+    """Pieces of one document's unit, at most."""
+    readable: bool = False
+    """Whether halves of sentences, and what only looks like one, are left out where something else
+    can be quoted."""
+
+
+OF_ANSWERS = QuotingLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +99,12 @@ class ChosenParts:
 
 
 def choose(
-    question: str, hits: Sequence[Hit], *, rows: Mapping[str, RowCells], most: int
+    question: str,
+    hits: Sequence[Hit],
+    *,
+    rows: Mapping[str, RowCells],
+    most: int,
+    limits: QuotingLimits = OF_ANSWERS,
 ) -> ChosenParts:
     """The pieces and rows among `hits` that answer `question` best, `most` of both together.
 
@@ -91,12 +117,14 @@ def choose(
         hits: What was found, best first.
         rows: The cells of those hits that are rows, by their unit.
         most: Pieces and rows, at most.
+        limits: What may be quoted.
     """
     if not hits or most < 1:
         return ChosenParts((), ())
     names = _names(rows)
     links = _links(hits, names)
     documents = _weighed_documents(question, hits, links=links)
+    documents = _allowed(documents, limits)
     weighed = _weighed_rows(question, hits, rows=rows, links=links)
     if (
         documents
@@ -106,8 +134,24 @@ def choose(
     ):
         return ChosenParts(_best(documents[:1], most=most - 1), weighed[:1])
     if hits[0].domain == "table":
-        return ChosenParts((), weighed[: min(MOST_UNITS, most)])
-    return ChosenParts(_best(documents[:MOST_UNITS], most=most), ())
+        return ChosenParts((), weighed[: min(limits.units, most)])
+    return ChosenParts(_best(documents[: limits.units], most=most), ())
+
+
+def _allowed(documents: list[list[Quotable]], limits: QuotingLimits) -> list[list[Quotable]]:
+    """The pieces that `limits` allow."""
+    if limits.readable:
+        kept = [[each for each in unit if _is_readable(each)] for unit in documents]
+        documents = [unit for unit in kept if unit] or documents
+    return [unit[: limits.each] for unit in documents]
+
+
+def _is_readable(quotable: Quotable) -> bool:
+    """Whether it is a row, an item, or a sentence that is no entry of a bibliography or code."""
+    if quotable.piece.kind != "sentence":
+        return quotable.piece.kind != "fragment"
+    words = len(quotable.text.split())
+    return words <= LONGEST_SENTENCE and _NUMBERS_IN_ROW.search(quotable.text) is None
 
 
 def _follows_a_row(hits: Sequence[Hit]) -> bool:

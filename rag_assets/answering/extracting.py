@@ -6,7 +6,7 @@ Sentences come in reading order: units as they were ranked, the pieces of one as
 from collections.abc import Mapping, Sequence
 
 from rag_assets.answering.answer import Sentence
-from rag_assets.answering.choosing import Quotable, WeighedRow, choose
+from rag_assets.answering.choosing import OF_ANSWERS, Quotable, QuotingLimits, WeighedRow, choose
 from rag_assets.answering.citations import Span
 from rag_assets.answering.row_cells import RowCells
 from rag_assets.answering.row_facts import row_sentence
@@ -22,6 +22,7 @@ def extract(
     *,
     most: int,
     rows: Mapping[str, RowCells] | None = None,
+    limits: QuotingLimits = OF_ANSWERS,
 ) -> tuple[Sentence, ...]:
     """What the sources themselves say to `question`; nothing where there are no hits.
 
@@ -34,8 +35,9 @@ def extract(
         most: Sentences, at most.
         rows: The cells of the hits that are rows, by their unit. The text of a row that is missing
             here is quoted.
+        limits: What may be quoted.
     """
-    chosen = choose(question, hits, rows=rows or {}, most=most)
+    chosen = choose(question, hits, rows=rows or {}, most=most, limits=limits)
     of_pieces = {(piece.hit.rank, piece.piece.start): piece for piece in chosen.pieces}
     of_rows = {(row.hit.rank, 0): row for row in chosen.rows}
     ordered = sorted({**of_pieces, **of_rows}.items())

@@ -32,6 +32,7 @@ from rag_assets.config.experiments import (
     Method,
     ParserComparisonExperiment,
     QueryFusionExperiment,
+    ReportRetrievalExperiment,
     RetrievalMethodExperiment,
     RewritingExperiment,
     SerializerExperiment,
@@ -67,6 +68,7 @@ from rag_assets.config.recipes import (
     Tables,
     Variant,
 )
+from rag_assets.config.report_settings import ReportSettings
 from rag_assets.config.retrieval import (
     RANKING,
     RERANK_ARMS,
@@ -167,6 +169,8 @@ __all__ = [
     "QueryFusion",
     "QueryFusionExperiment",
     "QuestionSet",
+    "ReportRetrievalExperiment",
+    "ReportSettings",
     "RerankerSettings",
     "Retrieval",
     "RetrievalMethodExperiment",

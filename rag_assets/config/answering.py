@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from rag_assets.config.base import Section, Slug
+from rag_assets.config.report_settings import ReportSettings
 
 
 class Answering(Section):
@@ -47,3 +48,4 @@ class Answering(Section):
     keep_days: int | None = Field(
         None, ge=1, description="how long answers are kept; for ever unless given"
     )
+    report: ReportSettings = ReportSettings()

@@ -252,6 +252,19 @@ class ParserComparisonExperiment(Experiment):
         return [base.model_copy(update={"parser": name}) for name in self.parsers]
 
 
+class ReportRetrievalExperiment(Experiment):
+    """One broad query against sub-questions, for prompts that ask for a report (P4, 3.7)."""
+
+    design: Literal["report_retrieval"]
+    prompts: Path = Field(
+        description="JSON with the prompts, and of each the sections, pages and facts expected"
+    )
+    retriever: RetrieverName | None = Field(
+        None, description="a name under retrieval.retrievers; retrieval.retriever unless given"
+    )
+    reranker: Slug | None = None
+
+
 class SignalDomainExperiment(Experiment):
     """Fusion of signals times fusion of domains: which repairs which."""
 
@@ -321,6 +334,7 @@ AnyExperiment: TypeAlias = Annotated[
     | RewritingExperiment
     | HeaderExperiment
     | ParserComparisonExperiment
+    | ReportRetrievalExperiment
     | SignalDomainExperiment
     | ArmsExperiment,
     Field(discriminator="design"),

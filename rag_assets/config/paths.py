@@ -10,6 +10,7 @@ from rag_assets.config.experiments import (
     AnyExperiment,
     IndexSizeExperiment,
     QueryFusionExperiment,
+    ReportRetrievalExperiment,
     RewritingExperiment,
 )
 from rag_assets.config.parsers import ParserSettings
@@ -95,6 +96,8 @@ def _anchored_retrieval(retrieval: Retrieval, *, root: Path) -> Retrieval:
 def _anchored_experiment(experiment: AnyExperiment, *, root: Path) -> AnyExperiment:
     if isinstance(experiment, (QueryFusionExperiment, RewritingExperiment)) and experiment.path:
         return experiment.model_copy(update={"path": _from(root, experiment.path)})
+    if isinstance(experiment, ReportRetrievalExperiment):
+        return experiment.model_copy(update={"prompts": _from(root, experiment.prompts)})
     if isinstance(experiment, IndexSizeExperiment) and experiment.collections:
         return experiment.model_copy(update={"collections": _from(root, experiment.collections)})
     return experiment

@@ -31,7 +31,7 @@ def collapsed(
     for start in range(0, len(rankings), RANKINGS_AT_ONCE):
         part = rankings[start : start + RANKINGS_AT_ONCE]
         units = sorted({unit for ranking in part for unit in ranking.unit_ids})
-        content = _UnitContent(call.read(units, columns)) if units else None
+        content = UnitContent(call.read(units, columns)) if units else None
         for ranking in part:
             kept = list(_kept(ranking, content, near=settings.near, top_k=top_k)) if content else []
             positions = ranking.positions()
@@ -40,10 +40,11 @@ def collapsed(
     return found
 
 
-class _UnitContent:
+class UnitContent:
     """Text hashes of units, and their vectors if these were read."""
 
     def __init__(self, units: pa.Table) -> None:
+        """Hold the columns `unit_id` and `text_hash` of `units`, and `vector` if it is there."""
         names = units["unit_id"].to_pylist()
         self.hashes = dict(zip(names, units["text_hash"].to_pylist(), strict=True))
         self._places = {unit: place for place, unit in enumerate(names)}
@@ -61,7 +62,7 @@ class _UnitContent:
 
 
 def _kept(
-    ranking: Ranking, content: _UnitContent, *, near: float | None, top_k: int
+    ranking: Ranking, content: UnitContent, *, near: float | None, top_k: int
 ) -> Iterator[str]:
     kept: list[str] = []
     hashes: set[str] = set()

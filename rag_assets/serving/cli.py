@@ -35,6 +35,7 @@ from rag_assets.serving.commands import (
     purge,
     refresh,
     replay,
+    report,
     rollback,
     search,
     show,
@@ -50,7 +51,21 @@ from rag_assets.store.places import UnreachableTablesError
 from rag_assets.store.serving_pointer import ServingPointerError
 
 COMMANDS = (
-    *(init, plan, refresh, search, ask, lookup, answers, replay, verify, cite, show, explain),
+    *(
+        init,
+        plan,
+        refresh,
+        search,
+        ask,
+        report,
+        lookup,
+        answers,
+        replay,
+        verify,
+        cite,
+        show,
+        explain,
+    ),
     *(documents, evaluate, experiment),
     *(preview, try_index, backfill, promote, rollback, history),
     *(status, doctor, alerts, export, clean_up, purge, ui),

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from rag_assets import config as configuration
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from rag_assets.retrieval.search import VariantIndex
 
 STDIN = "-"
+FROM_FILE = "@"
 
 
 def add_search_options(command: argparse.ArgumentParser) -> None:
@@ -95,6 +97,25 @@ def texts_of(argument: str, *, what: str) -> list[str]:
         CommandError: One is not valid UTF-8.
     """
     return _lines(what) if argument == STDIN else [_readable(argument, what)]
+
+
+def prompt_of(argument: str) -> str:
+    """The prompt that an argument gives: itself, all of stdin, or the content of `@FILE`.
+
+    Raises:
+        CommandError: It is not valid UTF-8, or the file cannot be read.
+    """
+    try:
+        if argument == STDIN:
+            return sys.stdin.read()
+        if argument.startswith(FROM_FILE):
+            return Path(argument.removeprefix(FROM_FILE)).read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise CommandError(f"{_not_utf8('prompt')} ({error.reason})") from error
+    except OSError as error:
+        name = argument.removeprefix(FROM_FILE)
+        raise CommandError(f"{name} cannot be read: {error.strerror or error}") from error
+    return _readable(argument, "prompt")
 
 
 def _lines(what: str) -> list[str]:

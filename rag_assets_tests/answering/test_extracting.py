@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rag_assets.answering.choosing import QuotingLimits
 from rag_assets.answering.citations import Cell, Span
 from rag_assets.answering.extracting import extract
 from rag_assets_tests.answering.found import cells_of, document, row
@@ -93,3 +94,25 @@ def test_every_citation_is_exact_and_there_are_never_too_many(
             assert isinstance(citation, Span)
             text = by_unit[citation.unit_id or ""].text
             assert text[citation.start : citation.end] == citation.text
+
+
+def test_a_limit_lets_more_units_speak():
+    more = document(
+        "steel", "The stiffness of a steel spring is high. Stiffness is tested.", rank=2
+    )
+    limits = QuotingLimits(units=2, each=1)
+    found = extract("stiffness of the spring", [SPRING, more], most=4, limits=limits)
+    assert [one.citations[0].unit_id for one in found] == ["springs", "steel"]
+
+
+def test_what_reads_like_no_sentence_is_left_out_where_there_is_another():
+    listed = document(
+        "list",
+        "Springs in cars J. Power Sources 2011 196 3089 3094. The stiffness of a spring is high."
+        "\n\nstiffness of springs in cars and",
+    )
+    readable = QuotingLimits(readable=True)
+    found = extract("stiffness of springs in cars", [listed], most=4, limits=readable)
+    assert [one.text for one in found] == ["The stiffness of a spring is high."]
+    half = document("half", "the stiffness of a spring that is")
+    assert extract("stiffness", [half], most=1, limits=readable)

@@ -25,6 +25,7 @@ COMMANDS = (
     "init",
     "refresh",
     "search",
+    "report",
     "show",
     "verify",
     "cite",

@@ -116,7 +116,7 @@ def context_of(
         complete_set=index.complete_set,
         query_side=QuerySide.of(settings.model_copy(update=searched_by)),
         versions=settings.versions,
-        answering=config.answering.model_dump(mode="json"),
+        answering=config.answering.model_dump(mode="json", exclude={"report"}),
         program=program_version(),
     )
     return AnswerContext(

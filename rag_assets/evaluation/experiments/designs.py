@@ -15,6 +15,7 @@ from rag_assets.config import (
     IndexSizeExperiment,
     ParserComparisonExperiment,
     QueryFusionExperiment,
+    ReportRetrievalExperiment,
     RetrievalMethodExperiment,
     RewritingExperiment,
     SerializerExperiment,
@@ -26,6 +27,7 @@ from rag_assets.evaluation.experiments import papers, thesis
 from rag_assets.evaluation.experiments import query_fusion as fusions
 from rag_assets.evaluation.experiments.design import Design, ExperimentError
 from rag_assets.evaluation.experiments.index_size import Corpus, index_size
+from rag_assets.evaluation.experiments.report_retrieval import report_questions, report_retrieval
 from rag_assets.evaluation.gold import DocumentFinder
 from rag_assets.evaluation.questions import Question
 from rag_assets.store import Store
@@ -109,6 +111,8 @@ def design_of(store: Store, config: Config, name: str, *, questions: Sequence[Qu
                 questions=questions,
                 paths=_paths(config),
             )
+        case ReportRetrievalExperiment():
+            return report_retrieval(experiment, store=store, config=config, base=base)
         case SignalDomainExperiment():
             return papers.signal_domain_fusion(experiment, base=base)
         case ArmsExperiment():
@@ -116,11 +120,13 @@ def design_of(store: Store, config: Config, name: str, *, questions: Sequence[Qu
 
 
 def questions_of(store: Store, experiment: AnyExperiment) -> list[Question]:
-    """The questions of an experiment, by its question sets.
+    """The questions of an experiment, by its question sets; of reports, its prompts.
 
     Raises:
         ExperimentError: There are none, or none of a set that it names.
     """
+    if isinstance(experiment, ReportRetrievalExperiment):
+        return report_questions(experiment)
     every = question_sets.read_questions(store)
     known = {question.question_set for question in every}
     unknown = sorted(set(experiment.questions) - known)

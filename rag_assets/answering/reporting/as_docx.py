@@ -1,0 +1,46 @@
+"""A report as a Word document."""
+
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+from rag_assets.answering.reporting.layout import LaidSection, laid_out
+from rag_assets.answering.reporting.report import CitedReport
+
+if TYPE_CHECKING:
+    from docx.document import Document
+
+LONGEST_TITLE = 255
+"""Characters of the title among the properties of a document, at most."""
+
+
+def as_docx(report: CitedReport) -> bytes:
+    """`report` as the content of a DOCX file."""
+    import docx
+
+    laid = laid_out(report)
+    document = docx.Document()
+    document.core_properties.title = laid.title[:LONGEST_TITLE]
+    document.core_properties.author = "rag-assets"
+    document.add_heading(laid.title, level=0)
+    for section in laid.sections:
+        _add(document, section)
+    if laid.not_covered:
+        document.add_heading("Not covered", level=1)
+        for line in laid.not_covered:
+            document.add_paragraph(line, style="List Bullet")
+    if laid.sources:
+        document.add_heading("Sources", level=1)
+        for number, place in enumerate(laid.sources, start=1):
+            document.add_paragraph(f"[{number}] {place}")
+    document.add_paragraph().add_run(laid.about).italic = True
+    content = BytesIO()
+    document.save(content)
+    return content.getvalue()
+
+
+def _add(document: "Document", section: LaidSection) -> None:
+    document.add_heading(section.title, level=1)
+    for sentence in section.sentences:
+        document.add_paragraph(f"{sentence.text}{sentence.marks}")
+    if section.note:
+        document.add_paragraph().add_run(section.note).italic = True

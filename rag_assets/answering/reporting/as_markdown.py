@@ -1,0 +1,49 @@
+"""A report in Markdown."""
+
+import re
+from collections.abc import Iterator
+
+from rag_assets.answering.reporting.layout import LaidSection, laid_out
+from rag_assets.answering.reporting.report import CitedReport
+
+_SPECIAL = re.compile(r"((?<!\w)_|_(?!\w)|[\\`*\[\]<>|~$])")
+_BEGINS_BLOCK = re.compile(r"^(\s*)([#+-]|\d+[.)])(?=\s|$)")
+
+
+def as_markdown(report: CitedReport) -> str:
+    """`report` as Markdown; what a source says stays text and is never read as markup."""
+    return "\n\n".join(_blocks(report)) + "\n"
+
+
+def _blocks(report: CitedReport) -> Iterator[str]:
+    laid = laid_out(report)
+    yield f"# {_plain(laid.title)}"
+    for section in laid.sections:
+        yield from _section(section)
+    if laid.not_covered:
+        yield "## Not covered"
+        yield "\n".join(f"- {_plain(line)}" for line in laid.not_covered)
+    if laid.sources:
+        yield "## Sources"
+        sources = enumerate(laid.sources, start=1)
+        yield "\n".join(f"{number}. {_plain(place)}" for number, place in sources)
+    yield _plain(laid.about)
+
+
+def _section(section: LaidSection) -> Iterator[str]:
+    yield f"## {_plain(section.title)}"
+    for sentence in section.sentences:
+        yield f"{_plain(sentence.text)}{sentence.marks}"
+    if section.note:
+        yield f"*{_plain(section.note)}*"
+
+
+def _plain(text: str) -> str:
+    """`text` so that Markdown shows it as it is, on one line."""
+    line = _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+    return _BEGINS_BLOCK.sub(_escaped, line)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    mark = match[2]
+    return f"{match[1]}{mark[:-1]}\\{mark[-1]}"

@@ -1,0 +1,196 @@
+"""Sections of sentences from the units of a report, and what these do not cover.
+
+A sub-topic is covered where a unit holds at least half of its terms, and the units together half of
+those of the main topic; names, numbers and identifiers count three times. Else the report says that
+it is not covered: what stands closest would answer another question.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from rag_assets.answering.answer import Sentence
+from rag_assets.answering.choosing import QuotingLimits
+from rag_assets.answering.extracting import extract
+from rag_assets.answering.refusal.terms import HeldTerms, SoughtTerm, coverage, terms_of
+from rag_assets.answering.reporting.decomposition import Decomposition
+from rag_assets.answering.reporting.gathering import FoundFor, GatheredUnits
+from rag_assets.answering.reporting.prompt_words import OF_REQUESTS
+from rag_assets.answering.reporting.report import NotCovered, ReportSection
+from rag_assets.answering.row_cells import read_row_cells
+from rag_assets.answering.wording import folded
+from rag_assets.retrieval.hits import Hit
+from rag_assets.store import Store
+from rag_assets.store.complete_sets import CompleteSet
+
+LEAST_COVERED = 0.5
+"""Weighted share of the terms of a topic that must be found."""
+
+MOST_OF_UNIT = 3
+"""Sentences of one unit in a section, at most: the others are heard too."""
+
+SectionWriter: TypeAlias = Callable[[str, Sequence[Hit]], tuple[Sentence, ...]]
+"""Writes a section: from what is asked and the units found for it, to sentences with citations."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComposedSections:
+    """The sections of a report."""
+
+    sections: tuple[ReportSection, ...]
+    not_covered: tuple[NotCovered, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractiveWriter:
+    """A `SectionWriter` that quotes: see `extracting`."""
+
+    store: Store
+    complete_set: CompleteSet
+    """What was searched."""
+    most: int
+    """Sentences, at most."""
+
+    def __call__(self, question: str, hits: Sequence[Hit]) -> tuple[Sentence, ...]:
+        """The words of `hits` that fit `question` best.
+
+        Raises:
+            MissingTableError, DamagedTablesError: The rows among the hits cannot be read.
+        """
+        row_ids = [hit.unit_id for hit in hits if hit.domain == "table"]
+        rows = read_row_cells(self.store, self.complete_set, row_ids)
+        limits = QuotingLimits(units=len(hits), each=MOST_OF_UNIT, readable=True)
+        return extract(question, hits, most=self.most, rows=rows, limits=limits)
+
+
+def compose(
+    decomposition: Decomposition, gathered: GatheredUnits, *, writer: SectionWriter, most: int
+) -> ComposedSections:
+    """The sections of a report, in the order of the prompt.
+
+    A prompt with one topic gets a section for each of the first `most` headings of the documents
+    under which its units stand.
+    """
+    sections: list[ReportSection] = []
+    absent: list[NotCovered] = []
+    topic = _topic_reason(decomposition, gathered)
+    for found in gathered.by_part:
+        reason = topic or _reason(found)
+        written = () if reason else _sections(found, writer, whole=decomposition, most=most)
+        sections += written
+        if not written:
+            part, reason = found.part, reason or "nothing that was found could be told"
+            absent.append(NotCovered(part.title, part.question, reason, len(found.candidates)))
+    return ComposedSections(said_once(sections), tuple(absent))
+
+
+def said_once(sections: Sequence[ReportSection]) -> tuple[ReportSection, ...]:
+    """`sections` without what another one says too, whose title fits it better.
+
+    Of titles that fit equally well the first is taken. A section that would lose all it says keeps
+    it.
+    """
+    owners: dict[str, tuple[float, int]] = {}
+    for place, section in enumerate(sections):
+        terms = terms_of(section.title)
+        for sentence in section.sentences:
+            fit = coverage(terms, [HeldTerms(sentence.text)])
+            told = folded(sentence.text)
+            if told not in owners or fit > owners[told][0]:
+                owners[told] = (fit, place)
+    kept = (
+        tuple(one for one in section.sentences if owners[folded(one.text)][1] == place)
+        for place, section in enumerate(sections)
+    )
+    return tuple(
+        replace(section, sentences=sentences or section.sentences)
+        for section, sentences in zip(sections, kept, strict=True)
+    )
+
+
+def by_heading(hits: Sequence[Hit], *, most: int) -> list[tuple[str, list[Hit]]]:
+    """`hits` under the first `most` headings of their documents, as they come.
+
+    The heading is the first one of the section path. Hits without one join the first of their
+    document, or stand under its title. The hits of one heading are ranked anew.
+    """
+    first: dict[tuple[str, str], str] = {}
+    for hit in hits:
+        if hit.section:
+            first.setdefault((hit.source, hit.uri), _chapter(hit))
+    groups: dict[tuple[str, str, str], list[Hit]] = {}
+    for hit in hits:
+        heading = _chapter(hit) or first.get((hit.source, hit.uri)) or hit.title or hit.uri
+        of_heading = groups.setdefault((hit.source, hit.uri, heading), [])
+        of_heading.append(replace(hit, rank=len(of_heading) + 1))
+    return [(heading, group) for (_, _, heading), group in [*groups.items()][:most]]
+
+
+def _sections(
+    found: FoundFor, writer: SectionWriter, *, whole: Decomposition, most: int
+) -> tuple[ReportSection, ...]:
+    if len(whole.parts) > 1:
+        groups = [(found.part.title, _about(found))]
+    else:
+        groups = by_heading(found.hits, most=most)
+    question, missing = found.part.question, tuple(_missing(found))
+    written = (
+        ReportSection(title, question, writer(question, hits), missing) for title, hits in groups
+    )
+    return tuple(section for section in written if section.sentences)
+
+
+def _about(found: FoundFor) -> list[Hit]:
+    """The hits that hold at least half of the terms of the sub-topic; all where none does."""
+    terms = _sought(found.part.title)
+    near = [hit for hit in found.hits if coverage(terms, [_held(hit)]) >= LEAST_COVERED]
+    return near or [*found.hits]
+
+
+def _chapter(hit: Hit) -> str:
+    return hit.section.split(" > ")[0]
+
+
+def _reason(found: FoundFor) -> str:
+    """Why a sub-topic is not covered; empty where it is."""
+    if not found.hits:
+        return "the search found nothing"
+    terms = _sought(found.part.title)
+    held = [_held(hit) for hit in found.candidates]
+    if max(coverage(terms, [text]) for text in held) >= LEAST_COVERED:
+        return ""
+    absent = [term.text for term in terms if not any(text.has(term) for text in held)]
+    if not absent:
+        return "no passage holds more than a few of its words together"
+    return f"nothing that was found holds {_named(absent)}"
+
+
+def _topic_reason(decomposition: Decomposition, gathered: GatheredUnits) -> str:
+    """Why nothing of a prompt is covered: what was found is about something else."""
+    terms = _sought(decomposition.title)
+    held = [_held(hit) for found in gathered.by_part for hit in found.candidates]
+    if not held or coverage(terms, held) >= LEAST_COVERED:
+        return ""
+    absent = [term.text for term in terms if not any(text.has(term) for text in held)]
+    return f"nothing that was found holds {_named(absent)}, which the report is about"
+
+
+def _missing(found: FoundFor) -> Iterator[str]:
+    """Strict terms of a sub-topic that no candidate holds."""
+    held = [_held(hit) for hit in found.candidates]
+    for term in _sought(found.part.title):
+        if term.kind != "word" and not any(text.has(term) for text in held):
+            yield term.text
+
+
+def _sought(title: str) -> list[SoughtTerm]:
+    """The terms of a title that name something of its topic."""
+    return [term for term in terms_of(title) if term.text.casefold() not in OF_REQUESTS]
+
+
+def _held(hit: Hit) -> HeldTerms:
+    return HeldTerms(f"{hit.title} {hit.section} {hit.text}")
+
+
+def _named(words: Sequence[str]) -> str:
+    return " or ".join(f'"{word}"' for word in words)

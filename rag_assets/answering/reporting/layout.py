@@ -1,0 +1,98 @@
+"""A report as it is laid out in every form: numbered sources, and marks that point to them."""
+
+import re
+from dataclasses import dataclass
+
+from rag_assets.answering.answer import SUPPORT_TOLD, Sentence
+from rag_assets.answering.citations import Span
+from rag_assets.answering.cited_places import numbered_places, place_of
+from rag_assets.answering.reporting.report import CitedReport, NotCovered, ReportSection
+
+_UNPRINTABLE = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufdd0-\ufddf\ufffe\uffff]"
+)
+"""Characters that XML does not allow or advises against; a document may hold them."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaidSentence:
+    """A sentence with the numbers of its sources."""
+
+    text: str
+    marks: str
+    """Such as ` [1] [2]`; with a word where a source is superseded or does not support it all."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaidSection:
+    """A section."""
+
+    title: str
+    sentences: tuple[LaidSentence, ...]
+    note: str
+    """What of its topic was not found; else empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaidReport:
+    """What is shown of a report."""
+
+    title: str
+    about: str
+    """What was searched, and how."""
+    sections: tuple[LaidSection, ...]
+    not_covered: tuple[str, ...]
+    """A line for each sub-topic that the sources do not cover."""
+    sources: tuple[str, ...]
+    """Where the numbers point, from 1."""
+
+
+def laid_out(report: CitedReport) -> LaidReport:
+    """`report` with numbered sources, without characters that cannot be printed."""
+    numbers = numbered_places(report.citations)
+    return LaidReport(
+        title=_printable(report.title),
+        about=_printable(_about(report)),
+        sections=tuple(_section(section, numbers) for section in report.sections),
+        not_covered=tuple(_printable(_absent(each)) for each in report.not_covered),
+        sources=tuple(map(_printable, numbers)),
+    )
+
+
+def _section(section: ReportSection, numbers: dict[str, int]) -> LaidSection:
+    missing = ", ".join(section.missing)
+    return LaidSection(
+        title=_printable(section.title),
+        sentences=tuple(_sentence(sentence, numbers) for sentence in section.sentences),
+        note=_printable(f"Not in what was found: {missing}.") if missing else "",
+    )
+
+
+def _sentence(sentence: Sentence, numbers: dict[str, int]) -> LaidSentence:
+    places = dict.fromkeys(
+        f"[{numbers[place_of(citation)]}{_state(citation)}]" for citation in sentence.citations
+    )
+    marks = "".join(f" {place}" for place in places)
+    return LaidSentence(_printable(sentence.text), f"{marks}{SUPPORT_TOLD[sentence.support]}")
+
+
+def _state(citation: object) -> str:
+    return ", superseded" if isinstance(citation, Span) and citation.is_superseded else ""
+
+
+def _absent(topic: NotCovered) -> str:
+    return f"{topic.title}: {topic.reason} ({topic.looked_at} units looked at)."
+
+
+def _about(report: CitedReport) -> str:
+    scope = report.scope
+    filters = "".join(f", {name} {value}" for name, value in scope.filters.items())
+    taken = f" {report.note[:1].upper()}{report.note[1:]}." if report.note else ""
+    return (
+        f"Searched: variant {scope.variant} with {scope.retriever}{filters}; {scope.units:,} units "
+        f"were ranked and {len(report.shown)} read.{taken}"
+    )
+
+
+def _printable(text: str) -> str:
+    return _UNPRINTABLE.sub("", text)

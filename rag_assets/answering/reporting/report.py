@@ -1,0 +1,102 @@
+"""A report: sections of sentences with their proof, and what the sources do not cover.
+
+`to_json` and `from_json` are the form in which reports are sent and read: see docs/reports.md,
+which describes `FORMAT`.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+
+from pydantic import JsonValue, TypeAdapter, ValidationError
+
+from rag_assets.answering.answer import Scope, Sentence, Shown
+from rag_assets.answering.citations import Citation
+from rag_assets.answering.reporting.decomposition import DecomposedBy
+
+FORMAT = "rag_assets/report/1"
+"""Moves when a reader of the JSON has to read it in another way."""
+
+
+class ReportFormatError(ValueError):
+    """A text is not a report in the format that is read here; the message says where and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportSection:
+    """What the sources say of one sub-topic."""
+
+    title: str
+    question: str
+    """What was searched for it."""
+    sentences: tuple[Sentence, ...]
+    """In reading order; at least one."""
+    missing: tuple[str, ...] = ()
+    """Names, numbers and identifiers of the sub-topic that nothing that was found holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotCovered:
+    """A sub-topic of which the sources say nothing."""
+
+    title: str
+    question: str
+    """What was searched for it."""
+    reason: str
+    """Why it counts as not covered, in words."""
+    looked_at: int
+    """Units that were looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class CitedReport:
+    """What `write_report` returns."""
+
+    prompt: str
+    title: str
+    sections: tuple[ReportSection, ...]
+    """In the order of the prompt; none where nothing is covered."""
+    not_covered: tuple[NotCovered, ...]
+    scope: Scope
+    """What was searched; its `units` are those of all searches, each counted once."""
+    shown: tuple[Shown, ...] = ()
+    """The units that the report was made from, in the order in which they were taken."""
+    decomposed_by: DecomposedBy = "rules"
+    note: str = ""
+    """Why a model did not take the prompt apart that was asked to; else empty."""
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    """Wall time of each stage."""
+
+    @property
+    def citations(self) -> Iterator[Citation]:
+        """All citations, sentence after sentence."""
+        sentences = (sentence for section in self.sections for sentence in section.sentences)
+        return (citation for sentence in sentences for citation in sentence.citations)
+
+
+def to_json(report: CitedReport) -> dict[str, JsonValue]:
+    """`report` as a JSON object of the format `FORMAT`."""
+    return {"format": FORMAT, **json.loads(_adapter().dump_json(report))}
+
+
+def from_json(record: Mapping[str, object]) -> CitedReport:
+    """The report that `to_json` wrote.
+
+    Raises:
+        ReportFormatError: It is of another format, or a part of it is missing or wrong.
+    """
+    if record.get("format") != FORMAT:
+        raise ReportFormatError(f"its format is {record.get('format')!r}, and {FORMAT!r} is read")
+    content = {name: value for name, value in record.items() if name != "format"}
+    try:
+        return _adapter().validate_json(json.dumps(content))
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise ReportFormatError(f"{place}: {first['msg']}") from error
+
+
+@cache
+def _adapter() -> TypeAdapter[CitedReport]:
+    return TypeAdapter(CitedReport)

@@ -1,0 +1,104 @@
+"""From a prompt to a report.
+
+index = open_serving(store, config)
+report = write_report(index, "Write a report on ... covering ...", store=store, config=config)
+Path("report.md").write_text(as_markdown(report))
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from rag_assets.answering.answer import Scope, Shown
+from rag_assets.answering.asking import StageTimes, set_filters
+from rag_assets.answering.reporting.composing import ExtractiveWriter, SectionWriter, compose
+from rag_assets.answering.reporting.decomposition import Decomposer, RuleDecomposer
+from rag_assets.answering.reporting.gathering import gather
+from rag_assets.answering.reporting.report import CitedReport
+from rag_assets.config import Config, RetrieverName
+from rag_assets.retrieval.filters import Filters
+from rag_assets.store import Store
+
+if TYPE_CHECKING:
+    from rag_assets.retrieval.search import VariantIndex
+
+
+MOST_CHARACTERS = 10_000
+"""Of a prompt: four pages, more than anybody writes to ask for a report."""
+
+
+class PromptError(ValueError):
+    """A prompt is blank or far too long; the message says what to do."""
+
+
+def write_report(
+    index: "VariantIndex",
+    prompt: str,
+    *,
+    store: Store,
+    config: Config,
+    filters: Filters | None = None,
+    retriever: RetrieverName | None = None,
+    decomposer: Decomposer | None = None,
+    writer: SectionWriter | None = None,
+    progress: Callable[[str], None] = lambda _line: None,
+) -> CitedReport:
+    """A report on `prompt` from what `index` holds.
+
+    Args:
+        index: What is searched.
+        prompt: What the report is to be about, with its topics.
+        store: Holds the tables of the index.
+        config: Says how much is searched and told (`answering.report`).
+        filters: What may be cited.
+        retriever: What searches; that of the config unless given.
+        decomposer: Takes the prompt apart; rules unless given.
+        writer: Writes each section; the words of the sources are quoted unless given.
+        progress: Is told what is done next.
+
+    Raises:
+        PromptError: The prompt is blank, or longer than `MOST_CHARACTERS`.
+        ModelMismatchError, MissingTextIndexError, RerankerError, OutdatedIndexError: As `search`.
+    """
+    _check(prompt)
+    settings = config.answering.report
+    decompose = decomposer or RuleDecomposer(settings.sub_questions)
+    write = writer or ExtractiveWriter(store, index.complete_set, settings.sentences)
+    times = StageTimes()
+    with times.timed("decompose"):
+        decomposition = decompose(prompt)
+    with times.timed("search"):
+        gathered = gather(
+            index,
+            decomposition,
+            settings=settings,
+            retriever=retriever,
+            filters=filters,
+            progress=progress,
+        )
+    progress("writing the sections")
+    with times.timed("write"):
+        composed = compose(decomposition, gathered, writer=write, most=settings.sub_questions)
+    return CitedReport(
+        prompt=prompt,
+        title=decomposition.title,
+        sections=composed.sections,
+        not_covered=composed.not_covered,
+        scope=Scope(index.variant, gathered.retriever, set_filters(filters), gathered.searched),
+        shown=tuple(
+            Shown(hit.unit_id, hit.text_hash, rank, hit.score, hit.domain, hit.uri)
+            for rank, hit in enumerate(gathered.units, start=1)
+        ),
+        decomposed_by=decomposition.by,
+        note=decomposition.note,
+        seconds=dict(times),
+    )
+
+
+def _check(prompt: str) -> None:
+    if not prompt.strip():
+        raise PromptError("the prompt is empty: say what the report is about")
+    if len(prompt) > MOST_CHARACTERS:
+        raise PromptError(
+            f"the prompt has {len(prompt):,} characters, and at most {MOST_CHARACTERS:,} are read: "
+            "say what the report is about, and leave the sources to the search"
+        )

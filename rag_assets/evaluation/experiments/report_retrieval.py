@@ -1,0 +1,196 @@
+"""The design of P4, 3.7: one broad query against the sub-questions of a prompt."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isnan
+
+import numpy as np
+
+from rag_assets.answering.lookup.arm import arms_of
+from rag_assets.config import Config, ReportRetrievalExperiment
+from rag_assets.evaluation.experiments.design import (
+    ALL_FIVE,
+    Appendix,
+    Design,
+    ExperimentArm,
+    ExperimentError,
+    Layout,
+)
+from rag_assets.evaluation.gold import DocumentGold
+from rag_assets.evaluation.intervals import Intervals
+from rag_assets.evaluation.questions import Question
+from rag_assets.evaluation.report_prompts import (
+    ReportPrompt,
+    ReportPromptsError,
+    read_report_prompts,
+)
+from rag_assets.evaluation.report_retrieval import (
+    DOCUMENTS,
+    ReportComparison,
+    compare_retrieval,
+)
+from rag_assets.identity import fingerprint
+from rag_assets.store import Store
+from rag_assets.store.complete_sets import set_of_recipe
+
+SET = "report_prompts"
+BROAD, PARTS = "one broad query", "sub-questions"
+
+
+def report_questions(settings: ReportRetrievalExperiment) -> list[Question]:
+    """The prompts as questions, with all their pages as gold.
+
+    Raises:
+        ExperimentError: The file of prompts cannot be read.
+    """
+    return [
+        Question(
+            question_id=f"{SET}/{prompt.id}",
+            question_set=SET,
+            text=prompt.prompt,
+            domain="document",
+            language=prompt.language,
+            split="test",
+            gold=tuple(DocumentGold(uri, page or None) for uri, page in sorted(prompt.places)),
+        )
+        for prompt in _prompts(settings)
+    ]
+
+
+def report_retrieval(
+    settings: ReportRetrievalExperiment, *, store: Store, config: Config, base: str
+) -> Design:
+    """P4, tables 2, 3 and 8: the broad query is the arm, the sub-questions stand beside it."""
+    prompts = _prompts(settings)
+    report = config.answering.report
+    name = settings.retriever or config.retrieval.retriever
+    config.retrieval.check_retriever(name, key="retriever")
+    broad = config.retrieval.retrievers[name].model_copy(
+        update={"candidates": report.broad_candidates}
+    )
+    comparison = _BothWays(store, config, prompts, retriever=name, variant=base)
+    return Design(
+        title="Reports: sub-questions against one broad query",
+        source="P4, 3.7",
+        arms=[
+            ExperimentArm(
+                name=BROAD,
+                variant=base,
+                retriever=broad,
+                factors={"search": BROAD},
+                filters=DOCUMENTS,
+            )
+        ],
+        chooses=False,
+        domain="document",
+        tables=[
+            Layout(
+                title="The broad query, by the pages of the prompts",
+                rows=["search"],
+                measures=ALL_FIVE,
+                domains=("document",),
+            )
+        ],
+        figures=[],
+        notes=[
+            f"{len(prompts)} prompts; only documents are searched.",
+            "Sub-questions are made by rules.",
+            "Intervals are over prompts; with fewer than 20 they are not reliable.",
+        ],
+        appendices=comparison.appendices,
+        made_from=[fingerprint([repr(prompt) for prompt in prompts], report.model_dump())],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _BothWays:
+    """Measures both ways when the experiment is run."""
+
+    store: Store
+    config: Config
+    prompts: Sequence[ReportPrompt]
+    retriever: str
+    variant: str
+
+    def appendices(self) -> list[Appendix]:
+        """Tables 2, 3 and 8 of P4."""
+        from rag_assets.retrieval.opening import open_index
+
+        index = open_index(
+            self.store,
+            self.config,
+            self.variant,
+            complete_set=set_of_recipe(self.store, self.config, self.variant),
+            arms=arms_of(self.store, self.config),
+        )
+        found = compare_retrieval(
+            index, self.prompts, store=self.store, config=self.config, retriever=self.retriever
+        )
+        return [self._protocol(found), *_tables(found, self.config.evaluation.bootstrap_samples)]
+
+    def _protocol(self, found: ReportComparison) -> Appendix:
+        settings = self.config.answering.report
+        parts = f"{min(found.parts)} to {max(found.parts)}, mean {np.mean(found.parts):.1f}"
+        rows = {
+            "sub-questions": ("none", parts),
+            "candidates of the whole prompt": (settings.broad_candidates,) * 2,
+            "candidates of each sub-question": ("none", settings.candidates),
+            "taken first of each": ("none", settings.units_each),
+            "units, at most": (settings.units,) * 2,
+            "copies": ("merged", "merged"),
+        }
+        return Appendix(
+            title="What is compared (P4, table 2)",
+            about=f"Retriever {self.retriever}; the same writer quotes from the units of both.",
+            rows=[{"": what, BROAD: one, PARTS: other} for what, (one, other) in rows.items()],
+        )
+
+
+def comparison_rows(
+    found: ReportComparison, measures: Sequence[str], *, samples: int
+) -> list[dict[str, str | int]]:
+    """A row for each of `measures`: the means of both ways, and their difference."""
+    broad, parts, difference = found.intervals(samples=samples)
+    return [
+        {
+            "mean over prompts": name,
+            BROAD: _shown(broad, place),
+            PARTS: _shown(parts, place),
+            "difference": _shown(difference, place, signed=True),
+        }
+        for name in measures
+        for place in [[*found.measures].index(name)]
+    ]
+
+
+def _tables(found: ReportComparison, samples: int) -> list[Appendix]:
+    of_pages = [name for name in found.measures if name.startswith(("page recall", "recip"))]
+    others = [name for name in found.measures if name not in of_pages]
+    return [
+        Appendix(
+            title="Coverage and diversity (P4, table 3)",
+            about="Found: by the units that were read; told: by the report. A fact is held where "
+            "one passage, or one section, has 80 % of its terms. 95 % intervals.",
+            rows=comparison_rows(found, others, samples=samples),
+        ),
+        Appendix(
+            title="Pages (P4, table 8)",
+            about="Share of the expected pages among the first units. 95 % intervals.",
+            rows=comparison_rows(found, of_pages, samples=samples),
+        ),
+    ]
+
+
+def _shown(intervals: Intervals, place: int, *, signed: bool = False) -> str:
+    mean, low, high = (
+        float(values[place]) for values in (intervals.means, intervals.low, intervals.high)
+    )
+    form = "+.3f" if signed else ".3f"
+    return f"{mean:{form}}" if isnan(low) else f"{mean:{form}} ({low:{form}} to {high:{form}})"
+
+
+def _prompts(settings: ReportRetrievalExperiment) -> list[ReportPrompt]:
+    try:
+        return read_report_prompts(settings.prompts)
+    except ReportPromptsError as error:
+        raise ExperimentError(str(error)) from error

@@ -1,0 +1,130 @@
+"""`rag-assets report`: a prompt with several topics, answered in sections with citations."""
+
+import argparse
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from rag_assets import config as configuration
+from rag_assets.config import Config
+from rag_assets.serving.replies import CommandError, Reply, UsageError, say, search_errors
+from rag_assets.serving.searching import add_search_options, filters_of, opened, prompt_of
+from rag_assets.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping
+
+    from rag_assets.answering.reporting.decomposition import Decomposer
+    from rag_assets.answering.reporting.report import CitedReport
+
+SUMMARY = "write a report on a prompt with several topics, each sentence with its proof"
+EXAMPLES = """\
+  rag-assets report "Write a report on welding covering preheating, electrodes and testing"
+  rag-assets report "Compare hot and cold rolled steel" --output comparison.docx
+  rag-assets report @prompt.txt --output report.html    the prompt of a file
+  rag-assets report - --json < prompt.txt"""
+
+Form: TypeAlias = "Callable[[CitedReport], str | bytes]"
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Declare the options of this command."""
+    command.add_argument(
+        "prompt", help="what to report on; - reads it from stdin, @FILE from a file"
+    )
+    command.add_argument(
+        "--output",
+        metavar="FILE",
+        type=Path,
+        help="write the report there: FILE.md, FILE.html or FILE.docx",
+    )
+    add_search_options(command)
+
+
+def run(options: argparse.Namespace) -> Reply:
+    """Write one report, into a file or to stdout."""
+    from rag_assets.answering.reporting.as_markdown import as_markdown
+    from rag_assets.answering.reporting.report import to_json
+
+    output: Path | None = options.output
+    form = _form_of(output) if output else as_markdown
+    prompt = prompt_of(options.prompt)
+    config = configuration.load()
+    if options.variant:
+        config.variant(options.variant)
+    try:
+        report = _written(prompt, config, options)
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    record = to_json(report)
+    if output is None:
+        return Reply(record, str(form(report)).rstrip("\n"))
+    _write(output, form(report))
+    return Reply({"output": str(output), **record}, _summary(report, output))
+
+
+def _written(prompt: str, config: Config, options: argparse.Namespace) -> "CitedReport":
+    from rag_assets.answering.lookup.arm import LookupArm
+    from rag_assets.answering.reporting.writing import write_report
+
+    store = Store.of(config)
+    filters = filters_of(options)
+    index = opened(config, store, options.variant, arms={"lookup": LookupArm(store, config)})
+    with search_errors(), _decomposer(config) as decomposer:
+        return write_report(
+            index,
+            prompt,
+            store=store,
+            config=config,
+            filters=filters,
+            retriever=options.retriever,
+            decomposer=decomposer,
+            progress=say,
+        )
+
+
+@contextmanager
+def _decomposer(config: Config) -> "Generator[Decomposer | None]":
+    """The model that takes the prompt apart, if the config asks for one."""
+    settings = config.answering.report
+    if settings.decomposer == "rules":
+        yield None
+        return
+    from rag_assets.answering.reporting.model_decomposition import ModelDecomposer
+    from rag_assets.models.language.opening import open_language_model
+
+    with open_language_model(config) as model:
+        yield ModelDecomposer(model, settings.sub_questions)
+
+
+def _form_of(output: Path) -> Form:
+    """How a report is written for the ending of a file; nothing is done if it cannot be."""
+    from rag_assets.answering.reporting.as_docx import as_docx
+    from rag_assets.answering.reporting.as_html import as_html
+    from rag_assets.answering.reporting.as_markdown import as_markdown
+
+    forms: Mapping[str, Form] = {".md": as_markdown, ".html": as_html, ".docx": as_docx}
+    form = forms.get(output.suffix.lower())
+    if form is None:
+        raise UsageError(f"{output} ends with none of {', '.join(forms)}: name the file so")
+    if output.is_dir():
+        raise UsageError(f"{output} is a folder: name a file in it")
+    if not output.parent.is_dir():
+        raise UsageError(f"there is no folder {output.parent}: make it, or name another one")
+    return form
+
+
+def _write(output: Path, content: str | bytes) -> None:
+    from rag_assets.store.atomic import write_atomically
+
+    try:
+        write_atomically(output, content)
+    except OSError as error:
+        raise CommandError(f"{output} cannot be written: {error.strerror or error}") from error
+
+
+def _summary(report: "CitedReport", output: Path) -> str:
+    count = len(report.sections)
+    lines = [f"Wrote {output}: {count} {'section' if count == 1 else 'sections'}"]
+    lines += [f"Not covered: {topic.title} ({topic.reason})" for topic in report.not_covered]
+    return "\n".join(lines)

@@ -1,0 +1,97 @@
+"""Sections say what was found for them, and what was not is said too."""
+
+from rag_assets.answering.answer import Sentence
+from rag_assets.answering.extracting import extract, span_of
+from rag_assets.answering.reporting.composing import by_heading, compose, said_once
+from rag_assets.answering.reporting.decomposition import Decomposition, SubQuestion
+from rag_assets.answering.reporting.gathering import FoundFor, GatheredUnits
+from rag_assets.answering.reporting.report import ReportSection
+from rag_assets_tests.answering.found import document
+
+SALT = document("salt", "Salt spray lasts 500 hours. It is sprayed at 35 degrees.", title="Salt")
+HEAT = document("heat", "Invar hardly expands by heat. It melts at 1430 degrees.", title="Heat")
+PARTS = (SubQuestion("Salt spray", "salt spray"), SubQuestion("Heat of Invar", "heat of Invar"))
+
+
+def writer(question, hits):
+    return extract(question, hits, most=2)
+
+
+def composed(*found, parts=PARTS, title="Salt and heat"):
+    by_part = tuple(
+        FoundFor(part, tuple(hits), tuple(hits)) for part, hits in zip(parts, found, strict=True)
+    )
+    units = tuple({hit.unit_id: hit for hits in found for hit in hits}.values())
+    decomposition = Decomposition("prompt", title, tuple(parts))
+    gathered = GatheredUnits(units, by_part, "best", len(units))
+    return compose(decomposition, gathered, writer=writer, most=5)
+
+
+def test_each_sub_topic_has_a_section_with_citations():
+    found = composed([SALT], [HEAT])
+    assert [section.title for section in found.sections] == ["Salt spray", "Heat of Invar"]
+    cited = [c.unit_id for s in found.sections for one in s.sentences for c in one.citations]
+    assert set(cited) == {"salt", "heat"}
+    assert found.not_covered == ()
+
+
+def test_a_sub_topic_whose_words_are_not_there_is_not_covered():
+    parts = (PARTS[0], SubQuestion("Price of Inconel 718", "price of Inconel 718"))
+    found = composed([SALT], [HEAT], parts=parts)
+    assert [section.title for section in found.sections] == ["Salt spray"]
+    [absent] = found.not_covered
+    assert absent.title == "Price of Inconel 718"
+    assert "Inconel" in absent.reason
+    assert absent.looked_at == 1
+
+
+def test_a_report_about_something_else_is_not_covered_at_all():
+    found = composed([SALT], [HEAT], title="Sailing to Gotland")
+    assert found.sections == ()
+    assert {each.title for each in found.not_covered} == {"Salt spray", "Heat of Invar"}
+    assert "which the report is about" in found.not_covered[0].reason
+
+
+def test_a_search_that_finds_nothing_says_so():
+    found = composed([SALT], [])
+    assert found.not_covered[0].reason == "the search found nothing"
+
+
+def test_a_name_that_is_missing_is_told_beside_the_section():
+    parts = (SubQuestion("Salt spray hours of AlMg3", "salt spray hours of AlMg3"), PARTS[1])
+    [salt, _] = composed([SALT], [HEAT], parts=parts).sections
+    assert salt.missing == ("AlMg3",)
+
+
+def test_words_that_ask_for_a_report_are_not_looked_for():
+    found = composed([SALT], parts=(SubQuestion("Tell us everything about salt", "x"),), title="x")
+    assert found.not_covered == () or "everything" not in found.not_covered[0].reason
+
+
+def test_a_single_topic_is_told_under_the_headings_of_the_documents():
+    found = composed(
+        [SALT, document("heat", HEAT.text, rank=2, title="Heat")],
+        parts=(SubQuestion("Degrees of salt and heat", "degrees"),),
+        title="Degrees",
+    )
+    assert [section.title for section in found.sections] == ["Salt", "Heat"]
+
+
+def test_hits_without_a_heading_join_those_of_their_document():
+    from dataclasses import replace
+
+    above = replace(SALT, unit_id="above", section="")
+    below = replace(SALT, unit_id="below", section="Salt spray > Hours")
+    [(heading, hits)] = by_heading([above, below], most=5)
+    assert heading == "Salt spray"
+    assert [(hit.unit_id, hit.rank) for hit in hits] == [("above", 1), ("below", 2)]
+
+
+def test_what_two_sections_say_stays_where_it_fits_better():
+    both = Sentence("Gas flow is choked.", (span_of(SALT, 0, 4),), "full")
+    other = Sentence("Liquid flows.", (span_of(SALT, 0, 4),), "full")
+    liquid = ReportSection("Liquid flow", "q", (both, other))
+    gas = ReportSection("Gas flow", "q", (both,))
+    one, two = said_once([liquid, gas])
+    assert (one.sentences, two.sentences) == ((other,), (both,))
+    assert said_once([gas, gas])[1].sentences == (both,)
