@@ -23,13 +23,25 @@ from rag_assets.retrieval.hits import Hit
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import CompleteSet
 
+NOTHING_TOLD = "nothing that was found could be told"
 LEAST_COVERED = 0.5
 """Weighted share of the terms of a topic that must be found."""
 
 MOST_OF_UNIT = 3
 """Sentences of one unit in a section, at most: the others are heard too."""
 
-SectionWriter: TypeAlias = Callable[[str, Sequence[Hit]], tuple[Sentence, ...]]
+
+@dataclass(frozen=True, slots=True)
+class SectionText:
+    """What was written of a sub-topic."""
+
+    sentences: tuple[Sentence, ...]
+    """None where its sources do not say what is asked."""
+    note: str = ""
+    """What stands in its way, in words; else empty."""
+
+
+SectionWriter: TypeAlias = Callable[[str, Sequence[Hit]], SectionText]
 """Writes a section: from what is asked and the units found for it, to sentences with citations."""
 
 
@@ -51,7 +63,7 @@ class ExtractiveWriter:
     most: int
     """Sentences, at most."""
 
-    def __call__(self, question: str, hits: Sequence[Hit]) -> tuple[Sentence, ...]:
+    def __call__(self, question: str, hits: Sequence[Hit]) -> SectionText:
         """The words of `hits` that fit `question` best.
 
         Raises:
@@ -60,7 +72,7 @@ class ExtractiveWriter:
         row_ids = [hit.unit_id for hit in hits if hit.domain == "table"]
         rows = read_row_cells(self.store, self.complete_set, row_ids)
         limits = QuotingLimits(units=len(hits), each=MOST_OF_UNIT, readable=True)
-        return extract(question, hits, most=self.most, rows=rows, limits=limits)
+        return SectionText(extract(question, hits, most=self.most, rows=rows, limits=limits))
 
 
 def compose(
@@ -77,9 +89,11 @@ def compose(
     for found in gathered.by_part:
         reason = topic or _reason(found)
         written = () if reason else _sections(found, writer, whole=decomposition, most=most)
-        sections += written
-        if not written:
-            part, reason = found.part, reason or "nothing that was found could be told"
+        told = [section for section in written if section.sentences]
+        sections += told
+        if not told:
+            notes = (section.note for section in written if section.note)
+            part, reason = found.part, reason or next(notes, NOTHING_TOLD)
             absent.append(NotCovered(part.title, part.question, reason, len(found.candidates)))
     return ComposedSections(said_once(sections), tuple(absent))
 
@@ -134,10 +148,10 @@ def _sections(
     else:
         groups = by_heading(found.hits, most=most)
     question, missing = found.part.question, tuple(_missing(found))
-    written = (
-        ReportSection(title, question, writer(question, hits), missing) for title, hits in groups
+    texts = ((title, writer(question, hits)) for title, hits in groups)
+    return tuple(
+        ReportSection(title, question, text.sentences, missing, text.note) for title, text in texts
     )
-    return tuple(section for section in written if section.sentences)
 
 
 def _about(found: FoundFor) -> list[Hit]:

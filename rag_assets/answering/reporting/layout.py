@@ -30,7 +30,7 @@ class LaidSection:
     title: str
     sentences: tuple[LaidSentence, ...]
     note: str
-    """What of its topic was not found; else empty."""
+    """What of its topic was not found, or not written; else empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +61,12 @@ def laid_out(report: CitedReport) -> LaidReport:
 
 def _section(section: ReportSection, numbers: dict[str, int]) -> LaidSection:
     missing = ", ".join(section.missing)
+    notes = [section.note] if section.note else []
+    notes += [f"Not in what was found: {missing}."] if missing else []
     return LaidSection(
         title=_printable(section.title),
         sentences=tuple(_sentence(sentence, numbers) for sentence in section.sentences),
-        note=_printable(f"Not in what was found: {missing}.") if missing else "",
+        note=_printable(" ".join(notes)),
     )
 
 
@@ -87,10 +89,15 @@ def _absent(topic: NotCovered) -> str:
 def _about(report: CitedReport) -> str:
     scope = report.scope
     filters = "".join(f", {name} {value}" for name, value in scope.filters.items())
+    written = (
+        f" Written by the language model {report.written_by}, and checked sentence by sentence."
+        if report.written_by
+        else ""
+    )
     taken = f" {report.note[:1].upper()}{report.note[1:]}." if report.note else ""
     return (
         f"Searched: variant {scope.variant} with {scope.retriever}{filters}; {scope.units:,} units "
-        f"were ranked and {len(report.shown)} read.{taken}"
+        f"were ranked and {len(report.shown)} read.{taken}{written}"
     )
 
 

@@ -34,6 +34,8 @@ class ReportSection:
     """In reading order; at least one."""
     missing: tuple[str, ...] = ()
     """Names, numbers and identifiers of the sub-topic that nothing that was found holds."""
+    note: str = ""
+    """Why a language model did not write it, or what it left open, in words; else empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,8 @@ class CitedReport:
     decomposed_by: DecomposedBy = "rules"
     note: str = ""
     """Why a model did not take the prompt apart that was asked to; else empty."""
+    written_by: str = ""
+    """Name of the language model that wrote the sections; empty where they are quoted."""
     seconds: Mapping[str, float] = field(default_factory=dict)
     """Wall time of each stage."""
 

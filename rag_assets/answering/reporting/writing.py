@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 from rag_assets.answering.answer import Scope, Shown
 from rag_assets.answering.asking import StageTimes, set_filters
-from rag_assets.answering.reporting.composing import ExtractiveWriter, SectionWriter, compose
+from rag_assets.answering.generation.writing import Writer
+from rag_assets.answering.reporting.composing import ExtractiveWriter, compose
 from rag_assets.answering.reporting.decomposition import Decomposer, RuleDecomposer
 from rag_assets.answering.reporting.gathering import gather
+from rag_assets.answering.reporting.model_sections import ModelSections
 from rag_assets.answering.reporting.report import CitedReport
 from rag_assets.config import Config, RetrieverName
 from rag_assets.retrieval.filters import Filters
@@ -39,7 +41,7 @@ def write_report(
     filters: Filters | None = None,
     retriever: RetrieverName | None = None,
     decomposer: Decomposer | None = None,
-    writer: SectionWriter | None = None,
+    writer: Writer | None = None,
     progress: Callable[[str], None] = lambda _line: None,
 ) -> CitedReport:
     """A report on `prompt` from what `index` holds.
@@ -52,7 +54,7 @@ def write_report(
         filters: What may be cited.
         retriever: What searches; that of the config unless given.
         decomposer: Takes the prompt apart; rules unless given.
-        writer: Writes each section; the words of the sources are quoted unless given.
+        writer: A language model that writes each section; the sources are quoted unless given.
         progress: Is told what is done next.
 
     Raises:
@@ -62,7 +64,8 @@ def write_report(
     _check(prompt)
     settings = config.answering.report
     decompose = decomposer or RuleDecomposer(settings.sub_questions)
-    write = writer or ExtractiveWriter(store, index.complete_set, settings.sentences)
+    quoting = ExtractiveWriter(store, index.complete_set, settings.sentences)
+    write = ModelSections(writer, quoting) if writer else quoting
     times = StageTimes()
     with times.timed("decompose"):
         decomposition = decompose(prompt)
@@ -90,6 +93,7 @@ def write_report(
         ),
         decomposed_by=decomposition.by,
         note=decomposition.note,
+        written_by=writer.model.name if writer else "",
         seconds=dict(times),
     )
 

@@ -22,6 +22,7 @@ EXAMPLES = """\
   rag-assets report "Write a report on welding covering preheating, electrodes and testing"
   rag-assets report "Compare hot and cold rolled steel" --output comparison.docx
   rag-assets report @prompt.txt --output report.html    the prompt of a file
+  rag-assets report @prompt.txt --writer local    a language model writes, each sentence checked
   rag-assets report - --json < prompt.txt"""
 
 Form: TypeAlias = "Callable[[CitedReport], str | bytes]"
@@ -39,6 +40,12 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         help="write the report there: FILE.md, FILE.html or FILE.docx",
     )
     add_search_options(command)
+    command.add_argument(
+        "--writer",
+        metavar="NAME",
+        help="entry of language_models that writes the sections instead of answering.writer; none: "
+        "the sources are quoted",
+    )
 
 
 def run(options: argparse.Namespace) -> Reply:
@@ -64,13 +71,18 @@ def run(options: argparse.Namespace) -> Reply:
 
 
 def _written(prompt: str, config: Config, options: argparse.Namespace) -> "CitedReport":
+    from rag_assets.answering.generation.writing import open_writer
     from rag_assets.answering.lookup.arm import LookupArm
     from rag_assets.answering.reporting.writing import write_report
 
     store = Store.of(config)
     filters = filters_of(options)
     index = opened(config, store, options.variant, arms={"lookup": LookupArm(store, config)})
-    with search_errors(), _decomposer(config) as decomposer:
+    with (
+        search_errors(),
+        _decomposer(config) as decomposer,
+        open_writer(config, options.writer) as writer,
+    ):
         return write_report(
             index,
             prompt,
@@ -79,6 +91,7 @@ def _written(prompt: str, config: Config, options: argparse.Namespace) -> "Cited
             filters=filters,
             retriever=options.retriever,
             decomposer=decomposer,
+            writer=writer,
             progress=say,
         )
 

@@ -2,7 +2,7 @@
 
 from rag_assets.answering.answer import Sentence
 from rag_assets.answering.extracting import extract, span_of
-from rag_assets.answering.reporting.composing import by_heading, compose, said_once
+from rag_assets.answering.reporting.composing import SectionText, by_heading, compose, said_once
 from rag_assets.answering.reporting.decomposition import Decomposition, SubQuestion
 from rag_assets.answering.reporting.gathering import FoundFor, GatheredUnits
 from rag_assets.answering.reporting.report import ReportSection
@@ -14,7 +14,7 @@ PARTS = (SubQuestion("Salt spray", "salt spray"), SubQuestion("Heat of Invar", "
 
 
 def writer(question, hits):
-    return extract(question, hits, most=2)
+    return SectionText(extract(question, hits, most=2))
 
 
 def composed(*found, parts=PARTS, title="Salt and heat"):

@@ -1,0 +1,37 @@
+"""Sections that a language model writes, each sentence checked; quoted where it fails."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from rag_assets.answering.generation.writing import Writer
+from rag_assets.answering.reporting.composing import ExtractiveWriter, SectionText
+from rag_assets.answering.row_cells import read_row_cells
+from rag_assets.retrieval.hits import Hit
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSections:
+    """A `SectionWriter` that has a language model write: see `generation`."""
+
+    writer: Writer
+    quoting: ExtractiveWriter
+    """Quotes where the model fails; its sentences are those of a section."""
+
+    def __call__(self, question: str, hits: Sequence[Hit]) -> SectionText:
+        """What the model writes of `hits`; what is quoted of them, with the reason, if it fails.
+
+        Raises:
+            MissingTableError, DamagedTablesError: The rows among the hits cannot be read.
+        """
+        row_ids = [hit.unit_id for hit in hits if hit.domain == "table"]
+        rows = read_row_cells(self.quoting.store, self.quoting.complete_set, row_ids)
+        writer = replace(self.writer, sentences=self.quoting.most)
+        written = writer.write(question, hits, rows)
+        if written.sentences:
+            absent = "; ".join(filter(None, written.absent))
+            note = f"The sources do not say: {absent}." if absent else ""
+            return SectionText(written.sentences, note)
+        if written.absent:
+            return SectionText((), written.reason)
+        quoted = self.quoting(question, hits)
+        return replace(quoted, note=f"Quoted, as {written.reason}.")
