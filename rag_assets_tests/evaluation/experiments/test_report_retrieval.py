@@ -73,4 +73,4 @@ def test_a_missing_file_of_prompts_is_named(home, monkeypatch, capsys):
     monkeypatch.setenv(configuration.PATH_VARIABLE, str(home / "rag_assets.yaml"))
     (home / "prompts.json").rename(home / "away.json")
     assert cli.main(["experiment", "report_retrieval"]) == FAILED
-    assert "prompts.json cannot be read" in capsys.readouterr().err
+    assert "prompts.json cannot be read" in capsys.readouterr().out
