@@ -338,7 +338,7 @@ class VariantIndex:
             scores=self._cache,
             rankings=rankings,
             arm=partial(self._find_by_arm, filters=filters),
-            rewriter=partial(self._rewriting.rewriter, is_measured=is_measured),
+            model_rewriter=partial(self._rewriting.rewriter, is_measured=is_measured),
             glossary=self._glossary,
         )
 

@@ -16,7 +16,7 @@ from rag_assets.retrieval.cache import Cache
 from rag_assets.retrieval.encoders import QueryEncoder, require_weighing
 from rag_assets.retrieval.glossary import Glossary
 from rag_assets.retrieval.rankings import Ranking, ranking_of
-from rag_assets.retrieval.rewriters import Rewriter, RewritesError, Rewritten, rewriter_of
+from rag_assets.retrieval.rewriters import Rewriter, Rewritten, rewriter_of
 from rag_assets.retrieval.units import UnitTable
 
 Stage: TypeAlias = Literal[
@@ -43,10 +43,6 @@ def _no_arm(_name: ArmName, queries: Sequence[str], _depth: int) -> list[Ranking
     return [ranking_of([]) for _ in queries]
 
 
-def _no_model(settings: QueryFusion) -> Rewriter:
-    raise RewritesError(f"no language model is at hand to rewrite queries by {settings.strategy}")
-
-
 @dataclass(frozen=True, slots=True)
 class SearchCall:
     """What all stages of one search share: settings, tables, models, caches and a clock."""
@@ -66,10 +62,10 @@ class SearchCall:
     """The cache for scores of rerankers."""
     rankings: Cache
     """The cache for rankings of single signals."""
+    model_rewriter: Callable[[QueryFusion], Rewriter]
+    """Gives the rewriter by a language model that settings describe."""
     arm: Callable[[ArmName, Sequence[str], int], list[Ranking]] = _no_arm
     """Gives what an arm finds for queries, by its name, at most so many units for each."""
-    rewriter: Callable[[QueryFusion], Rewriter] = _no_model
-    """Gives the rewriter by a language model that settings describe."""
     glossary: Glossary | None = None
     """Other expressions for those of a query."""
     seconds: dict[str, float] = field(default_factory=dict)
@@ -111,7 +107,7 @@ class SearchCall:
         """
         is_by_model = settings.rewriter == "model"
         rewriter = (
-            self.rewriter(settings)
+            self.model_rewriter(settings)
             if is_by_model
             else rewriter_of(settings, glossary=self.glossary)
         )
