@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rag_assets.answering.pieces import Piece, pieces_of, shown
+from rag_assets.answering.quoting_limits import OF_ANSWERS, QuotingLimits, is_readable
 from rag_assets.answering.row_cells import RowCells
 from rag_assets.answering.wording import (
     Vocabulary,
@@ -33,8 +34,6 @@ ROW_PLACE = 0.2
 ROW_WORDS = 0.5
 NUMBER = 0.2
 NAMED = 0.5
-MOST_UNITS = 2
-"""Units that an answer cites: the more there are, the less is read."""
 CLOSE = 3
 """Hits among which a document is close behind a row."""
 SHORTEST_NAME = 4
@@ -42,29 +41,8 @@ SHORTEST_NAME = 4
 MOST_NAMING = 0.5
 """Share of the rows from which on a value names none of them."""
 
-LONGEST_SENTENCE = 80
-"""Words from which on a sentence is no prose but what a parser ran together."""
-
-_NUMBERS_IN_ROW = re.compile(r"(?:\b\d[\d.,/\u2013-]*\s+){2}\d")
-"""`2008 8 283`: year, volume and page, or figures that were a table."""
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 _BETWEEN_WORDS = re.compile(r"[\W_]+")
-
-
-@dataclass(frozen=True, slots=True)
-class QuotingLimits:
-    """What may be quoted of hits."""
-
-    units: int = MOST_UNITS
-    """Units, at most."""
-    each: int | None = None
-    """Pieces of one document's unit, at most."""
-    readable: bool = False
-    """Whether halves of sentences, and what only looks like one, are left out where something else
-    can be quoted."""
-
-
-OF_ANSWERS = QuotingLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,17 +119,9 @@ def choose(
 def _allowed(documents: list[list[Quotable]], limits: QuotingLimits) -> list[list[Quotable]]:
     """The pieces that `limits` allow."""
     if limits.readable:
-        kept = [[each for each in unit if _is_readable(each)] for unit in documents]
+        kept = [[each for each in unit if is_readable(each.piece, each.text)] for unit in documents]
         documents = [unit for unit in kept if unit] or documents
     return [unit[: limits.each] for unit in documents]
-
-
-def _is_readable(quotable: Quotable) -> bool:
-    """Whether it is a row, an item, or a sentence that is no entry of a bibliography or code."""
-    if quotable.piece.kind != "sentence":
-        return quotable.piece.kind != "fragment"
-    words = len(quotable.text.split())
-    return words <= LONGEST_SENTENCE and _NUMBERS_IN_ROW.search(quotable.text) is None
 
 
 def _follows_a_row(hits: Sequence[Hit]) -> bool:

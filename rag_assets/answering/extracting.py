@@ -6,8 +6,9 @@ Sentences come in reading order: units as they were ranked, the pieces of one as
 from collections.abc import Mapping, Sequence
 
 from rag_assets.answering.answer import Sentence
-from rag_assets.answering.choosing import OF_ANSWERS, Quotable, QuotingLimits, WeighedRow, choose
+from rag_assets.answering.choosing import Quotable, WeighedRow, choose
 from rag_assets.answering.citations import Span
+from rag_assets.answering.quoting_limits import OF_ANSWERS, QuotingLimits
 from rag_assets.answering.row_cells import RowCells
 from rag_assets.answering.row_facts import row_sentence
 from rag_assets.retrieval.hits import Hit

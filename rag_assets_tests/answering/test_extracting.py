@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_assets.answering.choosing import QuotingLimits
 from rag_assets.answering.citations import Cell, Span
 from rag_assets.answering.extracting import extract
+from rag_assets.answering.quoting_limits import QuotingLimits
 from rag_assets_tests.answering.found import cells_of, document, row
 
 SPRING = document(
@@ -109,7 +109,7 @@ def test_what_reads_like_no_sentence_is_left_out_where_there_is_another():
     listed = document(
         "list",
         "Springs in cars J. Power Sources 2011 196 3089 3094. The stiffness of a spring is high."
-        "\n\nstiffness of springs in cars and",
+        "\n\nstiffness of springs in cars and\n\nCars 47.",
     )
     readable = QuotingLimits(readable=True)
     found = extract("stiffness of springs in cars", [listed], most=4, limits=readable)

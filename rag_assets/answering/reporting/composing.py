@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from rag_assets.answering.answer import Sentence
-from rag_assets.answering.choosing import QuotingLimits
 from rag_assets.answering.extracting import extract
+from rag_assets.answering.quoting_limits import QuotingLimits
 from rag_assets.answering.refusal.terms import HeldTerms, SoughtTerm, coverage, terms_of
 from rag_assets.answering.reporting.decomposition import Decomposition
 from rag_assets.answering.reporting.gathering import FoundFor, GatheredUnits
