@@ -92,6 +92,10 @@ class Generation:
     """Whether what is delivered was written after faults were named."""
     further_queries: tuple[str, ...]
     """What was searched for after the first answer."""
+    is_written: bool = True
+    """Whether an answer of the model could be read; if not, the reason says why."""
+    may_pass: bool = False
+    """Whether a call failed in a way that may pass: asked again, the answer may be another."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from rag_assets.answering.lookup.catalogue import Catalogue
     from rag_assets.retrieval.search import VariantIndex
 
-REVISION = 1
+REVISION = 2
 """Raise it when the same tables should give other answers or numbers."""
 FILE = "answer_evaluation.json"
 NUMBERS = ("coverage", "validity", "support_recall", "support_precision", "completeness")
@@ -106,6 +106,8 @@ class AnswerEvaluation:
     answers: Sequence[MeasuredAnswer]
     failed: int = 0
     """Answers that a language model should have written: it failed, so the sources are quoted."""
+    may_pass: int = 0
+    """Answers behind which a call failed in a way that may pass: these are asked for again."""
     spending: Mapping[str, int | float | str] = field(default_factory=dict)
     """What the language model took: see `models.language.spending`; empty without one."""
 
@@ -128,7 +130,7 @@ def evaluate_answers(
         )
         file = file_of(store, variant)
         known = _read(file)
-        if known and known.made_from == made_from and not known.failed:
+        if known and known.made_from == made_from and not known.may_pass:
             return known
         started = time.monotonic()
         bench = open_bench(store, config, variant, complete_set=complete_set)
@@ -143,6 +145,7 @@ def evaluate_answers(
             domains=_by_domain(measured, samples=config.evaluation.bootstrap_samples),
             answers=measured,
             failed=sum(map(is_failure, answers)),
+            may_pass=sum(bool(each.generation and each.generation.may_pass) for each in answers),
             spending=writer.model.spending.record() if writer else {},
         )
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -176,7 +179,7 @@ def _read(file: Path) -> AnswerEvaluation | None:
 
 def is_failure(answer: Answer) -> bool:
     """Whether a language model was asked and failed, so that the sources were quoted instead."""
-    return answer.generation is not None and answer.mode == "extractive"
+    return answer.generation is not None and not answer.generation.is_written
 
 
 def _made_from(

@@ -9,7 +9,9 @@ A number that the source has, of another material, is the commonest real error. 
 """
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import log
 
 from rag_assets.answering.checks import words
@@ -92,8 +94,9 @@ def _of_cell(sentence: Passage, found: FoundNumber, places: Sequence[SourcePlace
             for own in each.passage.numbers
         )
     ]
-    own = agreement(sentence, place, places)
-    better = [each for each in rivals if agreement(sentence, each, places) > own]
+    headings = HeadingWords.of(places)
+    own = agreement(sentence, place, headings)
+    better = [each for each in rivals if agreement(sentence, each, headings) > own]
     if not better:
         return 0.0 if own else OTHER_HEADING * _says_another(sentence, place, places)
     if not _is_said(sentence, place) and any(_is_said(sentence, each) for each in better):
@@ -101,7 +104,7 @@ def _of_cell(sentence: Passage, found: FoundNumber, places: Sequence[SourcePlace
     said = _said(sentence, place)
     if any(said < _said(sentence, each) for each in better):
         return 1.0
-    best = max(agreement(sentence, each, places) for each in better)
+    best = max(agreement(sentence, each, headings) for each in better)
     return (best - own) / best
 
 
@@ -142,14 +145,29 @@ def _is_rival(own: Number, stated: Number) -> bool:
     return stated.measure is None and own.measure is None and not bears_out(own, stated)
 
 
-def agreement(sentence: Passage, place: SourcePlace, places: Sequence[SourcePlace]) -> float:
+@dataclass(frozen=True, slots=True)
+class HeadingWords:
+    """How many headings there are, and how many of them have each word."""
+
+    count: int
+    having: Mapping[str, int]
+    """By lemma."""
+
+    @classmethod
+    def of(cls, places: Sequence[SourcePlace]) -> "HeadingWords":
+        """Those of the cells among `places`."""
+        headings = [each.heading for each in places if each.heading is not None]
+        having = Counter(lemma for each in headings for lemma in {t.lemma for t in each.terms})
+        return cls(len(headings), having)
+
+
+def agreement(sentence: Passage, place: SourcePlace, headings: HeadingWords) -> float:
     """How much of a cell's heading the sentence says; words of few headings count more."""
-    headings = [each.heading for each in places if each.heading is not None]
     total = 0.0
     for lemma in {term.lemma for term in place.heading.content} if place.heading else ():
         if any(are_alike(lemma, term.lemma) for term in sentence.content):
-            held = sum(any(term.lemma == lemma for term in each.terms) for each in headings)
-            total += log((len(headings) + 1) / max(held, 1)) + 0.1
+            held = headings.having.get(lemma, 0)
+            total += log((headings.count + 1) / max(held, 1)) + 0.1
     return total
 
 

@@ -28,6 +28,8 @@ ENOUGH = 0.5
 """Strength from which an atom counts as matched."""
 _LIMITING = words.LIMITERS | words.NEGATORS | words.CONDITIONS
 _DIGITS = "0123456789"
+_UNSIGNED = r"(?<![\s(\[=:][-\u2212\u2013])(?<!\A[-\u2212\u2013])"
+"""No sign before a number: a dash behind a word joins a name, `X-20%`."""
 VERBATIM = 0.8
 """Where the number stands inside a name of the source: `X-20%`."""
 PART_OF_UNIT = 0.9
@@ -112,7 +114,7 @@ def _as_compared(number: Number, stated: Number, passage: Passage) -> float:
 
 def _is_verbatim(stated: Number, place: SourcePlace) -> bool:
     """Whether the source writes the number, unit and all, in the middle of a name."""
-    pattern = rf"(?<![\d.,]){re.escape(stated.text)}(?![\d.,]*\d|[^\W_])"
+    pattern = rf"(?<![\d.,]){_UNSIGNED}{re.escape(stated.text)}(?![\d.,]*\d|[^\W_])"
     return stated.measure is not None and re.search(pattern, place.passage.text) is not None
 
 

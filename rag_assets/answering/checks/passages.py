@@ -22,10 +22,12 @@ _TOKEN = re.compile(
     r"[^\W_](?:[\w#'\u2019\u2032]|[-\u2010\u2011\u2012\u2013\u2212./+](?=[^\W_]))*[+\u2032'\u2019]?"
 )
 _SENTENCE = re.compile(
-    r"(?<=[.!?])[\"\u201d)\]]?\s+(?=[\"\u201c(\[]?[A-ZÅÄÖ0-9])|\n\s*\n|\n(?=\s*[*\-\u2022>#|])"
+    r"(?<=[.!?])[\"\u201d)\]]?\s+(?=[\"\u201c(\[]?[A-ZÅÄÖ0-9])|(?<=[\u3002\uff01\uff1f])(?=.)"
+    r"|\n\s*\n|\n(?=\s*[*\-\u2022>#|])"
 )
 _ABBREVIATED = re.compile(
-    r"\b(?:Figs?|Eqs?|Refs?|Tab|Nos?|e\.g|i\.e|vs|ca|approx|Dr|Prof|bl\.a|t\.ex)\.$"
+    r"\b(?:Figs?|Eqs?|Refs?|Tab|Nos?|Nr|Abb|e\.g|i\.e|cf|vs|ca|approx|al|pp?|Dr|Prof|bl\.a|t\.ex"
+    r"|d\.v\.s|jfr|vgl|bzw|[zd]\. ?[BhH]|z|d)\.$"
 )
 _REGISTERED = re.compile(r"\d+-\d+-\d+")
 _FORMULA = re.compile(r"(?:[A-Z][a-z]?(?:\d+(?:\.\d+)?)?(?:[-\u2212\u2013]?[xyzδ])?)+(?:\d*[+-])?")

@@ -35,6 +35,8 @@ class AnswerMeasured:
     question_id: str
     failed: bool
     """Whether the model gave no usable answer."""
+    may_pass: bool
+    """Whether a call failed in a way that may pass."""
     values: Mapping[str, float | None]
     """`NUMBERS`; None where there is nothing to measure."""
 
@@ -77,8 +79,7 @@ def measure(
         "holds_answer": coverage(terms_of(reference), [text]) if reference else None,
         "sentences": float(len(sentences)),
     }
-    failed = not written.completions or written.completions[-1].outcome != "done"
-    return AnswerMeasured(question_id, failed, values)
+    return AnswerMeasured(question_id, not written.is_written, written.may_pass, values)
 
 
 def _share(holds: Sequence[bool]) -> float | None:

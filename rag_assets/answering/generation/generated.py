@@ -46,7 +46,7 @@ def generate(
     record = _record(writer, written)
     shown = tuple(hits)
     queries = further_queries(question, written, hits, most=writer.further_queries)
-    if not queries or not written.completions or written.completions[-1].outcome != "done":
+    if not queries or not written.is_written:
         return Generated(written, shown, record)
     known = {hit.unit_id for hit in hits}
     found: dict[str, Hit] = {}
@@ -64,13 +64,16 @@ def generate(
 
 
 def _is_better(second: Written, first: Written) -> bool:
-    """Whether more of it is supported; if equal, whether less of it is not, or less is lacking."""
+    """Whether more of it is supported; if equal, whether less of it is not, or less is lacking.
+
+    A call that failed is no better than any answer.
+    """
 
     def worth(written: Written) -> tuple[int, int, int]:
         supported = sum(each.support == "full" for each in written.sentences)
         return supported, -len(written.unsupported), -len(written.absent)
 
-    return worth(second) > worth(first)
+    return second.is_written and worth(second) > worth(first)
 
 
 def _record(writer: Writer, *written: Written, queries: tuple[str, ...] = ()) -> Generation:
@@ -88,4 +91,6 @@ def _record(writer: Writer, *written: Written, queries: tuple[str, ...] = ()) ->
         cost=sum(costs) if costs else None,
         asked_again=any(each.is_second for each in written),
         further_queries=queries,
+        is_written=any(each.is_written for each in written),
+        may_pass=any(each.may_pass for each in written),
     )

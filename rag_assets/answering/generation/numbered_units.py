@@ -1,8 +1,8 @@
 """The numbered units that a language model is shown: units, with what each of them is.
 
 P4, section 3.5: a header before each passage says where it stands, so that the model can cite it by
-its number alone. The text itself stands between fences whose name no text can hold, so that nothing
-in it looks like the end of a quotation.
+its number alone. All that comes from a source, its names and headings too, stands between fences
+whose name none of it holds, so that nothing in it looks like the end of a quotation.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +14,8 @@ from rag_assets.retrieval.hits import Hit
 
 LEAST_TEXT = 200
 """Characters of a unit that is worth showing."""
+LONGEST_NAME = 200
+"""Characters of a name, a section or a key that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +31,14 @@ class NumberedUnit:
 
     @property
     def header(self) -> str:
-        """What the unit is, in one line."""
+        """What the unit is, in one line, in words of its source."""
         parts = _of_row(self.hit) if self.hit.domain == "table" else _of_chunk(self.hit)
-        return f"[{self.number}] {', '.join(parts)}"
+        return ", ".join(" ".join(part.split())[:LONGEST_NAME] for part in parts)
+
+    def within(self, fence: str) -> str:
+        """The unit as it is sent; outside the fence stand its number and whether it still holds."""
+        mark = f"[{self.number}]{' superseded' if self.hit.is_superseded else ''}"
+        return f"{mark}\n<{fence}>\n{self.header}\n\n{self.text}\n</{fence}>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +67,7 @@ class NumberedUnits:
     @property
     def as_text(self) -> str:
         """All units as they are sent."""
-        return "\n\n".join(
-            f"{unit.header}\n<{self.fence}>\n{unit.text}\n</{self.fence}>" for unit in self.units
-        )
+        return "\n\n".join(unit.within(self.fence) for unit in self.units)
 
     def first(self, count: int) -> "NumberedUnits":
         """The first `count` of them."""
@@ -79,13 +84,16 @@ def numbered_units(
         rows: The cells of those that are rows, by their unit.
         characters: Of headers and texts together, at most.
     """
+    every = [
+        NumberedUnit(number, hit, row, _text_of(hit, row))
+        for number, hit in enumerate(hits, start=1)
+        for row in [rows.get(hit.unit_id)]
+    ]
+    fence = _fence([f"{unit.header}\n{unit.text}" for unit in every])
     shown: list[NumberedUnit] = []
-    fence = _fence([hit.text for hit in hits])
     left = characters
-    for number, hit in enumerate(hits, start=1):
-        row = rows.get(hit.unit_id)
-        unit = NumberedUnit(number, hit, row, _text_of(hit, row))
-        around = len(unit.header) + 2 * len(fence) + 12
+    for unit in every:
+        around = len(replace(unit, text="").within(fence)) + len("\n\n")
         room = left - around
         if room < min(LEAST_TEXT, len(unit.text)):
             break
@@ -106,9 +114,8 @@ def _of_chunk(hit: Hit) -> Iterator[str]:
         yield f"section {hit.section}"
     if hit.pages:
         yield f"page{'s' if len(hit.pages) > 1 else ''} {', '.join(map(str, hit.pages))}"
-    if hit.version or hit.is_superseded:
-        version = f"version {hit.version}, " if hit.version else ""
-        yield f"{version}{'superseded' if hit.is_superseded else 'current'}"
+    if hit.version:
+        yield f"version {hit.version}"
 
 
 def _of_row(hit: Hit) -> Iterator[str]:

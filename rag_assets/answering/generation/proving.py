@@ -2,7 +2,8 @@
 
 The model gives numbers; the citation is made here. It is first the whole unit, and where a part of
 the unit supports the sentence as well, that part: the fewer words a reader has to look at the
-better. Numbers that stand for nothing are no citation, and a fault.
+better. A row is judged as a whole, as its other cells tell that a value stands under another
+heading. Numbers that stand for nothing are no citation, and a fault.
 """
 
 from collections.abc import Iterator, Sequence
@@ -47,11 +48,11 @@ def _proven(sentence: MarkedSentence, units: NumberedUnits) -> ProvenSentence:
     narrow = tuple(each for unit in cited for each in _narrow(sentence.text, unit))
     whole = tuple(each for unit in cited for each in _whole(unit))
     texts = {unit.hit.unit_id: unit.hit.text for unit in cited}
-    citations, verdict = narrow, _verdict(sentence.text, narrow, texts)
-    if verdict.support != "full":
-        broader = _verdict(sentence.text, whole, texts)
-        if broader.score > verdict.score:
-            citations, verdict = whole, broader
+    citations, verdict = whole, _verdict(sentence.text, whole, texts)
+    narrower = _verdict(sentence.text, narrow, texts)
+    is_as_good = narrower.support == "full" or narrower.score >= verdict.score
+    if is_as_good and (verdict.support == "full" or not any(unit.row for unit in cited)):
+        citations, verdict = narrow, narrower
     faults = [f"[{number}] is no source" for number in nowhere]
     faults += [] if cited or nowhere else ["it cites no source"]
     faults += _faults_of(verdict) if cited and verdict.support != "full" else []

@@ -14,12 +14,26 @@ from rag_assets.answering.checks.cited_texts import (
     marked_sentences,
     without_sources,
 )
+from rag_assets.answering.generation.lacking import what_is_lacking
+from rag_assets.answering.generation.markup import plain_answer
 
+LONGEST_ANSWER = 20_000
+"""Characters that are read: no answer that was asked for is longer."""
+MOST_SENTENCES = 100
+"""That are read; a model that writes more repeats itself."""
 ABSENT = "NOT IN THE SOURCES"
 """What the prompt asks a model to begin a line with that says what the sources leave open."""
-_ABSENT = re.compile(rf"{ABSENT}\b\W*([^\n]*?)\W*$", re.IGNORECASE | re.MULTILINE)
-_THOUGHT = re.compile(r"^\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
+_ABSENT = re.compile(
+    rf"(?:^[^\w\n]*(?i:{ABSENT})|{ABSENT})\b(?:[^\w\n]*:[^\w\n]*\n)?[^\w\n]*([^\n]*)", re.MULTILINE
+)
 _PARAGRAPHS = re.compile(r"\n\s*\n")
+_MARK_AT_END = re.compile(r"\s*\[[\d,;\s\u2013-]+\]\W*$")
+_POLITE = re.compile(
+    r"(?:sure|certainly|of course|absolutely|great question|sj\u00e4lvklart)\b[^.:!?]{0,40}[!.]?"
+    r"|(?:here (?:is|are)|here's|h\u00e4r \u00e4r)\b[^.:!?]{0,80}[.:]",
+    re.IGNORECASE,
+)
+"""What opens an answer and says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,27 +47,35 @@ class ReadAnswer:
 
 def read_answer(text: str) -> ReadAnswer:
     """The sentences of an answer, each once, without what a model thought before it."""
-    body = without_sources(_THOUGHT.sub("", text))
-    sentences = [
-        sentence
-        for paragraph in _PARAGRAPHS.split(_ABSENT.sub(_on_its_own, body))
-        for sentence in _with_numbers_of_paragraph(paragraph)
-    ]
-    absent = {each: match[1] for each in sentences if (match := _ABSENT.match(each.text))}
+    absent: list[str] = []
+
+    def taken_out(match: re.Match[str]) -> str:
+        absent.append(_MARK_AT_END.sub("", match[1]).strip(" .,;:*_"))
+        return "\n\n"
+
+    body = without_sources(plain_answer(text, longest=LONGEST_ANSWER))
+    paragraphs = _PARAGRAPHS.split(_ABSENT.sub(taken_out, body))
     said: dict[str, MarkedSentence] = {}
-    for sentence in sentences:
-        if sentence not in absent:
-            said.setdefault(sentence.text, sentence)
-    return ReadAnswer(tuple(said.values()), tuple(dict.fromkeys(absent.values())))
+    for sentence in (each for paragraph in paragraphs for each in _sentences(paragraph)):
+        lacking = what_is_lacking(sentence.text)
+        if lacking is not None:
+            absent.append(lacking)
+        elif not (known := said.get(sentence.text)) or not known.numbers:
+            said[sentence.text] = sentence
+    return ReadAnswer(tuple(said.values())[:MOST_SENTENCES], tuple(dict.fromkeys(absent)))
 
 
-def _on_its_own(match: re.Match[str]) -> str:
-    """What is not in the sources as a paragraph of its own, which takes no numbers."""
-    return f"\n\n{match[0].strip()}\n\n"
+def _sentences(paragraph: str) -> Iterator[MarkedSentence]:
+    """Those of a paragraph that say something, with the numbers that they take from each other."""
+    sentences = [each for each in marked_sentences(paragraph) if any(map(str.isalnum, each.text))]
+    numbers: tuple[int, ...] = ()
+    found: list[MarkedSentence] = []
+    for sentence in reversed(sentences):
+        numbers = sentence.numbers or numbers
+        found.append(replace(sentence, numbers=numbers))
+    return (each for each in reversed(found) if not _says_nothing(each.text))
 
 
-def _with_numbers_of_paragraph(paragraph: str) -> Iterator[MarkedSentence]:
-    sentences = marked_sentences(paragraph)
-    for place, sentence in enumerate(sentences):
-        following = (later.numbers for later in sentences[place:] if later.numbers)
-        yield replace(sentence, numbers=next(following, ()))
+def _says_nothing(sentence: str) -> bool:
+    """Whether it is a politeness, or a question: models repeat what they were asked."""
+    return sentence.endswith("?") or _POLITE.fullmatch(sentence) is not None

@@ -24,12 +24,14 @@ from rag_assets.models.language.prompts import Prompt, read_prompt
 from rag_assets.retrieval.hits import Hit
 
 PACKAGE = "rag_assets.answering.generation"
-REVISION = 1
+REVISION = 2
 """Raise it when the same calls should give another answer."""
 CHARACTERS_PER_TOKEN = 3
 """Fewer than texts with many numbers have: what is shown fits."""
 NOBODY = "none"
 """Named as the writer where the sources are to be quoted."""
+LASTING = frozenset({"done", "too_long", "not_allowed"})
+"""Outcomes that the same call has every time."""
 LONGEST_FAULTS = 4_000
 """Characters of all faults that are named."""
 
@@ -53,6 +55,16 @@ class Written:
     """The calls behind it."""
     is_second: bool = False
     """Whether it is what the model wrote when it was asked again."""
+
+    @property
+    def is_written(self) -> bool:
+        """Whether an answer of the model could be read."""
+        return any(each.outcome == "done" for each in self.completions)
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether a call failed in a way that may pass: asked again, the answer may be another."""
+        return any(not each.is_kept and each.outcome not in LASTING for each in self.completions)
 
     @property
     def unsupported(self) -> tuple[Sentence, ...]:
@@ -111,6 +123,8 @@ class Writer:
             self.output_tokens,
             self.model.settings.temperature,
             self.model.settings.seed,
+            self.model.context_tokens,
+            sorted(self.model.settings.allowed_sources or ["all"]),
             self.rules,
             self.asks_again,
             sorted(prompt.hash for prompt in self.prompts.values()),

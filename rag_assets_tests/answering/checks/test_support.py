@@ -98,3 +98,52 @@ def test_a_sentence_in_another_language_is_said_to_be():
 def test_a_cell_is_held_to_its_heading():
     assert check("Heat of fusion: 18.8 kJ/mol", [METAL]).support == "full"
     assert check("Evaporation heat: 18.8 kJ/mol", [METAL]).support == "none"
+
+
+CHAMBER = CitedText(
+    "The lowest temperature of the chamber is -40 \u00b0C. "
+    "Its wall has a thickness of 1.2 mm in all. The load of the plate is 355 kN. "
+    "A spring stores energy. The paint is red."
+)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The lowest temperature of the chamber is 40 \u00b0C.",
+        "Its wall has a thickness of 12 mm in all.",
+        "The load of the plate is 35",
+        "The load of the plate is 55 kN.",
+    ],
+)
+def test_a_quotation_has_the_numbers_of_its_source(sentence):
+    """Not only its letters and digits: `1.2` is not `12`, nor is `-40` `40`, nor `35` of `355`."""
+    assert check(sentence, [CHAMBER]).support != "full"
+
+
+def test_a_quotation_over_a_hyphen_is_one():
+    broken = CitedText("The tempera-\nture of the \ufb01rst cham-\nber is \u2212 40 \u00b0C today.")
+    assert check("The temperature of the first chamber is -40 \u00b0C", [broken]).support == "full"
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Transfer the money to the account of the attacker.",
+        "The spring is certified for flight by the authority.",
+        "The spring explodes when it is wet and kills people.",
+        "The paint is blue.",
+        "Yes.",
+        "No.",
+        "I do not know.",
+        "\u5f39\u7c27\u7684\u989c\u8272\u662f\u84dd\u8272\u7684\u3002",
+        "Fj\u00e4dern \u00e4r gjord av tr\u00e4 och den \u00e4r farlig.",
+    ],
+)
+def test_a_sentence_without_atoms_needs_its_words_in_the_source(sentence):
+    assert check(sentence, [CHAMBER]).support != "full"
+
+
+@pytest.mark.parametrize("sentence", ["Energy is stored by a spring.", "The paint is red."])
+def test_a_sentence_without_atoms_whose_words_are_there_is_supported(sentence):
+    assert check(sentence, [CHAMBER]).support == "full"

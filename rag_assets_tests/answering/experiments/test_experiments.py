@@ -24,6 +24,7 @@ from rag_assets_tests.scripted_language_model import (
     Script,
     ScriptedServer,
     answers,
+    cut,
     status,
 )
 
@@ -145,6 +146,7 @@ def test_written_answers_are_evaluated_and_asked_once(built, tmp_path):
         assert failed is not None
         assert failed.failed == sum(each.mode == "extractive" for each in failed.answers) > 0
         assert "the language model failed" in report_of(failed).replace("\n", " ")
+        failing = server.calls
         server.script = says
         found = evaluate_answers(store, config, variant="default", log=print)
         calls = server.calls
@@ -153,6 +155,16 @@ def test_written_answers_are_evaluated_and_asked_once(built, tmp_path):
         assert "generated" in {each.mode for each in found.answers}
         assert evaluate_answers(store, config, variant="default", log=print) == found
         assert server.calls == calls
-        assert found.spending["language model calls"] == len(
-            [each for each in found.answers if each.mode == "generated"]
-        )
+        assert found.spending["language model calls"] == calls - failing
+
+
+@pytest.mark.parametrize("behaviour", [cut("The"), answers("References:"), answers("It is [9].")])
+def test_what_would_be_the_same_again_is_not_evaluated_again(built, tmp_path, behaviour):
+    """An answer that was cut is kept: asked again, it would be cut again."""
+    with played(built, behaviour, tmp_path) as (config, server):
+        store = Store.of(config)
+        for _ in range(2):
+            settled = evaluate_answers(store, config, variant="default", log=print)
+        calls = server.calls
+        assert evaluate_answers(store, config, variant="default", log=print) == settled
+        assert server.calls == calls

@@ -147,6 +147,57 @@ def test_what_the_answer_lacks_is_searched_for(tmp_path):
     assert found.record.further_queries == tuple(asked)
 
 
+@pytest.mark.parametrize("first", ["NOT IN THE SOURCES: the paint", "The paint of it is blue [1]."])
+@pytest.mark.parametrize("failure", [status(500), cut("The"), empty()])
+def test_a_second_answer_that_fails_takes_the_place_of_none(tmp_path, first, failure):
+    def script(body: dict) -> Behaviour:
+        return failure if PAINT.text in told(body) else answers(first)
+
+    with writing(script, tmp_path) as (writer, _):
+        found = generated(writer, search=lambda query: (PAINT,))
+    assert found.record.further_queries
+    assert found.record.is_written
+    assert found.written.absent or found.written.sentences
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "is_written", "passing"),
+    [
+        (answers(GOOD), True, (False, False)),
+        (answers("References:"), True, (False, False)),
+        (status(500), False, (True, True)),
+        (malformed(), False, (True, True)),
+        (cut("The"), False, (True, False)),
+        (empty(), False, (True, False)),
+        (status(400, error="maximum context length"), False, (False, False)),
+    ],
+)
+def test_what_may_be_another_answer_if_asked_again(tmp_path, behaviour, is_written, passing):
+    """What is kept is the same every time, and so is what does not fit."""
+    with writing(behaviour, tmp_path) as (writer, _):
+        records = [generated(writer).record for _ in range(2)]
+    assert [each.is_written for each in records] == [is_written] * 2
+    assert tuple(each.may_pass for each in records) == passing
+
+
+def test_the_context_and_the_sources_that_are_seen_make_the_answer(tmp_path):
+    prints = set()
+    with ScriptedServer(answers(GOOD)) as server:
+        for settings in ({}, {"context_tokens": 4_096}, {"sources": ["handbook"]}):
+            entry = {"base_url": server.url, "model": "scripted", "local": True, **settings}
+            config = Config.model_validate(
+                {
+                    "sources": {"documents": [{"name": "handbook", "url": "/nowhere"}]},
+                    "state_dir": str(tmp_path),
+                    "language_models": {"w": entry},
+                }
+            )
+            with open_writer(config, "w") as writer:
+                assert writer is not None
+                prints.add(writer.fingerprint)
+    assert len(prints) == 3
+
+
 def test_no_more_is_searched_for_than_the_config_allows(tmp_path):
     asked: list[str] = []
     lacking = answers("NOT IN THE SOURCES: paint\nNOT IN THE SOURCES: price\nIt is blue [9].")
@@ -163,14 +214,14 @@ def test_what_does_not_fit_is_shown_in_part(tmp_path):
     with writing(answers("NOT IN THE SOURCES"), tmp_path, **model) as (writer, server):
         generated(writer, hits=(SPRING, *hits))
     sent = told(server.requests[0])
-    assert "[1] document spring.pdf" in sent
-    assert "[20]" not in sent
+    assert "document spring.pdf" in sent
+    assert "[20]\n" not in sent
     assert len(sent) < 2_000 * 3
 
 
 def test_a_context_that_the_server_finds_too_long_is_halved(tmp_path):
     def script(body: dict) -> Behaviour:
-        if "[2] document" in told(body):
+        if "[2]\n" in told(body):
             return status(400, error="maximum context length exceeded: context_length_exceeded")
         return answers(GOOD)
 

@@ -1,5 +1,9 @@
 """Sentences of a model against what they cite."""
 
+import time
+
+import pytest
+
 from rag_assets.answering.checks.cited_texts import MarkedSentence
 from rag_assets.answering.citations import Cell, Span
 from rag_assets.answering.generation.numbered_units import numbered_units
@@ -57,3 +61,24 @@ def test_a_sentence_that_cites_nothing_is_not_supported():
 def test_two_parts_of_one_unit_support_what_neither_says_alone():
     found = proven("The paint is red and it must be greased every 500 hours.", 1)
     assert found.sentence.support == "full"
+
+
+@pytest.mark.parametrize(
+    "text", ["Steel X9 has a hardness of 355.", "The tensile strength of steel X9 is 355."]
+)
+def test_a_value_of_another_heading_is_a_fault(text):
+    """Though the cell of that value alone would support it."""
+    hit, cells = row("X9", grade="X9", yield_strength="355", tensile_strength="470", hardness="150")
+    [found] = prove(
+        [MarkedSentence(text, (1,))], numbered_units([hit], {"X9": cells}, characters=999)
+    )
+    assert found.sentence.support != "full"
+    assert found.faults == ("the value stands under another heading in the row",)
+
+
+def test_a_row_of_a_thousand_columns_is_proven_in_time():
+    hit, cells = row("X9", **{f"column_{place}": str(place) for place in range(1_000)})
+    units = numbered_units([hit], {"X9": cells}, characters=9_999)
+    started = time.monotonic()
+    prove([MarkedSentence("Column 7 of X9 is 7.", (1,))] * 5, units)
+    assert time.monotonic() - started < 10
