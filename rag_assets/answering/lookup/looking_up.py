@@ -12,7 +12,13 @@ from rag_assets.answering.lookup.phrasing import nothing, sentences_of
 from rag_assets.answering.lookup.plan import LookupPlan, PlanError
 from rag_assets.answering.lookup.running import Found, cells_of, run_plan
 from rag_assets.answering.lookup.sandbox import SandboxError
-from rag_assets.answering.lookup.understanding import Unclear, Understood, understand
+from rag_assets.answering.lookup.understanding import (
+    NOTHING_UNKNOWN,
+    Unclear,
+    Understood,
+    UnknownWords,
+    understand,
+)
 
 LONGEST_QUESTION = 2_000
 """Characters; a longer text is no question to a table."""
@@ -41,6 +47,8 @@ class LookedUp:
     """Ways to read the question, of which none was chosen; or the nearest values that there are."""
     confidence: float = 0.0
     """How sure the reading is, 0 to 1; of a plan that was given, 1."""
+    unknown: UnknownWords = NOTHING_UNKNOWN
+    """What stands in the way, where that is words that no table explains."""
 
 
 def look_up(
@@ -117,7 +125,9 @@ def _closest(found: Found, catalogue: Catalogue, *, language: Language) -> Looke
 
 def _unclear(read: Unclear) -> LookedUp:
     outcome = "none" if read.kind in ("not_a_lookup", "no_table") else "refused"
-    return LookedUp(outcome, reason=read.reason, readings=read.readings or read.closest)
+    return LookedUp(
+        outcome, reason=read.reason, readings=read.readings or read.closest, unknown=read.unknown
+    )
 
 
 def _best_first(found: Found, catalogue: Catalogue) -> tuple[str, ...]:

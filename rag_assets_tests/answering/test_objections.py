@@ -1,0 +1,91 @@
+"""What was quoted and does not answer is told as the closest evidence, with the reason."""
+
+import pytest
+
+from rag_assets.answering.drafting import AnswerDraft, draft_of
+from rag_assets.answering.lookup.looking_up import look_up
+from rag_assets.retrieval.hits import Hit, Results
+from rag_assets.retrieval.rankings import ranked
+from rag_assets_tests.answering.found import cells_of, document, row
+from rag_assets_tests.answering.lookup.tables import catalogue, contents
+
+BEAMS = catalogue(
+    contents({"name": ["B10", "B20", "B30"], "mass": ["16.7", "8.6", "9.1"]}, title="Beams")
+)
+B10 = cells_of("b10", {"Section": "B10", "Mass per metre (kg/m)": 16.7, "Composition": "Fe1 C0.1"})
+
+
+def drafted(question: str, *hits: Hit, look: bool = True) -> AnswerDraft:
+    scores = [hit.score for hit in hits]
+    ranking = ranked([hit.unit_id for hit in hits], scores=scores)
+    results = Results(question, "best", hits, "current", 0, ranking, {})
+    looked = look_up(question, BEAMS) if look else None
+    return draft_of(question, results, rows={"b10": B10}, looked=looked, most=4)
+
+
+@pytest.mark.parametrize(
+    ("question", "word"),
+    [
+        ("Which colour has B10?", "colour"),
+        ("Who welded B10?", "welded"),
+        ("What humidity was there when B10 was welded?", "humidity"),
+        ("Vilken kulör har B10?", "kulör"),
+    ],
+)
+def test_a_row_that_says_nothing_of_what_is_asked_for_is_no_answer(question: str, word: str):
+    found = drafted(question, row("b10"))
+    assert (found.outcome, found.mode) == ("closest", None)
+    assert word in found.reason
+    assert found.sentences
+
+
+def test_a_row_without_the_name_that_is_asked_about_is_no_answer():
+    found = drafted("What is the mass of B77?", row("b10"))
+    assert found.outcome == "closest"
+    assert "B77" in found.reason
+
+
+def test_nor_is_it_where_no_lookup_was_made():
+    found = drafted("What is the mass of B77?", row("b10"), look=False)
+    assert (found.outcome, found.reason) == ("closest", "nothing that was found holds 'B77'")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the mass of the welded B10?",
+        "How is the composition of B10?",
+        "What is the mass of C0.1Fe?",
+        "What is the mass of the B10-section?",
+    ],
+)
+def test_a_row_that_says_what_is_asked_for_answers(question: str):
+    found = drafted(question, row("b10"), look=False)
+    assert (found.outcome, found.mode) == ("answered", "extractive")
+
+
+def test_an_unknown_word_beside_what_is_asked_for_does_no_harm():
+    question = "Which mass in the warehouse has the section B10?"
+    assert look_up(question, BEAMS).outcome == "refused"
+    assert drafted(question, row("b10")).outcome == "answered"
+
+
+def test_words_of_a_document_answer_what_no_table_knows():
+    found = drafted("Which colour has B10?", document("paint", "The colour of B10 is red."))
+    assert (found.outcome, found.mode) == ("answered", "extractive")
+
+
+def test_a_document_without_the_name_that_no_table_has_is_no_answer():
+    found = drafted("What is the mass of B77?", document("mass", "The mass of B10 is 16.7 kg."))
+    assert (found.outcome, found.reason) == ("closest", "nothing that was found holds 'B77'")
+
+
+def test_sentences_that_share_no_word_with_the_question_are_no_answer():
+    found = drafted("Where do swallows nest?", document("paint", "Red is a warm tone."), look=False)
+    assert (found.outcome, found.mode) == ("closest", None)
+    assert found.reason == "what was found shares no word with the question"
+
+
+def test_where_words_cannot_be_told_apart_none_are_missed():
+    hit = document("paint", "该合金的密度为每立方厘米八克。")
+    assert drafted("合金的密度是多少?", hit, look=False).outcome == "answered"
