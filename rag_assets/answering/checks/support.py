@@ -102,9 +102,7 @@ def check(sentence: str, sources: Sequence[Source]) -> Checked:
     """Check `sentence` against what it cites; nothing cited supports nothing."""
     passage, places = passage_of(sentence), places_of(sources)
     if is_quoted(sentence, sources):
-        nothing = Signs(*[0.0] * len(NAMES))
-        score = score_of(nothing)
-        return Checked(support_of(score), score, nothing, (), is_other_language=False)
+        return word_for_word()
     matches = matches_of(passage, places)
     is_other = languages_differ(passage, places)
     best = best_places(passage, matches, places)
@@ -124,6 +122,13 @@ def check(sentence: str, sources: Sequence[Source]) -> Checked:
     )
     score = score_of(signs) if places else 0.0
     return Checked(support_of(score), score, signs, matches, is_other)
+
+
+def word_for_word() -> Checked:
+    """What is said of a sentence that its sources have word for word."""
+    nothing = Signs(*[0.0] * len(NAMES))
+    score = score_of(nothing)
+    return Checked(support_of(score), score, nothing, (), is_other_language=False)
 
 
 def is_quoted(sentence: str, sources: Sequence[Source]) -> bool:
