@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rag_assets.answering.answer import Sentence
+from rag_assets.answering.choosing import is_named_by
 from rag_assets.answering.citations import Cell, Span
 from rag_assets.answering.refusal.terms import HeldTerms, SoughtTerm, terms_of
 from rag_assets.answering.row_cells import RowCells
@@ -55,7 +56,8 @@ def objection_to(
     if absent:
         is_told = refused is not None and cited and set(absent) <= set(refused.unknown.names)
         return refused.reason if is_told else f"nothing that was found holds {_listed(absent)}"
-    if refused and cited and _leaves_out(told, refused.unknown.asked):
+    is_of_rows = cited and not _is_about_a_row(sentences, cited)
+    if refused and is_of_rows and _leaves_out(told, refused.unknown.asked):
         return refused.reason
     return NOTHING_SHARED if _shares_nothing(question, text) else ""
 
@@ -76,6 +78,17 @@ def _named_by(sentences: Sequence[Sentence]) -> Iterator[str]:
         for citation in sentence.citations:
             if isinstance(citation, Span):
                 yield f"{citation.title} {citation.section}"
+
+
+def _is_about_a_row(sentences: Sequence[Sentence], rows: Sequence[RowCells]) -> bool:
+    """Whether a document that is quoted has its name from a row: it says what no table knows."""
+    titles = {
+        citation.title
+        for sentence in sentences
+        for citation in sentence.citations
+        if isinstance(citation, Span)
+    }
+    return any(is_named_by(title, row) for title in titles for row in rows)
 
 
 def _all_of(row: RowCells) -> str:

@@ -12,7 +12,15 @@ from rag_assets_tests.answering.lookup.tables import catalogue, contents
 BEAMS = catalogue(
     contents({"name": ["B10", "B20", "B30"], "mass": ["16.7", "8.6", "9.1"]}, title="Beams")
 )
-B10 = cells_of("b10", {"Section": "B10", "Mass per metre (kg/m)": 16.7, "Composition": "Fe1 C0.1"})
+B10 = cells_of(
+    "b10",
+    {
+        "Section": "B10",
+        "Mill": "Northern",
+        "Mass per metre (kg/m)": 16.7,
+        "Composition": "Fe1 C0.1",
+    },
+)
 
 
 def drafted(question: str, *hits: Hit, look: bool = True) -> AnswerDraft:
@@ -73,6 +81,14 @@ def test_an_unknown_word_beside_what_is_asked_for_does_no_harm():
 def test_words_of_a_document_answer_what_no_table_knows():
     found = drafted("Which colour has B10?", document("paint", "The colour of B10 is red."))
     assert (found.outcome, found.mode) == ("answered", "extractive")
+
+
+@pytest.mark.parametrize(("title", "outcome"), [("Northern", "answered"), ("Paint", "closest")])
+def test_a_document_that_is_named_by_the_row_may_say_what_no_table_knows(title: str, outcome: str):
+    hit = document("paint", "It is known for a warm red.", rank=2, title=f"All about {title}")
+    found = drafted("What is the nickname of the section B10?", row("b10"), hit)
+    assert found.outcome == outcome
+    assert len({type(each) for one in found.sentences for each in one.citations}) == 2
 
 
 def test_a_document_without_the_name_that_no_table_has_is_no_answer():
