@@ -7,10 +7,12 @@ was fitted; this needs none.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rag_assets.answering.answer import Sentence
+from rag_assets.answering.checks.passages import language_of
 from rag_assets.answering.choosing import is_named_by
 from rag_assets.answering.citations import Cell, Span
 from rag_assets.answering.refusal.terms import HeldTerms, SoughtTerm, terms_of
@@ -25,6 +27,9 @@ NAMED = 3
 LONG_NAME = 5
 """Letters and digits of a name from which it may stand inside a longer word."""
 _WORD_AFTER = re.compile(r"(?:-[^\W\d_A-Z]{3,})+$")
+WITHOUT_BLANKS = frozenset({"CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR"})
+"""Scripts that set no blanks between words."""
+NOTHING_ASKED = "the question names nothing to look for"
 NOTHING_SHARED = "what was found shares no word with the question"
 
 
@@ -43,6 +48,8 @@ def objection_to(
         rows: The cells of the rows among the hits, by their unit.
         looked: What the lookup gave, where one was made.
     """
+    if not terms(question):
+        return NOTHING_ASKED
     told = " ".join(sentence.text for sentence in sentences)
     cited = [*_cited_rows(sentences, rows)]
     text = " ".join([told, *_named_by(sentences), *map(_all_of, cited)])
@@ -123,19 +130,33 @@ def _leaves_out(told: str, words: Sequence[str]) -> bool:
 
 
 def _shares_nothing(question: str, text: str) -> bool:
-    """Whether no word of the question is there; never where words cannot be told apart.
-
-    Scripts without upper and lower case, such as Chinese or Thai, mostly set no blanks.
-    """
+    """Whether no word of the question is there; never where words of two languages would meet."""
     asked = [word for word in dict.fromkeys(terms(question)) if len(word) > 1]
-    if not asked or any(not _has_case(word) for word in asked):
+    if not asked or _are_of_two_languages(question, text):
         return False
     held = Vocabulary(terms(text))
-    return not any(held.share_of(word) for word in asked)
+    return not any(held.share_of(word) or _has_pair(word, text) for word in asked)
 
 
-def _has_case(word: str) -> bool:
-    return word.upper() != word or not any(map(str.isalpha, word))
+def _are_of_two_languages(question: str, text: str) -> bool:
+    """Whether they share no script, or one is English and the other Swedish."""
+    if _scripts(question).isdisjoint(_scripts(text)):
+        return True
+    return {language_of(question), language_of(text)} == {"en", "sv"}
+
+
+def _scripts(text: str) -> set[str]:
+    """The scripts of the letters of a text, as Unicode names them: `LATIN`, `CJK`."""
+    return {
+        unicodedata.name(letter, "").partition(" ")[0] for letter in set(filter(str.isalpha, text))
+    }
+
+
+def _has_pair(word: str, text: str) -> bool:
+    """Whether two neighbouring characters of a word stand in `text`, in a script without blanks."""
+    if _scripts(word).isdisjoint(WITHOUT_BLANKS):
+        return False
+    return any(word[place : place + 2] in text for place in range(len(word) - 1))
 
 
 def _listed(names: Sequence[str]) -> str:

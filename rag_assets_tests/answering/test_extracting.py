@@ -93,3 +93,9 @@ def test_every_citation_is_exact_and_there_are_never_too_many(
             assert isinstance(citation, Span)
             text = by_unit[citation.unit_id or ""].text
             assert text[citation.start : citation.end] == citation.text
+
+
+def test_a_long_text_that_nobody_asked_for_is_not_told():
+    noted = cells_of("noted", {"Section": "HEA 100", "Note": "x" * 5_000, "Mill": "North"})
+    [sentence] = extract("HEA 100", [row("noted")], most=1, rows={"noted": noted})
+    assert sentence.text == "Section: HEA 100; Mill: North."

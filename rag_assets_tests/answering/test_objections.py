@@ -102,6 +102,25 @@ def test_sentences_that_share_no_word_with_the_question_are_no_answer():
     assert found.reason == "what was found shares no word with the question"
 
 
-def test_where_words_cannot_be_told_apart_none_are_missed():
-    hit = document("paint", "该合金的密度为每立方厘米八克。")
-    assert drafted("合金的密度是多少?", hit, look=False).outcome == "answered"
+@pytest.mark.parametrize(
+    ("question", "text", "outcome"),
+    [
+        ("合金的密度是多少?", "该合金的密度为每立方厘米八克。", "answered"),
+        ("海水的颜色是什么?", "该合金的密度为每立方厘米八克。", "closest"),
+        ("При какой температуре плавится сталь?", "Сталь плавится при 1500 градусах.", "answered"),
+        ("Где гнездятся ласточки?", "Сталь плавится при 1500 градусах.", "closest"),
+        ("Was wiegt der Träger?", "Der Träger wiegt 12 kg.", "answered"),
+        ("Vad är det som väger mest av alla?", "The heaviest of them is what is red.", "answered"),
+        ("合金的密度是多少?", "The alloy has a density of 8 g/cm³.", "answered"),
+    ],
+)
+def test_words_are_compared_in_any_script_but_not_across_languages(
+    question: str, text: str, outcome: str
+):
+    assert drafted(question, document("text", text), look=False).outcome == outcome
+
+
+@pytest.mark.parametrize("question", ["?!", "🤷 ???", "What is it?"])
+def test_a_question_that_names_nothing_has_no_answer(question: str):
+    found = drafted(question, document("paint", "Red is a warm tone."), look=False)
+    assert (found.outcome, found.reason) == ("closest", "the question names nothing to look for")
