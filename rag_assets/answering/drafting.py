@@ -112,7 +112,9 @@ def draft_of(
         told = looked.sentences[:most]
         return AnswerDraft("closest", told, None, looked.reason, looked.readings)
     sentences = extract(question, results.hits, most=most, rows=rows)
-    objection = objection_to(question, sentences, rows=rows, looked=looked) if sentences else ""
+    objection = ""
+    if sentences:
+        objection = objection_to(question, sentences, hits=results.hits, rows=rows, looked=looked)
     refused = looked if looked and looked.outcome == "refused" and asks_table else None
     reason, readings = (refused.reason, refused.readings) if refused else ("", ())
     if objection:

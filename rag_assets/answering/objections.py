@@ -1,9 +1,9 @@
 """What speaks against giving quoted words as an answer, as far as their words can tell.
 
-A question names things and asks for something. Where no table and no quotation has a name of it,
-or a row says nothing of what is asked for, the quotation is evidence and no answer. So is one that
-shares no word with the question. How likely a quotation is to answer is for `refusal`, where a rule
-was fitted; this needs none.
+A question names things and asks for something. Where nothing that is cited has a name or code of
+it, or a row says nothing of what is asked for, the quotation is evidence and no answer. So is one
+that shares no word with the question. How likely a quotation is to answer is for `refusal`, where a
+rule was fitted; this needs none.
 """
 
 import re
@@ -18,6 +18,7 @@ from rag_assets.answering.citations import Cell, Span
 from rag_assets.answering.refusal.terms import HeldTerms, SoughtTerm, terms_of
 from rag_assets.answering.row_cells import RowCells
 from rag_assets.answering.wording import Vocabulary, folded, plain, terms
+from rag_assets.retrieval.hits import Hit
 
 if TYPE_CHECKING:
     from rag_assets.answering.lookup.looking_up import LookedUp
@@ -37,6 +38,7 @@ def objection_to(
     question: str,
     sentences: Sequence[Sentence],
     *,
+    hits: Sequence[Hit],
     rows: Mapping[str, RowCells],
     looked: "LookedUp | None",
 ) -> str:
@@ -45,6 +47,7 @@ def objection_to(
     Args:
         question: As it was asked.
         sentences: What would be quoted; at least one.
+        hits: What was found; the sentences are of some of these.
         rows: The cells of the rows among the hits, by their unit.
         looked: What the lookup gave, where one was made.
     """
@@ -54,15 +57,16 @@ def objection_to(
     cited = [*_cited_rows(sentences, rows)]
     text = " ".join([told, *_named_by(sentences), *map(_all_of, cited)])
     refused = looked if looked is not None and looked.outcome == "refused" else None
-    names = _names_of(question) if cited else []
+    whole = " ".join([text, *_units_of(sentences, hits)])
+    names = [*(refused.unknown.names if refused else ()), *_names_of(question)]
     absent = [
         name
-        for name in dict.fromkeys([*(refused.unknown.names if refused else ()), *names])
-        if not _holds_name(text, name) and not _is_formula_of(cited, name)
+        for name in dict.fromkeys(names)
+        if not _holds_name(whole, name) and not _is_formula_of(cited, name)
     ]
     if absent:
         is_told = refused is not None and cited and set(absent) <= set(refused.unknown.names)
-        return refused.reason if is_told else f"nothing that was found holds {_listed(absent)}"
+        return refused.reason if is_told else _not_held(absent, hits)
     is_of_rows = cited and not _is_about_a_row(sentences, cited)
     if refused and is_of_rows and _leaves_out(told, refused.unknown.asked):
         return refused.reason
@@ -77,6 +81,17 @@ def _cited_rows(sentences: Sequence[Sentence], rows: Mapping[str, RowCells]) -> 
         if isinstance(citation, Cell)
     }
     yield from (rows[unit] for unit in sorted(filter(None, units)) if unit in rows)
+
+
+def _units_of(sentences: Sequence[Sentence], hits: Sequence[Hit]) -> Iterator[str]:
+    """The whole texts of the units that are cited."""
+    cited = {
+        citation.unit_id
+        for sentence in sentences
+        for citation in sentence.citations
+        if isinstance(citation, Cell | Span)
+    }
+    yield from (hit.text for hit in hits if hit.unit_id in cited)
 
 
 def _named_by(sentences: Sequence[Sentence]) -> Iterator[str]:
@@ -157,6 +172,12 @@ def _has_pair(word: str, text: str) -> bool:
     if _scripts(word).isdisjoint(WITHOUT_BLANKS):
         return False
     return any(word[place : place + 2] in text for place in range(len(word) - 1))
+
+
+def _not_held(names: Sequence[str], hits: Sequence[Hit]) -> str:
+    is_found = any(_holds_name(hit.text, name) for hit in hits for name in names)
+    where = "what fits best does not hold" if is_found else "nothing that was found holds"
+    return f"{where} {_listed(names)}"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -96,6 +96,23 @@ def test_a_document_without_the_name_that_no_table_has_is_no_answer():
     assert (found.outcome, found.reason) == ("closest", "nothing that was found holds 'B77'")
 
 
+def test_nor_is_one_whose_unit_has_not_the_name_that_another_has():
+    hits = (
+        document("mass", "B10 weighs 16.7 kg. Nobody welded it."),
+        document("paint", "B20 is painted.", rank=2),
+    )
+    found = drafted("How much does B20 weigh, and who welded it?", *hits[:1], look=False)
+    assert (found.outcome, found.reason) == ("closest", "nothing that was found holds 'B20'")
+    found = drafted("Nobody welded it: does B10 weigh as much as B99?", *hits, look=False)
+    assert (found.outcome, found.reason) == ("closest", "nothing that was found holds 'B99'")
+
+
+def test_a_name_may_stand_beside_what_is_quoted():
+    text = "B20 is painted. Its warranty ends after 12 years, and its colour fades."
+    found = drafted("When does the warranty of B20 end?", document("paint", text))
+    assert found.outcome == "answered"
+
+
 def test_sentences_that_share_no_word_with_the_question_are_no_answer():
     found = drafted("Where do swallows nest?", document("paint", "Red is a warm tone."), look=False)
     assert (found.outcome, found.mode) == ("closest", None)
