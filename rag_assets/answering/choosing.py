@@ -124,6 +124,12 @@ def _allowed(documents: list[list[Quotable]], limits: QuotingLimits) -> list[lis
     return [unit[: limits.each] for unit in documents]
 
 
+def is_named_by(title: str, row: RowCells) -> bool:
+    """Whether a value of `row` stands in the title of a document."""
+    padded = _padded(title)
+    return any(name in padded for name in _values(row))
+
+
 def _follows_a_row(hits: Sequence[Hit]) -> bool:
     """Whether the first hit is a row, and a document comes close behind it."""
     domains = [hit.domain for hit in hits[:CLOSE]]

@@ -84,6 +84,10 @@ class Rows:
     """Keys of the selected rows, in the plan's order; at most `MOST_ROW_KEYS` of them."""
     count: int
     """How many rows it selects."""
+    title: str = ""
+    """Of the table; empty in answers of releases that did not keep it, as `where` is."""
+    where: str = ""
+    """The conditions of the plan in words, in the language of the sentence."""
     kind: Literal["rows"] = "rows"
 
 
@@ -94,7 +98,8 @@ class Computed:
     operation: str
     """One of `lookup.plan.OPERATIONS`."""
     inputs: tuple[Cell, ...]
-    """Cells that it was computed from, in the plan's order; at most `MOST_INPUTS` of them."""
+    """Cells that it was computed from, in the plan's order. Of more than `MOST_INPUTS`, so many are
+    kept: those with the least and the greatest number, then the first of the others."""
     count: int
     """How many cells it was computed from."""
     plan: Mapping[str, JsonValue]
@@ -106,6 +111,10 @@ class Computed:
     """Data version of the rows that it was run on."""
     rows: Rows
     """The rows that hold the inputs."""
+    heading: str = ""
+    """Of the column that was computed with; empty where rows were counted."""
+    unread: int = 0
+    """Filled cells of that column that are no numbers, and were left out."""
     kind: Literal["computed"] = "computed"
 
 
@@ -119,6 +128,8 @@ class Absence:
     searched: int
     """Number of rows or units that were looked at."""
     plan: Mapping[str, JsonValue] | None = None
+    title: str = ""
+    """Of the table that was looked up in."""
     kind: Literal["absence"] = "absence"
 
 

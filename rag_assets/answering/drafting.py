@@ -1,7 +1,8 @@
 """The answer that would be given to a question, before it is decided whether it is.
 
 A question to a table is looked up; where that gives no sure answer, the words of the best hits are
-quoted. `asking` gives the draft or withholds it, and `refusal` is fitted on the same drafts.
+quoted, as an answer unless something speaks against it (`objections`). `asking` gives the draft or
+withholds it, and `refusal` is fitted on the same drafts.
 """
 
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ from rag_assets.answering.answer import Mode, Outcome, Sentence
 from rag_assets.answering.citations import Cell, Computed, Span
 from rag_assets.answering.extracting import extract
 from rag_assets.answering.lookup.arm import SURE_FROM
+from rag_assets.answering.objections import objection_to
 from rag_assets.answering.row_cells import RowCells, read_row_cells
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.hits import Results
@@ -110,8 +112,13 @@ def draft_of(
         told = looked.sentences[:most]
         return AnswerDraft("closest", told, None, looked.reason, looked.readings)
     sentences = extract(question, results.hits, most=most, rows=rows)
+    objection = ""
+    if sentences:
+        objection = objection_to(question, sentences, hits=results.hits, rows=rows, looked=looked)
     refused = looked if looked and looked.outcome == "refused" and asks_table else None
     reason, readings = (refused.reason, refused.readings) if refused else ("", ())
+    if objection:
+        return AnswerDraft("closest", sentences, None, objection, readings)
     if sentences:
         return AnswerDraft("answered", sentences, "extractive", reason, readings)
     return AnswerDraft("nothing", (), None, reason or NOTHING, readings)

@@ -13,7 +13,7 @@ from rag_assets.answering.row_cells import RowCells
 from rag_assets.answering.row_facts import row_sentence
 from rag_assets.retrieval.hits import Hit
 
-REVISION = 2
+REVISION = 3
 """Raise it when the same hits should give another answer."""
 
 

@@ -25,6 +25,8 @@ MOST_ASKED = 3
 """Cells told because the question holds their heading."""
 MOST_FOLLOWING = 4
 """Cells told where no heading is asked for."""
+LONGEST_FOLLOWING = 300
+"""Characters of a cell that is told though nothing asks for it."""
 NEAR_BEST = 0.6
 """Share of the best heading's score from which on another one is told too."""
 LONGEST_NAME = 60
@@ -115,8 +117,9 @@ def _asked(question: str, cells: Sequence[_ToldCell]) -> list[_ToldCell]:
 
 def _following(cells: Sequence[_ToldCell], named: Sequence[_ToldCell]) -> list[_ToldCell]:
     last = max((place for place, cell in enumerate(cells) if cell in named), default=-1)
-    after = [cell for cell in cells[last + 1 :] if cell not in named]
-    return (after or [cell for cell in cells if cell not in named])[:MOST_FOLLOWING]
+    short = [cell for cell in cells if len(cell.cell.value) <= LONGEST_FOLLOWING]
+    after = [cell for cell in cells[last + 1 :] if cell not in named and cell in short]
+    return (after or [cell for cell in short if cell not in named])[:MOST_FOLLOWING]
 
 
 def _first_name(cells: Sequence[_ToldCell]) -> list[_ToldCell]:

@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from itertools import takewhile
 
+from rag_assets.answering.lemmas import lemmatized
+
 LANGUAGES = ("en", "sv")
 LEAST_SHARED = 4
 """First letters that words of one family share, at least: `dense` and `density`."""
@@ -59,9 +61,7 @@ def terms(text: str) -> list[str]:
 @lru_cache(maxsize=100_000)
 def lemma_of(word: str) -> str:
     """The dictionary form of a word in lower case, in English or Swedish; else the word itself."""
-    import simplemma
-
-    return simplemma.lemmatize(word, lang=LANGUAGES).casefold()
+    return lemmatized(word, languages=LANGUAGES).casefold()
 
 
 def parts_of(token: str) -> list[str]:

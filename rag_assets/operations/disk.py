@@ -11,6 +11,7 @@ KINDS: Mapping[str, str] = {
     "exports": "tables",
     "answers": "kept answers",
     "cache": "caches",
+    "dictionaries": "caches",
     "encoders": "caches",
     "hashes": "caches",
     "looks": "caches",

@@ -103,18 +103,24 @@ def answers_by(store: Store, user: str) -> list[str]:
 
 
 def questions_of(store: Store, answer_ids: Collection[str]) -> set[str]:
-    """The questions that these answers answer, in the file and in the table."""
+    """The questions that these answers answer, as they were asked and as they were read.
+
+    A follow-up is completed before anything is searched or sent: then both are found.
+    """
     file, wanted = answers_of(store), set(answer_ids)
     found: set[str] = set()
     if file.exists:
         with file.reading() as connection:
-            rows = connection.execute("SELECT answer_id, question FROM answers")
-            found.update(question for answer_id, question in rows if answer_id in wanted)
-    columns = ["answer_id", "question"]
+            rows = connection.execute("SELECT answer_id, question, answer FROM answers")
+            for answer_id, question, answer in rows:
+                if answer_id in wanted:
+                    found.update(_questions(question, answer))
+    columns = ["answer_id", "question", "answer"]
     for generation in erasure.generations_of(store, ANSWERS_TABLE):
         for batch in erasure.rows_of_all_versions(store, generation, columns=columns):
-            rows = batch.to_pylist()
-            found.update(row["question"] for row in rows if row["answer_id"] in wanted)
+            for row in batch.to_pylist():
+                if row["answer_id"] in wanted:
+                    found.update(_questions(row["question"], row["answer"]))
     return found
 
 
@@ -177,6 +183,12 @@ def _erase(store: Store, answer_ids: Sequence[str]) -> None:
     for generation in erasure.generations_of(store, ANSWERS_TABLE):
         erasure.delete_for_good(store, generation, column="answer_id", keys=answer_ids)
         erasure.keep_newest_version(store, generation)
+
+
+def _questions(question: str, answer: str) -> Iterator[str]:
+    yield question
+    if read_as := json.loads(answer).get("read_as"):
+        yield read_as
 
 
 def _in_file(

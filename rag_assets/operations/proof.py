@@ -22,7 +22,7 @@ from rag_assets.operations.traces import Traces
 from rag_assets.store import Store
 from rag_assets.store.catalog import folder_of
 
-LEFT_OUT = ("encoders", "purges")
+LEFT_OUT = ("dictionaries", "encoders", "purges")
 """Files derived from weights, and the record of the purge itself, which is removed at the end."""
 PARQUET_HEAD = b"PAR1"
 ROWS_AT_ONCE = 1_000

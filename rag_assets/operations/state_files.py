@@ -21,6 +21,7 @@ ELSEWHERE = frozenset(
         "cache",
         "complete_sets",
         "dagster",
+        "dictionaries",
         "encoders",
         "exports",
         "hashes",

@@ -116,3 +116,9 @@ def test_what_reads_like_no_sentence_is_left_out_where_there_is_another():
     assert [one.text for one in found] == ["The stiffness of a spring is high."]
     half = document("half", "the stiffness of a spring that is")
     assert extract("stiffness", [half], most=1, limits=readable)
+
+
+def test_a_long_text_that_nobody_asked_for_is_not_told():
+    noted = cells_of("noted", {"Section": "HEA 100", "Note": "x" * 5_000, "Mill": "North"})
+    [sentence] = extract("HEA 100", [row("noted")], most=1, rows={"noted": noted})
+    assert sentence.text == "Section: HEA 100; Mill: North."

@@ -17,6 +17,7 @@ from rag_assets.operations.kept_answers import (
     answers_by,
     erase,
     erase_affected,
+    questions_of,
     remove_old,
     tidy,
 )
@@ -75,6 +76,22 @@ def test_no_byte_of_a_user_stays(store, is_copied):
     if is_copied:
         assert copied_questions(store) == {"What bears salt?"}
     assert answers_by(store, "quoxite") == []
+
+
+@pytest.mark.parametrize("is_copied", [False, True])
+def test_a_follow_up_is_found_as_it_was_asked_and_as_it_was_read(store, is_copied):
+    made = replace(answer("and hafnium?"), read_as="What is the density of hafnium?")
+    follow_up = keep(store, Config(), made, context(user="quoxite"))
+    first = kept(store, "What is the density of niobium?", user="quoxite")
+    kept(store, "What bears salt?", user="anna")
+    if is_copied:
+        copy(store)
+
+    assert questions_of(store, [str(follow_up), first]) == {
+        "and hafnium?",
+        "What is the density of hafnium?",
+        "What is the density of niobium?",
+    }
 
 
 def test_answers_that_only_the_table_still_has_are_erased_too(store):

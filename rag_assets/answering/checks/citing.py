@@ -78,8 +78,10 @@ def _sources(citation: Citation) -> Iterator[Source]:
             count = CitedPair("number of rows", str(citation.count))
             keys = tuple(CitedPair("row", key) for key in citation.row_keys[:MOST_INPUTS])
             yield CitedRow((count, *keys), subject=citation.table, name=named(citation))
+            yield from _conditions(citation)
         case Computed():
             yield _computed(citation)
+            yield from _conditions(citation.rows)
         case Absence():
             words = (
                 f"None of the {citation.searched} of {citation.scope} has {citation.looked_for}: "
@@ -88,6 +90,12 @@ def _sources(citation: Citation) -> Iterator[Source]:
             yield CitedText(words, name=named(citation))
         case Cell():
             yield _row([citation], None)
+
+
+def _conditions(rows: Rows) -> Iterator[CitedText]:
+    """By what the rows were selected, in words."""
+    if rows.where:
+        yield CitedText(f"{rows.title}{rows.where}", name=named(rows))
 
 
 def _computed(citation: Computed) -> CitedRow:

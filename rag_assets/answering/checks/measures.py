@@ -16,6 +16,7 @@ from rag_assets.answering.checks.atoms import folded
 from rag_assets.answering.checks.citing import points_nowhere, sources_of
 from rag_assets.answering.checks.sources import Source
 from rag_assets.answering.checks.support import check
+from rag_assets.answering.checks.verifying import says_just_what_it_cites
 from rag_assets.answering.citations import Cell, Citation, Computed, Span
 
 SUPPORT_WEIGHTS: Mapping[Support, float] = {"full": 1.0, "part": 0.5, "none": 0.0, "unchecked": 0.0}
@@ -142,7 +143,9 @@ def five_numbers(
     sentences = [sentence for answer in answers for sentence in answer.sentences]
     cited = [(each.text, citation) for each in sentences for citation in each.citations]
     recalls = [
-        SUPPORT_WEIGHTS[judge.judge(each.text, sources_of(each.citations, units))]
+        1.0
+        if says_just_what_it_cites(each, units)
+        else SUPPORT_WEIGHTS[judge.judge(each.text, sources_of(each.citations, units))]
         for each in sentences
     ]
     precisions = [

@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 from rag_assets.answering.checks import words
 from rag_assets.answering.checks.chemical_elements import READ_AS_WORDS, SYMBOL_OF, SYMBOLS
 from rag_assets.answering.checks.numbers import Number, numbers_of
+from rag_assets.answering.lemmas import is_known, lemmatized
 
 Language: TypeAlias = Literal["en", "sv", ""]
 """Empty where a text has too few words to tell."""
@@ -165,21 +166,17 @@ def _is_identifier(token: str, *, starts: bool) -> bool:
 @cache
 def lemma_of(word: str, language: Language) -> str:
     """The dictionary form of a word in lower case; of a chemical element, its symbol."""
-    import simplemma
-
     if word in SYMBOL_OF:
         return SYMBOL_OF[word]
     order = ("sv", "en") if language == "sv" else ("en", "sv")
-    found = simplemma.lemmatize(word, lang=order).casefold()
+    found = lemmatized(word, languages=order).casefold()
     return SYMBOL_OF[found] if found in SYMBOL_OF and word.startswith(found) else found
 
 
 @cache
 def is_word(word: str) -> bool:
     """Whether a dictionary of English or Swedish has `word`."""
-    import simplemma
-
-    return simplemma.is_known(word, lang=("en", "sv"))
+    return is_known(word, languages=("en", "sv"))
 
 
 def _elements(terms: Sequence[Term], *, is_cell: bool) -> frozenset[str]:

@@ -117,9 +117,7 @@ def check(sentence: str, sources: Sequence[Source]) -> Checked:
     """Check `sentence` against what it cites; nothing cited supports nothing."""
     passage, places = passage_of(sentence), places_of(sources)
     if is_quoted(sentence, sources):
-        nothing = Signs(*[0.0] * len(NAMES))
-        score = score_of(nothing)
-        return Checked(support_of(score), score, nothing, (), is_other_language=False)
+        return word_for_word()
     matches = matches_of(passage, places)
     is_other = languages_differ(passage, places)
     best = best_places(passage, matches, places)
@@ -143,6 +141,13 @@ def check(sentence: str, sources: Sequence[Source]) -> Checked:
         share = covered_share(passage, places) if held or passage.content else 0.0
         score = min(score, _most_for(share, is_other_language=is_other))
     return Checked(support_of(score), score, signs, matches, is_other)
+
+
+def word_for_word() -> Checked:
+    """What is said of a sentence that its sources have word for word."""
+    nothing = Signs(*[0.0] * len(NAMES))
+    score = score_of(nothing)
+    return Checked(support_of(score), score, nothing, (), is_other_language=False)
 
 
 def _most_for(share: float, *, is_other_language: bool) -> float:

@@ -8,11 +8,12 @@ and which citations point nowhere.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rag_assets.answering.answer import Answer, Support
+from rag_assets.answering.answer import Answer, Sentence, Support
 from rag_assets.answering.checks.citing import named, points_nowhere, sources_of
 from rag_assets.answering.checks.closest import Closest, closest_to
 from rag_assets.answering.checks.sources import Source
-from rag_assets.answering.checks.support import Checked, check
+from rag_assets.answering.checks.support import Checked, check, word_for_word
+from rag_assets.answering.lookup.retelling import is_told
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,8 @@ class CitedSentence:
     sources: tuple[Source, ...]
     nowhere: tuple[str, ...] = ()
     """Its citations that point nowhere, as they are written."""
+    is_told: bool = False
+    """Whether it says just what its citations say: see `lookup.retelling`."""
 
     @property
     def cites(self) -> bool:
@@ -78,30 +81,44 @@ def verify(answer: Answer, units: Mapping[str, str] | None = None) -> Answer:
         units: Texts of the units by `unit_id`, as they are in the index; None to take the words
             that the citations quote as they are.
     """
+    verdicts = verdicts_of(cited_sentences(answer, units))
     sentences = (
-        replace(
-            sentence, support=check(sentence.text, sources_of(sentence.citations, units)).support
-        )
-        for sentence in answer.sentences
+        replace(sentence, support=verdict.support)
+        for sentence, verdict in zip(answer.sentences, verdicts, strict=True)
     )
     return replace(answer, sentences=tuple(sentences))
 
 
 def cited_sentences(answer: Answer, units: Mapping[str, str] | None) -> list[CitedSentence]:
     """The sentences of an answer of ours with what they cite."""
-    return [
-        CitedSentence(
-            sentence.text,
-            sources_of(sentence.citations, units),
-            tuple(named(each) for each in sentence.citations if points_nowhere(each, units)),
-        )
-        for sentence in answer.sentences
-    ]
+    return [_cited(sentence, units) for sentence in answer.sentences]
 
 
 def verdicts_of(sentences: Sequence[CitedSentence]) -> list[SentenceVerdict]:
     """A verdict for each sentence."""
-    return [_verdict(sentence, check(sentence.text, sentence.sources)) for sentence in sentences]
+    return [
+        _verdict(
+            sentence,
+            word_for_word() if sentence.is_told else check(sentence.text, sentence.sources),
+        )
+        for sentence in sentences
+    ]
+
+
+def _cited(sentence: Sentence, units: Mapping[str, str] | None) -> CitedSentence:
+    nowhere = tuple(named(each) for each in sentence.citations if points_nowhere(each, units))
+    return CitedSentence(
+        sentence.text,
+        sources_of(sentence.citations, units),
+        nowhere,
+        is_told=says_just_what_it_cites(sentence, units),
+    )
+
+
+def says_just_what_it_cites(sentence: Sentence, units: Mapping[str, str] | None) -> bool:
+    """Whether a sentence of ours has the words of its citations, none of which points nowhere."""
+    is_there = not any(points_nowhere(each, units) for each in sentence.citations)
+    return is_there and is_told(sentence.text, sentence.citations)
 
 
 def _verdict(sentence: CitedSentence, checked: Checked) -> SentenceVerdict:

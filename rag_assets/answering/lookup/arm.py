@@ -5,6 +5,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
+from rag_assets.answering import lemmas
 from rag_assets.config import ArmName, Config, Retriever
 from rag_assets.identity import Canonical
 from rag_assets.retrieval.arms import Arm
@@ -32,6 +33,7 @@ class LookupArm:
     """Looks questions up in the tables of an index: see `retrieval.arms.Arm`."""
 
     def __init__(self, store: Store, config: Config) -> None:
+        lemmas.keep_in(store.root)
         self._store = store
         self._glossary = read_glossary(config)
         self._catalogues: dict[tuple[Pin, ...], Catalogue] = {}

@@ -11,8 +11,11 @@ from rag_assets.answering.citations import (
     Rows,
 )
 from rag_assets.answering.lookup.catalogue import TEXT_HASH, Catalogue, ColumnInfo
+from rag_assets.answering.lookup.naming import naming_column
+from rag_assets.answering.lookup.phrases import ENGLISH, Phrases
 from rag_assets.answering.lookup.plan import plan_to_json
-from rag_assets.answering.lookup.running import Found, cells_of
+from rag_assets.answering.lookup.running import Found, at_places, cells_of
+from rag_assets.answering.lookup.writing import where_in_words
 
 
 class UnitsDifferError(ValueError):
@@ -47,7 +50,14 @@ def cells(found: Found, catalogue: Catalogue, column: ColumnInfo) -> tuple[Cell,
     )
 
 
-def rows(found: Found) -> Rows:
+def names(found: Found, catalogue: Catalogue) -> tuple[Cell, ...]:
+    """The cells that name the rows found; none of rows that only their keys name."""
+    column = naming_column(found.table)
+    named = cells(found, catalogue, column) if column else ()
+    return tuple(cell for cell in named if cell.value is not None)
+
+
+def rows(found: Found, *, phrases: Phrases = ENGLISH) -> Rows:
     """All rows found."""
     return Rows(
         source=found.table.source,
@@ -55,10 +65,12 @@ def rows(found: Found) -> Rows:
         plan=plan_to_json(found.plan),
         row_keys=tuple(found.row_keys[:MOST_ROW_KEYS]),
         count=len(found.row_keys),
+        title=found.table.title,
+        where=where_in_words(found.plan, found.table, phrases=phrases),
     )
 
 
-def computed(found: Found, catalogue: Catalogue) -> Computed:
+def computed(found: Found, catalogue: Catalogue, *, phrases: Phrases = ENGLISH) -> Computed:
     """The value of an aggregate.
 
     Raises:
@@ -68,24 +80,40 @@ def computed(found: Found, catalogue: Catalogue) -> Computed:
     counts = found.plan.operation == "count"
     return Computed(
         operation=found.plan.operation,
-        inputs=cells(found, catalogue, column) if column else (),
+        inputs=cells(_extremes_kept(found, catalogue), catalogue, column) if column else (),
         count=len(found.row_keys),
         plan=plan_to_json(found.plan),
         sql=found.sql,
         result=found.value,
         unit=common_unit(found, catalogue, column) if column and not counts else None,
         pin=catalogue.version_of(found.table),
-        rows=rows(found),
+        rows=rows(found, phrases=phrases),
+        heading=column.heading if column else "",
+        unread=found.unread,
     )
 
 
-def absence(found: Found, *, scope: str, looked_for: str) -> Absence:
+def _extremes_kept(found: Found, catalogue: Catalogue) -> Found:
+    """The rows in an order in which the first `MOST_INPUTS` have the least and greatest number."""
+    if len(found.places) <= MOST_INPUTS or not found.plan.column:
+        return found
+    values = [float(each or 0) for each in cells_of(found, catalogue, found.plan.column)]
+    ends = [values.index(end(values)) for end in (min, max)]
+    wanted = {values[place] for place in ends}
+    order = sorted(
+        range(len(values)), key=lambda place: (place not in ends, values[place] not in wanted)
+    )
+    return at_places(found, catalogue, [found.places[place] for place in order])
+
+
+def absence(found: Found, *, phrases: Phrases) -> Absence:
     """That a plan selected no row."""
     return Absence(
-        scope=scope,
-        looked_for=looked_for,
+        scope=f"table {found.table.source}/{found.table.table}",
+        looked_for=where_in_words(found.plan, found.table, phrases=phrases).strip(),
         searched=found.table.rows,
         plan=plan_to_json(found.plan),
+        title=found.table.title,
     )
 
 

@@ -7,19 +7,19 @@ as `MISSING`, and how many it lacks is said.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from rag_assets.answering.citations import Cell
 from rag_assets.answering.lookup import citing
-from rag_assets.answering.lookup.catalogue import ROW_ID, ROW_KEY, Catalogue, ColumnInfo, TableInfo
+from rag_assets.answering.lookup.catalogue import Catalogue, ColumnInfo, TableInfo
 from rag_assets.answering.lookup.cells import folded
 from rag_assets.answering.lookup.naming import names_of
 from rag_assets.answering.lookup.phrases import PHRASES, Language
 from rag_assets.answering.lookup.plan import Condition, LookupPlan, PlanError
-from rag_assets.answering.lookup.running import Found, run_plan
+from rag_assets.answering.lookup.running import Found, at_places, run_plan
 from rag_assets.answering.lookup.units import converted
 
 FARTHEST, MISSING = 3.0, 1.0
@@ -124,7 +124,7 @@ def alternatives(
     is_missing = np.isnan(apart)
     distances = np.where(is_missing, MISSING, np.minimum(apart, FARTHEST)).mean(axis=1)
     order = [int(place) for place in np.argsort(distances, kind="stable")[:most]]
-    chosen = _at(allowed, own.table, catalogue, [places[place] for place in order])
+    chosen = at_places(allowed, catalogue, [places[place] for place in order])
     names = names_of(chosen, catalogue, phrases=PHRASES[language])
     return tuple(
         Alternative(
@@ -160,17 +160,7 @@ def _row(row: RowName, catalogue: Catalogue) -> Found:
     places = [place for place, key in enumerate(found.row_keys) if key == row.row_key]
     if not places:
         raise PlanError("row", f"{row.source}/{row.table} has no row with the key {row.row_key!r}")
-    return _at(found, found.table, catalogue, places[:1])
-
-
-def _at(found: Found, table: TableInfo, catalogue: Catalogue, places: Sequence[int]) -> Found:
-    taken = catalogue.rows(table).take(pa.array(places, pa.int64()))
-    return replace(
-        found,
-        places=places,
-        row_ids=taken[ROW_ID].to_pylist(),
-        row_keys=taken[ROW_KEY].to_pylist(),
-    )
+    return at_places(found, catalogue, places[:1])
 
 
 def _shown(table: TableInfo) -> list[ColumnInfo]:

@@ -1,6 +1,6 @@
 """From a question to sentences that cite cells, without a model: read, run, put in words."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from rag_assets.answering.answer import Sentence
@@ -9,10 +9,16 @@ from rag_assets.answering.lookup.citing import UnitsDifferError
 from rag_assets.answering.lookup.nearest import closest, nearest_rows
 from rag_assets.answering.lookup.phrases import PHRASES, Language, language_of
 from rag_assets.answering.lookup.phrasing import nothing, sentences_of
-from rag_assets.answering.lookup.plan import LookupPlan, PlanError
+from rag_assets.answering.lookup.plan import Condition, LookupPlan, PlanError
 from rag_assets.answering.lookup.running import Found, cells_of, run_plan
 from rag_assets.answering.lookup.sandbox import SandboxError
-from rag_assets.answering.lookup.understanding import Unclear, Understood, understand
+from rag_assets.answering.lookup.understanding import (
+    NOTHING_UNKNOWN,
+    Unclear,
+    Understood,
+    UnknownWords,
+    understand,
+)
 
 LONGEST_QUESTION = 2_000
 """Characters; a longer text is no question to a table."""
@@ -41,6 +47,8 @@ class LookedUp:
     """Ways to read the question, of which none was chosen; or the nearest values that there are."""
     confidence: float = 0.0
     """How sure the reading is, 0 to 1; of a plan that was given, 1."""
+    unknown: UnknownWords = NOTHING_UNKNOWN
+    """What stands in the way, where that is words that no table explains."""
 
 
 def look_up(
@@ -104,20 +112,31 @@ def answer_plan(plan: LookupPlan, catalogue: Catalogue, *, language: Language = 
 
 def _closest(found: Found, catalogue: Catalogue, *, language: Language) -> LookedUp:
     phrases = PHRASES[language]
-    absent = nothing(found, phrases=phrases)
-    near = nearest_rows(found, catalogue)
+    sought = run_plan(_of_rows(found.plan), catalogue)
+    absent = nothing(sought, phrases=phrases)
+    near = nearest_rows(sought, catalogue)
     return LookedUp(
         outcome="closest",
-        sentences=(absent, *closest(found, near, catalogue, phrases=phrases)),
+        sentences=(absent, *closest(sought, near, catalogue, phrases=phrases)),
         row_ids=tuple(dict.fromkeys(row for each in near for row in each.row_ids)),
         plan=found.plan,
         reason=absent.text,
     )
 
 
+def _of_rows(plan: LookupPlan) -> LookupPlan:
+    """The rows that a plan asks for: of an aggregate, those that have a cell to compute with."""
+    if plan.operation == "rows" or plan.column is None:
+        return plan
+    where = (*plan.where, Condition(plan.column, "not_empty"))
+    return replace(plan, where=where, operation="rows", column=None)
+
+
 def _unclear(read: Unclear) -> LookedUp:
     outcome = "none" if read.kind in ("not_a_lookup", "no_table") else "refused"
-    return LookedUp(outcome, reason=read.reason, readings=read.readings or read.closest)
+    return LookedUp(
+        outcome, reason=read.reason, readings=read.readings or read.closest, unknown=read.unknown
+    )
 
 
 def _best_first(found: Found, catalogue: Catalogue) -> tuple[str, ...]:

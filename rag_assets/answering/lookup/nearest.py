@@ -7,13 +7,14 @@ from dataclasses import replace
 import pyarrow as pa
 
 from rag_assets.answering.answer import Sentence
+from rag_assets.answering.citations import Cell
 from rag_assets.answering.lookup import citing
 from rag_assets.answering.lookup.catalogue import Catalogue, ColumnInfo
 from rag_assets.answering.lookup.cells import folded
 from rag_assets.answering.lookup.naming import listed
 from rag_assets.answering.lookup.phrases import Phrases
 from rag_assets.answering.lookup.plan import Condition
-from rag_assets.answering.lookup.running import Found, run_plan
+from rag_assets.answering.lookup.running import Found, at_places, cells_of, run_plan
 from rag_assets.answering.lookup.writing import condition_in_words, measured
 
 NEAREST_SHOWN = 3
@@ -54,15 +55,20 @@ def closest(
         asked, moved = next((before, after) for before, after in pairs if before != after)
         column = found.table.find(asked.column)
         assert column is not None, "the plan was validated"
+        shown = citing.cells(_with_each(near, moved, catalogue), catalogue, column)
         sentences.append(
             Sentence(
                 phrases.nearest.format(
                     heading=column.heading,
                     title=found.table.title,
-                    values=_values(moved, column, phrases),
+                    values=_values(shown, phrases),
                     asked=condition_in_words(asked, column, phrases=phrases),
                 ),
-                (citing.rows(near), *citing.cells(near, catalogue, column)[:NEAREST_SHOWN]),
+                (
+                    citing.rows(near, phrases=phrases),
+                    *shown,
+                    citing.absence(found, phrases=phrases),
+                ),
             )
         )
     return tuple(sentences)
@@ -101,7 +107,14 @@ def _moved(
     return Condition(column.name, "=", (best,))
 
 
-def _values(moved: Condition, column: ColumnInfo, phrases: Phrases) -> str:
-    unit = column.unit if column.is_numeric else None
-    shown = [measured(value, unit, phrases=phrases) for value in moved.values]
+def _with_each(near: Found, moved: Condition, catalogue: Catalogue) -> Found:
+    """The first row with each of the values that are near, the nearest first."""
+    values = [folded(str(cell)) for cell in cells_of(near, catalogue, moved.column)]
+    wanted = [folded(str(value)) for value in moved.values]
+    places = [near.places[values.index(value)] for value in wanted if value in values]
+    return at_places(near, catalogue, places[:NEAREST_SHOWN])
+
+
+def _values(cells: Sequence[Cell], phrases: Phrases) -> str:
+    shown = [measured(cell.value, cell.unit, phrases=phrases) for cell in cells]
     return listed(shown, most=NEAREST_SHOWN, phrases=phrases)

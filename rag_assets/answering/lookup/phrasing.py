@@ -1,6 +1,6 @@
 """Sentences about what a plan found, each with its citation."""
 
-from dataclasses import replace
+from itertools import compress
 
 from rag_assets.answering.answer import Sentence
 from rag_assets.answering.citations import Cell, Citation, Computed
@@ -8,7 +8,7 @@ from rag_assets.answering.lookup import citing
 from rag_assets.answering.lookup.catalogue import Catalogue, ColumnInfo
 from rag_assets.answering.lookup.naming import listed, names_of, naming_column
 from rag_assets.answering.lookup.phrases import PHRASES, Language, Phrases
-from rag_assets.answering.lookup.running import Found
+from rag_assets.answering.lookup.running import Found, at_places, cells_of, first_rows
 from rag_assets.answering.lookup.writing import (
     COMPUTED_DIGITS,
     DIGITS,
@@ -37,15 +37,14 @@ def sentences_of(
         return (nothing(found, phrases=phrases),)
     if found.plan.operation == "rows":
         return _told(found, catalogue, phrases)
-    return (_computed(found, catalogue, phrases), *_unread(found, phrases))
+    return (_computed(found, catalogue, phrases), *_unread(found, catalogue, phrases))
 
 
 def nothing(found: Found, *, phrases: Phrases) -> Sentence:
     """That no row was found, and what was searched."""
     where = where_in_words(found.plan, found.table, phrases=phrases)
     text = phrases.nothing.format(title=found.table.title, where=where, searched=found.table.rows)
-    scope = f"table {found.table.source}/{found.table.table}"
-    return Sentence(text, (citing.absence(found, scope=scope, looked_for=where.strip()),))
+    return Sentence(text, (citing.absence(found, phrases=phrases),))
 
 
 def _counted(found: Found, catalogue: Catalogue, phrases: Phrases) -> Sentence:
@@ -57,18 +56,17 @@ def _counted(found: Found, catalogue: Catalogue, phrases: Phrases) -> Sentence:
         heading=column.heading if column else "",
         where=where_in_words(found.plan, found.table, phrases=phrases),
     )
-    citations: tuple[Citation, ...] = (citing.computed(found, catalogue),)
+    citations: tuple[Citation, ...] = (citing.computed(found, catalogue, phrases=phrases),)
     if not found.row_keys:
         citations += nothing(found, phrases=phrases).citations
     return Sentence(text, citations)
 
 
 def _computed(found: Found, catalogue: Catalogue, phrases: Phrases) -> Sentence:
-    citation = citing.computed(found, catalogue)
+    citation = citing.computed(found, catalogue, phrases=phrases)
     column = found.table.find(found.plan.column or "")
     assert column is not None, "the plan was validated"
     operation = found.plan.operation
-    names = names_of(found, catalogue, phrases=phrases)
     given = {
         "heading": column.heading,
         "where": where_in_words(found.plan, found.table, phrases=phrases),
@@ -81,23 +79,32 @@ def _computed(found: Found, catalogue: Catalogue, phrases: Phrases) -> Sentence:
         ),
     }
     if operation in phrases.superlatives:
-        winners = [
-            name
-            for name, cell in zip(names, citation.inputs, strict=False)
-            if cell.value == citation.result
-        ]
-        shown = listed(winners, most=NAMES_SHOWN, phrases=phrases)
-        return Sentence(phrases.superlatives[operation].format(names=shown, **given), (citation,))
+        winners = _winners(found, catalogue)
+        names = names_of(winners, catalogue, phrases=phrases)
+        shown = listed(names, most=NAMES_SHOWN, phrases=phrases)
+        named = citing.names(first_rows(winners, NAMES_SHOWN), catalogue)
+        text = phrases.superlatives[operation].format(names=shown, **given)
+        return Sentence(text, (citation, *named))
     if operation in phrases.total:
         return Sentence(phrases.total[operation].format(**given), (citation,))
     if operation == "range":
         return Sentence(_ranged(citation, given, phrases), (citation,))
     both = [
         f"{name} ({measured(cell.value, cell.unit, phrases=phrases)})"
-        for name, cell in zip(names, citation.inputs, strict=True)
+        for name, cell in zip(
+            names_of(found, catalogue, phrases=phrases), citation.inputs, strict=True
+        )
     ]
     shown = listed(both, most=NAMES_SHOWN, phrases=phrases)
-    return Sentence(phrases.difference.format(names=shown, **given), (citation,))
+    named = citing.names(found, catalogue)
+    return Sentence(phrases.difference.format(names=shown, **given), (citation, *named))
+
+
+def _winners(found: Found, catalogue: Catalogue) -> Found:
+    """The rows that have the extreme."""
+    values = cells_of(found, catalogue, found.plan.column or "")
+    has_it = [value == found.value for value in values]
+    return at_places(found, catalogue, [*compress(found.places, has_it)])
 
 
 def _ranged(citation: Computed, given: dict[str, str | int], phrases: Phrases) -> str:
@@ -109,12 +116,12 @@ def _ranged(citation: Computed, given: dict[str, str | int], phrases: Phrases) -
     )
 
 
-def _unread(found: Found, phrases: Phrases) -> tuple[Sentence, ...]:
+def _unread(found: Found, catalogue: Catalogue, phrases: Phrases) -> tuple[Sentence, ...]:
     column = found.table.find(found.plan.column or "")
     if not found.unread or column is None:
         return ()
     text = phrases.unread.format(count=found.unread, heading=column.heading)
-    return (Sentence(text, (citing.rows(found),)),)
+    return (Sentence(text, (citing.computed(found, catalogue, phrases=phrases),)),)
 
 
 def _told(found: Found, catalogue: Catalogue, phrases: Phrases) -> tuple[Sentence, ...]:
@@ -127,27 +134,36 @@ def _told(found: Found, catalogue: Catalogue, phrases: Phrases) -> tuple[Sentenc
             where=where_in_words(found.plan, found.table, phrases=phrases),
             names=listed(names, most=NAMES_SHOWN, phrases=phrases),
         )
-        counting = (Sentence(text, (citing.rows(found),)),)
-    shown = _first(found, ROWS_SHOWN)
+        named = citing.names(first_rows(found, NAMES_SHOWN), catalogue)
+        counting = (Sentence(text, (citing.rows(found, phrases=phrases), *named)),)
+    shown = first_rows(found, ROWS_SHOWN)
     columns = _columns(found)
     cited = [citing.cells(shown, catalogue, column) for column in columns]
-    naming = naming_column(found.table) if len(columns) > 1 else None
+    naming = naming_column(found.table)
+    naming_cells = {cell.row_key: cell for cell in citing.names(shown, catalogue)}
     told = [
-        _row(name, cells, phrases, named_by=naming)
+        _row(name, cells, phrases, named_by=naming, name_cell=naming_cells.get(cells[0].row_key))
         for name, *cells in zip(names[:ROWS_SHOWN], *cited, strict=True)
     ]
     return (*counting, *told)
 
 
 def _row(
-    name: str, cells: list[Cell], phrases: Phrases, *, named_by: ColumnInfo | None
+    name: str,
+    cells: list[Cell],
+    phrases: Phrases,
+    *,
+    named_by: ColumnInfo | None,
+    name_cell: Cell | None,
 ) -> Sentence:
+    """A row by its name. The cell with it is cited, and told only where it is the only one."""
+    others = [cell for cell in cells if named_by is None or cell.column != named_by.name]
     facts = [
         f"{cell.heading} {measured(cell.value, cell.unit, phrases=phrases)}"
-        for cell in cells
-        if named_by is None or cell.column != named_by.name
+        for cell in others or cells
     ]
-    return Sentence(f"{name}: {'; '.join(facts)}.", tuple(cells))
+    cited = (*cells, name_cell) if name_cell and len(others) == len(cells) else tuple(cells)
+    return Sentence(f"{name}: {'; '.join(facts)}.", cited)
 
 
 def _columns(found: Found) -> list[ColumnInfo]:
@@ -166,12 +182,3 @@ def _columns(found: Found) -> list[ColumnInfo]:
     if not shown:
         shown = [column for column in table.columns if not column.is_hidden]
     return shown[:COLUMNS_SHOWN]
-
-
-def _first(found: Found, most: int) -> Found:
-    return replace(
-        found,
-        places=found.places[:most],
-        row_ids=found.row_ids[:most],
-        row_keys=found.row_keys[:most],
-    )

@@ -5,7 +5,7 @@ of their keys, and sums do not hang on the order of their cells.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -67,6 +67,27 @@ def run_plan(plan: LookupPlan, catalogue: Catalogue, *, seconds: float = SECONDS
         value=_value(plan, table, rows, taken, seconds=seconds),
         unread=_unread(plan, table, catalogue, found=len(places), seconds=seconds),
         sql=readable(plan, table),
+    )
+
+
+def at_places(found: Found, catalogue: Catalogue, places: Sequence[int]) -> Found:
+    """`found` with the rows at other places of its table."""
+    taken = catalogue.rows(found.table).take(pa.array(places, pa.int64()))
+    return replace(
+        found,
+        places=places,
+        row_ids=taken[ROW_ID].to_pylist(),
+        row_keys=taken[ROW_KEY].to_pylist(),
+    )
+
+
+def first_rows(found: Found, most: int) -> Found:
+    """`found` with its first rows, at most so many."""
+    return replace(
+        found,
+        places=found.places[:most],
+        row_ids=found.row_ids[:most],
+        row_keys=found.row_keys[:most],
     )
 
 

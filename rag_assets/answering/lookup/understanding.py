@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from rag_assets.answering.lookup import vocabulary
+from rag_assets.answering.lookup.asked_words import asked_words
 from rag_assets.answering.lookup.catalogue import Catalogue
 from rag_assets.answering.lookup.composing import TableReading, read_table
 from rag_assets.answering.lookup.demands import unmet_demand
@@ -54,6 +55,19 @@ class Understood:
 
 
 @dataclass(frozen=True, slots=True)
+class UnknownWords:
+    """Words of a question that no table explains, and without which nothing answers it."""
+
+    names: tuple[str, ...] = ()
+    """Names, codes and formulas."""
+    asked: tuple[str, ...] = ()
+    """Words that say what is asked for."""
+
+
+NOTHING_UNKNOWN = UnknownWords()
+
+
+@dataclass(frozen=True, slots=True)
 class Unclear:
     """A question without a plan."""
 
@@ -64,6 +78,8 @@ class Unclear:
     kind: UnclearKind
     closest: tuple[str, ...] = ()
     """The nearest values that there are, where one is asked for that is not there."""
+    unknown: UnknownWords = NOTHING_UNKNOWN
+    """What the nearest table does not explain."""
 
 
 def understand(question: str, catalogue: Catalogue) -> Understood | Unclear:
@@ -149,15 +165,18 @@ def _refused(
     asked: AskedQuestion, readings: Sequence[TableReading], links: CatalogueLinks
 ) -> Unclear:
     best = min(readings, key=lambda each: (len(each.unexplained), -each.score))
+    is_asked = asked_words(asked)
     names = [
         asked.words[place].text
         for place in best.unexplained
         if asked.words[place].is_name or formula(asked.words[place].text)
     ]
+    wanted = [asked.words[place].text for place in best.unexplained if place in is_asked]
+    unknown = UnknownWords(tuple(names), tuple(wanted))
     if names:
         closest = tuple(near for name in names for near in _closest(name, links))[:MOST_CLOSEST]
         shown = f"; the nearest there are: {', '.join(closest)}" if closest else ""
-        return Unclear(f"no table has {', '.join(names)}{shown}", (), "no_value", closest)
+        return Unclear(f"no table has {', '.join(names)}{shown}", (), "no_value", closest, unknown)
     if best.unexplained:
         words = [asked.words[place].text for place in best.unexplained]
         is_vague = any(folded(word) in vocabulary.VAGUE for word in words)
@@ -167,7 +186,7 @@ def _refused(
         kind: UnclearKind = "vague" if is_vague else "no_column"
         if len(words) > 2:
             kind = "not_a_lookup" if best.score < 3 else "no_column"
-        return Unclear(reason, (), kind)
+        return Unclear(reason, (), kind, unknown=unknown)
     return Unclear(best.reason or "it asks for nothing that a table has", (), best.kind or "vague")  # ty: ignore
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from rag_assets.answering.lemmas import lemmatized
 from rag_assets.answering.lookup import adjectives
 from rag_assets.answering.lookup.formulas import formula, symbols_by_name
 from rag_assets.answering.lookup.swedish import ENGLISH
@@ -198,9 +199,7 @@ def _undoubled(word: str) -> str:
 @lru_cache(maxsize=65_536)
 def lemmas_of(word: str) -> tuple[str, ...]:
     """The English and the Swedish lemma of a word in small letters, folded."""
-    from simplemma import lemmatize
-
-    return tuple(folded(str(lemmatize(word, lang=language))) for language in ("en", "sv"))
+    return tuple(folded(lemmatized(word, languages=(language,))) for language in ("en", "sv"))
 
 
 @lru_cache(maxsize=65_536)

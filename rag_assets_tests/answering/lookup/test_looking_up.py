@@ -29,7 +29,7 @@ def test_a_row_is_told_with_its_cells():
     found = answer_plan(plan, HELD)
     [sentence] = found.sentences
     assert [sentence.text] == ["IPE 200: Mass per metre 22.4 kg/m; In stock 7."]
-    mass, stock = sentence.citations
+    mass, stock, _ = sentence.citations
     assert mass == Cell(
         unit_id="beams-3",
         text_hash="hash of 3",
@@ -189,3 +189,14 @@ def test_a_row_that_is_there_now_makes_an_absence_stale():
     assert isinstance(absent, Absence)
     added = {**BEAMS, "name": ["HEA 100", "HEA 120", "IPE 200", "IPE 240", "UNP 80", "UNP 80"]}
     assert verify_again(absent, catalogue(contents(added))) == "changed"
+
+
+def test_where_the_rows_have_no_cell_to_compute_with_that_is_what_is_missing():
+    where = (Condition("name", "in", ("IPE 220",)), Condition("mill", "=", ("southern",)))
+    found = answer_plan(replace(PLAN, where=where, operation="mean", column="stock"), HELD)
+    assert found.outcome == "closest"
+    assert found.sentences[0].text == (
+        "No row of Steel beams was found where Section is IPE 220 and Mill is southern and "
+        "In stock is given; 6 rows were searched."
+    )
+    assert not any("Section IPE 220;" in each.text for each in found.sentences)
