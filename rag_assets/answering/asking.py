@@ -9,8 +9,8 @@ A question to a table is looked up; where that gives no sure answer, the words o
 quoted. Both say only what they cite: a quotation is exact, and what a lookup counts or computes is
 run once more. So each sentence is supported in full, or the answer says that it is not.
 
-A writer (see `generation`) is asked for what would be quoted, and for nothing that is withheld or
-looked up. Where it fails, the quotations stand, and the answer says so.
+A writer (see `generation`) is asked for what would be quoted, as an answer or as the closest
+evidence, and for nothing that is withheld or looked up. Where it fails, the quotations stand, and the answer says so.
 """
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -100,7 +100,7 @@ def ask(
     with times.timed("check"):
         found = replace(found, sentences=_run_again(found.sentences, tables))
     hits, generation = results.hits, None
-    if writer is not None and found.mode == "extractive":
+    if writer is not None and found.is_quoted:
         with times.timed("write"):
             found, hits, generation = _written(
                 found, whole, results, writer, index=index, store=store, filters=filters
@@ -155,11 +155,17 @@ def _draft_of(written: "Written", quoted: AnswerDraft) -> AnswerDraft:
         if written.left_out:
             notes.append(f"left out, as no source supports it: {len(written.left_out)} sentences")
         return replace(
-            quoted, sentences=written.sentences, mode="generated", reason="; ".join(notes)
+            quoted,
+            outcome="answered",
+            sentences=written.sentences,
+            mode="generated",
+            reason="; ".join(notes),
+            readings=(),
         )
     if written.absent:
         return replace(quoted, outcome="closest", mode=None, reason=written.reason)
-    return replace(quoted, reason=f"{written.reason}; these are the words of the sources")
+    reasons = [quoted.reason, f"{written.reason}; these are the words of the sources"]
+    return replace(quoted, reason="; ".join(filter(None, reasons)))
 
 
 def _decided(drafted: AnswerDraft, decision: RefusalDecision) -> AnswerDraft:
@@ -168,11 +174,11 @@ def _decided(drafted: AnswerDraft, decision: RefusalDecision) -> AnswerDraft:
         case "answer":
             return replace(drafted, reason="", readings=())
         case "closest":
-            return replace(drafted, outcome="closest", mode=None, reason=decision.reason)
-        case "nothing":
             return replace(
-                drafted, outcome="nothing", sentences=(), mode=None, reason=decision.reason
+                drafted, outcome="closest", mode=None, reason=decision.reason, is_quoted=False
             )
+        case "nothing":
+            return AnswerDraft("nothing", (), None, decision.reason)
 
 
 def _decision(

@@ -43,6 +43,8 @@ class AnswerDraft:
     """How the question could be read, where a lookup was refused for that."""
     row_ids: tuple[str, ...] = ()
     """The units of the rows that a lookup rests on."""
+    is_quoted: bool = False
+    """Whether its sentences are the words of the hits, which a language model may put otherwise."""
 
     @property
     def is_answer(self) -> bool:
@@ -118,9 +120,9 @@ def draft_of(
     refused = looked if looked and looked.outcome == "refused" and asks_table else None
     reason, readings = (refused.reason, refused.readings) if refused else ("", ())
     if objection:
-        return AnswerDraft("closest", sentences, None, objection, readings)
+        return AnswerDraft("closest", sentences, None, objection, readings, is_quoted=True)
     if sentences:
-        return AnswerDraft("answered", sentences, "extractive", reason, readings)
+        return AnswerDraft("answered", sentences, "extractive", reason, readings, is_quoted=True)
     return AnswerDraft("nothing", (), None, reason or NOTHING, readings)
 
 

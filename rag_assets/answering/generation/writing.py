@@ -225,10 +225,10 @@ def open_writer(config: Config, name: str | None = None) -> Generator[Writer | N
 
     Args:
         config: Its `answering` says who writes and how.
-        name: Another unit of `language_models` that writes instead, or `NOBODY`.
+        name: Another entry of `language_models` that writes instead, or `NOBODY`.
 
     Raises:
-        ConfigError: There is no unit of that name.
+        ConfigError: There is no entry of that name.
         MissingExtraError: It is the embedded model, and its extra is not installed.
     """
     settings = config.answering
