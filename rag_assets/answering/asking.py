@@ -31,6 +31,7 @@ from rag_assets.store import Store
 
 if TYPE_CHECKING:
     from rag_assets.answering.lookup.catalogue import Catalogue
+    from rag_assets.answering.lookup.planner import Planner
     from rag_assets.retrieval.search import VariantIndex
 
 NO_RULE = RefusalDecision(None, "answer", "")
@@ -56,6 +57,7 @@ def ask(
     retriever: RetrieverName | None = None,
     catalogue: "Catalogue | None" = None,
     read_as: str = "",
+    planner: "Planner | None" = None,
 ) -> Answer:
     """The answer to `question` from what `index` holds.
 
@@ -68,6 +70,7 @@ def ask(
         retriever: What searches; that of the config unless given.
         catalogue: The tables of the index, where the caller keeps them for many questions.
         read_as: The question with what it takes from a conversation: see `condensation`.
+        planner: Reads questions to tables that the rules refuse: see `lookup.by_model`.
 
     Raises:
         EmptyQueryError: The question is blank.
@@ -82,7 +85,7 @@ def ask(
             whole, retriever=retriever, top_k=config.answering.hits, filters=filters
         )
     tables = catalogue or catalogue_of(store, index.complete_set)
-    drafter = Drafter(store, index.complete_set, tables, config.answering.sentences)
+    drafter = Drafter(store, index.complete_set, tables, config.answering.sentences, planner)
     with times.timed("lookup"):
         looked = drafter.look_up(whole, filters=filters)
     with times.timed("extract"):
@@ -99,6 +102,7 @@ def ask(
         shown=(*map(_shown, results), *_shown_rows(found.sentences, results)),
         mode=found.mode,
         read_as=read_as,
+        planned_as=found.planned_as,
         reason=found.reason,
         readings=found.readings,
         confidence=decision.confidence,

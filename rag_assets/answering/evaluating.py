@@ -20,6 +20,7 @@ from rag_assets import identity, schemas
 from rag_assets.answering import extracting
 from rag_assets.answering.answer import Answer
 from rag_assets.answering.asking import ask
+from rag_assets.answering.assistants import open_assistants
 from rag_assets.answering.citations import Cell, Span
 from rag_assets.answering.gold_cited import GoldPlaces, cited_units
 from rag_assets.answering.refusal.deciding import RefusalRule
@@ -38,6 +39,7 @@ from rag_assets.store.atomic import write_atomically
 from rag_assets.store.complete_sets import CompleteSet, set_of_recipe
 
 if TYPE_CHECKING:
+    from rag_assets.answering.lookup.by_model import ModelPlanner
     from rag_assets.answering.lookup.catalogue import Catalogue
     from rag_assets.retrieval.search import VariantIndex
 
@@ -113,15 +115,21 @@ def evaluate_answers(
     if not store.count(schemas.QUESTIONS_TABLE):
         return None
     rule = fitted_rule(store, config, variant=variant, log=log)
-    with store.lock(f"answer_evaluation__{variant}", log=log):
+    with (
+        store.lock(f"answer_evaluation__{variant}", log=log),
+        open_assistants(config) as assistants,
+    ):
+        planner = assistants.planner
         complete_set = set_of_recipe(store, config, variant)
-        made_from = _made_from(store, config, variant=variant, complete_set=complete_set, rule=rule)
+        made_from = _made_from(
+            store, config, planner, variant=variant, complete_set=complete_set, rule=rule
+        )
         file = file_of(store, variant)
         known = _read(file)
         if known and known.made_from == made_from:
             return known
         started = time.monotonic()
-        measured = list(_measured(store, config, variant, complete_set, log=log))
+        measured = list(_measured(store, config, variant, complete_set, planner, log=log))
         found = AnswerEvaluation(
             made_from=made_from,
             variant=variant,
@@ -161,7 +169,13 @@ def _read(file: Path) -> AnswerEvaluation | None:
 
 
 def _made_from(
-    store: Store, config: Config, *, variant: str, complete_set: CompleteSet, rule: RefusalRule
+    store: Store,
+    config: Config,
+    planner: "ModelPlanner | None",
+    *,
+    variant: str,
+    complete_set: CompleteSet,
+    rule: RefusalRule,
 ) -> str:
     searched = fingerprint_of(
         store,
@@ -178,6 +192,7 @@ def _made_from(
         rule.made_from,
         config.answering.hits,
         config.answering.sentences,
+        *([planner.identity] if planner else []),
     )
 
 
@@ -186,6 +201,7 @@ def _measured(
     config: Config,
     variant: str,
     complete_set: CompleteSet,
+    planner: "ModelPlanner | None",
     *,
     log: Callable[[str], None],
 ) -> Iterator[MeasuredAnswer]:
@@ -206,7 +222,9 @@ def _measured(
     for number, question in enumerate(questions):
         if number % LOGGED_EVERY == 0:
             log(f"{variant}: answering questions {number + 1:,} to {len(questions):,}")
-        answer = ask(index, question.text, store=store, config=config, catalogue=catalogue)
+        answer = ask(
+            index, question.text, store=store, config=config, catalogue=catalogue, planner=planner
+        )
         yield _of_one(question, answer, index=index, documents=documents)
 
 

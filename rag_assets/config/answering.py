@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from rag_assets.config.base import Section
+from rag_assets.config.base import Section, Slug
 
 
 class Answering(Section):
@@ -24,6 +24,13 @@ class Answering(Section):
         gt=0,
         lt=1,
         description="share of questions that the sources do not answer, for the promise",
+    )
+    condenser: Slug | None = Field(
+        None, description="one of language_models, which completes follow-ups; the rules if null"
+    )
+    planner: Slug | None = Field(
+        None,
+        description="one of language_models, which reads questions to tables that the rules refuse",
     )
     keep: bool = Field(True, description="whether answers are kept, to be listed and replayed")
     keep_days: int | None = Field(

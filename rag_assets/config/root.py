@@ -15,7 +15,12 @@ from rag_assets.config.documents import DEFAULT_CHUNKINGS, Chunking, Documents
 from rag_assets.config.editions import CHUNKINGS, FIRST, Edition
 from rag_assets.config.errors import ConfigError
 from rag_assets.config.evaluation import Evaluation
-from rag_assets.config.experiments import AnyExperiment, ArmsExperiment, Experiments
+from rag_assets.config.experiments import (
+    AnyExperiment,
+    ArmsExperiment,
+    CondensationExperiment,
+    Experiments,
+)
 from rag_assets.config.figures import Figures
 from rag_assets.config.gate import Gate
 from rag_assets.config.glossary import GlossarySection
@@ -156,6 +161,7 @@ class Config(Section):
         for name in self.evaluation.retrievers:
             self.retrieval.check_retriever(name, key="evaluation.retrievers")
         self._check_experiments()
+        self._check_language_models()
         if self.serving.variant is not None and self.serving.variant not in self.variants:
             raise ValueError(
                 f"serving.variant: no variant is named {self.serving.variant!r}; "
@@ -191,6 +197,10 @@ class Config(Section):
                     f"experiments.{name}.reranker: no reranker is named {experiment.reranker!r}; "
                     f"there are {', '.join(self.retrieval.rerankers)}"
                 )
+            if isinstance(experiment, CondensationExperiment) and experiment.retriever:
+                self.retrieval.check_retriever(
+                    experiment.retriever, key=f"experiments.{name}.retriever"
+                )
             self._check_arms(experiment, key=f"experiments.{name}")
 
     def _check_arms(self, experiment: AnyExperiment, *, key: str) -> None:
@@ -203,6 +213,24 @@ class Config(Section):
                 raise ValueError(
                     f"{key}.arms.{arm.name}: no variant is named {arm.variant!r}; "
                     f"there are {', '.join(self.variants)}"
+                )
+
+    def _check_language_models(self) -> None:
+        """Named language models exist."""
+        named = {
+            "answering.condenser": self.answering.condenser,
+            "answering.planner": self.answering.planner,
+            **{
+                f"experiments.{name}.language_model": one.language_model
+                for name, one in self.experiments.items()
+                if isinstance(one, CondensationExperiment)
+            },
+        }
+        for key, name in named.items():
+            if name is not None and name not in self.language_models:
+                raise ValueError(
+                    f"{key}: no language model is named {name!r}; "
+                    f"there are {', '.join(self.language_models)}"
                 )
 
     def variant_like(self, recipe: Variant) -> str:
@@ -219,6 +247,11 @@ class Config(Section):
     def tables_of(self, variant: str) -> VariantTables:
         """Names of the tables of the variant called `variant`."""
         return addresses.tables_of(self, self.variant(variant))
+
+    @property
+    def source_names(self) -> frozenset[str]:
+        """Names of all sources."""
+        return self.table_sources | {source.name for source in self.sources.documents}
 
     @property
     def table_sources(self) -> frozenset[str]:

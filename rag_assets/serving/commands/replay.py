@@ -1,9 +1,17 @@
 """`rag-assets replay`: run a kept answer again, and show what differs."""
 
 import argparse
+from functools import partial
 
 from rag_assets import config as configuration
-from rag_assets.serving.replies import FAILED, OK, CommandError, Reply, search_errors
+from rag_assets.serving.replies import (
+    FAILED,
+    OK,
+    CommandError,
+    Reply,
+    assistant_errors,
+    search_errors,
+)
 from rag_assets.store import Store
 
 SUMMARY = "run a kept answer again on the versions it used, or on what serves now"
@@ -29,6 +37,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Reply:
     """Ask the question again; exit code 1 if the versions of then give another answer."""
     from rag_assets.answering.asking import ask
+    from rag_assets.answering.assistants import open_assistants
     from rag_assets.answering.record.database import AnswersFileError, answers_of
     from rag_assets.answering.record.listing import UnknownAnswerError, one
     from rag_assets.answering.record.replaying import ReplayError, replay
@@ -38,8 +47,11 @@ def run(options: argparse.Namespace) -> Reply:
     store = Store.of(config)
     try:
         kept = one(answers_of(store), options.answer)
-        with search_errors():
-            done = replay(kept, store=store, config=config, ask=ask, on=options.index)
+        then = kept.context.conditions.within(config) if options.index == KEPT else config
+        with search_errors(), assistant_errors(), open_assistants(then) as assistants:
+            planner = assistants.planner
+            again = partial(ask, planner=planner) if planner else ask
+            done = replay(kept, store=store, config=config, ask=again, on=options.index)
     except (AnswersFileError, UnknownAnswerError, ReplayError) as error:
         raise CommandError(str(error)) from error
     differs = options.index == KEPT and not done.difference.is_equal
