@@ -1,28 +1,35 @@
-"""Follow-ups that are completed by rules: do they find what the full question finds?
+"""Follow-ups that are made whole: do they find what the full question finds?
 
 usage: follow_ups.py [FILE] [--state FOLDER]
 
 FILE (`other_hand/follow_ups.jsonl`) has a conversation a line: `history` (questions with their
 answers), `follow_up`, `full` (the same as a question that needs no history), `gold` and `lang`.
 Each is searched three times in the index of materials_demo: as the full question, as the rules
-complete it, and as it was typed.
+complete it, and as it was typed. With a server at RAG_ASSETS_TEST_ENDPOINT (base URL of an
+OpenAI-compatible API, model RAG_ASSETS_TEST_MODEL) it is searched as that model completes it, too.
 """
 
 import argparse
 import json
 import os
 import tempfile
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+import yaml
 from bounds import Bound, at_least, dataset, finish, rag_assets
 from retrieval import write_config
 
 from rag_assets import config as configuration
+from rag_assets.answering.assistants import open_assistants
+from rag_assets.answering.condensation.by_model import condense
 from rag_assets.answering.condensation.conversation import Turn
 from rag_assets.answering.condensation.rules import condensed
 from rag_assets.answering.lookup.arm import LookupArm
+from rag_assets.answering.lookup.catalogue import Catalogue
+from rag_assets.config import Config
+from rag_assets.models.language.calls import LanguageModel
 from rag_assets.retrieval.hits import Hit
 from rag_assets.retrieval.opening import open_index
 from rag_assets.retrieval.search import VariantIndex
@@ -32,6 +39,7 @@ DATASET = "materials_demo"
 FILE = Path(__file__).parent / "other_hand" / "follow_ups.jsonl"
 LEAST_SHARE = 0.9
 TOP_K = 10
+ALL = "all"
 
 
 def main() -> None:
@@ -48,8 +56,8 @@ def main() -> None:
 
 
 def measured(cases: Iterable[Mapping], *, home: Path) -> Iterable[Bound]:
-    """hit@10 of the three readings of each follow-up, by language."""
-    config_file = write_config(dataset(DATASET), state=home)
+    """hit@10 and MRR@10 of each reading of the follow-ups, by language."""
+    config_file = _with_model(write_config(dataset(DATASET), state=home))
     os.environ["RAG_ASSETS_CONFIG"] = str(config_file)
     rag_assets("refresh", config=config_file)
     config = configuration.load()
@@ -58,25 +66,76 @@ def measured(cases: Iterable[Mapping], *, home: Path) -> Iterable[Bound]:
     index = open_index(store, config, config.serving_variant, arms={"lookup": tables})
     catalogue = tables.catalogue(index.complete_set)
     paths = _paths()
-    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for case in cases:
-        said = [Turn(turn["question"], turn["answer"]) for turn in case["history"]]
-        whole = condensed(case["follow_up"], said, catalogue=catalogue).question
-        asked = {"full": case["full"], "completed": whole, "typed": case["follow_up"]}
-        hits = {name: _is_hit(index, text, case["gold"], paths) for name, text in asked.items()}
-        counts[case["lang"]].update({"asked": 1, **hits})
-        if hits["full"] and not hits["completed"]:
-            print(f"missed: {case['follow_up']!r} was read as {whole!r}")
-    for language, numbers in sorted(counts.items()):
-        print(language, dict(numbers))
-    all_of = sum(counts.values(), Counter())
-    share = all_of["completed"] / all_of["full"]
-    yield at_least("hit@10 of completed follow-ups over that of full questions", share, LEAST_SHARE)
+    found: defaultdict[str, defaultdict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    with open_assistants(config) as assistants:
+        for case in cases:
+            read = _readings(case, config, catalogue, assistants.condenser)
+            ranks = {name: _rank(index, text, case["gold"], paths) for name, text in read.items()}
+            for name, rank in ranks.items():
+                for language in (case["lang"], ALL):
+                    found[language][name].append(rank)
+            for name in read.keys() - {"full", "typed"}:
+                if ranks["full"] and not ranks[name]:
+                    print(f"missed: {case['follow_up']!r} was read by {name} as {read[name]!r}")
+        if assistants.condenser is not None:
+            print("spent:", assistants.condenser.spending.record())
+    for language, readings in sorted(found.items()):
+        for name, reciprocal in readings.items():
+            print(f"{language} {name}: {_shown(reciprocal)}")
+    of_all = found[ALL]
+    for name in of_all.keys() - {"full", "typed"}:
+        share = _hits(of_all[name]) / _hits(of_all["full"])
+        what = f"hit@10 of follow-ups completed by {name} over that of full questions"
+        yield at_least(what, share, LEAST_SHARE)
 
 
-def _is_hit(index: VariantIndex, text: str, gold: Iterable[str], paths: Mapping[str, str]) -> bool:
-    hits = index.search(text, top_k=TOP_K)
-    return any(label in gold for hit in hits for label in _labels(hit, paths))
+def _with_model(config_file: Path) -> Path:
+    """The config with the model of the environment as its condenser, if one is given."""
+    url = os.environ.get("RAG_ASSETS_TEST_ENDPOINT")
+    if url:
+        config = yaml.safe_load(config_file.read_text())
+        model = os.environ["RAG_ASSETS_TEST_MODEL"]
+        config["language_models"] = {"test": {"base_url": url, "model": model, "local": True}}
+        config["answering"] = {"condenser": "test"}
+        config_file.write_text(yaml.safe_dump(config, sort_keys=False))
+    return config_file
+
+
+def _readings(
+    case: Mapping, config: Config, catalogue: Catalogue, model: LanguageModel | None
+) -> dict[str, str]:
+    """What is searched for a follow-up, by who made it."""
+    said = [Turn(turn["question"], turn["answer"]) for turn in case["history"]]
+    asked = case["follow_up"]
+    read = {
+        "full": case["full"],
+        "rules": condensed(asked, said, catalogue=catalogue).question,
+        "typed": asked,
+    }
+    if model is not None:
+        every = config.source_names
+        whole = condense(asked, said, model, every_source=every, catalogue=catalogue)
+        if whole.note:
+            print(f"{asked!r}: {whole.note}")
+        read["the model"] = whole.question
+    return read
+
+
+def _rank(index: VariantIndex, text: str, gold: Iterable[str], paths: Mapping[str, str]) -> float:
+    """1 / rank of the first gold among the first ten; 0 if there is none."""
+    for rank, hit in enumerate(index.search(text, top_k=TOP_K), start=1):
+        if any(label in gold for label in _labels(hit, paths)):
+            return 1 / rank
+    return 0.0
+
+
+def _hits(reciprocal: Sequence[float]) -> int:
+    return sum(value > 0 for value in reciprocal)
+
+
+def _shown(reciprocal: Sequence[float]) -> str:
+    count, hits = len(reciprocal), _hits(reciprocal)
+    return f"hit@10 {hits} of {count} ({hits / count:.3f}), MRR@10 {sum(reciprocal) / count:.3f}"
 
 
 def _labels(hit: Hit, paths: Mapping[str, str]) -> list[str]:

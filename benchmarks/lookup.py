@@ -36,6 +36,7 @@ from rag_assets.answering.answer import Sentence
 from rag_assets.answering.citations import Cell, Computed, Rows
 from rag_assets.answering.lookup.catalogue import Catalogue, catalogue_of
 from rag_assets.answering.lookup.looking_up import LookedUp, look_up
+from rag_assets.answering.lookup.planner import Planner
 from rag_assets.answering.lookup.running import cells_of, run_plan
 from rag_assets.answering.lookup.units import converted
 from rag_assets.store import Store
@@ -221,10 +222,13 @@ def _of_table(columns: object, table: str) -> Iterator[tuple[str, str, str, str]
 
 
 def judged(
-    question: Mapping[str, object], catalogue: Catalogue, database: sqlite3.Connection
+    question: Mapping[str, object],
+    catalogue: Catalogue,
+    database: sqlite3.Connection,
+    planner: Planner | None = None,
 ) -> Outcome:
     """Whether a question was answered, and rightly."""
-    found = look_up(str(question["question"]), catalogue)
+    found = look_up(str(question["question"]), catalogue, planner=planner)
     if found.outcome != "answered":
         return Outcome(question, is_accepted=False, reason=f"{found.outcome}: {found.reason}")
     if question.get("sql") is None:

@@ -114,6 +114,8 @@ class Answer:
     read_as: str = ""
     """The question with what it took from the conversation before it; empty where it took
     nothing."""
+    planned_as: str = ""
+    """How a language model read a question to a table, in words; empty where the rules did."""
     reason: str = ""
     """Why there is no answer, or what stands in its way, in one sentence; else empty."""
     readings: tuple[str, ...] = ()

@@ -10,7 +10,8 @@ quoted. Both say only what they cite: a quotation is exact, and what a lookup co
 run once more. So each sentence is supported in full, or the answer says that it is not.
 
 A writer (see `generation`) is asked for what would be quoted, as an answer or as the closest
-evidence, and for nothing that is withheld or looked up. Where it fails, the quotations stand, and the answer says so.
+evidence, and for nothing that is withheld or looked up. Where it fails, the quotations stand, and
+the answer says so.
 """
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -36,6 +37,7 @@ from rag_assets.store import Store
 if TYPE_CHECKING:
     from rag_assets.answering.generation.writing import Writer, Written
     from rag_assets.answering.lookup.catalogue import Catalogue
+    from rag_assets.answering.lookup.planner import Planner
     from rag_assets.retrieval.search import VariantIndex
 
 NO_RULE = RefusalDecision(None, "answer", "")
@@ -63,6 +65,7 @@ def ask(
     catalogue: "Catalogue | None" = None,
     read_as: str = "",
     writer: "Writer | None" = None,
+    planner: "Planner | None" = None,
 ) -> Answer:
     """The answer to `question` from what `index` holds.
 
@@ -76,6 +79,7 @@ def ask(
         catalogue: The tables of the index, where the caller keeps them for many questions.
         read_as: The question with what it takes from a conversation: see `condensation`.
         writer: A language model that writes the answer; None to quote the sources.
+        planner: Reads questions to tables that the rules refuse: see `lookup.by_model`.
 
     Raises:
         EmptyQueryError: The question is blank.
@@ -90,7 +94,7 @@ def ask(
             whole, retriever=retriever, top_k=config.answering.hits, filters=filters
         )
     tables = catalogue or catalogue_of(store, index.complete_set)
-    drafter = Drafter(store, index.complete_set, tables, config.answering.sentences)
+    drafter = Drafter(store, index.complete_set, tables, config.answering.sentences, planner)
     with times.timed("lookup"):
         looked = drafter.look_up(whole, filters=filters)
     with times.timed("extract"):
@@ -113,6 +117,7 @@ def ask(
         shown=(*_shown(hits), *_shown_rows(found.sentences, hits)),
         mode=found.mode,
         read_as=read_as,
+        planned_as=found.planned_as,
         reason=found.reason,
         readings=found.readings,
         confidence=decision.confidence,

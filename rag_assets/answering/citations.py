@@ -137,3 +137,14 @@ MOST_ROW_KEYS = 1_000
 MOST_INPUTS = 1_000
 
 Citation: TypeAlias = Annotated[Span | Cell | Rows | Computed | Absence, Discriminator("kind")]
+
+
+def cited_sources(citation: Citation) -> frozenset[str]:
+    """Names of the sources that a citation points to; none for something that is nowhere."""
+    match citation:
+        case Span() | Cell() | Rows():
+            return frozenset({citation.source})
+        case Computed():
+            return frozenset({citation.rows.source})
+        case Absence():
+            return frozenset({str(citation.plan["source"])} if citation.plan else ())

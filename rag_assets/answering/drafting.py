@@ -23,6 +23,7 @@ from rag_assets.store.complete_sets import CompleteSet
 if TYPE_CHECKING:
     from rag_assets.answering.lookup.catalogue import Catalogue
     from rag_assets.answering.lookup.looking_up import LookedUp
+    from rag_assets.answering.lookup.planner import Planner
 
 NOT_OF_ROWS = ("uri", "section", "type", "language", "fields", "documents")
 """Filters under which no lookup is made: they ask for documents, or for a part of a table."""
@@ -45,6 +46,8 @@ class AnswerDraft:
     """The units of the rows that a lookup rests on."""
     is_quoted: bool = False
     """Whether its sentences are the words of the hits, which a language model may put otherwise."""
+    planned_as: str = ""
+    """How a planner read the question, in words: see `Answer.planned_as`."""
 
     @property
     def is_answer(self) -> bool:
@@ -71,6 +74,8 @@ class Drafter:
     """Its tables."""
     most: int
     """Sentences, at most."""
+    planner: "Planner | None" = None
+    """Reads questions to tables that the rules refuse."""
 
     def look_up(self, question: str, *, filters: Filters | None) -> "LookedUp | None":
         """What the tables say; None where they may not be asked, or what they say is filtered."""
@@ -78,7 +83,7 @@ class Drafter:
 
         if filters is not None and not _allows_lookup(filters):
             return None
-        looked = look_up(question, self.catalogue)
+        looked = look_up(question, self.catalogue, planner=self.planner)
         return looked if _is_allowed(looked, filters) else None
 
     def draft(self, question: str, results: Results, *, looked: "LookedUp | None") -> AnswerDraft:
@@ -108,7 +113,9 @@ def draft_of(
     """As `Drafter.draft`, from the cells of the rows among the hits."""
     if looked and looked.outcome == "answered" and looked.confidence >= SURE_FROM:
         told = looked.sentences[:most]
-        return AnswerDraft("answered", told, "lookup", row_ids=looked.row_ids)
+        return AnswerDraft(
+            "answered", told, "lookup", row_ids=looked.row_ids, planned_as=looked.planned_as
+        )
     asks_table = bool(results) and results[0].domain == "table"
     if looked and looked.outcome == "closest" and asks_table:
         told = looked.sentences[:most]

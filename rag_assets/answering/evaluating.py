@@ -22,8 +22,9 @@ from rag_assets import identity, schemas
 from rag_assets.answering import extracting
 from rag_assets.answering.answer import Answer
 from rag_assets.answering.asking import ask
+from rag_assets.answering.assistants import open_assistants
 from rag_assets.answering.citations import Cell, Span
-from rag_assets.answering.generation.writing import Writer, open_writer
+from rag_assets.answering.generation.writing import Writer
 from rag_assets.answering.gold_cited import GoldPlaces, cited_units
 from rag_assets.answering.refusal.deciding import RefusalRule
 from rag_assets.answering.refusal.fitting import fit
@@ -43,6 +44,7 @@ from rag_assets.store.complete_sets import CompleteSet, set_of_recipe
 
 if TYPE_CHECKING:
     from rag_assets.answering.lookup.catalogue import Catalogue
+    from rag_assets.answering.lookup.planner import Planner
     from rag_assets.retrieval.search import VariantIndex
 
 REVISION = 2
@@ -123,10 +125,22 @@ def evaluate_answers(
     if not store.count(schemas.QUESTIONS_TABLE):
         return None
     rule = fitted_rule(store, config, variant=variant, log=log)
-    with store.lock(f"answer_evaluation__{variant}", log=log), open_writer(config) as writer:
+    with (
+        store.lock(f"answer_evaluation__{variant}", log=log),
+        open_assistants(config) as assistants,
+    ):
+        writer, planner = assistants.writer, assistants.planner
         complete_set = set_of_recipe(store, config, variant)
         made_from = _made_from(
-            store, config, variant=variant, complete_set=complete_set, rule=rule, writer=writer
+            store,
+            config,
+            variant=variant,
+            complete_set=complete_set,
+            rule=rule,
+            models=[
+                *([writer.fingerprint] if writer else []),
+                *([planner.identity] if planner else []),
+            ],
         )
         file = file_of(store, variant)
         known = _read(file)
@@ -134,7 +148,7 @@ def evaluate_answers(
             return known
         started = time.monotonic()
         bench = open_bench(store, config, variant, complete_set=complete_set)
-        answers = bench.answers(writer, log=log)
+        answers = bench.answers(writer, planner, log=log)
         measured = list(map(bench.measured, bench.questions, answers))
         found = AnswerEvaluation(
             made_from=made_from,
@@ -189,7 +203,7 @@ def _made_from(
     variant: str,
     complete_set: CompleteSet,
     rule: RefusalRule,
-    writer: Writer | None,
+    models: Sequence[str],
 ) -> str:
     searched = fingerprint_of(
         store,
@@ -206,7 +220,7 @@ def _made_from(
         rule.made_from,
         config.answering.hits,
         config.answering.sentences,
-        *([writer.fingerprint] if writer else []),
+        *models,
     )
 
 
@@ -222,12 +236,14 @@ class Bench:
     documents: Mapping[str, Sequence[DocumentKey]]
     """The documents that each URI of the gold stands for."""
 
-    def answers(self, writer: Writer | None, *, log: Callable[[str], None]) -> list[Answer]:
+    def answers(
+        self, writer: Writer | None, planner: "Planner | None", *, log: Callable[[str], None]
+    ) -> list[Answer]:
         """The answer to each question; several at once where a language model writes them."""
         at_once = writer.model.settings.concurrency if writer else 1
         found: list[Answer] = []
         for answer in asked_side_by_side(
-            partial(self._answer, writer=writer), self.questions, at_once=at_once
+            partial(self._answer, writer=writer, planner=planner), self.questions, at_once=at_once
         ):
             if len(found) % LOGGED_EVERY == 0:
                 variant, last = self.index.variant, len(self.questions)
@@ -235,7 +251,9 @@ class Bench:
             found.append(answer)
         return found
 
-    def _answer(self, question: Question, *, writer: Writer | None) -> Answer:
+    def _answer(
+        self, question: Question, *, writer: Writer | None, planner: "Planner | None"
+    ) -> Answer:
         return ask(
             self.index,
             question.text,
@@ -243,6 +261,7 @@ class Bench:
             config=self.config,
             catalogue=self.catalogue,
             writer=writer,
+            planner=planner,
         )
 
     def measured(self, question: Question, answer: Answer) -> MeasuredAnswer:

@@ -44,6 +44,13 @@ class Answering(Section):
         lt=1,
         description="share of questions that the sources do not answer, for the promise",
     )
+    condenser: Slug | None = Field(
+        None, description="one of language_models, which completes follow-ups; the rules if null"
+    )
+    planner: Slug | None = Field(
+        None,
+        description="one of language_models, which reads questions to tables that the rules refuse",
+    )
     keep: bool = Field(True, description="whether answers are kept, to be listed and replayed")
     keep_days: int | None = Field(
         None, ge=1, description="how long answers are kept; for ever unless given"

@@ -25,6 +25,8 @@ Count: TypeAlias = Annotated[int, Field(gt=0)]
 Criterion: TypeAlias = Literal["mrr", "hit_rate", "ndcg", "recall", "map"]
 DomainMode: TypeAlias = FusionMode | Literal["joint"]
 Domain: TypeAlias = Literal["document", "table"]
+Reading: TypeAlias = Literal["typed", "rules", "model", "full"]
+"""Of a follow-up: as it was typed, made whole by rules or by a language model, or in full."""
 Method: TypeAlias = Literal[
     "baseline",
     "simple_fusion",
@@ -216,6 +218,31 @@ class RewritingExperiment(Experiment):
         return [base.model_copy(update={"chunking": self.chunking})]
 
 
+class CondensationExperiment(Experiment):
+    """Follow-ups as they were typed, made whole by rules or by a language model, and in full."""
+
+    design: Literal["condensation"]
+    follow_ups: Path = Field(
+        description="JSONL: history, follow_up, full and gold a line, as of questions"
+    )
+    documents: Path | None = Field(
+        None, description="documents.jsonl that maps the gold's document ids to paths"
+    )
+    readings: list[Reading] = Field(
+        ["typed", "rules", "full"],
+        min_length=1,
+        description="what is searched: typed, rules, model, full; the first is what the others "
+        "are compared with",
+    )
+    language_model: Slug | None = Field(
+        None, description="completes the follow-ups of the reading model; the first one"
+    )
+    retriever: RetrieverName | None = Field(
+        None, description="what searches; that of `retrieval` unless given"
+    )
+    reranker: Slug | None = None
+
+
 class HeaderExperiment(Experiment):
     """Chunks with a header in front and without (P1, table 2)."""
 
@@ -332,6 +359,7 @@ AnyExperiment: TypeAlias = Annotated[
     | RetrievalMethodExperiment
     | QueryFusionExperiment
     | RewritingExperiment
+    | CondensationExperiment
     | HeaderExperiment
     | ParserComparisonExperiment
     | ReportRetrievalExperiment

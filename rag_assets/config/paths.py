@@ -8,6 +8,7 @@ from pydantic import SecretStr
 from rag_assets.config.errors import ConfigError
 from rag_assets.config.experiments import (
     AnyExperiment,
+    CondensationExperiment,
     IndexSizeExperiment,
     QueryFusionExperiment,
     ReportRetrievalExperiment,
@@ -100,6 +101,10 @@ def _anchored_experiment(experiment: AnyExperiment, *, root: Path) -> AnyExperim
         return experiment.model_copy(update={"prompts": _from(root, experiment.prompts)})
     if isinstance(experiment, IndexSizeExperiment) and experiment.collections:
         return experiment.model_copy(update={"collections": _from(root, experiment.collections)})
+    if isinstance(experiment, CondensationExperiment):
+        documents = experiment.documents and _from(root, experiment.documents)
+        follow_ups = _from(root, experiment.follow_ups)
+        return experiment.model_copy(update={"follow_ups": follow_ups, "documents": documents})
     return experiment
 
 

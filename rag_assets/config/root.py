@@ -1,6 +1,7 @@
 """The whole file: all sections, their defaults, and what must hold across them."""
 
 import logging
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
@@ -19,6 +20,7 @@ from rag_assets.config.evaluation import Evaluation
 from rag_assets.config.experiments import (
     AnyExperiment,
     ArmsExperiment,
+    CondensationExperiment,
     Experiments,
     RewritingExperiment,
 )
@@ -168,10 +170,9 @@ class Config(Section):
         self._check_parsers()
         for name in self.evaluation.retrievers:
             self.retrieval.check_retriever(name, key="evaluation.retrievers")
-        for name, retriever in self.retrieval.retrievers.items():
-            self._check_rewriting(retriever, key=f"retrieval.retrievers.{name}")
         self._check_experiments()
         self._check_answer_experiments()
+        self._check_language_models()
         if self.serving.variant is not None and self.serving.variant not in self.variants:
             raise ValueError(
                 f"serving.variant: no variant is named {self.serving.variant!r}; "
@@ -207,14 +208,15 @@ class Config(Section):
                     f"experiments.{name}.reranker: no reranker is named {experiment.reranker!r}; "
                     f"there are {', '.join(self.retrieval.rerankers)}"
                 )
-            if isinstance(experiment, RewritingExperiment):
-                self._check_language_model(experiment.model, key=f"experiments.{name}.model")
+            if isinstance(experiment, CondensationExperiment) and experiment.retriever:
+                self.retrieval.check_retriever(
+                    experiment.retriever, key=f"experiments.{name}.retriever"
+                )
             self._check_arms(experiment, key=f"experiments.{name}")
 
     def _check_answer_experiments(self) -> None:
         for name, experiment in self.answer_experiments.items():
             key = f"answer_experiments.{name}"
-            self._check_language_model(experiment.writer, key=f"{key}.writer")
             if experiment.variant is not None and experiment.variant not in self.variants:
                 raise ValueError(
                     f"{key}.variant: no variant is named {experiment.variant!r}; "
@@ -225,29 +227,50 @@ class Config(Section):
                     f"{key}: an experiment of that name stands under experiments: rename one"
                 )
 
-    def _check_rewriting(self, retriever: Retriever, *, key: str) -> None:
-        if fusion := retriever.query_fusion:
-            self._check_language_model(fusion.model, key=f"{key}.query_fusion.model")
-
-    def _check_language_model(self, name: str | None, *, key: str) -> None:
-        if name is not None and name not in self.language_models:
-            raise ValueError(
-                f"{key}: no language model is named {name!r}; there are "
-                f"{', '.join(self.language_models)}"
-            )
-
     def _check_arms(self, experiment: AnyExperiment, *, key: str) -> None:
         for arm in experiment.arms if isinstance(experiment, ArmsExperiment) else ():
             if isinstance(arm.retriever, str):
                 self.retrieval.check_retriever(arm.retriever, key=f"{key}.arms.{arm.name}")
             else:
                 self.retrieval.check_rerankers(arm.retriever, key=f"{key}.arms.{arm.name}")
-                self._check_rewriting(arm.retriever, key=f"{key}.arms.{arm.name}")
             if arm.variant is not None and arm.variant not in self.variants:
                 raise ValueError(
                     f"{key}.arms.{arm.name}: no variant is named {arm.variant!r}; "
                     f"there are {', '.join(self.variants)}"
                 )
+
+    def _check_language_models(self) -> None:
+        """Named language models exist."""
+        for key, name in self._named_language_models():
+            if name is not None and name not in self.language_models:
+                raise ValueError(
+                    f"{key}: no language model is named {name!r}; "
+                    f"there are {', '.join(self.language_models)}"
+                )
+
+    def _named_language_models(self) -> Iterator[tuple[str, str | None]]:
+        """Each key outside figures and parsers that names a language model, with the name."""
+        for key in ("condenser", "planner", "writer"):
+            yield f"answering.{key}", getattr(self.answering, key)
+        for key, retriever in self._configured_retrievers():
+            if fusion := retriever.query_fusion:
+                yield f"{key}.query_fusion.model", fusion.model
+        for name, experiment in self.experiments.items():
+            if isinstance(experiment, CondensationExperiment):
+                yield f"experiments.{name}.language_model", experiment.language_model
+            if isinstance(experiment, RewritingExperiment):
+                yield f"experiments.{name}.model", experiment.model
+        for name, experiment in self.answer_experiments.items():
+            yield f"answer_experiments.{name}.writer", experiment.writer
+
+    def _configured_retrievers(self) -> Iterator[tuple[str, Retriever]]:
+        """Every retriever whose settings the file gives, with its key."""
+        for name, retriever in self.retrieval.retrievers.items():
+            yield f"retrieval.retrievers.{name}", retriever
+        for name, experiment in self.experiments.items():
+            for arm in experiment.arms if isinstance(experiment, ArmsExperiment) else ():
+                if isinstance(arm.retriever, Retriever):
+                    yield f"experiments.{name}.arms.{arm.name}", arm.retriever
 
     def variant_like(self, recipe: Variant) -> str:
         """Name of a variant with exactly this `recipe`.
@@ -263,6 +286,11 @@ class Config(Section):
     def tables_of(self, variant: str) -> VariantTables:
         """Names of the tables of the variant called `variant`."""
         return addresses.tables_of(self, self.variant(variant))
+
+    @property
+    def source_names(self) -> frozenset[str]:
+        """Names of all sources."""
+        return self.table_sources | {source.name for source in self.sources.documents}
 
     @property
     def table_sources(self) -> frozenset[str]:

@@ -153,8 +153,12 @@ def questions_table(rows: Sequence[Row]) -> pa.Table:
     return pa.Table.from_pylist(list(rows), schema=pa.schema(fields))
 
 
-def parse(questions: QuestionSet) -> QuestionFile:
+def parse(questions: QuestionSet, *, text: str = "question") -> QuestionFile:
     """The questions of one file, and the lines that are no questions.
+
+    Args:
+        questions: Names the file.
+        text: The key of a line that holds the question.
 
     Raises:
         QuestionsError: The file, or its `documents.jsonl`, is missing or not readable.
@@ -167,7 +171,7 @@ def parse(questions: QuestionSet) -> QuestionFile:
     for number, line in _lines(questions.path, what=f"question set {questions.name}"):
         where = f"{questions.path.name} line {number}"
         try:
-            row = _row(_record(line), set_name=questions.name, paths=paths)
+            row = _row(_record(line), set_name=questions.name, paths=paths, text=text)
             key = str(row["question_id"])
             if key in rows:
                 raise LineError(
@@ -253,7 +257,7 @@ def _record(line: bytes) -> dict[str, object]:
     return record
 
 
-def _row(record: dict[str, object], *, set_name: str, paths: Mapping[str, str]) -> Row:
+def _row(record: dict[str, object], *, set_name: str, paths: Mapping[str, str], text: str) -> Row:
     identifier = record.get("id")
     if isinstance(identifier, int):
         record = record | {"id": str(identifier)}
@@ -268,7 +272,7 @@ def _row(record: dict[str, object], *, set_name: str, paths: Mapping[str, str]) 
     return {
         "question_id": f"{set_name}/{_text(record, 'id')}",
         "question_set": set_name,
-        "question": _text(record, "question"),
+        "question": _text(record, text),
         "domain": golds.domain_of(gold),
         "language": _text(record, "lang") if record.get("lang") else "en",
         "split": split,

@@ -24,6 +24,8 @@ def answer_text(answer: Answer) -> str:
 def _opening(answer: Answer) -> Iterable[str]:
     if answer.read_as:
         yield _filled(f"Read as: {answer.read_as}")
+    if answer.planned_as:
+        yield _filled(f"Looked up as: {answer.planned_as}")
     if answer.outcome == "nothing":
         yield _filled(f"No answer. {_sentence(answer.reason)}")
     elif answer.outcome == "closest":

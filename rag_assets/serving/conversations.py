@@ -11,6 +11,7 @@ from rag_assets.store import Store
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rag_assets.answering.answer import Answer
     from rag_assets.answering.condensation.conversation import Turn
     from rag_assets.answering.record.kept import KeptAnswer
 
@@ -29,8 +30,22 @@ def turns_of(kept: "KeptAnswer") -> "list[Turn]":
     """
     from rag_assets.answering.condensation.conversation import Turn
 
-    said = " ".join(sentence.text for sentence in kept.answer.sentences)
-    return [Turn(kept.answer.read_as or kept.answer.question, said)]
+    answer = kept.answer
+    said = " ".join(sentence.text for sentence in answer.sentences)
+    return [Turn(answer.read_as or answer.question, said, _sources_of(answer))]
+
+
+def _sources_of(answer: "Answer") -> frozenset[str] | None:
+    """The sources whose text stands in an answer and its question; None where that is not known.
+
+    A question that was completed may hold words of earlier answers, and nobody knows of what
+    sources a sentence is that cites none.
+    """
+    from rag_assets.answering.citations import cited_sources
+
+    if answer.read_as or not all(each.citations for each in answer.sentences):
+        return None
+    return frozenset().union(*map(cited_sources, answer.citations))
 
 
 def kept_answer(store: Store, answer_id: str) -> "KeptAnswer":

@@ -38,6 +38,7 @@ def looked_up(found: "LookedUp", catalogue: "Catalogue", *, question: str | None
         "reason": found.reason,
         "readings": list(found.readings),
         "confidence": found.confidence,
+        "planned_as": found.planned_as,
     }
     parts = [each.text for each in found.sentences]
     if not parts:

@@ -47,6 +47,17 @@ def search_errors() -> Generator[None]:
         raise CommandError(str(error)) from error
 
 
+@contextmanager
+def assistant_errors() -> Generator[None]:
+    """Turn the lack of the embedded language model's packages into a `CommandError`."""
+    from rag_assets.models.language.embedded import MissingExtraError
+
+    try:
+        yield
+    except MissingExtraError as error:
+        raise CommandError(str(error)) from error
+
+
 def say(line: str) -> None:
     """Write a line of progress to stderr: stdout is for the answer alone."""
     sys.stderr.write(f"{line}\n")

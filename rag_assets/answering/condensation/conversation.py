@@ -17,11 +17,18 @@ class Turn:
     """As it was asked."""
     answer: str = ""
     """In words; empty where there was none."""
+    sources: frozenset[str] | None = None
+    """Names of the sources whose text may stand in it; None where nobody knows."""
 
     @property
     def tokens(self) -> int:
         """An estimate."""
-        return 2 + len((self.question + self.answer).encode()) // BYTES_PER_TOKEN
+        return 2 + tokens_in(self.question + self.answer)
+
+
+def tokens_in(text: str) -> int:
+    """An estimate of the tokens of `text`."""
+    return len(text.encode(errors="replace")) // BYTES_PER_TOKEN
 
 
 def remembered(turns: Sequence[Turn], *, most_tokens: int = REMEMBERED_TOKENS) -> tuple[Turn, ...]:

@@ -12,11 +12,11 @@ the last question. A question that does none of this is about something else, an
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from rag_assets.answering.condensation import words
+from rag_assets.answering.condensation.condensed import Condensed
 from rag_assets.answering.condensation.conversation import Turn, remembered
 from rag_assets.answering.condensation.mentions import BARE, Mention, likeliest_table
 from rag_assets.answering.condensation.reading import FollowUp, Said
@@ -26,16 +26,6 @@ if TYPE_CHECKING:
     from rag_assets.answering.lookup.catalogue import Catalogue
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-
-
-@dataclass(frozen=True, slots=True)
-class Condensed:
-    """A question that needs no history."""
-
-    question: str
-    """What is searched and looked up."""
-    is_follow_up: bool
-    """Whether anything was carried over."""
 
 
 def condensed(

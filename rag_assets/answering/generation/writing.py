@@ -231,16 +231,32 @@ def open_writer(config: Config, name: str | None = None) -> Generator[Writer | N
         ConfigError: There is no entry of that name.
         MissingExtraError: It is the embedded model, and its extra is not installed.
     """
-    settings = config.answering
-    chosen = name or settings.writer
-    if chosen in (None, NOBODY):
+    chosen = writer_name(config, name)
+    if chosen is None:
         yield None
         return
     with open_language_model(config, chosen) as model:
-        yield Writer(
-            model=model,
-            sentences=settings.sentences,
-            unsupported=settings.unsupported,
-            further_queries=settings.further_queries,
-            output_tokens=min(model.settings.output_tokens, model.context_tokens // 4),
-        )
+        yield writer_of(model, config)
+
+
+def writer_name(config: Config, name: str | None = None) -> str | None:
+    """The entry of `language_models` that writes answers; None where they are quoted.
+
+    Args:
+        config: Its `answering` names one.
+        name: Another one that writes instead, or `NOBODY`.
+    """
+    chosen = name or config.answering.writer
+    return None if chosen == NOBODY else chosen
+
+
+def writer_of(model: LanguageModelClient, config: Config) -> Writer:
+    """`model` as the config has it write answers."""
+    settings = config.answering
+    return Writer(
+        model=model,
+        sentences=settings.sentences,
+        unsupported=settings.unsupported,
+        further_queries=settings.further_queries,
+        output_tokens=min(model.settings.output_tokens, model.context_tokens // 4),
+    )

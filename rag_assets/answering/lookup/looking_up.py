@@ -10,6 +10,13 @@ from rag_assets.answering.lookup.nearest import closest, nearest_rows
 from rag_assets.answering.lookup.phrases import PHRASES, Language, language_of
 from rag_assets.answering.lookup.phrasing import nothing, sentences_of
 from rag_assets.answering.lookup.plan import Condition, LookupPlan, PlanError
+from rag_assets.answering.lookup.planner import (
+    CONFIDENCE,
+    MOST_ROWS_FOUND,
+    Planner,
+    Unplanned,
+    plan_by,
+)
 from rag_assets.answering.lookup.running import Found, cells_of, run_plan
 from rag_assets.answering.lookup.sandbox import SandboxError
 from rag_assets.answering.lookup.understanding import (
@@ -49,6 +56,8 @@ class LookedUp:
     """How sure the reading is, 0 to 1; of a plan that was given, 1."""
     unknown: UnknownWords = NOTHING_UNKNOWN
     """What stands in the way, where that is words that no table explains."""
+    planned_as: str = ""
+    """How a planner read the question, in words; empty where the rules did."""
 
 
 def look_up(
@@ -57,6 +66,7 @@ def look_up(
     *,
     language: Language | None = None,
     in_documents: bool = True,
+    planner: Planner | None = None,
 ) -> LookedUp:
     """Answer `question` from the tables of `catalogue`, if it is a question to them.
 
@@ -66,6 +76,8 @@ def look_up(
         language: Of the sentences; that of the question unless given.
         in_documents: Whether tables inside documents are asked too, where no table of a source
             answers: as long as there are at most `MOST_IN_DOCUMENTS` of them.
+        planner: Reads a question to a table that the rules refuse, unless they found two readings
+            of it: nobody else knows which is meant, either.
     """
     if not question.strip() or len(question) > LONGEST_QUESTION:
         return LookedUp("none", reason="the text is no question to a table")
@@ -74,7 +86,10 @@ def look_up(
     if isinstance(read, Unclear) and in_documents and read.kind in NOT_IN_SOURCES:
         read = _in_documents(question, catalogue) or read
     if isinstance(read, Unclear):
-        return _unclear(read)
+        refused = _unclear(read)
+        if planner is None or refused.outcome != "refused" or read.kind == "two_readings":
+            return refused
+        return _planned(question, catalogue, planner, refused, language=spoken)
     found = answer_plan(read.plan, catalogue, language=spoken)
     reason = read.explanation if found.outcome == "answered" else found.reason
     return LookedUp(
@@ -86,6 +101,27 @@ def look_up(
         readings=found.readings,
         confidence=read.confidence,
     )
+
+
+def _planned(
+    question: str, catalogue: Catalogue, planner: Planner, refused: LookedUp, *, language: Language
+) -> LookedUp:
+    """What the plan of a planner gives; else `refused`, and why no plan helped."""
+    made = plan_by(planner, question, catalogue)
+    if isinstance(made, Unplanned):
+        return _still_refused(refused, planner, made.reason)
+    found = answer_plan(made.plan, catalogue, language=language)
+    if found.outcome != "answered" or not found.row_ids:
+        why = found.reason or "it selects no row"
+        return _still_refused(refused, planner, f"{why}: {made.reading}")
+    if made.plan.operation == "rows" and len(found.row_ids) > MOST_ROWS_FOUND:
+        why = f"it selects {len(found.row_ids):,} rows, and at most {MOST_ROWS_FOUND} are shown"
+        return _still_refused(refused, planner, f"{why}: {made.reading}")
+    return replace(found, reason=made.reading, confidence=CONFIDENCE, planned_as=made.reading)
+
+
+def _still_refused(refused: LookedUp, planner: Planner, why: str) -> LookedUp:
+    return replace(refused, reason=f"{refused.reason}; {planner.name} was asked: {why}")
 
 
 def _in_documents(question: str, catalogue: Catalogue) -> Understood | None:

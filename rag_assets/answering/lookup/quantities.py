@@ -132,6 +132,12 @@ def quantities(text: str, scales: frozenset[str]) -> tuple[Quantity, ...]:
     return tuple(_joined(text, sorted(found, key=lambda each: each.at)))
 
 
+@cache
+def counted_words() -> dict[str, float]:
+    """Numbers from two on that are written as words, folded."""
+    return {folded(word): value for word, value in _COUNTS.items() if value > 1}
+
+
 def unit_at(text: str, start: int, scales: frozenset[str]) -> tuple[str, int] | None:
     """The unit that begins at `start`, after at most one space, and where it ends."""
     match = _AFTER.match(text, start)

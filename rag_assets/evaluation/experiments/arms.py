@@ -167,6 +167,7 @@ class ArmRunner:
             {source.name: source.url for source in config.sources.documents},
             *([models] if models else []),
             *([glossary.content] if glossary else []),
+            *([sorted(map(list, arm.texts.items()))] if arm.texts else []),
             *revisions_of(arm.retriever),
             *([ann] if (ann := config.retrieval.ann.model_dump(exclude_defaults=True)) else []),
         )[:32]
@@ -218,8 +219,9 @@ class ArmRunner:
         started = time.monotonic()
         self._log(f"{arm.name}: {len(self.questions):,} questions on variant {arm.variant}")
         filters = replace(arm.filters or Filters(), versions="all")  # gold may be superseded
+        texts = [arm.texts.get(one.question_id, one.text) for one in self.questions]
         ranked = index.rank(
-            [question.text for question in self.questions],
+            texts,
             retriever=arm.retriever,
             top_k=TOP_N,
             length=DEPTH,
@@ -236,7 +238,7 @@ class ArmRunner:
         )
         [latency] = latencies(
             index,
-            [question.text for question in self.questions],
+            texts,
             {arm.name: arm.retriever},
             top_k=TOP_N,
             filters=filters,

@@ -49,6 +49,8 @@ class ExperimentArm:
     retriever: Retriever
     factors: Mapping[str, Factor]
     filters: Filters | None = None
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """What is searched instead of the text of a question, by its id."""
     group: str = ""
     """In each group the best arm is chosen on dev; the chosen arms are compared."""
 

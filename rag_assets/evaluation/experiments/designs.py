@@ -7,6 +7,7 @@ from rag_assets.config import (
     AnyExperiment,
     ArmsExperiment,
     ChunkSizeExperiment,
+    CondensationExperiment,
     Config,
     ConfigError,
     EmbeddingModelExperiment,
@@ -23,7 +24,7 @@ from rag_assets.config import (
     WeightedRetrieverExperiment,
 )
 from rag_assets.evaluation import questions as question_sets
-from rag_assets.evaluation.experiments import papers, thesis
+from rag_assets.evaluation.experiments import follow_ups, papers, thesis
 from rag_assets.evaluation.experiments import query_fusion as fusions
 from rag_assets.evaluation.experiments.design import Design, ExperimentError
 from rag_assets.evaluation.experiments.index_size import Corpus, index_size
@@ -98,6 +99,8 @@ def design_of(store: Store, config: Config, name: str, *, questions: Sequence[Qu
             return fusions.query_fusion(experiment, config=config, base=base)
         case RewritingExperiment():
             return fusions.rewriting(experiment, config=config, base=base)
+        case CondensationExperiment():
+            return follow_ups.condensation(experiment, store=store, config=config, base=base)
         case HeaderExperiment():
             return papers.headers(experiment, config=config, base=base)
         case ParserComparisonExperiment():
@@ -120,13 +123,15 @@ def design_of(store: Store, config: Config, name: str, *, questions: Sequence[Qu
 
 
 def questions_of(store: Store, experiment: AnyExperiment) -> list[Question]:
-    """The questions of an experiment, by its question sets; of reports, its prompts.
+    """The questions of an experiment: by its question sets, or of its own file.
 
     Raises:
         ExperimentError: There are none, or none of a set that it names.
     """
     if isinstance(experiment, ReportRetrievalExperiment):
         return report_questions(experiment)
+    if isinstance(experiment, CondensationExperiment):
+        return follow_ups.full_questions(experiment)
     every = question_sets.read_questions(store)
     known = {question.question_set for question in every}
     unknown = sorted(set(experiment.questions) - known)

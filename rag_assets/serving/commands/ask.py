@@ -9,7 +9,7 @@ from rag_assets import config as configuration
 from rag_assets.config import Config
 from rag_assets.serving.answer_text import answer_text
 from rag_assets.serving.conversations import kept_answer, turns_in, turns_of
-from rag_assets.serving.replies import CommandError, Reply, search_errors
+from rag_assets.serving.replies import CommandError, Reply, assistant_errors, say, search_errors
 from rag_assets.serving.searching import (
     STDIN,
     add_search_options,
@@ -95,8 +95,9 @@ def _answers(
         ConfigError: No language model has the name of the writer.
     """
     from rag_assets.answering.asking import ask
+    from rag_assets.answering.assistants import open_assistants
+    from rag_assets.answering.condensation.by_model import condense
     from rag_assets.answering.condensation.rules import condensed
-    from rag_assets.answering.generation.writing import open_writer
     from rag_assets.answering.lookup.arm import LookupArm
     from rag_assets.answering.record.keeping import keep
     from rag_assets.answering.record.kept import context_of, cost_of
@@ -108,9 +109,19 @@ def _answers(
     catalogue = tables.catalogue(index.complete_set)
     retriever = options.retriever
     answers = []
-    with search_errors(), open_writer(config, options.writer) as writer:
+    with (
+        search_errors(),
+        assistant_errors(),
+        open_assistants(config, writer=options.writer) as assistants,
+    ):
         for question in questions:
-            whole = condensed(question, said, catalogue=catalogue)
+            if (model := assistants.condenser) is not None:
+                every = config.source_names
+                whole = condense(question, said, model, every_source=every, catalogue=catalogue)
+            else:
+                whole = condensed(question, said, catalogue=catalogue)
+            if whole.note:
+                say(whole.note)
             answer = ask(
                 index,
                 question,
@@ -120,7 +131,8 @@ def _answers(
                 retriever=retriever,
                 catalogue=catalogue,
                 read_as=whole.question if whole.is_follow_up else "",
-                writer=writer,
+                writer=assistants.writer,
+                planner=assistants.planner,
             )
             context = context_of(
                 index,

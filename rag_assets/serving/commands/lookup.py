@@ -10,7 +10,13 @@ from rag_assets import config as configuration
 from rag_assets.columns.sql import quoted
 from rag_assets.config import Config
 from rag_assets.serving import lookup_text
-from rag_assets.serving.replies import CommandError, Reply, UsageError, search_errors
+from rag_assets.serving.replies import (
+    CommandError,
+    Reply,
+    UsageError,
+    assistant_errors,
+    search_errors,
+)
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
@@ -81,7 +87,7 @@ def run(options: argparse.Namespace) -> Reply:
         if options.compare or options.like:
             return _of_rows(catalogue, options)
         if options.plan or options.question:
-            return _asked(catalogue, options)
+            return _asked(catalogue, config, options)
     except (PlanError, SandboxError) as error:
         raise CommandError(str(error)) from error
     return lookup_text.tables(catalogue)
@@ -97,14 +103,16 @@ def _opened(config: Config, variant: str | None) -> "VariantIndex":
         return open_index(store, config, variant) if variant else open_serving(store, config)
 
 
-def _asked(catalogue: "Catalogue", options: argparse.Namespace) -> Reply:
+def _asked(catalogue: "Catalogue", config: Config, options: argparse.Namespace) -> Reply:
     """A question or a plan, with the criteria that are added and dropped."""
+    from rag_assets.answering.assistants import open_assistants
     from rag_assets.answering.lookup.looking_up import answer_plan, look_up
 
     if options.plan:
         found = answer_plan(_read_plan(options.plan), catalogue)
     else:
-        found = look_up(options.question, catalogue)
+        with assistant_errors(), open_assistants(config) as assistants:
+            found = look_up(options.question, catalogue, planner=assistants.planner)
     if options.add or options.drop:
         if found.plan is None:
             raise CommandError(f"there is no plan to change: {found.reason}")

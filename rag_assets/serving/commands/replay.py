@@ -4,7 +4,14 @@ import argparse
 from functools import partial
 
 from rag_assets import config as configuration
-from rag_assets.serving.replies import FAILED, OK, CommandError, Reply, search_errors
+from rag_assets.serving.replies import (
+    FAILED,
+    OK,
+    CommandError,
+    Reply,
+    assistant_errors,
+    search_errors,
+)
 from rag_assets.store import Store
 
 SUMMARY = "run a kept answer again on the versions it used, or on what serves now"
@@ -37,7 +44,8 @@ def run(options: argparse.Namespace) -> Reply:
         ConfigError: The config has no language model of that name any more.
     """
     from rag_assets.answering.asking import ask
-    from rag_assets.answering.generation.writing import NOBODY, open_writer
+    from rag_assets.answering.assistants import open_assistants
+    from rag_assets.answering.generation.writing import NOBODY
     from rag_assets.answering.record.database import AnswersFileError, answers_of
     from rag_assets.answering.record.listing import UnknownAnswerError, one
     from rag_assets.answering.record.replaying import ReplayError, replay
@@ -51,8 +59,12 @@ def run(options: argparse.Namespace) -> Reply:
         is_kept = options.index == KEPT
         then = kept.context.conditions.within(config) if is_kept else config
         name = (made.model if made else NOBODY) if is_kept else None
-        with search_errors(), open_writer(then, name) as writer:
-            asked = partial(ask, writer=writer)
+        with (
+            search_errors(),
+            assistant_errors(),
+            open_assistants(then, writer=name) as assistants,
+        ):
+            asked = partial(ask, writer=assistants.writer, planner=assistants.planner)
             done = replay(kept, store=store, config=config, ask=asked, on=options.index)
     except (AnswersFileError, UnknownAnswerError, ReplayError) as error:
         raise CommandError(str(error)) from error

@@ -2,16 +2,18 @@
 
 import io
 import json
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from uuid import uuid4
 
 import pytest
+import yaml
 
 from rag_assets import config as configuration
 from rag_assets.answering.answer import FORMAT, from_json
 from rag_assets.serving import cli
 from rag_assets.serving.replies import FAILED, OK, USAGE
 from rag_assets_tests.answering import project
+from rag_assets_tests.answering.language_models import entry, replies
 from rag_assets_tests.scripted_language_model import ScriptedServer, answers, status
 
 QUESTION = "What is the stiffness of the spring?"
@@ -147,3 +149,104 @@ def test_a_written_answer_is_replayed_from_its_kept_calls(capsys, monkeypatch):
 def test_a_writer_that_is_not_there(capsys):
     assert cli.main(["ask", QUESTION, "--writer", "nobody"]) == USAGE
     assert "nobody" in capsys.readouterr().err
+
+
+@pytest.fixture
+def with_model(home, tmp_path, monkeypatch):
+    """Gives the config a language model that plays a script, in a state of its own for calls."""
+    with ExitStack() as stack:
+
+        def configured(script, *, roles, **settings):
+            server = stack.enter_context(ScriptedServer(script))
+            config = yaml.safe_load((home / "rag_assets.yaml").read_text())
+            config["language_models"] = {"writer": entry(server.url, **settings)}
+            config["answering"] = dict.fromkeys(roles, "writer")
+            path = home / f"{tmp_path.name}.yaml"
+            path.write_text(yaml.safe_dump(config))
+            stack.callback(path.unlink)
+            monkeypatch.setenv(configuration.PATH_VARIABLE, str(path))
+            return server
+
+        yield configured
+
+
+def said(tmp_path):
+    file = tmp_path / "said.jsonl"
+    file.write_text('{"question": "What is the density of Invar?", "answer": "8.05"}\n')
+    return str(file)
+
+
+def test_a_model_completes_a_follow_up(with_model, capsys, tmp_path):
+    whole = replies(is_follow_up=True, question="How dense is AlMg3?")
+    server = with_model(whole, roles=["condenser"], local=True)
+    assert cli.main(["ask", "and of AlMg3?", "--history", said(tmp_path)]) == OK
+    shown = capsys.readouterr()
+    assert "Read as: How dense is AlMg3?" in shown.out
+    assert "completed by rules" not in shown.err
+    assert server.calls == 1
+
+
+def test_the_rules_complete_it_where_the_model_may_not_and_that_is_said(
+    with_model, capsys, tmp_path
+):
+    server = with_model(replies(), roles=["condenser"], sources=["laboratory"])
+    assert cli.main(["ask", "and of AlMg3?", "--history", said(tmp_path)]) == OK
+    shown = capsys.readouterr()
+    assert "Read as: What is the density of AlMg3?" in shown.out
+    assert "completed by rules, not by the language model writer" in shown.err
+    assert server.calls == 0
+
+
+def test_the_sources_of_a_kept_answer_are_those_that_it_cites(with_model, capsys):
+    whole = replies(is_follow_up=True, question="How dense is Brass?")
+    server = with_model(whole, roles=["condenser"], sources=["laboratory"])
+    assert cli.main(["ask", "What is the density of Invar?", "--domain", "table", "--json"]) == OK
+    first = json.loads(capsys.readouterr().out)
+    assert cli.main(["ask", "and Brass?", "--after", first["id"], "--json"]) == OK
+    second = json.loads(capsys.readouterr().out)
+    assert (second["read_as"], server.calls) == ("How dense is Brass?", 1)
+    assert cli.main(["ask", "and AlMg3?", "--after", second["id"], "--json"]) == OK
+    shown = capsys.readouterr()
+    assert server.calls == 1, "what a completed question took over may be of any source"
+    assert "not_allowed" in shown.err
+
+
+PLAN = {
+    "answerable": True,
+    "table": "laboratory/alloys",
+    "where": [{"column": "name", "op": "=", "values": ["Invar"]}],
+    "operation": "rows",
+    "column": None,
+    "columns": ["name", "density"],
+    "order_by": None,
+    "descending": False,
+    "limit": None,
+}
+REFUSED = "How gleaming is the density of Invar?"
+
+
+def test_a_model_reads_a_question_that_the_rules_refuse_and_a_replay_reads_it_again(
+    with_model, capsys
+):
+    server = with_model(replies(**PLAN), roles=["planner"], sources=["laboratory"])
+    assert cli.main(["ask", REFUSED, "--domain", "table", "--json"]) == OK
+    record = json.loads(capsys.readouterr().out)
+    assert (record["mode"], server.calls) == ("lookup", 1)
+    assert "read by the language model writer" in record["planned_as"]
+    assert "8.05" in json.dumps(record["sentences"])
+    assert cli.main(["replay", record["id"]]) == OK
+    assert server.calls == 1
+    capsys.readouterr()
+    assert cli.main(["ask", REFUSED, "--domain", "table"]) == OK
+    assert "Looked up as: rows with name, density in alloys" in capsys.readouterr().out
+    assert cli.main(["lookup", REFUSED]) == OK
+    assert "Read as: rows with name, density" in capsys.readouterr().out
+
+
+def test_a_model_that_is_not_in_the_config_is_named(home, capsys, monkeypatch):
+    path = home / "unknown.yaml"
+    text = (home / "rag_assets.yaml").read_text()
+    path.write_text(f"{text}answering: {{planner: oracle}}\n")
+    monkeypatch.setenv(configuration.PATH_VARIABLE, str(path))
+    assert cli.main(["ask", QUESTION]) == USAGE
+    assert "answering.planner: no language model is named 'oracle'" in capsys.readouterr().err
