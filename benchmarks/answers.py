@@ -201,6 +201,8 @@ def compared(measured: Sequence[Measured], *, split: str) -> Iterator[Bound]:
         modes = {mode: sum(each.mode == mode for each in rows) for mode in {e.mode for e in rows}}
         middle = float(np.median([each.seconds for each in rows]))
         print(f"  {json.dumps(modes)}, {1_000 * middle:.0f} ms in the median")
+        right_of = {mode: sum(e.values[0] for e in rows if e.mode == mode) for mode in modes}
+        print(f"  right of these: {json.dumps(right_of)}")
         right, _, hits, units, _ = map(float, result.means)
         least = float(result.low[COLUMNS.index("difference")])
         yield at_least(f"{split} {group}: least gain over first sentences", least, 1e-9)

@@ -54,8 +54,9 @@ logger = logging.getLogger(__name__)
 class EmptyQueryError(ValueError):
     """A query is blank."""
 
-    def __init__(self, position: int) -> None:
-        super().__init__(f"query {position} is empty: a search needs at least one word")
+    def __init__(self, position: int, *, count: int) -> None:
+        named = "the query" if count == 1 else f"query {position + 1} of {count}"
+        super().__init__(f"{named} is empty: a search needs at least one word")
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,7 +381,7 @@ class VariantIndex:
             raise ValueError(f"top_k = {wanted}: ask for at least 1 unit")
         for position, query in enumerate(queries):
             if not query.strip():
-                raise EmptyQueryError(position)
+                raise EmptyQueryError(position, count=len(queries))
         texts = [encodable(query) for query in queries]
         return retrieve(call, texts, retriever=retriever, top_k=wanted, length=length)
 

@@ -130,7 +130,7 @@ def test_a_doubtful_answer_is_withheld_however_it_was_made(
 
 
 def test_a_blank_question_is_refused(asked: Asked):
-    with pytest.raises(EmptyQueryError):
+    with pytest.raises(EmptyQueryError, match=r"^the query is empty"):
         asked(" ")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_assets.answering.answer import Answer, Scope, Sentence
+from rag_assets.answering.answer import Answer, Scope, Sentence, from_json, to_json
 from rag_assets.answering.checks.verifying import verify
 from rag_assets.answering.citations import Computed
 from rag_assets.answering.lookup.catalogue import Catalogue, ColumnInfo, TableInfo
@@ -143,3 +143,23 @@ def test_of_a_large_table_the_cells_with_the_extremes_are_kept():
         assert isinstance(citation, Computed)
         assert {3.0, 9000.0} <= {cell.value for cell in citation.inputs}
         assert is_told(sentence.text, sentence.citations)
+
+
+def test_answers_of_a_release_that_kept_fewer_parts_are_read_and_checked(demo: Catalogue):
+    scope = Scope(variant="v", retriever="best", filters={}, units=1)
+    record = to_json(Answer("question", "answered", tuple(told(demo)), scope))
+    for name in ("title", "where", "heading", "unread"):
+        _drop(record["sentences"], name, kinds=("rows", "computed", "absence"))
+    old = from_json(record)
+    assert {each.support for each in verify(old).sentences} <= {"full", "part", "none"}
+
+
+def _drop(part: object, name: str, *, kinds: tuple[str, ...]) -> None:
+    if isinstance(part, dict):
+        if part.get("kind") in kinds:
+            part.pop(name, None)
+        for value in part.values():
+            _drop(value, name, kinds=kinds)
+    elif isinstance(part, list):
+        for value in part:
+            _drop(value, name, kinds=kinds)
