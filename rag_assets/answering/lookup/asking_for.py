@@ -8,6 +8,7 @@ from rag_assets.answering.lookup.linked_columns import LinkedColumn
 from rag_assets.answering.lookup.linking import TableLinks
 from rag_assets.answering.lookup.mentions import CLOSE, ColumnMention
 from rag_assets.answering.lookup.plan import Operation
+from rag_assets.answering.lookup.quantities import unit_at
 from rag_assets.answering.lookup.question import AskedQuestion, Mark
 
 _THING_BEFORE = vocabulary.words_in("with has have having med har som that")
@@ -37,6 +38,8 @@ def operation_of(
         for mark in question.marks
         if not set(mark.words) & (valued if mark.adjective else inside)
     )
+    others = tuple(mark for mark in marks if not _asks_amount(question, mark))
+    marks = others or marks
     asked = {mark.operation for mark in marks}
     if "range" in asked or ({"max", "min"} <= asked and "count" not in asked):
         return "range", marks
@@ -48,6 +51,12 @@ def operation_of(
                 return "rows", ()
             return operation, marks
     return "rows", marks
+
+
+def _asks_amount(question: AskedQuestion, mark: Mark) -> bool:
+    """`how many minutes` asks for an amount in this unit, and counts no rows."""
+    end = question.words[mark.words[-1]].end
+    return mark.operation == "count" and unit_at(question.text, end, frozenset()) is not None
 
 
 def _asks_how_often(question: AskedQuestion) -> bool:

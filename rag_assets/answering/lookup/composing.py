@@ -51,6 +51,7 @@ class TableReading:
 
 def read_table(question: AskedQuestion, table: TableLinks) -> TableReading:
     """How `question` reads on `table`."""
+    question = question.among(table.heading_forms)
     draft = Draft(question, table)
     for number in question.quantities:
         draft.explain(question.inside(number.start, number.end), 0.0)

@@ -17,7 +17,7 @@ from rag_assets.answering.lookup.units import converted
 from rag_assets.answering.lookup.value_mentions import ValueMention
 from rag_assets.answering.lookup.wording import folded
 
-_ASKED_UNIT = re.compile(r"(?:\b(?:in|i)\s|\()(?=\D)", re.IGNORECASE)
+_ASKED_UNIT = re.compile(r"(?:\b(?:in|i|how many|hur många)\s|\()(?=\D)", re.IGNORECASE)
 NEAR = 3
 """Words between a value and the heading that names its column, at most."""
 
@@ -218,10 +218,11 @@ def take_absences(draft: Draft, columns: tuple[ColumnMention, ...]) -> None:
     words = draft.question.words
     for mention in columns:
         before = [
-            folded(word.text) for word in words[max(0, mention.words[0] - 2) : mention.words[0]]
+            folded(word.text) for word in words[max(0, mention.words[0] - 3) : mention.words[0]]
         ]
         is_flag = any(flag_values(each) for each in mention.close())
-        phrases = (*vocabulary.EMPTY, *(vocabulary.NEGATIONS if is_flag else ()))
+        negations = (*vocabulary.NEGATIONS, *vocabulary.EXCLUDING)
+        phrases = (*vocabulary.EMPTY, *vocabulary.ABSENT, *(negations if is_flag else ()))
         phrase = next(
             (each for each in map(folded, phrases) if before[-len(each.split()) :] == each.split()),
             None,
@@ -230,7 +231,16 @@ def take_absences(draft: Draft, columns: tuple[ColumnMention, ...]) -> None:
             continue
         count = len(phrase.split())
         draft.explain(tuple(range(mention.words[0] - count, mention.words[0])), 0.5)
+        _explain_aside(draft, mention)
         select_by_filling(draft, mention, "empty")
+
+
+def _explain_aside(draft: Draft, mention: ColumnMention) -> None:
+    """`leaving the worn ones aside`: the end of a phrase that excludes."""
+    words = draft.question.words
+    for place in range(mention.words[-1] + 1, min(mention.words[-1] + 3, len(words))):
+        if words[place].folded in ("aside", "out"):
+            draft.explain((place,), 0.0)
 
 
 def take_spelled_out(draft: Draft, values: tuple[ValueMention, ...]) -> None:

@@ -133,7 +133,8 @@ def _heading_word(
     found = forms(word)
     often = max((frequency[form] for form in found), default=1)
     weight = math.log(1 + len(frequency) / often)
-    if folded(word) in vocabulary.HARMLESS or word.isdigit():
+    is_general = folded(word) in vocabulary.HARMLESS - vocabulary.CLASSING
+    if is_general or word.isdigit():
         weight *= IMPLIED
     return HeadingWord(_with_symbol(word, found), weight, bool(found & title_forms))
 

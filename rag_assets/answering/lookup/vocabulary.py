@@ -29,6 +29,8 @@ HARMLESS: Final = words_in(
     measured register registered store stored contain contains containing include includes included
     including exist exists existing occur occurs available found find known call called named hold
     holds appear appears belong belongs reach reached reaches reaching remain remains keep keeps
+    judging judged taking considering considered counting comparing looking need needs want wants
+    interested expect expected possible match matches matching simply went go goes took
     mention mentioned describe described specify specified carry carries assume assumed
     fall falls range lie lies come comes equal equals exactly precisely
     kind type sort class set group scale level condition conditions respectively one ones
@@ -48,6 +50,13 @@ HARMLESS: Final = words_in(
 )
 """Words that a reading need not explain."""
 
+CLASSING: Final = words_in(
+    """class classes group groups set sets scale scales level levels condition conditions type types
+    kind kinds sort sorts klass klasser grupp grupper slag sort sorter tillstånd nivå nivåer typ
+    typer"""
+)
+"""General words that are no more so in a table with such a heading: `group 4`, `class A`."""
+
 GLUE: Final = words_in(
     "a an the of in on at to is are was for by och av i på en ett den det som är"
 )
@@ -61,6 +70,7 @@ HARMLESS_LEMMAS: Final = words_in(
     """place put do make perform execute carry run conduct base locate situate
     need require take come
     express define state quote specify declare document publish belong mention
+    judge consider expect call label name classify categorise categorize designate determine calculate
     stand hold use find report record list measure test show give exist occur get issue register
     finnas göra utföra genomföra ligga stå sitta registrera rapportera ange lista mäta uppmäta prova
     testa visa innehålla placera förekomma behöva ta få komma använda notera
@@ -115,13 +125,14 @@ OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
         *("snittet", "medeltal"),
     ),
     "sum": (
+        *("adding up", "adding together", "add up", "added up", "summing up"),
         *("sum", "total", "in total", "combined", "altogether", "sum of", "overall", "summed"),
         *("summa", "summan", "totalt", "totala", "sammanlagt", "sammanlagda", "tillsammans"),
         *("sammanlagd", "total sum"),
     ),
     "max": (
         *("highest", "largest", "greatest", "maximum", "max", "biggest", "most", "top", "peak"),
-        *("at most", "at best", "best", "upper", "maximal"),
+        *("at most", "at best", "best", "upper", "maximal", "tops", "topped"),
         *("högsta", "högst", "största", "störst", "maximala", "maximal", "maximalt", "bäst"),
         *("bästa", "mest", "som högst", "som mest", "flest"),
     ),
@@ -138,6 +149,7 @@ OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "difference": (
         *("difference", "differ", "differs", "differ by", "gap", "exceed", "exceeds"),
+        *("minus", "gain", "gains", "lose", "loses", "lost"),
         *("drop", "how much more", "how much less", "change", "rise", "passed", "apart"),
         *("skillnad", "skillnaden", "skiljer", "differens", "differensen", "skilja", "skiljde"),
         *("hur mycket mer", "hur mycket mindre"),
@@ -225,6 +237,15 @@ EMPTY: Final = (
     *("inget", "inga", "empty", "unknown", "okänd", "okänt"),
 )
 """Phrases before a heading whose cells are empty."""
+EXCLUDING: Final = (
+    *("apart from", "excluding", "excluding the", "except", "except for", "except the", "other than"),
+    *("leaving out", "leaving out the", "leaving the", "leaving aside", "leaving aside the"),
+    *("not counting", "not counting the", "disregarding", "ignoring"),
+    *("förutom", "bortsett från", "utom", "exklusive"),
+)
+"""Phrases before a heading that is not to hold."""
+ABSENT: Final = ("free from", "free of", "fri från", "fria från", "fritt från")
+"""Phrases before a heading whose cells are empty or zero."""
 MORE: Final = words_in("more less fewer better greater mer mindre färre bättre")
 """Comparatives that name no column."""
 NEGATIONS: Final = words_in(
