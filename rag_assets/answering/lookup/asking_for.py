@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import cast
 
 from rag_assets.answering.lookup import vocabulary
 from rag_assets.answering.lookup.linked_columns import LinkedColumn
@@ -10,6 +12,7 @@ from rag_assets.answering.lookup.mentions import CLOSE, ColumnMention
 from rag_assets.answering.lookup.plan import Operation
 from rag_assets.answering.lookup.quantities import unit_at
 from rag_assets.answering.lookup.question import AskedQuestion, Mark
+from rag_assets.answering.lookup.wording import forms
 
 _THING_BEFORE = vocabulary.words_in("with has have having med har som that")
 HALF = 0.5
@@ -41,6 +44,8 @@ def operation_of(
     others = tuple(mark for mark in marks if not _asks_amount(question, mark))
     marks = others or marks
     asked = {mark.operation for mark in marks}
+    if not asked and (own := _of_headings(question, columns)):
+        return own
     if "range" in asked or ({"max", "min"} <= asked and "count" not in asked):
         return "range", marks
     for operation in ("mean", "difference", "sum", "count", "max", "min"):
@@ -51,6 +56,24 @@ def operation_of(
                 return "rows", ()
             return operation, marks
     return "rows", marks
+
+
+def _of_headings(
+    question: AskedQuestion, columns: Sequence[ColumnMention]
+) -> tuple[Operation, tuple[Mark, ...]] | None:
+    """`Largest deviation on tubes?`: the first word of a question asks, if a heading has it too."""
+    for mark in question.marks:
+        is_asked = mark.operation in ("max", "min") and mark.words[0] <= _opening(question)
+        if is_asked and not question.quantities:
+            named = [each for each in columns if set(mark.words) <= set(each.words)]
+            if any(each.candidates[0][0].info.is_numeric for each in named):
+                return cast("Operation", mark.operation), (mark,)
+    return None
+
+
+def _opening(question: AskedQuestion) -> int:
+    """Place of the first word that says something."""
+    return next((place for place, word in enumerate(question.words) if not question.is_harmless[place]), 0)
 
 
 def _asks_amount(question: AskedQuestion, mark: Mark) -> bool:
@@ -133,6 +156,8 @@ def _can_be_target(
     """Numbers, and for the first and last also dates; numbers that are names only by that word."""
     if column.info.is_hidden or column.is_flag:
         return False
+    if mention.is_adjective and not _is_measured_so(question, mention, column):
+        return False
     if column.is_date and not column.info.is_numeric:
         return operation in ("max", "min")
     if column.is_number:
@@ -140,6 +165,25 @@ def _can_be_target(
         only_title = all(question.words[place].forms & table.title_forms for place in said)
         return column.info.is_numeric and len(mention.words) > 1 and not only_title
     return column.info.is_numeric
+
+
+def _is_measured_so(
+    question: AskedQuestion, mention: ColumnMention, column: LinkedColumn
+) -> bool:
+    """Whether an adjective alone may mean the column: `longest` is of a time only if that is said.
+
+    A thing is long by its length; a delivery is, by its time, and then a word for it stands there.
+    """
+    said = frozenset(form for place in mention.words for form in question.extra_forms[place])
+    lengths, times = said & _forms_of("length"), said & _forms_of("time")
+    if not (lengths and times) or column.forms & lengths:
+        return True
+    return any(word.folded in vocabulary.LASTING for word in question.words)
+
+
+@cache
+def _forms_of(word: str) -> frozenset[str]:
+    return forms(word)
 
 
 def _merged(

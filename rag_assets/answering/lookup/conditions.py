@@ -18,6 +18,8 @@ from rag_assets.answering.lookup.value_mentions import ValueMention
 from rag_assets.answering.lookup.wording import folded
 
 _ASKED_UNIT = re.compile(r"(?:\b(?:in|i|how many|hur många)\s|\()(?=\D)", re.IGNORECASE)
+TELLING = 0.8
+"""Share of rows with a value of their own, from which the values of a column are names of rows."""
 NEAR = 3
 """Words between a value and the heading that names its column, at most."""
 
@@ -183,6 +185,8 @@ def _condition(
         else:
             values |= set(mention.values(name))
             _require_one_meaning(draft, mention, name)
+            if operation == "rows":
+                _require_one_name(draft, mention, name)
     return _listed(name, values)
 
 
@@ -210,6 +214,19 @@ def _require_one_meaning(draft: Draft, mention: ValueMention, name: str) -> None
     if has_digit and len(mention.values(name)) > 1:
         shown = ", ".join(sorted(mention.values(name))[:3])
         said = " ".join(draft.question.words[place].text for place in mention.words)
+        draft.fail("two_readings", f"{said} may be any of {shown}")
+
+
+def _require_one_name(draft: Draft, mention: ValueMention, name: str) -> None:
+    """`when was Hill audited`: a name in a question about one thing, and several have it."""
+    words = [draft.question.words[place] for place in mention.words]
+    is_name = all(word.text[0].isupper() and word.start > 0 for word in words)
+    asks_of_one = draft.question.words[0].folded in vocabulary.ASKING_OF_ONE
+    column = draft.table.column(name).info
+    tells_rows = column.distinct >= TELLING * draft.table.info.rows
+    if is_name and asks_of_one and tells_rows and len(mention.values(name)) > 1:
+        shown = ", ".join(sorted(mention.values(name))[:3])
+        said = " ".join(word.text for word in words)
         draft.fail("two_readings", f"{said} may be any of {shown}")
 
 

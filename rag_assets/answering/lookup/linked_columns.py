@@ -66,6 +66,14 @@ class LinkedColumn:
         """All forms of its heading."""
         return frozenset().union(*(word.forms for word in self.words))
 
+    def says_first(self, found: frozenset[str]) -> bool:
+        """Whether words with the forms `found` say the word that its heading begins with.
+
+        It is what a column of yes and no is about: `blocked for new orders`.
+        """
+        first = next((word for word in self.words if not word.is_implied), None)
+        return first is None or bool(first.forms & found)
+
     def coverage(self, found: frozenset[str]) -> float:
         """Share of the heading, by weight, that words with the forms `found` say."""
         said = sum(word.weight for word in self.words if word.forms & found)

@@ -130,6 +130,9 @@ def _with_operation(
     marks: Sequence[Mark],
 ) -> list[LookupPlan]:
     names = [column.info.name for column in target.columns]
+    if operation in ("max", "min") and _counts_rows(draft, marks, target):
+        draft.fail("vague", "it asks which has the most rows, and groups are not counted")
+        return []
     if operation in ("max", "min"):
         if not names:
             draft.fail("no_column", "no column of numbers is named that could be compared")
@@ -166,6 +169,19 @@ def _with_operation(
         draft.fail("no_column", "no column of numbers is named that could be computed with")
         return []
     return [replace(base, operation=operation, column=name) for name in names]
+
+
+def _counts_rows(draft: Draft, marks: Sequence[Mark], target: ComputedColumns) -> bool:
+    """`the most rolls`, `flest rullar`: what is counted are rows, or nothing that has a number."""
+    words = draft.question.words
+    counting = [
+        mark.words[-1]
+        for mark in marks
+        if not mark.adjective and words[mark.words[-1]].folded in vocabulary.MOST
+    ]
+    after = [words[place + 1] for place in counting if place + 1 < len(words)]
+    is_of_rows = any(word.forms & draft.table.title_forms for word in after)
+    return bool(counting) and (is_of_rows or any(each.is_date for each in target.columns))
 
 
 def _filled_ones(draft: Draft, outputs: tuple[str, ...]) -> tuple[str, ...]:

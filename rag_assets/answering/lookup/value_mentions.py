@@ -16,6 +16,7 @@ from rag_assets.answering.lookup.wording import QuestionWord, folded, lemmas_of,
 if TYPE_CHECKING:
     from rag_assets.answering.lookup.linked_columns import LinkedColumn
 
+_ARTICLES = frozenset("aiAI")
 SHORTEST = 3
 """Letters of a word in small letters that is looked for within values."""
 
@@ -87,8 +88,23 @@ def _letters(question: AskedQuestion, table: TableLinks) -> Iterator[ValueMentio
         touching = tuple(
             column for column in table.columns if word.forms & (column.forms | column.names)
         )
+        yield from _letter_before(question, place, touching)
         if touching or not question.is_harmless[place]:
             named = touching
+
+
+def _letter_before(
+    question: AskedQuestion, place: int, named: tuple["LinkedColumn", ...]
+) -> Iterator[ValueMention]:
+    """`the d block`, `B-class`: a letter right before the heading that it is a value of."""
+    letter = question.words[place - 1].text if place else ""
+    if len(letter) != 1 or not letter.isalpha() or letter in _ARTICLES:
+        return
+    links = tuple(
+        ValueLink(column.info.name, letter) for column in named if letter in column.info.values
+    )
+    if links:
+        yield ValueMention((place - 1,), links, is_whole=True)
 
 
 def _number_words(question: AskedQuestion) -> set[int]:
@@ -214,6 +230,15 @@ def _parts(
             begin += 1
 
 
+def _links_of_word(word: QuestionWord, table: TableLinks) -> set[ValueLink]:
+    """The values that hold a word; a name as it is written, where some hold it so."""
+    keys = {word.folded} if word.has_digit else {*word_keys(word.text), *word.forms}
+    links = {link for key in keys for link in table.by_word.get(key, ())}
+    is_name = word.text[0].isupper() and word.start > 0
+    written = {link for link in links if word.folded in folded(link.value)} if is_name else set()
+    return written or links
+
+
 def _holding(
     question: AskedQuestion, table: TableLinks, words: tuple[int, ...]
 ) -> tuple[ValueLink, ...]:
@@ -223,13 +248,7 @@ def _holding(
         is_short = len(word.folded) < SHORTEST and not word.is_name
         if is_short or len(word.folded) < 2 or _is_judged(word):
             return ()
-        links = {
-            link
-            for key in (
-                {*word_keys(word.text), *word.forms} if not word.has_digit else {word.folded}
-            )
-            for link in table.by_word.get(key, ())
-        }
+        links = _links_of_word(word, table)
         held = links if held is None else held & links
         if not held:
             return ()

@@ -237,6 +237,13 @@ EMPTY: Final = (
     *("inget", "inga", "empty", "unknown", "okänd", "okänt"),
 )
 """Phrases before a heading whose cells are empty."""
+MOST: Final = words_in("most fewest flest farst")
+"""Words that compare how many there are."""
+LASTING: Final = words_in(
+    """last lasts lasted take takes took taken spend spent wait waited duration time times hours days
+    minutes vara varade ta tar tog tagit tid timmar dagar minuter"""
+)
+"""Words with which `longest` is about a time."""
 EXCLUDING: Final = (
     *("apart from", "excluding", "excluding the", "except", "except for", "except the", "other than"),
     *("leaving out", "leaving out the", "leaving the", "leaving aside", "leaving aside the"),
@@ -248,6 +255,8 @@ ABSENT: Final = ("free from", "free of", "fri från", "fria från", "fritt från
 """Phrases before a heading whose cells are empty or zero."""
 MORE: Final = words_in("more less fewer better greater mer mindre färre bättre")
 """Comparatives that name no column."""
+ASKING_OF_ONE: Final = words_in("when what who where until how när vad vem var hur")
+"""First words of a question about one thing; `which` may ask for several."""
 NEGATIONS: Final = words_in(
     "not no non inte ej icke never aldrig isn't aren't don't doesn't didn't"
 )
