@@ -35,7 +35,7 @@ def operation_of(
         if len(mention.words) > 1 and mention.candidates[0][1] > HALF
         for place in mention.words
         if question.words[place].forms & mention.candidates[0][0].forms
-    }
+    } - _counting(question, columns)
     marks = tuple(
         mark
         for mark in question.marks
@@ -74,6 +74,17 @@ def _of_headings(
 def _opening(question: AskedQuestion) -> int:
     """Place of the first word that says something."""
     return next((place for place, word in enumerate(question.words) if not question.is_harmless[place]), 0)
+
+
+def _counting(question: AskedQuestion, columns: Sequence[ColumnMention]) -> set[int]:
+    """`number of rolls` counts, though a heading is `Roll number`; unless one says just that."""
+    headings = {column.info.heading.casefold() for each in columns for column, _ in each.candidates}
+    found: set[int] = set()
+    for mark in question.marks:
+        said = " ".join(question.words[place].folded for place in mark.words)
+        if mark.operation == "count" and not any(said in heading for heading in headings):
+            found |= set(mark.words)
+    return found
 
 
 def _asks_amount(question: AskedQuestion, mark: Mark) -> bool:
@@ -119,11 +130,9 @@ class ComputedColumns:
             for mention in free
         }
         usable = [mention for mention in free if numeric[mention]]
-        if not usable:
-            return cls()
         usable = [each for each in usable if not _is_title(question, table, each)]
         if not usable:
-            return cls()
+            return cls(columns=_only_values(table))
         groups = _merged(usable, numeric)
         if len(groups) > 1:
             groups = _named_ones(groups, marks) or groups
@@ -135,6 +144,12 @@ class ComputedColumns:
         [(mentions, columns)] = groups
         share = max(mention.share(columns[0]) for mention in mentions)
         return cls(tuple(columns), tuple(mentions), share)
+
+
+def _only_values(table: TableLinks) -> tuple[LinkedColumn, ...]:
+    """The column of values of a table that names a property and a unit in each row."""
+    found = [each for each in table.columns if each.info.is_numeric and each.info.unit_column]
+    return tuple(found) if len(found) == 1 else ()
 
 
 def _is_title(question: AskedQuestion, table: TableLinks, mention: ColumnMention) -> bool:

@@ -11,6 +11,7 @@ from rag_assets.answering.lookup.conditions import (
     take_kinds,
     take_placed,
     take_spelled_out,
+    take_units_of_rows,
     take_values,
 )
 from rag_assets.answering.lookup.draft import Draft
@@ -87,6 +88,7 @@ def read_table(question: AskedQuestion, table: TableLinks) -> TableReading:
         draft.explain(mention.words, 0.7)
     take_values(draft, (*values, *parts), columns, operation)
     take_spelled_out(draft, values)
+    take_units_of_rows(draft)
     _require_no_ranks(draft)
     plans = plans_of(draft, columns, operation, marks)
     take_asked_units(draft, plans)
@@ -158,7 +160,12 @@ def _is_of_title(question: AskedQuestion, table: TableLinks, mention: ValueMenti
 
 def _require_no_ranks(draft: Draft) -> None:
     """`the 20 strongest`: a plan has one row of an extreme, or all."""
-    asked = {place for mark in draft.question.marks for place in mark.words}
+    asked = {
+        place
+        for mark in draft.question.marks
+        if mark.operation in ("max", "min")
+        for place in mark.words
+    }
     for number in draft.question.quantities:
         places = draft.question.inside(number.at, number.end)
         beside = {place + step for place in places for step in (-1, 1)}

@@ -11,9 +11,10 @@ from rag_assets.answering.lookup.linking import TableLinks
 from rag_assets.answering.lookup.mentions import ColumnMention
 from rag_assets.answering.lookup.placing import Placed, Unplaced
 from rag_assets.answering.lookup.plan import Condition, LookupPlan, Operation
-from rag_assets.answering.lookup.quantities import unit_at
+from rag_assets.answering.lookup.quantities import plain_unit, unit_at
 from rag_assets.answering.lookup.question import AskedQuestion
-from rag_assets.answering.lookup.units import converted
+from rag_assets.answering.lookup.table_contents import UNIT_HEADINGS
+from rag_assets.answering.lookup.units import converted, pint_unit
 from rag_assets.answering.lookup.value_mentions import ValueMention
 from rag_assets.answering.lookup.wording import folded
 
@@ -143,7 +144,9 @@ def _meant_columns(
     named: set[str] = set()
     for column in columns:
         labelled = {each.info.name for each, _ in column.candidates if each.info.name in names}
-        is_label = labelled and not column.candidates[0][0].info.is_numeric
+        is_numeric = column.candidates[0][0].info.is_numeric
+        is_beside = len(column.words) == 1 and _gap(mention, column) == 0
+        is_label = labelled and (not is_numeric or is_beside)
         if is_label and column not in draft.roles and _gap(mention, column) <= NEAR:
             best = {each.info.name for each in column.close(labelled)}
             named = named & best or best
@@ -287,6 +290,29 @@ def take_kinds(draft: Draft, columns: tuple[ColumnMention, ...]) -> None:
         ]
         if any(own and converted(1.0, own, unit) is not None for own in beside):
             draft.explain((place,), 0.5)
+
+
+def take_units_of_rows(draft: Draft) -> None:
+    """`given in kelvin`: the rows of this unit, where a column gives each row's unit."""
+    units = [each for each in draft.table.columns if each.info.heading.casefold() in UNIT_HEADINGS]
+    if len(units) != 1 or not units[0].info.values:
+        return
+    [column] = units
+    for match in _ASKED_UNIT.finditer(draft.question.text):
+        found = unit_at(draft.question.text, match.end(), frozenset())
+        if found is None or _is_said(draft, match.end(), found[1]):
+            continue
+        unit, end = found
+        values = {value for value in column.info.values if _is_same_unit(value, unit)}
+        if values and (condition := _listed(column.info.name, values)):
+            draft.conditions.append(((condition,),))
+            draft.explain(draft.question.inside(match.end(), end), 1.0)
+            return
+
+
+def _is_same_unit(value: str, unit: str) -> bool:
+    own = pint_unit(plain_unit(value))
+    return own is not None and own == pint_unit(unit)
 
 
 def take_asked_units(draft: Draft, plans: tuple[LookupPlan, ...]) -> None:

@@ -10,6 +10,7 @@ _REACH = r"(?:go|get|reach|climb|rise|drop|fall|sink|be|become|gå|bli|nå|komma
 _HOW_FAR = (
     re.compile(rf"\bhow {_ADJECTIVE} (?:can|could|may|might)\b(?:.*?\b(?P<verb>{_REACH})\b)?"),
     re.compile(rf"\bhow {_ADJECTIVE} (?:do|does|did|will)\b.*?\b(?P<verb>{_REACH})\b"),
+    re.compile(r"\bhow (?P<adjective>little|few)\b(?: [^\s,;?]+){1,5}? (?:can|could|may|might)\b"),
     re.compile(rf"\bhur {_ADJECTIVE} (?:kan|går|når)\b(?:.*?\b(?P<verb>{_REACH})\b)?"),
 )
 _ENDS = (
@@ -48,6 +49,8 @@ def _sign(base: str) -> str:
 
 def _spans(match: re.Match[str]) -> tuple[tuple[int, int], ...]:
     """What the turn is made of; what stands before its verb is of the question."""
+    if match["adjective"] in ("little", "few") if "adjective" in match.groupdict() else False:
+        return ((match.start(), match.end("adjective")),)
     if match.groupdict().get("verb") is None:
         return (match.span(),)
     words = re.match(r"\S+ \S+ \S+|\S+ \S+", match.group())

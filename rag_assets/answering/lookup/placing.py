@@ -196,7 +196,8 @@ def conditions_of(quantity: Quantity, column: LinkedColumn) -> tuple[Condition, 
         return _on_dates(quantity, column) if column.is_date else ()
     if not info.is_numeric or column.is_date or column.is_flag or not quantity.values:
         return ()
-    values = _in_unit(quantity, info.unit)
+    is_in_heading = quantity.unit and "/" in quantity.unit and quantity.unit in info.heading
+    values = quantity.values if is_in_heading else _in_unit(quantity, info.unit)
     if values is None:
         return ()
     return (Condition(info.name, quantity.op, _ordered(quantity, values)),)

@@ -118,13 +118,17 @@ def parsed(
         if number.start <= word.start < number.end
     }
     marks = tuple(_marks(text, words, taken))
+    filling = [match.span() for match in _filling().finditer(text.casefold())]
     return AskedQuestion(
         text=text,
         words=words,
         quantities=numbers,
         marks=marks,
         is_harmless=tuple(
-            _harmless(word) or _PRONOUN.match(text, word.start) is not None for word in words
+            _harmless(word)
+            or _PRONOUN.match(text, word.start) is not None
+            or any(start <= word.start < end for start, end in filling)
+            for word in words
         ),
         extra_forms=tuple(map(_measured, words)),
     )
@@ -138,6 +142,11 @@ def _harmless(word: QuestionWord) -> bool:
     return word.folded in _folded_harmless() or (
         word.text.islower() and bool(_folded_lemmas() & set(lemmas_of(word.text)))
     )
+
+
+@cache
+def _filling() -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, vocabulary.FILLING))})\b")
 
 
 @cache

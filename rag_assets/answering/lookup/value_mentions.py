@@ -56,6 +56,7 @@ def _whole_values(question: AskedQuestion, table: TableLinks) -> Iterator[ValueM
     words = question.words
     numbers = _number_words(question)
     yield from _letters(question, table)
+    yield from _numbered_names(question, table)
     for place, word in enumerate(words):
         known = formula(word.text) if word.is_name else None
         if known is not None and known in table.formulas:
@@ -105,6 +106,25 @@ def _letter_before(
     )
     if links:
         yield ValueMention((place - 1,), links, is_whole=True)
+
+
+def _numbered_names(question: AskedQuestion, table: TableLinks) -> Iterator[ValueMention]:
+    """`mill 4140`, `grade K 20`: a bare number that stands in a value with the word before it."""
+    for number in question.quantities:
+        places = question.inside(number.at, number.end)
+        if number.unit or number.is_marked or len(places) != 1 or places[0] == 0:
+            continue
+        [place] = places
+        word, before = question.words[place], question.words[place - 1]
+        joined = table.by_word.get(f"{before.folded}{word.folded}", ())
+        holding = set(table.by_word.get(word.folded, ()))
+        beside = holding & _links_of_word(before, table) if not question.is_harmless[place - 1] else set()
+        exact = {link for link in holding if link.value == word.text}
+        if joined or beside:
+            links = joined or tuple(sorted(beside, key=lambda link: (link.column, link.value)))
+            yield ValueMention((place - 1, place), tuple(links), is_whole=False)
+        elif exact and before.forms & (table.title_forms | table.heading_forms):
+            yield ValueMention((place,), tuple(exact), is_whole=True)
 
 
 def _number_words(question: AskedQuestion) -> set[int]:

@@ -31,6 +31,7 @@ HARMLESS: Final = words_in(
     holds appear appears belong belongs reach reached reaches reaching remain remains keep keeps
     judging judged taking considering considered counting comparing looking need needs want wants
     interested expect expected possible match matches matching simply went go goes took
+    spent labelled labeled well simply grade grades material materials
     mention mentioned describe described specify specified carry carries assume assumed
     fall falls range lie lies come comes equal equals exactly precisely
     kind type sort class set group scale level condition conditions respectively one ones
@@ -52,11 +53,16 @@ HARMLESS: Final = words_in(
 
 CLASSING: Final = words_in(
     """class classes group groups set sets scale scales level levels condition conditions type types
-    kind kinds sort sorts klass klasser grupp grupper slag sort sorter tillstånd nivå nivåer typ
+    kind kinds sort sorts grade grades material materials klass klasser grupp grupper slag sort sorter tillstånd nivå nivåer typ
     typer"""
 )
 """General words that are no more so in a table with such a heading: `group 4`, `class A`."""
 
+FILLING: Final = (
+    *("together with", "limits included", "both ends included", "ends included", "inclusive"),
+    *("tillsammans med", "instead of", "i stället för", "istället för", "rätt och slätt"),
+)
+"""Phrases that a reading need not explain."""
 GLUE: Final = words_in(
     "a an the of in on at to is are was for by och av i på en ett den det som är"
 )
@@ -133,17 +139,19 @@ OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "max": (
         *("highest", "largest", "greatest", "maximum", "max", "biggest", "most", "top", "peak"),
         *("at most", "at best", "best", "upper", "maximal", "tops", "topped"),
+        *("last to be", "latest to be"),
         *("högsta", "högst", "största", "störst", "maximala", "maximal", "maximalt", "bäst"),
         *("bästa", "mest", "som högst", "som mest", "flest"),
     ),
     "min": (
         *("lowest", "smallest", "minimum", "min", "least", "fewest", "at least", "worst"),
-        *("minimal", "bottom"),
+        *("minimal", "bottom", "first to be", "earliest to be"),
         *("lägsta", "lägst", "minsta", "minst", "minimala", "minimal", "minimalt", "som lägst"),
         *("sämst", "sämsta", "som minst", "färst"),
     ),
     "range": (
-        *("spread", "span", "range", "gap between", "spridning", "spridningen", "spann"),
+        *("spread", "span", "range", "gap between", "how wide is the variation", "variation"),
+        *( "spridning", "spridningen", "spann"),
         *("spannet", "variationsbredd", "variationsbredden", "how wide", "top minus bottom"),
         *("highest minus lowest", "largest minus smallest", "maximum minus minimum"),
     ),
