@@ -303,10 +303,11 @@ def asks_for_rows(
             question.words[after].folded in vocabulary.ROW_WORDS
             or bool(question.words[after].forms & table.title_forms)
         )
-        if is_row and after not in own and superlatives[0].words[0] in own:
+        is_target = bool(own & set(superlatives[0].words))
+        if is_row and after not in own and is_target:
             return True
         following = _next(question, superlatives[0].words[-1] + 1)
-        return following is not None and following not in own and superlatives[0].words[0] in own
+        return following is not None and following not in own and is_target
     return False
 
 

@@ -90,6 +90,8 @@ def read_table(question: AskedQuestion, table: TableLinks) -> TableReading:
     take_spelled_out(draft, values)
     take_units_of_rows(draft)
     _require_no_ranks(draft)
+    if operation == "rows":
+        _require_asked_column(draft)
     plans = plans_of(draft, columns, operation, marks)
     take_asked_units(draft, plans)
     take_kinds(draft, columns)
@@ -171,6 +173,19 @@ def _require_no_ranks(draft: Draft) -> None:
         beside = {place + step for place in places for step in (-1, 1)}
         if places and not (number.unit or number.is_marked) and asked & beside:
             draft.fail("vague", "it asks for several rows by rank, and one can be given")
+
+
+def _require_asked_column(draft: Draft) -> None:
+    """`in which state is K20`: the word after `which` names the column, though it is general."""
+    words = draft.question.words
+    for place, word in enumerate(words[:-2]):
+        noun = words[place + 2]
+        is_asked = word.folded in vocabulary.BEFORE_WHICH and (
+            words[place + 1].folded in vocabulary.WHICH
+        )
+        is_general = draft.question.is_harmless[place + 2] and place + 2 not in draft.explained
+        if is_asked and is_general and noun.folded in vocabulary.CLASSING:
+            draft.fail("no_column", f"no heading says what is meant by {noun.text}")
 
 
 def _compared_words(question: AskedQuestion) -> set[int]:

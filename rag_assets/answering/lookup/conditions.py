@@ -123,13 +123,20 @@ def take_values(
         for name in sorted(names, key=lambda each: _order(draft.table, each)):
             found = _condition(draft, name, mentions, operation)
             if found is not None:
-                alternatives.append((found,))
+                alternatives.append((_typed(draft.table.column(name), found),))
         if alternatives:
             draft.conditions.append(tuple(alternatives))
         else:
             places = sorted(place for mention in mentions for place in mention.words)
             said = " ".join(draft.question.words[place].text for place in places)
             draft.fail("no_value", f"no value holds all of {said}, or too many do")
+
+
+def _typed(column: LinkedColumn, condition: Condition) -> Condition:
+    """Codes of a column of numbers as numbers."""
+    if not column.info.is_numeric:
+        return condition
+    return replace(condition, values=tuple(float(value) for value in condition.values))
 
 
 def _order(table: TableLinks, name: str) -> int:

@@ -133,7 +133,11 @@ def _verb(
     plain = frozenset(form for word in adjectives.DATES for form in forms(word))
     own = column.forms - table.title_forms - plain
     near = (*places[-4:], *later[:2])
-    return tuple(place for place in near if question.words[place].forms & own)
+    return tuple(
+        place
+        for place in near
+        if question.words[place].forms & own and not question.is_harmless[place]
+    )
 
 
 def _mention_of(

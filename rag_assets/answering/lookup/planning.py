@@ -90,6 +90,9 @@ def _outputs(
             or _is_kind(draft, mention, target)
         ):
             draft.roles.add(mention)
+        elif _is_beside(mention, target):
+            heading = column.info.heading
+            draft.fail("two_readings", f"it is open whether {heading} is meant")
         elif not is_filter and not flag_values(column) and not _is_held(draft, mention):
             said = " ".join(draft.question.words[place].text for place in mention.words)
             draft.fail("vague", f"it is open what is asked of {said}")
@@ -109,6 +112,13 @@ def _is_kind(draft: Draft, mention: ColumnMention, target: ComputedColumns) -> b
     }
     own = target.columns[0].info.unit
     return bool(unit and own and place in beside and converted(1.0, own, unit) is not None)
+
+
+def _is_beside(mention: ColumnMention, target: ComputedColumns) -> bool:
+    """`tensile elongation`: two headings in one breath, of which one is the target."""
+    edges = {place + step for place in mention.words for step in (-1, 1)}
+    is_number = mention.candidates[0][0].info.is_numeric
+    return is_number and any(edges & set(each.words) for each in target.mentions)
 
 
 def _is_held(draft: Draft, mention: ColumnMention) -> bool:
@@ -164,7 +174,17 @@ def _with_operation(
         if not draft.conditions and len(draft.table.info.columns) and not names:
             draft.fail("vague", "it names a column, and nothing that selects rows")
             return []
-        return [replace(base, columns=_with_labels(draft, outputs))]
+        shown = _with_labels(draft, outputs)
+        named = {
+            each.column
+            for [chosen, *_] in draft.conditions
+            for each in chosen
+            if each.op == "=" and len(each.values) == 1
+        }
+        if not outputs and shown and set(shown) <= named:
+            draft.fail("vague", "it names one thing, and nothing that is asked of it")
+            return []
+        return [replace(base, columns=shown)]
     if not names:
         draft.fail("no_column", "no column of numbers is named that could be computed with")
         return []

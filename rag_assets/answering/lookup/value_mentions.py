@@ -56,7 +56,6 @@ def _whole_values(question: AskedQuestion, table: TableLinks) -> Iterator[ValueM
     words = question.words
     numbers = _number_words(question)
     yield from _letters(question, table)
-    yield from _numbered_names(question, table)
     for place, word in enumerate(words):
         known = formula(word.text) if word.is_name else None
         if known is not None and known in table.formulas:
@@ -71,6 +70,7 @@ def _whole_values(question: AskedQuestion, table: TableLinks) -> Iterator[ValueM
             links = find(question, table, span)
             if links:
                 yield ValueMention(span, links, is_whole=True)
+    yield from _numbered_names(question, table)
 
 
 def _letters(question: AskedQuestion, table: TableLinks) -> Iterator[ValueMention]:
@@ -157,8 +157,8 @@ def _links(
         )
         if len(stems) < 4:
             return ()
-        return links or _coded(question, table, span[0]) or _abbreviated(question, table, span[0])
-    return links
+        return links or _coded(question, table, span) or _abbreviated(question, table, span[0])
+    return links or _coded(question, table, span)
 
 
 def _harmless_links(
@@ -186,14 +186,19 @@ def _is_judged(word: QuestionWord) -> bool:
     )
 
 
-def _coded(question: AskedQuestion, table: TableLinks, place: int) -> tuple[ValueLink, ...]:
-    """A value that the heading explains: `C = compression`."""
+def _coded(
+    question: AskedQuestion, table: TableLinks, span: tuple[int, ...]
+) -> tuple[ValueLink, ...]:
+    """A value that the heading explains: `C = compression`, `20 part delivered`."""
+    keys = {tuple(stem(question.words[place].text) for place in span)}
+    if len(span) == 1:
+        keys |= {(form,) for form in question.words[span[0]].forms}
     return tuple(
         dict.fromkeys(
-            ValueLink(column.info.name, code)
+            ValueLink(column.info.name, column.codes[key])
             for column in table.columns
-            for form, code in column.codes.items()
-            if form in question.words[place].forms
+            for key in keys
+            if key in column.codes
         )
     )
 

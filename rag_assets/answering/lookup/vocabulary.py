@@ -60,6 +60,7 @@ CLASSING: Final = words_in(
 
 FILLING: Final = (
     *("together with", "limits included", "both ends included", "ends included", "inclusive"),
+    *("ended up", "end up", "ends up", "turned out to be", "turned out"),
     *("tillsammans med", "instead of", "i stället för", "istället för", "rätt och slätt"),
 )
 """Phrases that a reading need not explain."""
@@ -265,6 +266,9 @@ MORE: Final = words_in("more less fewer better greater mer mindre färre bättre
 """Comparatives that name no column."""
 ASKING_OF_ONE: Final = words_in("when what who where until how när vad vem var hur")
 """First words of a question about one thing; `which` may ask for several."""
+WHICH: Final = words_in("which what vilken vilket vilka")
+BEFORE_WHICH: Final = words_in("in at of with for by i av vid på med hos till")
+"""Words before `which` that ask for what belongs to a thing, and not for rows."""
 NEGATIONS: Final = words_in(
     "not no non inte ej icke never aldrig isn't aren't don't doesn't didn't"
 )
