@@ -73,7 +73,9 @@ def _of_headings(
 
 def _opening(question: AskedQuestion) -> int:
     """Place of the first word that says something."""
-    return next((place for place, word in enumerate(question.words) if not question.is_harmless[place]), 0)
+    return next(
+        (place for place, word in enumerate(question.words) if not question.is_harmless[place]), 0
+    )
 
 
 def _counting(question: AskedQuestion, columns: Sequence[ColumnMention]) -> set[int]:
@@ -182,9 +184,7 @@ def _can_be_target(
     return column.info.is_numeric
 
 
-def _is_measured_so(
-    question: AskedQuestion, mention: ColumnMention, column: LinkedColumn
-) -> bool:
+def _is_measured_so(question: AskedQuestion, mention: ColumnMention, column: LinkedColumn) -> bool:
     """Whether an adjective alone may mean the column: `longest` is of a time only if that is said.
 
     A thing is long by its length; a delivery is, by its time, and then a word for it stands there.

@@ -11,6 +11,7 @@ from rag_assets.answering.lookup.conditions import (
     take_kinds,
     take_placed,
     take_spelled_out,
+    take_unit_words,
     take_units_of_rows,
     take_values,
 )
@@ -94,6 +95,7 @@ def read_table(question: AskedQuestion, table: TableLinks) -> TableReading:
         _require_asked_column(draft)
     plans = plans_of(draft, columns, operation, marks)
     take_asked_units(draft, plans)
+    take_unit_words(draft, plans)
     take_kinds(draft, columns)
     unexplained = _unexplained(draft)
     return TableReading(

@@ -75,7 +75,9 @@ def select_by_filling(draft: Draft, mention: ColumnMention, op: str) -> None:
     columns = [each for each, share in mention.candidates]
     flags = [each for each in columns if flag_values(each)]
     if flags:
-        said = frozenset(form for place in mention.words for form in draft.question.words[place].forms)
+        said = frozenset(
+            form for place in mention.words for form in draft.question.words[place].forms
+        )
         if not flags[0].says_first(said):
             heading = flags[0].info.heading
             draft.fail("no_column", f"{heading} may be meant, and its first word is not said")

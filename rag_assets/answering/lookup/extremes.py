@@ -14,8 +14,18 @@ _HOW_FAR = (
     re.compile(rf"\bhur {_ADJECTIVE} (?:kan|går|når)\b(?:.*?\b(?P<verb>{_REACH})\b)?"),
 )
 _ENDS = (
-    ("max", re.compile(rf"\b(?:up to|upp till) (?:what|which|how|vilken|vilket|hur)\b(?:.*?\b(?P<verb>{_REACH})\b)?")),
-    ("min", re.compile(rf"\b(?:down to|ner till|ned till) (?:what|which|how|vilken|vilket|hur)\b(?:.*?\b(?P<verb>{_REACH})\b)?")),
+    (
+        "max",
+        re.compile(
+            rf"\b(?:up to|upp till) (?:what|which|how|vilken|vilket|hur)\b(?:.*?\b(?P<verb>{_REACH})\b)?"
+        ),
+    ),
+    (
+        "min",
+        re.compile(
+            rf"\b(?:down to|ner till|ned till) (?:what|which|how|vilken|vilket|hur)\b(?:.*?\b(?P<verb>{_REACH})\b)?"
+        ),
+    ),
 )
 _GRADED = re.compile(r"\b(?P<degree>most|least|mest|minst) (?P<adjective>[^\W\d]+)\b")
 _LITTLE = frozenset(("little", "few", "lite", "litet", "liten"))

@@ -99,6 +99,9 @@ def heading_parts(column: ColumnInfo, known: frozenset[str]) -> tuple[list[str],
     """The words that name a column, and the text of what else its heading says."""
     brackets = " ".join(_BRACKETS.findall(column.heading))
     sentences = _SENTENCE.split(_BRACKETS.sub(" ", column.heading), maxsplit=1)
+    if any(_meanings(column)):
+        named, colon, codes = sentences[0].partition(":")
+        sentences = [named, codes, *sentences[1:]] if colon and named.strip() else sentences
     words = [
         word.text
         for word in words_of(sentences[0], known, is_heading=True)

@@ -98,6 +98,13 @@ def _built(catalogue: Catalogue) -> CatalogueLinks:
     known = {
         *general,
         *(form for table in tables for column in table.columns for form in column.forms),
+        *(
+            form
+            for table in tables
+            for column in table.columns
+            for key in column.codes
+            for form in key
+        ),
         *(form for table in tables for form in table.title_forms),
     }
     columns = [column.info for table in tables for column in table.columns]

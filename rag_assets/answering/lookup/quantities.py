@@ -95,9 +95,12 @@ _CURRENCY = re.compile(r"(?P<unit>€|\$|£|\b(?:EUR|SEK|USD|GBP|NOK|DKK)|\bkEUR
 _AFTER = re.compile(
     r"\s?(?P<unit>[^\s,;?!]+\sper\s(?:cubic\s|square\s)?[^\W\d]+|[^\s,;?!]+(?:\s[^\s,;?!\d]+)?)"
 )
+_SHORTEST_NAME = 3
 _PER = re.compile(r"(?P<above>[^\s/]+)\s+per\s+(?P<below>.+)")
 _COMPOUND = re.compile(r"[A-Za-zµμ°%·]+[²³\d]?(?:(?:[/·*^]|\s?per\s?)\(?[-A-Za-z\d²³·*/^°]+\)?)+")
-_FILLERS = re.compile(r"(?:\b(?:a|an|the|år|year|the year|totally|ca|värdet)\s+)$")
+_FILLERS = re.compile(
+    r"(?:\b(?:(?:the )?(?:beginning|start) of|början av|new year|nyår|a|an|the|år|year|the year|totally|ca|värdet)\s+)$"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +162,11 @@ def unit_at(text: str, start: int, scales: frozenset[str]) -> tuple[str, int] | 
         if unit is not None:
             return unit, begin + len(word)
     return None
+
+
+def unit_word(word: str) -> str | None:
+    """The unit that a word of at least three letters is the name of: `hours`."""
+    return _WORDS.get(word.casefold()) if len(word) >= _SHORTEST_NAME else None
 
 
 def plain_unit(unit: str) -> str:

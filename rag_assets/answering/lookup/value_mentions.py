@@ -118,7 +118,11 @@ def _numbered_names(question: AskedQuestion, table: TableLinks) -> Iterator[Valu
         word, before = question.words[place], question.words[place - 1]
         joined = table.by_word.get(f"{before.folded}{word.folded}", ())
         holding = set(table.by_word.get(word.folded, ()))
-        beside = holding & _links_of_word(before, table) if not question.is_harmless[place - 1] else set()
+        beside = (
+            holding & _links_of_word(before, table)
+            if not question.is_harmless[place - 1]
+            else set()
+        )
         exact = {link for link in holding if link.value == word.text}
         if joined or beside:
             links = joined or tuple(sorted(beside, key=lambda link: (link.column, link.value)))

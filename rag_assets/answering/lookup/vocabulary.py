@@ -31,7 +31,7 @@ HARMLESS: Final = words_in(
     holds appear appears belong belongs reach reached reaches reaching remain remains keep keeps
     judging judged taking considering considered counting comparing looking need needs want wants
     interested expect expected possible match matches matching simply went go goes took
-    spent labelled labeled well simply grade grades material materials
+    ever yet still already too spent labelled labeled well simply grade grades material materials
     mention mentioned describe described specify specified carry carries assume assumed
     fall falls range lie lies come comes equal equals exactly precisely
     kind type sort class set group scale level condition conditions respectively one ones
@@ -53,8 +53,8 @@ HARMLESS: Final = words_in(
 
 CLASSING: Final = words_in(
     """class classes group groups set sets scale scales level levels condition conditions type types
-    kind kinds sort sorts grade grades material materials klass klasser grupp grupper slag sort sorter tillstånd nivå nivåer typ
-    typer"""
+    kind kinds sort sorts grade grades material materials klass klasser grupp grupper slag sort sorter
+    tillstånd nivå nivåer typ typer"""
 )
 """General words that are no more so in a table with such a heading: `group 4`, `class A`."""
 
@@ -77,7 +77,8 @@ HARMLESS_LEMMAS: Final = words_in(
     """place put do make perform execute carry run conduct base locate situate
     need require take come
     express define state quote specify declare document publish belong mention
-    judge consider expect call label name classify categorise categorize designate determine calculate
+    judge consider expect call label name classify categorise categorize designate determine
+    calculate
     stand hold use find report record list measure test show give exist occur get issue register
     finnas göra utföra genomföra ligga stå sitta registrera rapportera ange lista mäta uppmäta prova
     testa visa innehålla placera förekomma behöva ta få komma använda notera
@@ -152,7 +153,7 @@ OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "range": (
         *("spread", "span", "range", "gap between", "how wide is the variation", "variation"),
-        *( "spridning", "spridningen", "spann"),
+        *("spridning", "spridningen", "spann"),
         *("spannet", "variationsbredd", "variationsbredden", "how wide", "top minus bottom"),
         *("highest minus lowest", "largest minus smallest", "maximum minus minimum"),
     ),
@@ -242,6 +243,7 @@ EMPTY: Final = (
         "lack",
         "lacks",
     ),
+    *("nothing", "never", "not yet", "not yet been", "ännu inte", "aldrig"),
     *("missing", "not have", "utan någon", "utan något", "utan", "saknar", "saknas", "ingen"),
     *("inget", "inga", "empty", "unknown", "okänd", "okänt"),
 )
@@ -249,12 +251,20 @@ EMPTY: Final = (
 MOST: Final = words_in("most fewest flest farst")
 """Words that compare how many there are."""
 LASTING: Final = words_in(
-    """last lasts lasted take takes took taken spend spent wait waited duration time times hours days
-    minutes vara varade ta tar tog tagit tid timmar dagar minuter"""
+    """last lasts lasted take takes took taken spend spent wait waited duration time times hours
+    days minutes vara varade ta tar tog tagit tid timmar dagar minuter"""
 )
 """Words with which `longest` is about a time."""
 EXCLUDING: Final = (
-    *("apart from", "excluding", "excluding the", "except", "except for", "except the", "other than"),
+    *(
+        "apart from",
+        "excluding",
+        "excluding the",
+        "except",
+        "except for",
+        "except the",
+        "other than",
+    ),
     *("leaving out", "leaving out the", "leaving the", "leaving aside", "leaving aside the"),
     *("not counting", "not counting the", "disregarding", "ignoring"),
     *("förutom", "bortsett från", "utom", "exklusive"),

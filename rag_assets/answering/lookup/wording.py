@@ -34,7 +34,7 @@ _SWEDISH_ENDINGS = (
 )
 _LEAST_STEM = 4
 _LEAST_PART = 3
-_COGNATE = 7
+_COGNATE = 6
 """Letters of a word that two languages are likely to share."""
 _LINKS = ("", "s", "e", "o")
 """Letters between the parts of a Swedish compound."""
@@ -86,7 +86,7 @@ def forms(word: str) -> frozenset[str]:
     english = {other for lemma in swedish for other in _english().get(lemma, ())}
     same = {other for lemma in (*lemmas, *english) for other in adjectives.SAME.get(lemma, ())}
     symbols = {_symbol(lemma) for lemma in lemmas} - {""}
-    found = {stem(each) for each in (*lemmas, *english, *same, *_cognates(lemmas))}
+    found = {stem(each) for each in (*lemmas, *english, *same, *_cognates(swedish))}
     return frozenset({*found, *symbols, _without_ending(plain, _SWEDISH_ENDINGS)})
 
 
