@@ -19,7 +19,7 @@ HALF = 0.5
 """Share of a heading from which words are about it, and not only like it."""
 WHOLE = 0.6
 """Share of a heading that a word of the table's title must say to mean the column."""
-_AGGREGATES = ("max", "min", "mean", "sum", "range", "difference")
+AGGREGATES = ("max", "min", "mean", "sum", "range", "difference")
 
 
 def operation_of(
@@ -121,7 +121,7 @@ class ComputedColumns:
         marks: Sequence[Mark],
     ) -> "ComputedColumns":
         """The target among the mentions that have no other role."""
-        if operation not in _AGGREGATES:
+        if operation not in AGGREGATES:
             return cls()
         numeric = {
             mention: [
@@ -134,7 +134,7 @@ class ComputedColumns:
         usable = [mention for mention in free if numeric[mention]]
         usable = [each for each in usable if not _is_title(question, table, each)]
         if not usable:
-            return cls(columns=_only_values(table))
+            return cls()
         groups = _merged(usable, numeric)
         if len(groups) > 1:
             groups = _named_ones(groups, marks) or groups
@@ -148,7 +148,7 @@ class ComputedColumns:
         return cls(tuple(columns), tuple(mentions), share)
 
 
-def _only_values(table: TableLinks) -> tuple[LinkedColumn, ...]:
+def only_values(table: TableLinks) -> tuple[LinkedColumn, ...]:
     """The column of values of a table that names a property and a unit in each row."""
     found = [each for each in table.columns if each.info.is_numeric and each.info.unit_column]
     return tuple(found) if len(found) == 1 else ()
@@ -222,6 +222,8 @@ def _merged(
 def _best(mentions: list[ColumnMention], columns: list[LinkedColumn]) -> list[LinkedColumn]:
     if all(mention.is_adjective for mention in mentions):
         return columns
+    if len(mentions) == 1:
+        return list(mentions[0].close(column.info.name for column in columns))
     said = {id(column): sum(mention.share(column) for mention in mentions) for column in columns}
     best = max(said.values())
     return [column for column in columns if said[id(column)] > best - CLOSE]

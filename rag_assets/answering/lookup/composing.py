@@ -169,6 +169,7 @@ def _require_no_ranks(draft: Draft) -> None:
         for mark in draft.question.marks
         if mark.operation in ("max", "min")
         for place in mark.words
+        if place - mark.words[0] < len(mark.words)
     }
     for number in draft.question.quantities:
         places = draft.question.inside(number.at, number.end)

@@ -72,7 +72,7 @@ def _with_zeros(draft: Draft, mention: ColumnMention) -> LinkedColumn | None:
 def select_by_filling(draft: Draft, mention: ColumnMention, op: str) -> None:
     """Rows in which a column is empty, or is not; columns that are filled alike count as one."""
     draft.roles.add(mention)
-    columns = [each for each, share in mention.candidates]
+    columns = mention.close()
     flags = [each for each in columns if flag_values(each)]
     if flags:
         said = frozenset(

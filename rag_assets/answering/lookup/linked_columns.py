@@ -203,7 +203,9 @@ def _meanings(column: ColumnInfo) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _holds(column: ColumnInfo, code: str) -> bool:
-    """Whether `code` is a value of the column."""
+    """Whether `code` is a value of the column; a column of yes and no has no codes."""
+    if column.is_numeric and {column.minimum, column.maximum} <= _FLAGS:
+        return False
     if not column.is_numeric or column.minimum is None or column.maximum is None:
         return code in column.values
     return code.isdigit() and column.minimum <= float(code) <= column.maximum

@@ -5,7 +5,14 @@ from dataclasses import replace
 from itertools import islice, product
 
 from rag_assets.answering.lookup import vocabulary
-from rag_assets.answering.lookup.asking_for import HALF, ComputedColumns, asks_for_rows
+from rag_assets.answering.lookup.asking_for import (
+    AGGREGATES,
+    HALF,
+    WHOLE,
+    ComputedColumns,
+    asks_for_rows,
+    only_values,
+)
 from rag_assets.answering.lookup.draft import Draft, flag_values, is_key, select_by_filling
 from rag_assets.answering.lookup.labels import labels_of, wanted_by_word
 from rag_assets.answering.lookup.mentions import ColumnMention
@@ -28,6 +35,8 @@ def plans_of(
     info = draft.table.info
     base = LookupPlan(info.source, info.table)
     target = ComputedColumns.of(draft.question, draft.table, free, operation, marks)
+    if operation in AGGREGATES and not target.columns and _names_a_property(draft):
+        target = ComputedColumns(only_values(draft.table))
     if target.problem:
         draft.fail("two_readings" if target.columns else "no_column", target.problem)
         if not target.columns:
@@ -42,6 +51,8 @@ def plans_of(
     outputs = _outputs(draft, free, target, is_row_wanted=wants_rows)
     if operation == "rows":
         outputs = wanted_by_word(draft, outputs)
+    if operation == "rows":
+        _require_one_output(draft, free, outputs)
     bases = _with_operation(draft, base, operation, target, outputs, marks)
     if not bases:
         return ()
@@ -56,6 +67,35 @@ def plans_of(
             MOST_READINGS,
         )
     )
+
+
+def _require_one_output(
+    draft: Draft, free: Sequence[ColumnMention], outputs: tuple[str, ...]
+) -> None:
+    """`the density of K20`: of two columns that are meant alike, neither is chosen."""
+    asks_of_one = any(word.folded in vocabulary.ASKING_OF_ONE for word in draft.question.words[:1])
+    for mention in free if asks_of_one else ():
+        best = mention.candidates[0][1]
+        alike = [
+            each
+            for each in mention.close()
+            if each.info.is_numeric and each.info.filled
+            if best < 1 or mention.share(each) == best
+        ]
+        if len(alike) > 1 and any(each.info.name in outputs for each in alike):
+            shown = " or ".join(each.info.heading for each in alike[:3])
+            draft.fail("two_readings", f"{shown} may be meant")
+
+
+def _names_a_property(draft: Draft) -> bool:
+    """Whether values of two columns are named: a thing, and what of it is asked."""
+    named = {
+        each.column
+        for [chosen, *_] in draft.conditions
+        for each in chosen
+        if not draft.table.column(each.column).info.is_numeric
+    }
+    return len(named) > 1
 
 
 def _outputs(
@@ -93,6 +133,9 @@ def _outputs(
         elif _is_beside(mention, target):
             heading = column.info.heading
             draft.fail("two_readings", f"it is open whether {heading} is meant")
+        elif _is_counted(draft, mention) and mention.candidates[0][1] < WHOLE:
+            said = draft.question.words[mention.words[0]].text
+            draft.fail("no_column", f"rows of {draft.table.info.title} are no {said}")
         elif not is_filter and not flag_values(column) and not _is_held(draft, mention):
             said = " ".join(draft.question.words[place].text for place in mention.words)
             draft.fail("vague", f"it is open what is asked of {said}")
@@ -119,6 +162,12 @@ def _is_beside(mention: ColumnMention, target: ComputedColumns) -> bool:
     edges = {place + step for place in mention.words for step in (-1, 1)}
     is_number = mention.candidates[0][0].info.is_numeric
     return is_number and any(edges & set(each.words) for each in target.mentions)
+
+
+def _is_counted(draft: Draft, mention: ColumnMention) -> bool:
+    """Whether the words follow `how many`: they say what a row is."""
+    counting = [mark for mark in draft.question.marks if mark.operation == "count"]
+    return any(mark.words[-1] + 1 == mention.words[0] for mark in counting)
 
 
 def _is_held(draft: Draft, mention: ColumnMention) -> bool:

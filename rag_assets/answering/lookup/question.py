@@ -126,9 +126,10 @@ def parsed(
         marks=marks,
         is_harmless=tuple(
             _harmless(word)
+            or _is_how_great(words, place)
             or _PRONOUN.match(text, word.start) is not None
             or any(start <= word.start < end for start, end in filling)
-            for word in words
+            for place, word in enumerate(words)
         ),
         extra_forms=tuple(map(_measured, words)),
     )
@@ -141,6 +142,15 @@ def _harmless(word: QuestionWord) -> bool:
         return False
     return word.folded in _folded_harmless() or (
         word.text.islower() and bool(_folded_lemmas() & set(lemmas_of(word.text)))
+    )
+
+
+def _is_how_great(words: tuple[QuestionWord, ...], place: int) -> bool:
+    """`hur stor är`: how much; elsewhere the adjective judges."""
+    return (
+        place > 0
+        and words[place - 1].folded == "hur"
+        and words[place].folded in vocabulary.HOW_GREAT
     )
 
 

@@ -146,6 +146,8 @@ def _links(
     if len(key) < 2 or (len(span) == 1 and is_operation(question, span[0])):
         return ()
     exact = table.exact.get(key, ())
+    if len(span) == 1 and text.islower() and folded(text) in vocabulary.VAGUE:
+        return _of_named_columns(question, table, span[0], exact)
     if exact and not (len(key) <= 3 and text.islower()):
         return exact
     stems = "".join(stem(question.words[each].text) for each in span)
@@ -163,6 +165,19 @@ def _links(
             return ()
         return links or _coded(question, table, span) or _abbreviated(question, table, span[0])
     return links or _coded(question, table, span)
+
+
+def _of_named_columns(
+    question: AskedQuestion, table: TableLinks, place: int, links: tuple[ValueLink, ...]
+) -> tuple[ValueLink, ...]:
+    """`high` is a value only of a column that a word beside it names: `high availability`."""
+    beside = [
+        question.words[near].forms
+        for near in range(max(0, place - 2), min(place + 3, len(question.words)))
+        if near != place and not question.is_harmless[near]
+    ]
+    said = frozenset().union(*beside)
+    return tuple(link for link in links if table.column(link.column).says_first(said))
 
 
 def _harmless_links(

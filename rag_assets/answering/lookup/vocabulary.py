@@ -19,10 +19,10 @@ HARMLESS: Final = words_in(
     been being do does did done has have had having can could will would may might must that this
     these those it its their they them there here which what who whom whose where when how much many
     me my i you your we our us show give tell list find name get say s t if then so than
-    any every some such into out up under any all both also only just still per please
+    any every some such into out up under any all both also only just still please
     about across over through during according go going run runs ran make made
     value values figure figures amount amounts number numbers result results reading readings
-    between before after more less single observed seen far stand stands declared kind
+    between after more less single observed seen far stand stands declared kind
     row rows record records entry entries item items line lines data dataset table tables sheet
     database measurement measurements case cases test tests tested
     record recorded report reported list listed tabulated give given show shown state stated measure
@@ -37,10 +37,10 @@ HARMLESS: Final = words_in(
     kind type sort class set group scale level condition conditions respectively one ones
     en ett den det de dem dess deras av i på vid till för från med inom bland och eller men som är
     var vara varit blir blev bli har hade ha kan kunde ska skulle finns fanns finnas det detta dessa
-    denna här där vilken vilket vilka vad vem vems när hur mycket många stor stort hög högt låg lågt
+    denna här där vilken vilket vilka vad vem vems när hur mycket många
     mig min jag du din ni vi vår visa ge lista ange nämn hitta säg berätta om än så sin sitt sina
-    alla båda både också bara per under över genom enligt
-    mellan före efter mer mindre enstaka enkel
+    alla båda både också bara under över genom enligt
+    mellan efter mer mindre enstaka enkel
     värde värden värdet antal mängd resultat rad rader raden raderna post poster posterna post
     hos att gånger ens sedan som redan
     tabell tabellen data mätning mätningar mätningarna fall prov provad provade provat provats
@@ -64,6 +64,8 @@ FILLING: Final = (
     *("tillsammans med", "instead of", "i stället för", "istället för", "rätt och slätt"),
 )
 """Phrases that a reading need not explain."""
+HOW_GREAT: Final = words_in("stor stort hog hogt lag lagt liten litet")
+"""Adjectives that ask for an amount after `hur`."""
 GLUE: Final = words_in(
     "a an the of in on at to is are was for by och av i på en ett den det som är"
 )
@@ -115,7 +117,7 @@ VAGUE: Final = words_in(
     """good bad better worse nice suitable proper appropriate acceptable normal typical usual
     expensive cheap high low large small big great strong weak hard soft heavy light fast slow hot
     cold long short thick thin wide narrow old young new recent late early rich poor tough
-    bra dålig dåliga lämplig lämpliga rimlig rimliga vanlig vanliga dyr dyra billig billiga höga
+    stor stort hög högt låg lågt liten litet bra dålig dåliga lämplig lämpliga rimlig rimliga vanlig vanliga dyr dyra billig billiga höga
     låga stora små starka svaga hårda mjuka tunga lätta snabba långsamma varma kalla långa korta
     tjocka tunna gamla unga nya sena tidiga"""
 )
