@@ -47,7 +47,8 @@ _PART_OF_YEAR = re.compile(
     re.IGNORECASE,
 )
 _FROM_MONTH = re.compile(
-    rf"\b(?P<month>{_NAMES})(?= (?:and|to|till|till och med|och|through|-|\u2013) (?:{_NAMES}) (?P<year>\d{{4}})\b)",
+    rf"\b(?P<month>{_NAMES})(?= (?:and|to|till|till och med|och|through|-|\u2013) (?:{_NAMES})"
+    r" (?P<year>\d{4})\b)",
     re.IGNORECASE,
 )
 _YEAR = re.compile(

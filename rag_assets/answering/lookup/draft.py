@@ -93,6 +93,6 @@ def select_by_filling(draft: Draft, mention: ColumnMention, op: str) -> None:
     partly = [each for each in columns if 0 < each.info.filled < draft.table.info.rows]
     alike = {each.info.filled for each in partly}
     if not partly or (len(alike) > 1 and len(mention.close()) > 1):
-        draft.fail("no_column", f"{mention.candidates[0][0].info.heading} asks for nothing here")
+        draft.fail("no_value", f"{mention.candidates[0][0].info.heading} asks for nothing here")
         return
     draft.conditions.append(((Condition(partly[0].info.name, op),),))  # ty: ignore

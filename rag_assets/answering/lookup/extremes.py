@@ -13,19 +13,10 @@ _HOW_FAR = (
     re.compile(r"\bhow (?P<adjective>little|few)\b(?: [^\s,;?]+){1,5}? (?:can|could|may|might)\b"),
     re.compile(rf"\bhur {_ADJECTIVE} (?:kan|går|når)\b(?:.*?\b(?P<verb>{_REACH})\b)?"),
 )
+_WHERE = rf"(?:what|which|how|vilken|vilket|hur)\b(?:.*?\b(?P<verb>{_REACH})\b)?"
 _ENDS = (
-    (
-        "max",
-        re.compile(
-            rf"\b(?:up to|upp till) (?:what|which|how|vilken|vilket|hur)\b(?:.*?\b(?P<verb>{_REACH})\b)?"
-        ),
-    ),
-    (
-        "min",
-        re.compile(
-            rf"\b(?:down to|ner till|ned till) (?:what|which|how|vilken|vilket|hur)\b(?:.*?\b(?P<verb>{_REACH})\b)?"
-        ),
-    ),
+    ("max", re.compile(rf"\b(?:up to|upp till) {_WHERE}")),
+    ("min", re.compile(rf"\b(?:down to|ner till|ned till) {_WHERE}")),
 )
 _GRADED = re.compile(r"\b(?P<degree>most|least|mest|minst) (?P<adjective>[^\W\d]+)\b")
 _LITTLE = frozenset(("little", "few", "lite", "litet", "liten"))
@@ -59,7 +50,7 @@ def _sign(base: str) -> str:
 
 def _spans(match: re.Match[str]) -> tuple[tuple[int, int], ...]:
     """What the turn is made of; what stands before its verb is of the question."""
-    if match["adjective"] in ("little", "few") if "adjective" in match.groupdict() else False:
+    if match.groupdict().get("adjective") in ("little", "few"):
         return ((match.start(), match.end("adjective")),)
     if match.groupdict().get("verb") is None:
         return (match.span(),)

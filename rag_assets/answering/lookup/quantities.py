@@ -99,7 +99,8 @@ _SHORTEST_NAME = 3
 _PER = re.compile(r"(?P<above>[^\s/]+)\s+per\s+(?P<below>.+)")
 _COMPOUND = re.compile(r"[A-Za-zµμ°%·]+[²³\d]?(?:(?:[/·*^]|\s?per\s?)\(?[-A-Za-z\d²³·*/^°]+\)?)+")
 _FILLERS = re.compile(
-    r"(?:\b(?:(?:the )?(?:beginning|start) of|början av|new year|nyår|a|an|the|år|year|the year|totally|ca|värdet)\s+)$"
+    r"(?:\b(?:(?:the )?(?:beginning|start) of|början av|new year|nyår"
+    r"|a|an|the|år|year|the year|totally|ca|värdet)\s+)$"
 )
 
 
@@ -197,7 +198,11 @@ def _unit(word: str, scales: frozenset[str]) -> str | None:
 def _plain(text: str, scales: frozenset[str]) -> Iterator[Quantity]:
     for match in _NUMBER.finditer(text):
         value = _value(match["digits"], text)
-        if value is None:
+        is_power = "^" in (
+            text[match.start() - 1 : match.start()],
+            text[match.end() : match.end() + 1],
+        )
+        if value is None or is_power:
             continue
         if match["times"]:
             value *= _TIMES[match["times"].strip()]

@@ -26,6 +26,8 @@ _ORDINALS = (
 ORDINALS = {
     folded(word): float(place) for place, words in enumerate(_ORDINALS, 1) for word in words
 }
+_POWER = re.compile(r"(?<=\^\d)-(?=[a-z])")
+"""The hyphen of `10^7-cycle`: what follows is a word of its own."""
 _CONTRACTED = re.compile(r"\bI['\u2019](?:m|ve|d|ll)\b")
 _ASIDES = re.compile(r"\b(?:i\.\s?e\.|e\.\s?g\.|d\.\s?v\.\s?s\.|t\.\s?ex\.),? ?", re.IGNORECASE)
 """`i.e.`: what follows says the same once more."""
@@ -107,6 +109,7 @@ def parsed(
         scales: Units of columns.
         whole: Words that are never taken apart.
     """
+    text = _POWER.sub(" ", text)
     text = _ASIDES.sub("", _CONTRACTED.sub("I", " ".join(text.split())))
     words = words_of(text, known, whole)
     numbers = quantities(text, scales)

@@ -37,6 +37,8 @@ LEAST_SHARE = 0.3
 """Share of a heading that must be said of each column that is used; fitted on dev."""
 CLOSE_SCORE = 0.9
 """A second table whose score is at least this share of the best one's is a reading, too."""
+OPEN = ("two_readings", "vague", "no_value")
+"""Kinds of failure of a table that a question is about; another table answers another question."""
 MOST_CLOSEST = 3
 MOST_SHOWN = 3
 """Readings that a refusal shows."""
@@ -98,6 +100,13 @@ def _understood(question: str, catalogue: Catalogue) -> Understood | Unclear:
     if not accepted:
         return _refused(asked, readings, links)
     best = accepted[0]
+    nearer = [
+        each
+        for each in readings
+        if each.score > best.score and not each.unexplained and each.kind in OPEN
+    ]
+    if nearer:
+        return _refused(asked, nearer, links)
     if best.share < LEAST_SHARE:
         heading = " / ".join(described(plan, best.table) for plan in best.plans[:1])
         return Unclear(f"too little is said to be sure of this reading: {heading}", (), "vague")

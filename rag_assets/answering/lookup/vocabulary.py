@@ -53,8 +53,8 @@ HARMLESS: Final = words_in(
 
 CLASSING: Final = words_in(
     """class classes group groups set sets scale scales level levels condition conditions type types
-    kind kinds sort sorts grade grades material materials klass klasser grupp grupper slag sort sorter
-    tillstånd nivå nivåer typ typer"""
+    kind kinds sort sorts grade grades material materials klass klasser grupp grupper slag sort
+    sorter tillstånd nivå nivåer typ typer"""
 )
 """General words that are no more so in a table with such a heading: `group 4`, `class A`."""
 
@@ -117,7 +117,8 @@ VAGUE: Final = words_in(
     """good bad better worse nice suitable proper appropriate acceptable normal typical usual
     expensive cheap high low large small big great strong weak hard soft heavy light fast slow hot
     cold long short thick thin wide narrow old young new recent late early rich poor tough
-    stor stort hög högt låg lågt liten litet bra dålig dåliga lämplig lämpliga rimlig rimliga vanlig vanliga dyr dyra billig billiga höga
+    stor stort hög högt låg lågt liten litet
+    bra dålig dåliga lämplig lämpliga rimlig rimliga vanlig vanliga dyr dyra billig billiga höga
     låga stora små starka svaga hårda mjuka tunga lätta snabba långsamma varma kalla långa korta
     tjocka tunna gamla unga nya sena tidiga"""
 )
