@@ -3,16 +3,18 @@
 from dataclasses import dataclass
 
 from rag_assets.answering.lookup import vocabulary
+from rag_assets.answering.lookup.asked_units import (
+    take_asked_units,
+    take_kinds,
+    take_unit_words,
+    take_units_of_rows,
+)
 from rag_assets.answering.lookup.asking_for import HALF, operation_of
 from rag_assets.answering.lookup.catalogue import ColumnInfo
 from rag_assets.answering.lookup.conditions import (
     take_absences,
-    take_asked_units,
-    take_kinds,
     take_placed,
     take_spelled_out,
-    take_unit_words,
-    take_units_of_rows,
     take_values,
 )
 from rag_assets.answering.lookup.draft import Draft
@@ -23,11 +25,8 @@ from rag_assets.answering.lookup.plan import LookupPlan
 from rag_assets.answering.lookup.planning import plans_of
 from rag_assets.answering.lookup.quantities import base_adjective
 from rag_assets.answering.lookup.question import AskedQuestion
-from rag_assets.answering.lookup.value_mentions import (
-    ValueMention,
-    part_mentions,
-    value_mentions,
-)
+from rag_assets.answering.lookup.value_mentions import ValueMention, value_mentions
+from rag_assets.answering.lookup.value_parts import part_mentions
 
 OF_TITLE = 1.0
 """What a word of a table's title counts for that table."""

@@ -1,6 +1,5 @@
 """Values, numbers and absences of a question as the conditions of a plan."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -10,15 +9,11 @@ from rag_assets.answering.lookup.linked_columns import LinkedColumn
 from rag_assets.answering.lookup.linking import TableLinks
 from rag_assets.answering.lookup.mentions import ColumnMention
 from rag_assets.answering.lookup.placing import Placed, Unplaced
-from rag_assets.answering.lookup.plan import Condition, LookupPlan, Operation
-from rag_assets.answering.lookup.quantities import plain_unit, unit_at, unit_word
+from rag_assets.answering.lookup.plan import Condition, Operation
 from rag_assets.answering.lookup.question import AskedQuestion
-from rag_assets.answering.lookup.table_contents import UNIT_HEADINGS
-from rag_assets.answering.lookup.units import converted, pint_unit
 from rag_assets.answering.lookup.value_mentions import ValueMention
 from rag_assets.answering.lookup.wording import folded
 
-_ASKED_UNIT = re.compile(r"(?:\b(?:in|i|how many|hur många)\s|\()(?=\D)", re.IGNORECASE)
 TELLING = 0.8
 """Share of rows with a value of their own, from which the values of a column are names of rows."""
 NEAR = 3
@@ -187,7 +182,7 @@ def _condition(
     values = {value for mention in wholes for value in mention.values(name)}
     if parts and (wholes or len(parts) > 1) and operation != "difference":
         held = set.intersection(*(set(mention.values(name)) for mention in mentions))
-        return _listed(name, held) if held else None
+        return listed(name, held) if held else None
     for mention in parts:
         named = _named(mention, name)
         if operation == "difference" or (len(named) == 1 and _has_name(draft, mention)):
@@ -197,10 +192,11 @@ def _condition(
             _require_one_meaning(draft, mention, name)
             if operation == "rows":
                 _require_one_name(draft, mention, name)
-    return _listed(name, values)
+    return listed(name, values)
 
 
-def _listed(name: str, values: set[str]) -> Condition | None:
+def listed(name: str, values: set[str]) -> Condition | None:
+    """The rows with one of `values` in a column; None if there are none, or too many."""
     if not values or len(values) > 500:
         return None
     ordered = tuple(sorted(values))
@@ -281,71 +277,3 @@ def take_spelled_out(draft: Draft, values: tuple[ValueMention, ...]) -> None:
         while place >= 0 and not draft.question.is_harmless[place] and not words[place].is_name:
             draft.explain((place,), 0.0)
             place -= 1
-
-
-def take_kinds(draft: Draft, columns: tuple[ColumnMention, ...]) -> None:
-    """`chromium content`: a word beside a heading that says what kind of quantity it is of."""
-    for place, word in enumerate(draft.question.words):
-        unit = vocabulary.KINDS.get(word.folded)
-        if unit is None or place in draft.explained:
-            continue
-        beside = [
-            column.info.unit
-            for mention in columns
-            if {place - 1, place + 1} & set(mention.words)
-            for column, _ in mention.candidates[:1]
-        ]
-        if any(own and converted(1.0, own, unit) is not None for own in beside):
-            draft.explain((place,), 0.5)
-
-
-def take_units_of_rows(draft: Draft) -> None:
-    """`given in kelvin`: the rows of this unit, where a column gives each row's unit."""
-    units = [each for each in draft.table.columns if each.info.heading.casefold() in UNIT_HEADINGS]
-    if len(units) != 1 or not units[0].info.values:
-        return
-    [column] = units
-    for match in _ASKED_UNIT.finditer(draft.question.text):
-        found = unit_at(draft.question.text, match.end(), frozenset())
-        if found is None or _is_said(draft, match.end(), found[1]):
-            continue
-        unit, end = found
-        values = {value for value in column.info.values if _is_same_unit(value, unit)}
-        if values and (condition := _listed(column.info.name, values)):
-            draft.conditions.append(((condition,),))
-            draft.explain(draft.question.inside(match.end(), end), 1.0)
-            return
-
-
-def _is_same_unit(value: str, unit: str) -> bool:
-    own = pint_unit(plain_unit(value))
-    return own is not None and own == pint_unit(unit)
-
-
-def take_asked_units(draft: Draft, plans: tuple[LookupPlan, ...]) -> None:
-    """`in ksi`, `(kg/m3)`: the unit that the result is asked in must suit the column."""
-    for match in _ASKED_UNIT.finditer(draft.question.text):
-        found = unit_at(draft.question.text, match.end(), frozenset())
-        if found is None:
-            continue
-        unit, end = found
-        names = {plan.column or name for plan in plans for name in (*plan.columns, plan.order_by)}
-        own = [draft.table.column(name).info.unit for name in names if name]
-        if any(each and converted(1.0, each, unit) is not None for each in own):
-            draft.explain(draft.question.inside(match.end(), end), 0.0)
-        elif plans and not _is_said(draft, match.end(), end):
-            draft.fail("unit", f"nothing that is asked for is measured in {unit}")
-
-
-def take_unit_words(draft: Draft, plans: tuple[LookupPlan, ...]) -> None:
-    """`the euro value`, `take in hours`: a unit of the kind of a column that is used."""
-    names = {plan.column or name for plan in plans for name in (*plan.columns, plan.order_by)}
-    own = [unit for name in names if name and (unit := draft.table.column(name).info.unit)]
-    for place, word in enumerate(draft.question.words):
-        unit = unit_word(word.text) if place not in draft.explained else None
-        if unit and any(converted(1.0, plain_unit(each), unit) is not None for each in own):
-            draft.explain((place,), 0.0)
-
-
-def _is_said(draft: Draft, start: int, end: int) -> bool:
-    return set(draft.question.inside(start, end)) <= draft.explained

@@ -5,12 +5,11 @@ from dataclasses import replace
 from itertools import islice, product
 
 from rag_assets.answering.lookup import vocabulary
-from rag_assets.answering.lookup.asking_for import (
+from rag_assets.answering.lookup.asking_for import HALF, asks_for_rows
+from rag_assets.answering.lookup.computed_columns import (
     AGGREGATES,
-    HALF,
     WHOLE,
     ComputedColumns,
-    asks_for_rows,
     only_values,
 )
 from rag_assets.answering.lookup.draft import Draft, flag_values, is_key, select_by_filling

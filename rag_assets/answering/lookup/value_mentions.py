@@ -1,4 +1,4 @@
-"""Values that a question names, whole or by some of their words."""
+"""Values that a question names whole, by a code, or by a number in their name."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from rag_assets.answering.lookup.linked_columns import LinkedColumn
 
 _ARTICLES = frozenset("aiAI")
-SHORTEST = 3
-"""Letters of a word in small letters that is looked for within values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +117,7 @@ def _numbered_names(question: AskedQuestion, table: TableLinks) -> Iterator[Valu
         joined = table.by_word.get(f"{before.folded}{word.folded}", ())
         holding = set(table.by_word.get(word.folded, ()))
         beside = (
-            holding & _links_of_word(before, table)
-            if not question.is_harmless[place - 1]
-            else set()
+            holding & links_of_word(before, table) if not question.is_harmless[place - 1] else set()
         )
         exact = {link for link in holding if link.value == word.text}
         if joined or beside:
@@ -153,7 +149,7 @@ def _links(
     stems = "".join(stem(question.words[each].text) for each in span)
     links = table.exact.get(stems, ())
     if len(span) == 1:
-        if _is_judged(question.words[span[0]]):
+        if is_judged(question.words[span[0]]):
             return ()
         elements = [form for form in question.words[span[0]].forms if form.startswith("symbol ")]
         if elements and elements[0] in table.exact:
@@ -196,7 +192,7 @@ def _harmless_links(
     )
 
 
-def _is_judged(word: QuestionWord) -> bool:
+def is_judged(word: QuestionWord) -> bool:
     """Whether a word compares or judges: it stands within values for something else."""
     return (
         word.folded in vocabulary.VAGUE
@@ -235,65 +231,10 @@ def _abbreviated(question: AskedQuestion, table: TableLinks, place: int) -> tupl
     )
 
 
-def part_mentions(
-    question: AskedQuestion, table: TableLinks, used: set[int]
-) -> tuple[ValueMention, ...]:
-    """Runs of the words that are left which stand within values."""
-    return tuple(
-        mention for run in _runs(question, used) for mention in _parts(question, table, run)
-    )
-
-
-def _runs(question: AskedQuestion, used: set[int]) -> Iterator[tuple[int, ...]]:
-    run: list[int] = []
-    for place in range(len(question.words)):
-        if place in used:
-            if run:
-                yield tuple(run)
-            run = []
-        elif not question.is_harmless[place] or (run and question.words[place].text[0].isupper()):
-            run.append(place)
-    if run:
-        yield tuple(run)
-
-
-def _parts(
-    question: AskedQuestion, table: TableLinks, run: tuple[int, ...]
-) -> Iterator[ValueMention]:
-    """The longest stretches of `run` whose words all stand in one value."""
-    begin = 0
-    while begin < len(run):
-        for end in range(len(run), begin, -1):
-            words = run[begin:end]
-            links = _holding(question, table, words)
-            if links:
-                yield ValueMention(words, links, is_whole=False)
-                begin = end
-                break
-        else:
-            begin += 1
-
-
-def _links_of_word(word: QuestionWord, table: TableLinks) -> set[ValueLink]:
+def links_of_word(word: QuestionWord, table: TableLinks) -> set[ValueLink]:
     """The values that hold a word; a name as it is written, where some hold it so."""
     keys = {word.folded} if word.has_digit else {*word_keys(word.text), *word.forms}
     links = {link for key in keys for link in table.by_word.get(key, ())}
     is_name = word.text[0].isupper() and word.start > 0
     written = {link for link in links if word.folded in folded(link.value)} if is_name else set()
     return written or links
-
-
-def _holding(
-    question: AskedQuestion, table: TableLinks, words: tuple[int, ...]
-) -> tuple[ValueLink, ...]:
-    held: set[ValueLink] | None = None
-    for place in words:
-        word = question.words[place]
-        is_short = len(word.folded) < SHORTEST and not word.is_name
-        if is_short or len(word.folded) < 2 or _is_judged(word):
-            return ()
-        links = _links_of_word(word, table)
-        held = links if held is None else held & links
-        if not held:
-            return ()
-    return tuple(sorted(held or (), key=lambda link: (link.column, link.value)))
