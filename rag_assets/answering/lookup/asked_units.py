@@ -1,6 +1,7 @@
 """Units that a question names without a number: of what is asked, of rows, of a quantity."""
 
 import re
+from functools import lru_cache
 
 from rag_assets.answering.lookup import vocabulary
 from rag_assets.answering.lookup.conditions import listed
@@ -12,6 +13,17 @@ from rag_assets.answering.lookup.table_contents import UNIT_HEADINGS
 from rag_assets.answering.lookup.units import converted, pint_unit
 
 _ASKED_UNIT = re.compile(r"(?:\b(?:in|i|how many|hur många)\s|\()(?=\D)", re.IGNORECASE)
+
+
+@lru_cache(maxsize=64)
+def _named_units(text: str) -> tuple[tuple[int, str, int], ...]:
+    """The units that a question asks in: the first character of each, its name, and its end.
+
+    The same for every table, so it is found once.
+    """
+    starts = [match.end() for match in _ASKED_UNIT.finditer(text)]
+    found = ((start, unit_at(text, start, frozenset())) for start in starts)
+    return tuple((start, unit[0], unit[1]) for start, unit in found if unit)
 
 
 def take_kinds(draft: Draft, columns: tuple[ColumnMention, ...]) -> None:
@@ -36,15 +48,13 @@ def take_units_of_rows(draft: Draft) -> None:
     if len(units) != 1 or not units[0].info.values:
         return
     [column] = units
-    for match in _ASKED_UNIT.finditer(draft.question.text):
-        found = unit_at(draft.question.text, match.end(), frozenset())
-        if found is None or _is_said(draft, match.end(), found[1]):
+    for start, unit, end in _named_units(draft.question.text):
+        if _is_said(draft, start, end):
             continue
-        unit, end = found
         values = {value for value in column.info.values if _is_same_unit(value, unit)}
         if values and (condition := listed(column.info.name, values)):
             draft.conditions.append(((condition,),))
-            draft.explain(draft.question.inside(match.end(), end), 1.0)
+            draft.explain(draft.question.inside(start, end), 1.0)
             return
 
 
@@ -55,16 +65,12 @@ def _is_same_unit(value: str, unit: str) -> bool:
 
 def take_asked_units(draft: Draft, plans: tuple[LookupPlan, ...]) -> None:
     """`in ksi`, `(kg/m3)`: the unit that the result is asked in must suit the column."""
-    for match in _ASKED_UNIT.finditer(draft.question.text):
-        found = unit_at(draft.question.text, match.end(), frozenset())
-        if found is None:
-            continue
-        unit, end = found
+    for start, unit, end in _named_units(draft.question.text):
         names = {plan.column or name for plan in plans for name in (*plan.columns, plan.order_by)}
         own = [draft.table.column(name).info.unit for name in names if name]
         if any(each and converted(1.0, each, unit) is not None for each in own):
-            draft.explain(draft.question.inside(match.end(), end), 0.0)
-        elif plans and not _is_said(draft, match.end(), end):
+            draft.explain(draft.question.inside(start, end), 0.0)
+        elif plans and not _is_said(draft, start, end):
             draft.fail("unit", f"nothing that is asked for is measured in {unit}")
 
 

@@ -93,7 +93,7 @@ _WORDS: Final = {
 """Units as words, in small letters."""
 _CURRENCY = re.compile(r"(?P<unit>€|\$|£|\b(?:EUR|SEK|USD|GBP|NOK|DKK)|\bkEUR)\s?$")
 _AFTER = re.compile(
-    r"\s?(?P<unit>[^\s,;?!]+\sper\s(?:cubic\s|square\s)?[^\W\d]+|[^\s,;?!]+(?:\s[^\s,;?!\d]+)?)"
+    r"\s?(?P<unit>[^\s,;?!]{1,24}\sper\s(?:cubic\s|square\s)?[^\W\d]+|[^\s,;?!]+(?:\s[^\s,;?!\d]+)?)"
 )
 _SHORTEST_NAME = 3
 _PER = re.compile(r"(?P<above>[^\s/]+)\s+per\s+(?P<below>.+)")
@@ -187,7 +187,7 @@ def _unit(word: str, scales: frozenset[str]) -> str | None:
         return _WORDS[word.casefold()]
     if word in scales:
         return word
-    if match := _PER.fullmatch(word):
+    if " per " in word and (match := _PER.fullmatch(word)):
         above, below = _unit(match["above"], scales), _unit(match["below"], scales)
         return f"{above}/{below}" if above and below else None
     from rag_assets.answering.lookup.units import pint_unit
