@@ -3,12 +3,16 @@
 from dataclasses import dataclass
 
 from rag_assets.answering.lookup import vocabulary
+from rag_assets.answering.lookup.asked_units import (
+    take_asked_units,
+    take_kinds,
+    take_unit_words,
+    take_units_of_rows,
+)
 from rag_assets.answering.lookup.asking_for import HALF, operation_of
 from rag_assets.answering.lookup.catalogue import ColumnInfo
 from rag_assets.answering.lookup.conditions import (
     take_absences,
-    take_asked_units,
-    take_kinds,
     take_placed,
     take_spelled_out,
     take_values,
@@ -21,11 +25,8 @@ from rag_assets.answering.lookup.plan import LookupPlan
 from rag_assets.answering.lookup.planning import plans_of
 from rag_assets.answering.lookup.quantities import base_adjective
 from rag_assets.answering.lookup.question import AskedQuestion
-from rag_assets.answering.lookup.value_mentions import (
-    ValueMention,
-    part_mentions,
-    value_mentions,
-)
+from rag_assets.answering.lookup.value_mentions import ValueMention, value_mentions
+from rag_assets.answering.lookup.value_parts import part_mentions
 
 OF_TITLE = 1.0
 """What a word of a table's title counts for that table."""
@@ -51,6 +52,7 @@ class TableReading:
 
 def read_table(question: AskedQuestion, table: TableLinks) -> TableReading:
     """How `question` reads on `table`."""
+    question = question.among(table.heading_forms)
     draft = Draft(question, table)
     for number in question.quantities:
         draft.explain(question.inside(number.start, number.end), 0.0)
@@ -86,9 +88,13 @@ def read_table(question: AskedQuestion, table: TableLinks) -> TableReading:
         draft.explain(mention.words, 0.7)
     take_values(draft, (*values, *parts), columns, operation)
     take_spelled_out(draft, values)
+    take_units_of_rows(draft)
     _require_no_ranks(draft)
+    if operation == "rows":
+        _require_asked_column(draft)
     plans = plans_of(draft, columns, operation, marks)
     take_asked_units(draft, plans)
+    take_unit_words(draft, plans)
     take_kinds(draft, columns)
     unexplained = _unexplained(draft)
     return TableReading(
@@ -157,12 +163,31 @@ def _is_of_title(question: AskedQuestion, table: TableLinks, mention: ValueMenti
 
 def _require_no_ranks(draft: Draft) -> None:
     """`the 20 strongest`: a plan has one row of an extreme, or all."""
-    asked = {place for mark in draft.question.marks for place in mark.words}
+    asked = {
+        place
+        for mark in draft.question.marks
+        if mark.operation in ("max", "min")
+        for place in mark.words
+        if place - mark.words[0] < len(mark.words)
+    }
     for number in draft.question.quantities:
         places = draft.question.inside(number.at, number.end)
         beside = {place + step for place in places for step in (-1, 1)}
         if places and not (number.unit or number.is_marked) and asked & beside:
             draft.fail("vague", "it asks for several rows by rank, and one can be given")
+
+
+def _require_asked_column(draft: Draft) -> None:
+    """`in which state is K20`: the word after `which` names the column, though it is general."""
+    words = draft.question.words
+    for place, word in enumerate(words[:-2]):
+        noun = words[place + 2]
+        is_asked = word.folded in vocabulary.BEFORE_WHICH and (
+            words[place + 1].folded in vocabulary.WHICH
+        )
+        is_general = draft.question.is_harmless[place + 2] and place + 2 not in draft.explained
+        if is_asked and is_general and noun.folded in vocabulary.CLASSING:
+            draft.fail("no_column", f"no heading says what is meant by {noun.text}")
 
 
 def _compared_words(question: AskedQuestion) -> set[int]:

@@ -1,6 +1,5 @@
 """Values, numbers and absences of a question as the conditions of a plan."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -10,14 +9,13 @@ from rag_assets.answering.lookup.linked_columns import LinkedColumn
 from rag_assets.answering.lookup.linking import TableLinks
 from rag_assets.answering.lookup.mentions import ColumnMention
 from rag_assets.answering.lookup.placing import Placed, Unplaced
-from rag_assets.answering.lookup.plan import Condition, LookupPlan, Operation
-from rag_assets.answering.lookup.quantities import unit_at
+from rag_assets.answering.lookup.plan import Condition, Operation
 from rag_assets.answering.lookup.question import AskedQuestion
-from rag_assets.answering.lookup.units import converted
 from rag_assets.answering.lookup.value_mentions import ValueMention
 from rag_assets.answering.lookup.wording import folded
 
-_ASKED_UNIT = re.compile(r"(?:\b(?:in|i)\s|\()(?=\D)", re.IGNORECASE)
+TELLING = 0.8
+"""Share of rows with a value of their own, from which the values of a column are names of rows."""
 NEAR = 3
 """Words between a value and the heading that names its column, at most."""
 
@@ -120,13 +118,20 @@ def take_values(
         for name in sorted(names, key=lambda each: _order(draft.table, each)):
             found = _condition(draft, name, mentions, operation)
             if found is not None:
-                alternatives.append((found,))
+                alternatives.append((_typed(draft.table.column(name), found),))
         if alternatives:
             draft.conditions.append(tuple(alternatives))
         else:
             places = sorted(place for mention in mentions for place in mention.words)
             said = " ".join(draft.question.words[place].text for place in places)
             draft.fail("no_value", f"no value holds all of {said}, or too many do")
+
+
+def _typed(column: LinkedColumn, condition: Condition) -> Condition:
+    """Codes of a column of numbers as numbers."""
+    if not column.info.is_numeric:
+        return condition
+    return replace(condition, values=tuple(float(value) for value in condition.values))
 
 
 def _order(table: TableLinks, name: str) -> int:
@@ -141,7 +146,9 @@ def _meant_columns(
     named: set[str] = set()
     for column in columns:
         labelled = {each.info.name for each, _ in column.candidates if each.info.name in names}
-        is_label = labelled and not column.candidates[0][0].info.is_numeric
+        is_numeric = column.candidates[0][0].info.is_numeric
+        is_beside = len(column.words) == 1 and _gap(mention, column) == 0
+        is_label = labelled and (not is_numeric or is_beside)
         if is_label and column not in draft.roles and _gap(mention, column) <= NEAR:
             best = {each.info.name for each in column.close(labelled)}
             named = named & best or best
@@ -175,7 +182,7 @@ def _condition(
     values = {value for mention in wholes for value in mention.values(name)}
     if parts and (wholes or len(parts) > 1) and operation != "difference":
         held = set.intersection(*(set(mention.values(name)) for mention in mentions))
-        return _listed(name, held) if held else None
+        return listed(name, held) if held else None
     for mention in parts:
         named = _named(mention, name)
         if operation == "difference" or (len(named) == 1 and _has_name(draft, mention)):
@@ -183,10 +190,13 @@ def _condition(
         else:
             values |= set(mention.values(name))
             _require_one_meaning(draft, mention, name)
-    return _listed(name, values)
+            if operation == "rows":
+                _require_one_name(draft, mention, name)
+    return listed(name, values)
 
 
-def _listed(name: str, values: set[str]) -> Condition | None:
+def listed(name: str, values: set[str]) -> Condition | None:
+    """The rows with one of `values` in a column; None if there are none, or too many."""
     if not values or len(values) > 500:
         return None
     ordered = tuple(sorted(values))
@@ -213,15 +223,29 @@ def _require_one_meaning(draft: Draft, mention: ValueMention, name: str) -> None
         draft.fail("two_readings", f"{said} may be any of {shown}")
 
 
+def _require_one_name(draft: Draft, mention: ValueMention, name: str) -> None:
+    """`when was Hill audited`: a name in a question about one thing, and several have it."""
+    words = [draft.question.words[place] for place in mention.words]
+    is_name = all(word.text[0].isupper() and word.start > 0 for word in words)
+    asks_of_one = draft.question.words[0].folded in vocabulary.ASKING_OF_ONE
+    column = draft.table.column(name).info
+    tells_rows = column.distinct >= TELLING * draft.table.info.rows
+    if is_name and asks_of_one and tells_rows and len(mention.values(name)) > 1:
+        shown = ", ".join(sorted(mention.values(name))[:3])
+        said = " ".join(word.text for word in words)
+        draft.fail("two_readings", f"{said} may be any of {shown}")
+
+
 def take_absences(draft: Draft, columns: tuple[ColumnMention, ...]) -> None:
     """`without carburising`: the heading that follows has empty cells."""
     words = draft.question.words
     for mention in columns:
         before = [
-            folded(word.text) for word in words[max(0, mention.words[0] - 2) : mention.words[0]]
+            folded(word.text) for word in words[max(0, mention.words[0] - 3) : mention.words[0]]
         ]
         is_flag = any(flag_values(each) for each in mention.close())
-        phrases = (*vocabulary.EMPTY, *(vocabulary.NEGATIONS if is_flag else ()))
+        negations = (*vocabulary.NEGATIONS, *vocabulary.EXCLUDING)
+        phrases = (*vocabulary.EMPTY, *vocabulary.ABSENT, *(negations if is_flag else ()))
         phrase = next(
             (each for each in map(folded, phrases) if before[-len(each.split()) :] == each.split()),
             None,
@@ -230,7 +254,16 @@ def take_absences(draft: Draft, columns: tuple[ColumnMention, ...]) -> None:
             continue
         count = len(phrase.split())
         draft.explain(tuple(range(mention.words[0] - count, mention.words[0])), 0.5)
+        _explain_aside(draft, mention)
         select_by_filling(draft, mention, "empty")
+
+
+def _explain_aside(draft: Draft, mention: ColumnMention) -> None:
+    """`leaving the worn ones aside`: the end of a phrase that excludes."""
+    words = draft.question.words
+    for place in range(mention.words[-1] + 1, min(mention.words[-1] + 3, len(words))):
+        if words[place].folded in ("aside", "out"):
+            draft.explain((place,), 0.0)
 
 
 def take_spelled_out(draft: Draft, values: tuple[ValueMention, ...]) -> None:
@@ -244,38 +277,3 @@ def take_spelled_out(draft: Draft, values: tuple[ValueMention, ...]) -> None:
         while place >= 0 and not draft.question.is_harmless[place] and not words[place].is_name:
             draft.explain((place,), 0.0)
             place -= 1
-
-
-def take_kinds(draft: Draft, columns: tuple[ColumnMention, ...]) -> None:
-    """`chromium content`: a word beside a heading that says what kind of quantity it is of."""
-    for place, word in enumerate(draft.question.words):
-        unit = vocabulary.KINDS.get(word.folded)
-        if unit is None or place in draft.explained:
-            continue
-        beside = [
-            column.info.unit
-            for mention in columns
-            if {place - 1, place + 1} & set(mention.words)
-            for column, _ in mention.candidates[:1]
-        ]
-        if any(own and converted(1.0, own, unit) is not None for own in beside):
-            draft.explain((place,), 0.5)
-
-
-def take_asked_units(draft: Draft, plans: tuple[LookupPlan, ...]) -> None:
-    """`in ksi`, `(kg/m3)`: the unit that the result is asked in must suit the column."""
-    for match in _ASKED_UNIT.finditer(draft.question.text):
-        found = unit_at(draft.question.text, match.end(), frozenset())
-        if found is None:
-            continue
-        unit, end = found
-        names = {plan.column or name for plan in plans for name in (*plan.columns, plan.order_by)}
-        own = [draft.table.column(name).info.unit for name in names if name]
-        if any(each and converted(1.0, each, unit) is not None for each in own):
-            draft.explain(draft.question.inside(match.end(), end), 0.0)
-        elif plans and not _is_said(draft, match.end(), end):
-            draft.fail("unit", f"nothing that is asked for is measured in {unit}")
-
-
-def _is_said(draft: Draft, start: int, end: int) -> bool:
-    return set(draft.question.inside(start, end)) <= draft.explained

@@ -34,6 +34,23 @@ _MONTH_FIRST = re.compile(
 _MONTH = re.compile(rf"\b({_NAMES})\.? (\d{{4}})\b", re.IGNORECASE)
 _YEAR_MONTH = re.compile(r"(?<![\w-])(\d{4})-(\d{2})(?![\w-])")
 _QUARTER = re.compile(r"\b(?:Q([1-4]) (\d{4})|(\d{4}) Q([1-4]))\b")
+_PLACES: Final = {
+    **dict.fromkeys(("first", "1st", "första"), 1),
+    **dict.fromkeys(("second", "2nd", "andra"), 2),
+    **dict.fromkeys(("third", "3rd", "tredje"), 3),
+    **dict.fromkeys(("fourth", "4th", "fjärde"), 4),
+}
+_PART_OF_YEAR = re.compile(
+    r"\b(?P<place>(?:first|1st|första|second|2nd|andra)(?= (?:half|halvåret))"
+    rf"|(?:{'|'.join(_PLACES)})(?= (?:quarter|kvartalet)))"
+    r" (?P<part>half|halvåret|quarter|kvartalet) (?:of |av |in |i )?(?P<year>\d{4})\b",
+    re.IGNORECASE,
+)
+_FROM_MONTH = re.compile(
+    rf"\b(?P<month>{_NAMES})(?= (?:and|to|till|till och med|och|through|-|\u2013) (?:{_NAMES})"
+    r" (?P<year>\d{4})\b)",
+    re.IGNORECASE,
+)
 _YEAR = re.compile(
     r"(?<![\w.,-])(1[0-9]\d{2}|20\d{2})(?![\w%°]|[.,-]\d|\s?(?:°|%|K\b|C\b|F\b|[A-Z]?Pa\b|HV\b))"
 )
@@ -70,6 +87,12 @@ def _all(text: str) -> Iterator[Day]:
         yield from _day(match, match[3], _month(match[2]), match[1])
     for match in _MONTH_FIRST.finditer(text):
         yield from _day(match, match[3], _month(match[1]), match[2])
+    for match in _PART_OF_YEAR.finditer(text):
+        count = 6 if match["part"].casefold() in ("half", "halvåret") else 3
+        first = count * (_PLACES[match["place"].casefold()] - 1) + 1
+        yield from _months(match, int(match["year"]), first, count)
+    for match in _FROM_MONTH.finditer(text):
+        yield from _months(match, int(match["year"]), int(_month(match["month"])), 1)
     for match in _MONTH.finditer(text):
         yield from _months(match, int(match[2]), int(_month(match[1])), 1)
     for match in _YEAR_MONTH.finditer(text):

@@ -61,20 +61,38 @@ def flag_values(column: LinkedColumn) -> tuple[str | float, str | float] | None:
     return None
 
 
+def _with_zeros(draft: Draft, mention: ColumnMention) -> LinkedColumn | None:
+    """The one column of amounts that is filled everywhere, and 0 where there is none."""
+    close = mention.close()
+    info = close[0].info
+    is_full = info.is_numeric and info.unit and info.filled == draft.table.info.rows
+    return close[0] if len(close) == 1 and is_full and info.minimum == 0 else None
+
+
 def select_by_filling(draft: Draft, mention: ColumnMention, op: str) -> None:
     """Rows in which a column is empty, or is not; columns that are filled alike count as one."""
     draft.roles.add(mention)
-    columns = [each for each, share in mention.candidates]
+    columns = mention.close()
     flags = [each for each in columns if flag_values(each)]
     if flags:
+        said = frozenset(
+            form for place in mention.words for form in draft.question.words[place].forms
+        )
+        if not flags[0].says_first(said):
+            heading = flags[0].info.heading
+            draft.fail("no_column", f"{heading} may be meant, and its first word is not said")
+            return
         yes, no = flag_values(flags[0]) or ("", "")
         draft.conditions.append(
             ((Condition(flags[0].info.name, "=", (no if op == "empty" else yes,)),),)
         )
         return
+    if op == "empty" and (zeros := _with_zeros(draft, mention)):
+        draft.conditions.append(((Condition(zeros.info.name, "=", (0.0,)),),))
+        return
     partly = [each for each in columns if 0 < each.info.filled < draft.table.info.rows]
     alike = {each.info.filled for each in partly}
     if not partly or (len(alike) > 1 and len(mention.close()) > 1):
-        draft.fail("no_column", f"{mention.candidates[0][0].info.heading} asks for nothing here")
+        draft.fail("no_value", f"{mention.candidates[0][0].info.heading} asks for nothing here")
         return
     draft.conditions.append(((Condition(partly[0].info.name, op),),))  # ty: ignore

@@ -2,7 +2,8 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,7 +11,14 @@ from rag_assets.answering.lookup import vocabulary
 from rag_assets.answering.lookup.catalogue import ColumnInfo
 from rag_assets.answering.lookup.dates import IS_DATE
 from rag_assets.answering.lookup.formulas import names_of
-from rag_assets.answering.lookup.wording import folded, forms, squashed, words_of
+from rag_assets.answering.lookup.wording import (
+    folded,
+    forms,
+    plain_words,
+    squashed,
+    stem,
+    words_of,
+)
 
 _YEAR = re.compile(r"\byear\b|\bår\b|år$|_year|year$")
 _YEARS = (1_000, 2_200)
@@ -24,6 +32,8 @@ IMPLIED_WORDS = vocabulary.words_in(
 )
 _BRACKETS = re.compile(r"\(([^()]*)\)")
 _CODE = re.compile(r"([^\s=,;()/]+)\s*=\s*([^=,;()/]+)")
+_LISTED = re.compile(r"[,;]")
+_LEAST_CODE = 4
 _SENTENCE = re.compile(r"(?<=[.;])\s")
 _SYMBOL_HEADING = re.compile(r"[A-Z][a-z]?")
 _NUMBERING = re.compile(
@@ -53,8 +63,8 @@ class LinkedColumn:
     """Forms of remarks in brackets and of further sentences: they explain, and do not count."""
     names: frozenset[str]
     """Short names, squashed: the column's own, initials, an abbreviation in brackets."""
-    codes: Mapping[str, str]
-    """What the heading says that values stand for: form of the word to value."""
+    codes: Mapping[tuple[str, ...], str]
+    """What the heading says that values stand for: stems of the words to value."""
     is_date: bool
     is_year: bool
     is_flag: bool
@@ -65,6 +75,14 @@ class LinkedColumn:
     def forms(self) -> frozenset[str]:
         """All forms of its heading."""
         return frozenset().union(*(word.forms for word in self.words))
+
+    def says_first(self, found: frozenset[str]) -> bool:
+        """Whether words with the forms `found` say the word that its heading begins with.
+
+        It is what a column of yes and no is about: `blocked for new orders`.
+        """
+        first = next((word for word in self.words if not word.is_implied), None)
+        return first is None or bool(first.forms & found)
 
     def coverage(self, found: frozenset[str]) -> float:
         """Share of the heading, by weight, that words with the forms `found` say."""
@@ -81,6 +99,9 @@ def heading_parts(column: ColumnInfo, known: frozenset[str]) -> tuple[list[str],
     """The words that name a column, and the text of what else its heading says."""
     brackets = " ".join(_BRACKETS.findall(column.heading))
     sentences = _SENTENCE.split(_BRACKETS.sub(" ", column.heading), maxsplit=1)
+    if any(_meanings(column)):
+        named, colon, codes = sentences[0].partition(":")
+        sentences = [named, codes, *sentences[1:]] if colon and named.strip() else sentences
     words = [
         word.text
         for word in words_of(sentences[0], known, is_heading=True)
@@ -133,20 +154,61 @@ def _heading_word(
     found = forms(word)
     often = max((frequency[form] for form in found), default=1)
     weight = math.log(1 + len(frequency) / often)
-    if folded(word) in vocabulary.HARMLESS or word.isdigit():
+    is_general = folded(word) in vocabulary.HARMLESS - vocabulary.CLASSING
+    if is_general or word.isdigit():
         weight *= IMPLIED
     return HeadingWord(_with_symbol(word, found), weight, bool(found & title_forms))
 
 
-def _codes(column: ColumnInfo) -> dict[str, str]:
-    """What the heading says that values stand for: `C = compression`."""
-    return {
-        form: code.strip()
-        for code, meaning in _CODE.findall(column.heading)
-        if code.strip() in column.values
-        for word in words_of(meaning)[:1]
-        for form in word.forms
+def _codes(column: ColumnInfo) -> dict[tuple[str, ...], str]:
+    """What the heading says that values stand for: `C = compression`, `10 open, 20 closed`.
+
+    A meaning is found by all its words, and by one of them alone that stands in no other.
+    """
+    meanings = {code: stems for code, stems in _meanings(column) if stems}
+    often = Counter(stem for stems in meanings.values() for stem in set(stems))
+    found = {
+        (stem,): code
+        for code, stems in meanings.items()
+        for stem in stems
+        if often[stem] == 1 and len(stem) >= _LEAST_CODE
     }
+    whole = {stems: code for code, stems in meanings.items()}
+    return {
+        other: code
+        for stems, code in (found | whole).items()
+        for other in ((stems,) if len(stems) > 1 else ((form,) for form in _same(stems[0], column)))
+    }
+
+
+def _same(found: str, column: ColumnInfo) -> frozenset[str]:
+    """All forms of the word of the heading with this stem."""
+    return frozenset().union(
+        *(word.forms | {found} for word in words_of(column.heading) if stem(word.text) == found)
+    )
+
+
+def _meanings(column: ColumnInfo) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for code, meaning in _CODE.findall(column.heading):
+        if _holds(column, code.strip()):
+            yield code.strip(), tuple(map(stem, plain_words(meaning)[:1]))
+    _, colon, listed = column.heading.partition(":")
+    parts = _LISTED.split(listed) if colon else []
+    pairs = [part.strip().partition(" ") for part in parts]
+    if len(pairs) > 1 and all(_holds(column, code) and meaning for code, _, meaning in pairs[:2]):
+        for code, _, meaning in pairs:
+            if _holds(column, code) and not meaning.lstrip().startswith("="):
+                words = [word for word in plain_words(meaning) if folded(word) not in IMPLIED_WORDS]
+                yield code, tuple(map(stem, words))
+
+
+def _holds(column: ColumnInfo, code: str) -> bool:
+    """Whether `code` is a value of the column; a column of yes and no has no codes."""
+    if column.is_numeric and {column.minimum, column.maximum} <= _FLAGS:
+        return False
+    if not column.is_numeric or column.minimum is None or column.maximum is None:
+        return code in column.values
+    return code.isdigit() and column.minimum <= float(code) <= column.maximum
 
 
 def _is_year(column: ColumnInfo) -> bool:

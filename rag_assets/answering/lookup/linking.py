@@ -51,6 +51,8 @@ class TableLinks:
     by_word: Mapping[str, tuple[ValueLink, ...]]
     """Form of a word to the values that hold it."""
     by_name: Mapping[str, LinkedColumn] = field(default_factory=dict)
+    heading_forms: frozenset[str] = frozenset()
+    """Forms of the words of all its headings."""
     touched: Mapping[str, frozenset[int]] = field(default_factory=dict)
     """Form of a word, or squashed name, to the places of the columns that have it."""
 
@@ -96,6 +98,13 @@ def _built(catalogue: Catalogue) -> CatalogueLinks:
     known = {
         *general,
         *(form for table in tables for column in table.columns for form in column.forms),
+        *(
+            form
+            for table in tables
+            for column in table.columns
+            for key in column.codes
+            for form in key
+        ),
         *(form for table in tables for form in table.title_forms),
     }
     columns = [column.info for table in tables for column in table.columns]
@@ -145,6 +154,7 @@ def _table_links(table: TableInfo, known: frozenset[str]) -> TableLinks:
         formulas=_grouped(formula_keys(columns)),
         by_word=_grouped(keys_of_words(columns)),
         by_name={column.info.name: column for column in columns},
+        heading_forms=frozenset(form for column in columns for form in column.forms),
         touched=_touched(columns),
     )
 

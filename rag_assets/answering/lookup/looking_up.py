@@ -36,6 +36,9 @@ MOST_IN_DOCUMENTS = 200
 SURE_IN_DOCUMENTS = 0.9
 """Their headings are less sure than those of a source."""
 
+LONGEST_NAME = 40
+"""Characters of a cell of a document that a word within it names; a longer one is a text."""
+
 
 @dataclass(frozen=True, slots=True)
 class LookedUp:
@@ -129,8 +132,13 @@ def _in_documents(question: str, catalogue: Catalogue) -> Understood | None:
     if not 0 < len(catalogue.document_tables) <= MOST_IN_DOCUMENTS:
         return None
     read = understand(question, catalogue.of_documents)
-    is_sure = isinstance(read, Understood) and read.confidence >= SURE_IN_DOCUMENTS
-    return read if is_sure else None
+    if isinstance(read, Unclear) or read.confidence < SURE_IN_DOCUMENTS:
+        return None
+    within_texts = any(
+        each.op == "in" and any(len(str(value)) > LONGEST_NAME for value in each.values)
+        for each in read.plan.where
+    )
+    return None if within_texts else read
 
 
 def answer_plan(plan: LookupPlan, catalogue: Catalogue, *, language: Language = "en") -> LookedUp:

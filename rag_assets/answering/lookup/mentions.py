@@ -15,6 +15,8 @@ LEAST_COVERAGE = 0.2
 """Share of a heading that words must say to mention it."""
 ASIDE = 0.25
 """What words of a remark in brackets count as, where nothing else of the heading is said."""
+UNSAID = 0.6
+"""Share of a heading below which the word that tells it from others is not said."""
 CLOSE = 0.12
 """Two columns whose coverage differs by less are both meant."""
 
@@ -35,11 +37,25 @@ class ColumnMention:
         found = [each for each in self.candidates if names is None or each[0].info.name in names]
         if self.is_adjective:
             return tuple(column for column, _ in found)
-        return tuple(column for column, share in found if share > found[0][1] - CLOSE)
+        return tuple(
+            column
+            for column, share in found
+            if share > found[0][1] - CLOSE or _is_twin(column, found[0])
+        )
 
     def share(self, column: LinkedColumn) -> float:
         """Share of the heading of `column` that is said."""
         return next((share for each, share in self.candidates if each is column), 0.0)
+
+
+def _is_twin(column: LinkedColumn, best: tuple[LinkedColumn, float]) -> bool:
+    """`Yield strength`, `Tensile strength`: alike but for a word that is not said."""
+    first, share = best
+    is_measured_alike = (
+        column.info.is_numeric and column.info.unit and column.info.unit == first.info.unit
+    )
+    is_as_long = share < 1 and len(column.words) == len(first.words)
+    return bool(is_measured_alike) and (share < UNSAID or is_as_long)
 
 
 def is_operation(question: AskedQuestion, place: int) -> bool:

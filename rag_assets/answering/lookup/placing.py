@@ -8,7 +8,7 @@ from rag_assets.answering.lookup.dates import Day, day_after, packed
 from rag_assets.answering.lookup.labels import main_dates
 from rag_assets.answering.lookup.linked_columns import LinkedColumn
 from rag_assets.answering.lookup.linking import TableLinks
-from rag_assets.answering.lookup.mentions import ColumnMention
+from rag_assets.answering.lookup.mentions import ColumnMention, is_operation
 from rag_assets.answering.lookup.plan import Condition
 from rag_assets.answering.lookup.quantities import Quantity, plain_unit
 from rag_assets.answering.lookup.question import ORDINALS, AskedQuestion
@@ -17,6 +17,8 @@ from rag_assets.answering.lookup.wording import forms
 
 FARTHEST = 9
 """Words between a number and the heading that it belongs to, at most."""
+MARKED_WITHIN, BARE_WITHIN = 4, 2
+"""The same for a number without a unit, with a comparison and without."""
 MOST_LISTED = 500
 """Values that a condition may list: see `plan.VALUE_COUNTS`."""
 
@@ -114,10 +116,22 @@ def _place(
         dated = [column for column in visible if column.is_date or column.is_year]
         if len(dated) == 1:
             return Placed(quantity, taking[dated[0].info.name], dated[0], None)
-    elif quantity.unit and len(visible) == 1:
+    elif quantity.unit and len(visible) == 1 and not _is_of_another(question, quantity, table):
         return Placed(quantity, taking[visible[0].info.name], visible[0], None)
     shown = question.text[quantity.at : quantity.end]
     return Unplaced(quantity, "no_column", f"no column is named that {shown} belongs to")
+
+
+def _is_of_another(question: AskedQuestion, quantity: Quantity, table: TableLinks) -> bool:
+    """`1 % carbon`: the word right after a number says what it is of, and no heading has it."""
+    after = next(
+        (place for place, word in enumerate(question.words) if word.start >= quantity.end), None
+    )
+    if after is None or question.text[quantity.end : question.words[after].start].strip():
+        return False
+    return not question.is_harmless[after] and not (
+        question.words[after].forms & table.title_forms or is_operation(question, after)
+    )
 
 
 def _is_dated(column: LinkedColumn, taking: Mapping[str, object]) -> bool:
@@ -133,7 +147,11 @@ def _verb(
     plain = frozenset(form for word in adjectives.DATES for form in forms(word))
     own = column.forms - table.title_forms - plain
     near = (*places[-4:], *later[:2])
-    return tuple(place for place in near if question.words[place].forms & own)
+    return tuple(
+        place
+        for place in near
+        if question.words[place].forms & own and not question.is_harmless[place]
+    )
 
 
 def _mention_of(
@@ -166,7 +184,15 @@ def _is_wrong_unit(question: AskedQuestion, near: ColumnMention, quantity: Quant
 
 def _may_be_bare(question: AskedQuestion, mention: ColumnMention, quantity: Quantity) -> bool:
     """A number without a unit belongs to a heading that it stands next to."""
-    return _distance(question, mention, quantity) <= (4 if quantity.is_marked else 2)
+    if quantity.is_marked:
+        return _distance(question, mention, quantity) <= MARKED_WITHIN
+    between = range(max(mention.words) + 1, _around_or_at(question, quantity))
+    is_direct = all(question.is_harmless[place] for place in between)
+    return is_direct and _distance(question, mention, quantity) <= BARE_WITHIN
+
+
+def _around_or_at(question: AskedQuestion, quantity: Quantity) -> int:
+    return (question.inside(quantity.start, quantity.end) or _around(question, quantity))[0]
 
 
 def _distance(question: AskedQuestion, mention: ColumnMention, quantity: Quantity) -> int:
@@ -196,7 +222,8 @@ def conditions_of(quantity: Quantity, column: LinkedColumn) -> tuple[Condition, 
         return _on_dates(quantity, column) if column.is_date else ()
     if not info.is_numeric or column.is_date or column.is_flag or not quantity.values:
         return ()
-    values = _in_unit(quantity, info.unit)
+    is_in_heading = quantity.unit and "/" in quantity.unit and quantity.unit in info.heading
+    values = quantity.values if is_in_heading else _in_unit(quantity, info.unit)
     if values is None:
         return ()
     return (Condition(info.name, quantity.op, _ordered(quantity, values)),)

@@ -5,7 +5,13 @@ from dataclasses import replace
 from itertools import islice, product
 
 from rag_assets.answering.lookup import vocabulary
-from rag_assets.answering.lookup.asking_for import HALF, ComputedColumns, asks_for_rows
+from rag_assets.answering.lookup.asking_for import HALF, asks_for_rows
+from rag_assets.answering.lookup.computed_columns import (
+    AGGREGATES,
+    WHOLE,
+    ComputedColumns,
+    only_values,
+)
 from rag_assets.answering.lookup.draft import Draft, flag_values, is_key, select_by_filling
 from rag_assets.answering.lookup.labels import labels_of, wanted_by_word
 from rag_assets.answering.lookup.mentions import ColumnMention
@@ -28,6 +34,8 @@ def plans_of(
     info = draft.table.info
     base = LookupPlan(info.source, info.table)
     target = ComputedColumns.of(draft.question, draft.table, free, operation, marks)
+    if operation in AGGREGATES and not target.columns and _names_a_property(draft):
+        target = ComputedColumns(only_values(draft.table))
     if target.problem:
         draft.fail("two_readings" if target.columns else "no_column", target.problem)
         if not target.columns:
@@ -42,6 +50,8 @@ def plans_of(
     outputs = _outputs(draft, free, target, is_row_wanted=wants_rows)
     if operation == "rows":
         outputs = wanted_by_word(draft, outputs)
+    if operation == "rows":
+        _require_one_output(draft, free, outputs)
     bases = _with_operation(draft, base, operation, target, outputs, marks)
     if not bases:
         return ()
@@ -56,6 +66,35 @@ def plans_of(
             MOST_READINGS,
         )
     )
+
+
+def _require_one_output(
+    draft: Draft, free: Sequence[ColumnMention], outputs: tuple[str, ...]
+) -> None:
+    """`the density of K20`: of two columns that are meant alike, neither is chosen."""
+    asks_of_one = any(word.folded in vocabulary.ASKING_OF_ONE for word in draft.question.words[:1])
+    for mention in free if asks_of_one else ():
+        best = mention.candidates[0][1]
+        alike = [
+            each
+            for each in mention.close()
+            if each.info.is_numeric and each.info.filled
+            if best < 1 or mention.share(each) == best
+        ]
+        if len(alike) > 1 and any(each.info.name in outputs for each in alike):
+            shown = " or ".join(each.info.heading for each in alike[:3])
+            draft.fail("two_readings", f"{shown} may be meant")
+
+
+def _names_a_property(draft: Draft) -> bool:
+    """Whether values of two columns are named: a thing, and what of it is asked."""
+    named = {
+        each.column
+        for [chosen, *_] in draft.conditions
+        for each in chosen
+        if not draft.table.column(each.column).info.is_numeric
+    }
+    return len(named) > 1
 
 
 def _outputs(
@@ -90,6 +129,12 @@ def _outputs(
             or _is_kind(draft, mention, target)
         ):
             draft.roles.add(mention)
+        elif _is_beside(mention, target):
+            heading = column.info.heading
+            draft.fail("two_readings", f"it is open whether {heading} is meant")
+        elif _is_counted(draft, mention) and mention.candidates[0][1] < WHOLE:
+            said = draft.question.words[mention.words[0]].text
+            draft.fail("no_column", f"rows of {draft.table.info.title} are no {said}")
         elif not is_filter and not flag_values(column) and not _is_held(draft, mention):
             said = " ".join(draft.question.words[place].text for place in mention.words)
             draft.fail("vague", f"it is open what is asked of {said}")
@@ -111,6 +156,19 @@ def _is_kind(draft: Draft, mention: ColumnMention, target: ComputedColumns) -> b
     return bool(unit and own and place in beside and converted(1.0, own, unit) is not None)
 
 
+def _is_beside(mention: ColumnMention, target: ComputedColumns) -> bool:
+    """`tensile elongation`: two headings in one breath, of which one is the target."""
+    edges = {place + step for place in mention.words for step in (-1, 1)}
+    is_number = mention.candidates[0][0].info.is_numeric
+    return is_number and any(edges & set(each.words) for each in target.mentions)
+
+
+def _is_counted(draft: Draft, mention: ColumnMention) -> bool:
+    """Whether the words follow `how many`: they say what a row is."""
+    counting = [mark for mark in draft.question.marks if mark.operation == "count"]
+    return any(mark.words[-1] + 1 == mention.words[0] for mark in counting)
+
+
 def _is_held(draft: Draft, mention: ColumnMention) -> bool:
     """Whether rows are asked for in which the column is filled: `the carburised steels`."""
     words = draft.question.words
@@ -130,6 +188,9 @@ def _with_operation(
     marks: Sequence[Mark],
 ) -> list[LookupPlan]:
     names = [column.info.name for column in target.columns]
+    if operation in ("max", "min") and _counts_rows(draft, marks, target):
+        draft.fail("vague", "it asks which has the most rows, and groups are not counted")
+        return []
     if operation in ("max", "min"):
         if not names:
             draft.fail("no_column", "no column of numbers is named that could be compared")
@@ -161,11 +222,34 @@ def _with_operation(
         if not draft.conditions and len(draft.table.info.columns) and not names:
             draft.fail("vague", "it names a column, and nothing that selects rows")
             return []
-        return [replace(base, columns=_with_labels(draft, outputs))]
+        shown = _with_labels(draft, outputs)
+        named = {
+            each.column
+            for [chosen, *_] in draft.conditions
+            for each in chosen
+            if each.op == "=" and len(each.values) == 1
+        }
+        if not outputs and shown and set(shown) <= named:
+            draft.fail("vague", "it names one thing, and nothing that is asked of it")
+            return []
+        return [replace(base, columns=shown)]
     if not names:
         draft.fail("no_column", "no column of numbers is named that could be computed with")
         return []
     return [replace(base, operation=operation, column=name) for name in names]
+
+
+def _counts_rows(draft: Draft, marks: Sequence[Mark], target: ComputedColumns) -> bool:
+    """`the most rolls`, `flest rullar`: what is counted are rows, or nothing that has a number."""
+    words = draft.question.words
+    counting = [
+        mark.words[-1]
+        for mark in marks
+        if not mark.adjective and words[mark.words[-1]].folded in vocabulary.MOST
+    ]
+    after = [words[place + 1] for place in counting if place + 1 < len(words)]
+    is_of_rows = any(word.forms & draft.table.title_forms for word in after)
+    return bool(counting) and (is_of_rows or any(each.is_date for each in target.columns))
 
 
 def _filled_ones(draft: Draft, outputs: tuple[str, ...]) -> tuple[str, ...]:

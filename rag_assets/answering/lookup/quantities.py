@@ -77,13 +77,31 @@ _WORDS: Final = {
     **dict.fromkeys(("pounds sterling", "£"), "GBP"),
     **dict.fromkeys(("å", "angstrom", "ångström", "angstroms"), "angstrom"),
     **dict.fromkeys(("pieces", "pcs", "stycken", "st"), "pcs"),
+    **dict.fromkeys(("cubic metres", "cubic metre", "cubic meters", "cubic meter"), "m3"),
+    **dict.fromkeys(("square metres", "square metre", "square meters", "square meter"), "m2"),
+    **dict.fromkeys(("kubikmeter", "m³"), "m3"),
+    **dict.fromkeys(("kvadratmeter", "m²"), "m2"),
+    **dict.fromkeys(("joules", "joule"), "J"),
+    **dict.fromkeys(("volts", "volt"), "V"),
+    **dict.fromkeys(("watts", "watt"), "W"),
+    **dict.fromkeys(("kilowatts", "kilowatt"), "kW"),
+    **dict.fromkeys(("megapascals", "megapascal"), "MPa"),
+    **dict.fromkeys(("gigapascals", "gigapascal"), "GPa"),
+    **dict.fromkeys(("newtons", "newton"), "N"),
     "c": "degC",
 }
 """Units as words, in small letters."""
 _CURRENCY = re.compile(r"(?P<unit>€|\$|£|\b(?:EUR|SEK|USD|GBP|NOK|DKK)|\bkEUR)\s?$")
-_AFTER = re.compile(r"\s?(?P<unit>[^\s,;?!]+(?:\s[^\s,;?!\d]+)?)")
+_AFTER = re.compile(
+    r"\s?(?P<unit>[^\s,;?!]{1,24}\sper\s(?:cubic\s|square\s)?[^\W\d]+|[^\s,;?!]+(?:\s[^\s,;?!\d]+)?)"
+)
+_SHORTEST_NAME = 3
+_PER = re.compile(r"(?P<above>[^\s/]+)\s+per\s+(?P<below>.+)")
 _COMPOUND = re.compile(r"[A-Za-zµμ°%·]+[²³\d]?(?:(?:[/·*^]|\s?per\s?)\(?[-A-Za-z\d²³·*/^°]+\)?)+")
-_FILLERS = re.compile(r"(?:\b(?:a|an|the|år|year|the year|totally|ca|värdet)\s+)$")
+_FILLERS = re.compile(
+    r"(?:\b(?:(?:the )?(?:beginning|start) of|början av|new year|nyår"
+    r"|a|an|the|år|year|the year|totally|ca|värdet)\s+)$"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,14 +171,19 @@ def unit_at(text: str, start: int, scales: frozenset[str]) -> tuple[str, int] | 
     return None
 
 
+def unit_word(word: str) -> str | None:
+    """The unit that a word of at least three letters is the name of: `hours`."""
+    return _WORDS.get(word.casefold()) if len(word) >= _SHORTEST_NAME else None
+
+
 def plain_unit(unit: str) -> str:
     """A unit of a heading in the words of `units`: `månader` is `month`."""
     return _WORDS.get(unit.casefold(), unit)
 
 
 def _ends(candidate: str) -> Iterable[int]:
-    space = candidate.find(" ")
-    return (len(candidate), space) if space > 0 else (len(candidate),)
+    spaces = [match.start() for match in re.finditer(" ", candidate)]
+    return (len(candidate), *reversed(spaces))
 
 
 def _unit(word: str, scales: frozenset[str]) -> str | None:
@@ -170,6 +193,9 @@ def _unit(word: str, scales: frozenset[str]) -> str | None:
         return _WORDS[word.casefold()]
     if word in scales:
         return word
+    if " per " in word and (match := _PER.fullmatch(word)):
+        above, below = _unit(match["above"], scales), _unit(match["below"], scales)
+        return f"{above}/{below}" if above and below else None
     from rag_assets.answering.lookup.units import pint_unit
 
     return word if _COMPOUND.fullmatch(word) and pint_unit(word.replace(" per ", "/")) else None
@@ -178,7 +204,11 @@ def _unit(word: str, scales: frozenset[str]) -> str | None:
 def _plain(text: str, scales: frozenset[str]) -> Iterator[Quantity]:
     for match in _NUMBER.finditer(text):
         value = _value(match["digits"], text)
-        if value is None:
+        is_power = "^" in (
+            text[match.start() - 1 : match.start()],
+            text[match.end() : match.end() + 1],
+        )
+        if value is None or is_power:
             continue
         if match["times"]:
             value *= _TIMES[match["times"].strip()]

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from rag_assets.answering.lookup import adjectives, vocabulary
+from rag_assets.answering.lookup.extremes import phrased_extremes
 from rag_assets.answering.lookup.quantities import Quantity, base_adjective, quantities
 from rag_assets.answering.lookup.wording import QuestionWord, folded, forms, lemmas_of, words_of
 
@@ -25,9 +26,16 @@ _ORDINALS = (
 ORDINALS = {
     folded(word): float(place) for place, words in enumerate(_ORDINALS, 1) for word in words
 }
+_POWER = re.compile(r"(?<=\^\d)-(?=[a-z])")
+"""The hyphen of `10^7-cycle`: what follows is a word of its own."""
+_CONTRACTED = re.compile(r"\bI['\u2019](?:m|ve|d|ll)\b")
+_ASIDES = re.compile(r"\b(?:i\.\s?e\.|e\.\s?g\.|d\.\s?v\.\s?s\.|t\.\s?ex\.),? ?", re.IGNORECASE)
+"""`i.e.`: what follows says the same once more."""
+_PRONOUN = re.compile(r"I\b(?= [a-z])")
 _CHANGE = re.compile(
     r"\b(?P<asked>(?:how (?:much|many)|hur (?:mycket|många))(?: (?!of\b|av\b)\S+){0,3}?"
-    r" (?:more|less|fewer|mer|mindre|färre|[^\W\d]+(?:er|re)))\b.*\b(?:than|än)\b"
+    r" (?:more|less|fewer|mer|mindre|färre|[^\W\d]+(?:er|re)))\b"
+    r".*\b(?:than|än|(?P<than>compared (?:with|to)|jämfört med))\b"
     r"(?!\s*[€$£]?\d[\d.,]*(?![\w-]))"
 )
 
@@ -56,6 +64,18 @@ class AskedQuestion:
     """For each word, whether a reading need not explain it."""
     extra_forms: tuple[frozenset[str], ...]
     """For each word, what it measures, where it is an adjective: `strength` of `strongest`."""
+
+    def among(self, headings: frozenset[str]) -> "AskedQuestion":
+        """The question to a table: words that class things are its own where a heading has them.
+
+        Args:
+            headings: The forms of the words of the table's headings.
+        """
+        is_harmless = tuple(
+            harmless and not (word.folded in vocabulary.CLASSING and word.forms & headings)
+            for word, harmless in zip(self.words, self.is_harmless, strict=True)
+        )
+        return replace(self, is_harmless=is_harmless)
 
     def asks(self, operation: str) -> bool:
         """Whether some words ask for `operation`."""
@@ -89,7 +109,8 @@ def parsed(
         scales: Units of columns.
         whole: Words that are never taken apart.
     """
-    text = " ".join(text.split())
+    text = _POWER.sub(" ", text)
+    text = _ASIDES.sub("", _CONTRACTED.sub("I", " ".join(text.split())))
     words = words_of(text, known, whole)
     numbers = quantities(text, scales)
     taken = {
@@ -100,12 +121,19 @@ def parsed(
         if number.start <= word.start < number.end
     }
     marks = tuple(_marks(text, words, taken))
+    filling = [match.span() for match in _filling().finditer(text.casefold())]
     return AskedQuestion(
         text=text,
         words=words,
         quantities=numbers,
         marks=marks,
-        is_harmless=tuple(map(_harmless, words)),
+        is_harmless=tuple(
+            _harmless(word)
+            or _is_how_great(words, place)
+            or _PRONOUN.match(text, word.start) is not None
+            or any(start <= word.start < end for start, end in filling)
+            for place, word in enumerate(words)
+        ),
         extra_forms=tuple(map(_measured, words)),
     )
 
@@ -118,6 +146,20 @@ def _harmless(word: QuestionWord) -> bool:
     return word.folded in _folded_harmless() or (
         word.text.islower() and bool(_folded_lemmas() & set(lemmas_of(word.text)))
     )
+
+
+def _is_how_great(words: tuple[QuestionWord, ...], place: int) -> bool:
+    """`hur stor är`: how much; elsewhere the adjective judges."""
+    return (
+        place > 0
+        and words[place - 1].folded == "hur"
+        and words[place].folded in vocabulary.HOW_GREAT
+    )
+
+
+@cache
+def _filling() -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, vocabulary.FILLING))})\b")
 
 
 @cache
@@ -152,14 +194,30 @@ def _lemma_adjectives(word: QuestionWord) -> tuple[str, ...]:
 
 def _marks(text: str, words: tuple[QuestionWord, ...], taken: set[int]) -> Iterator[Mark]:
     if match := _CHANGE.search(text.casefold()):
-        begin, end = match.span("asked")
-        asked = (place for place, word in enumerate(words) if begin <= word.start < end)
+        spans = (match.span("asked"), match.span("than"))
+        asked = (
+            place
+            for place, word in enumerate(words)
+            if any(begin <= word.start < end for begin, end in spans)
+        )
         yield Mark("difference", tuple(asked))
     used: set[int] = set(taken)
+    for operation, spans, adjective in phrased_extremes(text):
+        asked = tuple(
+            place
+            for place, word in enumerate(words)
+            if any(word.start < end and start < word.end for start, end in spans)
+        )
+        if asked and not used & set(asked):
+            used |= set(asked)
+            yield Mark(operation, asked, adjective)
     for size, phrase, operation in _phrases():
         for place in range(len(words) - size + 1):
             span = range(place, place + size)
             if used & set(span):
+                continue
+            following = words[span[-1] + 1].folded if span[-1] + 1 < len(words) else ""
+            if phrase == ("apart",) and following == "from":
                 continue
             if tuple(words[each].folded for each in span) == phrase:
                 used |= set(span)

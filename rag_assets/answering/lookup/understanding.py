@@ -19,6 +19,7 @@ from rag_assets.answering.lookup.composing import TableReading, read_table
 from rag_assets.answering.lookup.demands import unmet_demand
 from rag_assets.answering.lookup.describing import described
 from rag_assets.answering.lookup.formulas import formula
+from rag_assets.answering.lookup.linked_columns import LinkedColumn
 from rag_assets.answering.lookup.linking import CatalogueLinks, links_of
 from rag_assets.answering.lookup.plan import LookupPlan, PlanError
 from rag_assets.answering.lookup.question import AskedQuestion, parsed
@@ -37,6 +38,8 @@ LEAST_SHARE = 0.3
 """Share of a heading that must be said of each column that is used; fitted on dev."""
 CLOSE_SCORE = 0.9
 """A second table whose score is at least this share of the best one's is a reading, too."""
+OPEN = ("two_readings", "vague", "no_value")
+"""Kinds of failure of a table that a question is about; another table answers another question."""
 MOST_CLOSEST = 3
 MOST_SHOWN = 3
 """Readings that a refusal shows."""
@@ -113,6 +116,13 @@ def _understood(question: str, catalogue: Catalogue) -> Understood | Unclear:
     if not accepted:
         return _refused(asked, readings, links)
     best = accepted[0]
+    nearer = [
+        each
+        for each in readings
+        if each.score > best.score and not each.unexplained and each.kind in OPEN
+    ]
+    if nearer:
+        return _refused(asked, nearer, links)
     if best.share < LEAST_SHARE:
         heading = " / ".join(described(plan, best.table) for plan in best.plans[:1])
         return Unclear(f"too little is said to be sure of this reading: {heading}", (), "vague")
@@ -125,6 +135,8 @@ def _understood(question: str, catalogue: Catalogue) -> Understood | Unclear:
     if unmet := unmet_demand(question, plan, reading.table.info):
         heading = described(plan, reading.table)
         return Unclear(f"it asks for {unmet}, which this reading does not: {heading}", (), "vague")
+    if problem := _several_dates(asked, plan, reading, catalogue):
+        return problem
     return Understood(plan, round(0.5 + reading.share / 2, 3), described(plan, reading.table))
 
 
@@ -159,6 +171,30 @@ def _only_one(
     if not results and problem:
         return Unclear(problem, (), "no_value")
     return next(iter(results.values()), plans[0])
+
+
+def _several_dates(
+    asked: AskedQuestion, plan: LookupPlan, reading: TableReading, catalogue: Catalogue
+) -> Unclear | None:
+    """`when was it delivered` asks for one date: two rows are two things that may be meant."""
+    if asked.words[0].folded not in ("when", "nar") or plan.operation != "rows":
+        return None
+    if plan.order_by is not None and _says_extreme(asked, reading.table.column(plan.order_by)):
+        plan = replace(plan, order_by=None, descending=False, limit=None)
+    count = len(run_plan(plan, catalogue).row_ids)
+    if count < 2:
+        return None
+    return Unclear(f"it asks for one date, and {count} rows may be meant", (), "two_readings")
+
+
+def _says_extreme(asked: AskedQuestion, column: LinkedColumn) -> bool:
+    """Whether the extreme is a word of the heading: `last` of `Date of last audit`."""
+    return any(
+        asked.words[place].forms & column.forms
+        for mark in asked.marks
+        if mark.operation in ("max", "min")
+        for place in mark.words
+    )
 
 
 def _refused(

@@ -34,6 +34,8 @@ _DEFINITIONS = (
     "appm = 1e-4 * atomic_percent",
     "volume_percent = [volume_share]",
 )
+_MONEY = re.compile(r"(?P<times>[kKtTM]?)(?P<currency>EUR|USD|SEK|GBP|NOK|DKK|CHF|kr)")
+_TIMES = {"": 1.0, **dict.fromkeys("kKtT", 1e3), "M": 1e6}
 NO_UNIT = (
     *(ArithmeticError, AssertionError, AttributeError, LookupError),
     *(SyntaxError, TokenError, TypeError, ValueError),
@@ -76,6 +78,8 @@ def converted(value: float, of: str, to: str) -> float | None:
     """
     if _folded(of) == _folded(to):
         return value
+    if (own := _money(of)) and (asked := _money(to)):
+        return float(f"{value * own[0] / asked[0]:.12g}") if own[1] == asked[1] else None
     source, target = pint_unit(of), pint_unit(to)
     if source is None or target is None:
         return None
@@ -86,6 +90,15 @@ def converted(value: float, of: str, to: str) -> float | None:
     except NO_UNIT:
         return None
     return float(f"{found:.12g}")
+
+
+def _money(unit: str) -> tuple[float, str] | None:
+    """How many of which currency: `kEUR` is 1,000 EUR, and `tkr` 1,000 SEK."""
+    match = _MONEY.fullmatch(unit.strip())
+    if match is None:
+        return None
+    currency = "SEK" if match["currency"] == "kr" else match["currency"]
+    return _TIMES[match["times"]], currency
 
 
 def _spelled(text: str) -> str:

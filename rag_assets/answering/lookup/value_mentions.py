@@ -1,4 +1,4 @@
-"""Values that a question names, whole or by some of their words."""
+"""Values that a question names whole, by a code, or by a number in their name."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,8 +16,7 @@ from rag_assets.answering.lookup.wording import QuestionWord, folded, lemmas_of,
 if TYPE_CHECKING:
     from rag_assets.answering.lookup.linked_columns import LinkedColumn
 
-SHORTEST = 3
-"""Letters of a word in small letters that is looked for within values."""
+_ARTICLES = frozenset("aiAI")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +68,7 @@ def _whole_values(question: AskedQuestion, table: TableLinks) -> Iterator[ValueM
             links = find(question, table, span)
             if links:
                 yield ValueMention(span, links, is_whole=True)
+    yield from _numbered_names(question, table)
 
 
 def _letters(question: AskedQuestion, table: TableLinks) -> Iterator[ValueMention]:
@@ -87,8 +87,44 @@ def _letters(question: AskedQuestion, table: TableLinks) -> Iterator[ValueMentio
         touching = tuple(
             column for column in table.columns if word.forms & (column.forms | column.names)
         )
+        yield from _letter_before(question, place, touching)
         if touching or not question.is_harmless[place]:
             named = touching
+
+
+def _letter_before(
+    question: AskedQuestion, place: int, named: tuple["LinkedColumn", ...]
+) -> Iterator[ValueMention]:
+    """`the d block`, `B-class`: a letter right before the heading that it is a value of."""
+    letter = question.words[place - 1].text if place else ""
+    if len(letter) != 1 or not letter.isalpha() or letter in _ARTICLES:
+        return
+    links = tuple(
+        ValueLink(column.info.name, letter) for column in named if letter in column.info.values
+    )
+    if links:
+        yield ValueMention((place - 1,), links, is_whole=True)
+
+
+def _numbered_names(question: AskedQuestion, table: TableLinks) -> Iterator[ValueMention]:
+    """`mill 4140`, `grade K 20`: a bare number that stands in a value with the word before it."""
+    for number in question.quantities:
+        places = question.inside(number.at, number.end)
+        if number.unit or number.is_marked or len(places) != 1 or places[0] == 0:
+            continue
+        [place] = places
+        word, before = question.words[place], question.words[place - 1]
+        joined = table.by_word.get(f"{before.folded}{word.folded}", ())
+        holding = set(table.by_word.get(word.folded, ()))
+        beside = (
+            holding & links_of_word(before, table) if not question.is_harmless[place - 1] else set()
+        )
+        exact = {link for link in holding if link.value == word.text}
+        if joined or beside:
+            links = joined or tuple(sorted(beside, key=lambda link: (link.column, link.value)))
+            yield ValueMention((place - 1, place), tuple(links), is_whole=False)
+        elif exact and before.forms & (table.title_forms | table.heading_forms):
+            yield ValueMention((place,), tuple(exact), is_whole=True)
 
 
 def _number_words(question: AskedQuestion) -> set[int]:
@@ -106,12 +142,14 @@ def _links(
     if len(key) < 2 or (len(span) == 1 and is_operation(question, span[0])):
         return ()
     exact = table.exact.get(key, ())
+    if len(span) == 1 and text.islower() and folded(text) in vocabulary.VAGUE:
+        return _of_named_columns(question, table, span[0], exact)
     if exact and not (len(key) <= 3 and text.islower()):
         return exact
     stems = "".join(stem(question.words[each].text) for each in span)
     links = table.exact.get(stems, ())
     if len(span) == 1:
-        if _is_judged(question.words[span[0]]):
+        if is_judged(question.words[span[0]]):
             return ()
         elements = [form for form in question.words[span[0]].forms if form.startswith("symbol ")]
         if elements and elements[0] in table.exact:
@@ -121,8 +159,21 @@ def _links(
         )
         if len(stems) < 4:
             return ()
-        return links or _coded(question, table, span[0]) or _abbreviated(question, table, span[0])
-    return links
+        return links or _coded(question, table, span) or _abbreviated(question, table, span[0])
+    return links or _coded(question, table, span)
+
+
+def _of_named_columns(
+    question: AskedQuestion, table: TableLinks, place: int, links: tuple[ValueLink, ...]
+) -> tuple[ValueLink, ...]:
+    """`high` is a value only of a column that a word beside it names: `high availability`."""
+    beside = [
+        question.words[near].forms
+        for near in range(max(0, place - 2), min(place + 3, len(question.words)))
+        if near != place and not question.is_harmless[near]
+    ]
+    said = frozenset().union(*beside)
+    return tuple(link for link in links if table.column(link.column).says_first(said))
 
 
 def _harmless_links(
@@ -141,7 +192,7 @@ def _harmless_links(
     )
 
 
-def _is_judged(word: QuestionWord) -> bool:
+def is_judged(word: QuestionWord) -> bool:
     """Whether a word compares or judges: it stands within values for something else."""
     return (
         word.folded in vocabulary.VAGUE
@@ -150,14 +201,19 @@ def _is_judged(word: QuestionWord) -> bool:
     )
 
 
-def _coded(question: AskedQuestion, table: TableLinks, place: int) -> tuple[ValueLink, ...]:
-    """A value that the heading explains: `C = compression`."""
+def _coded(
+    question: AskedQuestion, table: TableLinks, span: tuple[int, ...]
+) -> tuple[ValueLink, ...]:
+    """A value that the heading explains: `C = compression`, `20 part delivered`."""
+    keys = {tuple(stem(question.words[place].text) for place in span)}
+    if len(span) == 1:
+        keys |= {(form,) for form in question.words[span[0]].forms}
     return tuple(
         dict.fromkeys(
-            ValueLink(column.info.name, code)
+            ValueLink(column.info.name, column.codes[key])
             for column in table.columns
-            for form, code in column.codes.items()
-            if form in question.words[place].forms
+            for key in keys
+            if key in column.codes
         )
     )
 
@@ -175,62 +231,10 @@ def _abbreviated(question: AskedQuestion, table: TableLinks, place: int) -> tupl
     )
 
 
-def part_mentions(
-    question: AskedQuestion, table: TableLinks, used: set[int]
-) -> tuple[ValueMention, ...]:
-    """Runs of the words that are left which stand within values."""
-    return tuple(
-        mention for run in _runs(question, used) for mention in _parts(question, table, run)
-    )
-
-
-def _runs(question: AskedQuestion, used: set[int]) -> Iterator[tuple[int, ...]]:
-    run: list[int] = []
-    for place in range(len(question.words)):
-        if place in used:
-            if run:
-                yield tuple(run)
-            run = []
-        elif not question.is_harmless[place] or (run and question.words[place].text[0].isupper()):
-            run.append(place)
-    if run:
-        yield tuple(run)
-
-
-def _parts(
-    question: AskedQuestion, table: TableLinks, run: tuple[int, ...]
-) -> Iterator[ValueMention]:
-    """The longest stretches of `run` whose words all stand in one value."""
-    begin = 0
-    while begin < len(run):
-        for end in range(len(run), begin, -1):
-            words = run[begin:end]
-            links = _holding(question, table, words)
-            if links:
-                yield ValueMention(words, links, is_whole=False)
-                begin = end
-                break
-        else:
-            begin += 1
-
-
-def _holding(
-    question: AskedQuestion, table: TableLinks, words: tuple[int, ...]
-) -> tuple[ValueLink, ...]:
-    held: set[ValueLink] | None = None
-    for place in words:
-        word = question.words[place]
-        is_short = len(word.folded) < SHORTEST and not word.is_name
-        if is_short or len(word.folded) < 2 or _is_judged(word):
-            return ()
-        links = {
-            link
-            for key in (
-                {*word_keys(word.text), *word.forms} if not word.has_digit else {word.folded}
-            )
-            for link in table.by_word.get(key, ())
-        }
-        held = links if held is None else held & links
-        if not held:
-            return ()
-    return tuple(sorted(held or (), key=lambda link: (link.column, link.value)))
+def links_of_word(word: QuestionWord, table: TableLinks) -> set[ValueLink]:
+    """The values that hold a word; a name as it is written, where some hold it so."""
+    keys = {word.folded} if word.has_digit else {*word_keys(word.text), *word.forms}
+    links = {link for key in keys for link in table.by_word.get(key, ())}
+    is_name = word.text[0].isupper() and word.start > 0
+    written = {link for link in links if word.folded in folded(link.value)} if is_name else set()
+    return written or links

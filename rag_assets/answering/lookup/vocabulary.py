@@ -19,25 +19,28 @@ HARMLESS: Final = words_in(
     been being do does did done has have had having can could will would may might must that this
     these those it its their they them there here which what who whom whose where when how much many
     me my i you your we our us show give tell list find name get say s t if then so than
-    any every some such into out up under any all both also only just still per please
+    any every some such into out up under any all both also only just still please
     about across over through during according go going run runs ran make made
     value values figure figures amount amounts number numbers result results reading readings
-    between before after more less single observed seen far stand stands declared kind
+    between after more less single observed seen far stand stands declared kind
     row rows record records entry entries item items line lines data dataset table tables sheet
     database measurement measurements case cases test tests tested
     record recorded report reported list listed tabulated give given show shown state stated measure
     measured register registered store stored contain contains containing include includes included
     including exist exists existing occur occurs available found find known call called named hold
     holds appear appears belong belongs reach reached reaches reaching remain remains keep keeps
+    judging judged taking considering considered counting comparing looking need needs want wants
+    interested expect expected possible match matches matching simply went go goes took
+    ever yet still already too spent labelled labeled well simply grade grades material materials
     mention mentioned describe described specify specified carry carries assume assumed
     fall falls range lie lies come comes equal equals exactly precisely
     kind type sort class set group scale level condition conditions respectively one ones
     en ett den det de dem dess deras av i på vid till för från med inom bland och eller men som är
     var vara varit blir blev bli har hade ha kan kunde ska skulle finns fanns finnas det detta dessa
-    denna här där vilken vilket vilka vad vem vems när hur mycket många stor stort hög högt låg lågt
+    denna här där vilken vilket vilka vad vem vems när hur mycket många
     mig min jag du din ni vi vår visa ge lista ange nämn hitta säg berätta om än så sin sitt sina
-    alla båda både också bara per under över genom enligt
-    mellan före efter mer mindre enstaka enkel
+    alla båda både också bara under över genom enligt
+    mellan efter mer mindre enstaka enkel
     värde värden värdet antal mängd resultat rad rader raden raderna post poster posterna post
     hos att gånger ens sedan som redan
     tabell tabellen data mätning mätningar mätningarna fall prov provad provade provat provats
@@ -48,6 +51,21 @@ HARMLESS: Final = words_in(
 )
 """Words that a reading need not explain."""
 
+CLASSING: Final = words_in(
+    """class classes group groups set sets scale scales level levels condition conditions type types
+    kind kinds sort sorts grade grades material materials klass klasser grupp grupper slag sort
+    sorter tillstånd nivå nivåer typ typer"""
+)
+"""General words that are no more so in a table with such a heading: `group 4`, `class A`."""
+
+FILLING: Final = (
+    *("together with", "limits included", "both ends included", "ends included", "inclusive"),
+    *("ended up", "end up", "ends up", "turned out to be", "turned out"),
+    *("tillsammans med", "instead of", "i stället för", "istället för", "rätt och slätt"),
+)
+"""Phrases that a reading need not explain."""
+HOW_GREAT: Final = words_in("stor stort hog hogt lag lagt liten litet")
+"""Adjectives that ask for an amount after `hur`."""
 GLUE: Final = words_in(
     "a an the of in on at to is are was for by och av i på en ett den det som är"
 )
@@ -61,6 +79,8 @@ HARMLESS_LEMMAS: Final = words_in(
     """place put do make perform execute carry run conduct base locate situate
     need require take come
     express define state quote specify declare document publish belong mention
+    judge consider expect call label name classify categorise categorize designate determine
+    calculate
     stand hold use find report record list measure test show give exist occur get issue register
     finnas göra utföra genomföra ligga stå sitta registrera rapportera ange lista mäta uppmäta prova
     testa visa innehålla placera förekomma behöva ta få komma använda notera
@@ -97,6 +117,7 @@ VAGUE: Final = words_in(
     """good bad better worse nice suitable proper appropriate acceptable normal typical usual
     expensive cheap high low large small big great strong weak hard soft heavy light fast slow hot
     cold long short thick thin wide narrow old young new recent late early rich poor tough
+    stor stort hög högt låg lågt liten litet
     bra dålig dåliga lämplig lämpliga rimlig rimliga vanlig vanliga dyr dyra billig billiga höga
     låga stora små starka svaga hårda mjuka tunga lätta snabba långsamma varma kalla långa korta
     tjocka tunna gamla unga nya sena tidiga"""
@@ -115,29 +136,33 @@ OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
         *("snittet", "medeltal"),
     ),
     "sum": (
+        *("adding up", "adding together", "add up", "added up", "summing up"),
         *("sum", "total", "in total", "combined", "altogether", "sum of", "overall", "summed"),
         *("summa", "summan", "totalt", "totala", "sammanlagt", "sammanlagda", "tillsammans"),
         *("sammanlagd", "total sum"),
     ),
     "max": (
         *("highest", "largest", "greatest", "maximum", "max", "biggest", "most", "top", "peak"),
-        *("at most", "at best", "best", "upper", "maximal"),
+        *("at most", "at best", "best", "upper", "maximal", "tops", "topped"),
+        *("last to be", "latest to be"),
         *("högsta", "högst", "största", "störst", "maximala", "maximal", "maximalt", "bäst"),
         *("bästa", "mest", "som högst", "som mest", "flest"),
     ),
     "min": (
         *("lowest", "smallest", "minimum", "min", "least", "fewest", "at least", "worst"),
-        *("minimal", "bottom"),
+        *("minimal", "bottom", "first to be", "earliest to be"),
         *("lägsta", "lägst", "minsta", "minst", "minimala", "minimal", "minimalt", "som lägst"),
         *("sämst", "sämsta", "som minst", "färst"),
     ),
     "range": (
-        *("spread", "span", "range", "gap between", "spridning", "spridningen", "spann"),
+        *("spread", "span", "range", "gap between", "how wide is the variation", "variation"),
+        *("spridning", "spridningen", "spann"),
         *("spannet", "variationsbredd", "variationsbredden", "how wide", "top minus bottom"),
         *("highest minus lowest", "largest minus smallest", "maximum minus minimum"),
     ),
     "difference": (
         *("difference", "differ", "differs", "differ by", "gap", "exceed", "exceeds"),
+        *("minus", "gain", "gains", "lose", "loses", "lost"),
         *("drop", "how much more", "how much less", "change", "rise", "passed", "apart"),
         *("skillnad", "skillnaden", "skiljer", "differens", "differensen", "skilja", "skiljde"),
         *("hur mycket mer", "hur mycket mindre"),
@@ -221,12 +246,42 @@ EMPTY: Final = (
         "lack",
         "lacks",
     ),
+    *("nothing", "never", "not yet", "not yet been", "ännu inte", "aldrig"),
     *("missing", "not have", "utan någon", "utan något", "utan", "saknar", "saknas", "ingen"),
     *("inget", "inga", "empty", "unknown", "okänd", "okänt"),
 )
 """Phrases before a heading whose cells are empty."""
+MOST: Final = words_in("most fewest flest farst")
+"""Words that compare how many there are."""
+LASTING: Final = words_in(
+    """last lasts lasted take takes took taken spend spent wait waited duration time times hours
+    days minutes vara varade ta tar tog tagit tid timmar dagar minuter"""
+)
+"""Words with which `longest` is about a time."""
+EXCLUDING: Final = (
+    *(
+        "apart from",
+        "excluding",
+        "excluding the",
+        "except",
+        "except for",
+        "except the",
+        "other than",
+    ),
+    *("leaving out", "leaving out the", "leaving the", "leaving aside", "leaving aside the"),
+    *("not counting", "not counting the", "disregarding", "ignoring"),
+    *("förutom", "bortsett från", "utom", "exklusive"),
+)
+"""Phrases before a heading that is not to hold."""
+ABSENT: Final = ("free from", "free of", "fri från", "fria från", "fritt från")
+"""Phrases before a heading whose cells are empty or zero."""
 MORE: Final = words_in("more less fewer better greater mer mindre färre bättre")
 """Comparatives that name no column."""
+ASKING_OF_ONE: Final = words_in("when what who where until how när vad vem var hur")
+"""First words of a question about one thing; `which` may ask for several."""
+WHICH: Final = words_in("which what vilken vilket vilka")
+BEFORE_WHICH: Final = words_in("in at of with for by i av vid på med hos till")
+"""Words before `which` that ask for what belongs to a thing, and not for rows."""
 NEGATIONS: Final = words_in(
     "not no non inte ej icke never aldrig isn't aren't don't doesn't didn't"
 )

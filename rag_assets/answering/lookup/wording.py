@@ -30,10 +30,13 @@ _SWEDISH_ENDINGS = (
     *("ningarna", "ningens", "ningen", "ningar", "heterna", "heten", "heter", "ningen", "ning"),
     *("ades", "ande", "ande", "arna", "erna", "orna", "ats", "ade", "het", "ens", "ets", "ast"),
     *("ingarna", "ingens", "ingen", "ingar", "ing"),
-    *("are", "ad", "ar", "at", "as", "an", "en", "et", "er", "or", "na", "n", "t", "a"),
+    *("iteten", "iteter", "itet"),
+    *("are", "ad", "ar", "at", "as", "an", "en", "et", "er", "or", "na", "n", "t", "a", "i"),
 )
 _LEAST_STEM = 4
 _LEAST_PART = 3
+_COGNATE = 6
+"""Letters of a word that two languages are likely to share."""
 _LINKS = ("", "s", "e", "o")
 """Letters between the parts of a Swedish compound."""
 
@@ -84,8 +87,14 @@ def forms(word: str) -> frozenset[str]:
     english = {other for lemma in swedish for other in _english().get(lemma, ())}
     same = {other for lemma in (*lemmas, *english) for other in adjectives.SAME.get(lemma, ())}
     symbols = {_symbol(lemma) for lemma in lemmas} - {""}
-    found = {stem(each) for each in (*lemmas, *english, *same)}
+    found = {stem(each) for each in (*lemmas, *english, *same, *_cognates(swedish))}
     return frozenset({*found, *symbols, _without_ending(plain, _SWEDISH_ENDINGS)})
+
+
+def _cognates(lemmas: set[str]) -> set[str]:
+    """How English spells a long Swedish word with a k: `mikrostruktur` is `microstructure`."""
+    spelled = {each.replace("k", "c") for each in lemmas if "k" in each and len(each) >= _COGNATE}
+    return {*spelled, *(f"{each}e" for each in spelled)}
 
 
 def plain_words(text: str) -> tuple[str, ...]:
