@@ -18,7 +18,8 @@ from rag_assets.answering.lookup.linking import FEW_VALUES, TableLinks, links_of
 from rag_assets.answering.lookup.mentions import column_mentions
 from rag_assets.answering.lookup.question import AskedQuestion, parsed
 from rag_assets.answering.lookup.units import converted
-from rag_assets.answering.lookup.value_mentions import part_mentions, value_mentions
+from rag_assets.answering.lookup.value_mentions import value_mentions
+from rag_assets.answering.lookup.value_parts import part_mentions
 
 MOST_TABLES = 3
 MOST_OFFERED = 30
