@@ -38,7 +38,8 @@ from rag_assets_tests.models.tiny import PLAIN_MODELS
 from rag_assets_tests.retrieval import corpus
 
 COUNT = 40
-PARTS = [f"P{100 + 7 * number}" for number in range(COUNT)]
+PARTS = [str(5000 + 7 * number) for number in range(COUNT)]
+"""Numbers, no codes: what is quoted without a code of the question is no answer at all."""
 WEIGHTS = [f"{1000 + 13 * number} grams" for number in range(COUNT)]
 KINDS = ("gear", "shaft", "bearing", "valve", "piston")
 
