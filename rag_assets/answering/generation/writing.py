@@ -112,6 +112,11 @@ class Writer:
     prompts: Mapping[str, Prompt] = field(default_factory=lambda: prompts_of("answer"))
 
     @property
+    def sees_all(self) -> bool:
+        """Whether text of every source may be sent to the model."""
+        return self.model.settings.allowed_sources is None
+
+    @property
     def fingerprint(self) -> str:
         """Of all that makes an answer to a question from the same units what it is."""
         return identity.fingerprint(
@@ -140,9 +145,11 @@ class Writer:
         """
         units = numbered_units(hits, rows, characters=self._room(question))
         if not units:
-            return Written(
-                (), reason=self._said("was not asked: no source fits beside the question")
+            reason = (
+                "was not asked: no source fits beside the question into its "
+                f"{self.model.context_tokens:,} tokens of context (context_tokens)"
             )
+            return Written((), reason=self._said(reason))
         completions: list[Completion] = []
         while True:
             messages = self._messages(question, units)

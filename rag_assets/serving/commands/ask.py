@@ -1,7 +1,7 @@
 """`rag-assets ask`: answer questions in the words of the sources, with their proof."""
 
 import argparse
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -109,6 +109,8 @@ def _answers(
     retriever = options.retriever
     answers = []
     with search_errors(), open_writer(config, options.writer) as writer:
+        if writer and not writer.sees_all:
+            said = [replace(turn, answer="") for turn in said]  # it may hold words of any source
         for question in questions:
             whole = condensed(question, said, catalogue=catalogue)
             answer = ask(

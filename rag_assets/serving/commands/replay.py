@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> Reply:
     kept are not made anew.
 
     Raises:
-        ConfigError: The config has no language model of that name any more.
+        CommandError: It cannot be run again; the config has no language model of that name, say.
     """
     from rag_assets.answering.asking import ask
     from rag_assets.answering.generation.writing import NOBODY, open_writer
@@ -51,6 +51,12 @@ def run(options: argparse.Namespace) -> Reply:
         is_kept = options.index == KEPT
         then = kept.context.conditions.within(config) if is_kept else config
         name = (made.model if made else NOBODY) if is_kept else None
+        if name and name not in (NOBODY, *config.language_models):
+            raise CommandError(
+                f"answer {options.answer} was written by the language model {name}, which the "
+                "config does not have any more: name it under language_models, or ask what writes "
+                "now by `--index current`"
+            )
         with search_errors(), open_writer(then, name) as writer:
             asked = partial(ask, writer=writer)
             done = replay(kept, store=store, config=config, ask=asked, on=options.index)
