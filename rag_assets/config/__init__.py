@@ -49,6 +49,7 @@ from rag_assets.config.indexes import (
 )
 from rag_assets.config.language_models import (
     EMBEDDED,
+    NOBODY,
     BudgetSettings,
     LanguageModelSettings,
     TokenPrices,
@@ -104,6 +105,7 @@ __all__ = [
     "EMBEDDED",
     "LONGEST_RUN",
     "LONGEST_TABLE_NAME",
+    "NOBODY",
     "PATH_VARIABLE",
     "RANKING",
     "RERANK_ARMS",

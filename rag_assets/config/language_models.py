@@ -10,6 +10,8 @@ from rag_assets.config.models import without_secret
 LANGUAGE_MODEL_KEY = "RAG_ASSETS_LANGUAGE_MODEL_KEY"
 EMBEDDED = "embedded"
 """Name of the entry that needs no endpoint."""
+NOBODY = "none"
+"""Named as the writer where the sources are to be quoted; no entry may have that name."""
 
 
 class TokenPrices(Section):

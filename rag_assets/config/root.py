@@ -21,7 +21,12 @@ from rag_assets.config.figures import Figures
 from rag_assets.config.gate import Gate
 from rag_assets.config.glossary import GlossarySection
 from rag_assets.config.indexes import IndexSettings
-from rag_assets.config.language_models import EMBEDDED, EMBEDDED_MODEL, LanguageModelSettings
+from rag_assets.config.language_models import (
+    EMBEDDED,
+    EMBEDDED_MODEL,
+    NOBODY,
+    LanguageModelSettings,
+)
 from rag_assets.config.models import DEFAULT_MODELS, EmbeddingModel
 from rag_assets.config.named_models import older_keys, with_marker_model, with_vision_model
 from rag_assets.config.parsers import DEFAULT_PARSERS, ParserSettings
@@ -93,6 +98,8 @@ class Config(Section):
         """The entries of the file first: the first one writes unless another is named."""
         sources = info.data.get("sources", Sources())
         known = {source.name for source in (*sources.documents, *sources.tables)}
+        if NOBODY in value:
+            raise ValueError(f"{NOBODY}: as a writer it means that nobody writes: rename the entry")
         for name, entry in value.items():
             if unknown := sorted((entry.allowed_sources or frozenset()) - known):
                 raise ValueError(
@@ -158,7 +165,7 @@ class Config(Section):
         for name in self.evaluation.retrievers:
             self.retrieval.check_retriever(name, key="evaluation.retrievers")
         self._check_experiments()
-        self._check_answer_experiments()
+        self._check_writers()
         if self.serving.variant is not None and self.serving.variant not in self.variants:
             raise ValueError(
                 f"serving.variant: no variant is named {self.serving.variant!r}; "
@@ -196,7 +203,13 @@ class Config(Section):
                 )
             self._check_arms(experiment, key=f"experiments.{name}")
 
-    def _check_answer_experiments(self) -> None:
+    def _check_writers(self) -> None:
+        writer = self.answering.writer
+        if writer is not None and writer not in (NOBODY, *self.language_models):
+            raise ValueError(
+                f"answering.writer: no language model is named {writer!r}; "
+                f"there are {', '.join(self.language_models)}, and {NOBODY}"
+            )
         for name, experiment in self.answer_experiments.items():
             for key, wanted, known in (
                 ("variant", experiment.variant, self.variants),

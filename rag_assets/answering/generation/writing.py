@@ -16,7 +16,7 @@ from rag_assets.answering.generation.numbered_units import NumberedUnits, number
 from rag_assets.answering.generation.proving import ProvenSentence, prove
 from rag_assets.answering.generation.reading import ABSENT, read_answer
 from rag_assets.answering.row_cells import RowCells
-from rag_assets.config import Config
+from rag_assets.config import NOBODY, Config
 from rag_assets.models.language.calls import Completion, Message, Request
 from rag_assets.models.language.client import LanguageModelClient
 from rag_assets.models.language.opening import open_language_model
@@ -28,8 +28,6 @@ REVISION = 2
 """Raise it when the same calls should give another answer."""
 CHARACTERS_PER_TOKEN = 3
 """Fewer than texts with many numbers have: what is shown fits."""
-NOBODY = "none"
-"""Named as the writer where the sources are to be quoted."""
 LASTING = frozenset({"done", "too_long", "not_allowed"})
 """Outcomes that the same call has every time."""
 LONGEST_FAULTS = 4_000

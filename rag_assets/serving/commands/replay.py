@@ -4,6 +4,7 @@ import argparse
 from functools import partial
 
 from rag_assets import config as configuration
+from rag_assets.config import NOBODY
 from rag_assets.serving.replies import FAILED, OK, CommandError, Reply, search_errors
 from rag_assets.store import Store
 
@@ -37,7 +38,7 @@ def run(options: argparse.Namespace) -> Reply:
         CommandError: It cannot be run again; the config has no language model of that name, say.
     """
     from rag_assets.answering.asking import ask
-    from rag_assets.answering.generation.writing import NOBODY, open_writer
+    from rag_assets.answering.generation.writing import open_writer
     from rag_assets.answering.record.database import AnswersFileError, answers_of
     from rag_assets.answering.record.listing import UnknownAnswerError, one
     from rag_assets.answering.record.replaying import ReplayError, replay
