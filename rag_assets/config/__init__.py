@@ -53,6 +53,7 @@ from rag_assets.config.indexes import (
 )
 from rag_assets.config.language_models import (
     EMBEDDED,
+    NOBODY,
     BudgetSettings,
     LanguageModelSettings,
     TokenPrices,
@@ -111,6 +112,7 @@ __all__ = [
     "EMBEDDED",
     "LONGEST_RUN",
     "LONGEST_TABLE_NAME",
+    "NOBODY",
     "PATH_VARIABLE",
     "RANKING",
     "RERANK_ARMS",

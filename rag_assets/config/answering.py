@@ -15,8 +15,8 @@ class Answering(Section):
     sentences: int = Field(4, ge=1, le=20, description="sentences of an answer, at most")
     writer: Slug | None = Field(
         None,
-        description="entry of language_models that writes answers; null: they are quoted from the "
-        "sources",
+        description="entry of language_models that writes answers; null, or none: they are quoted "
+        "from the sources",
     )
     unsupported: Literal["mark", "leave_out"] = Field(
         "mark",

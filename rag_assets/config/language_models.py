@@ -12,6 +12,8 @@ VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
 """Name of an environment variable."""
 EMBEDDED = "embedded"
 """Name of the entry that needs no endpoint."""
+NOBODY = "none"
+"""Named as the writer where the sources are to be quoted; no entry may have that name."""
 
 
 class TokenPrices(Section):

@@ -28,7 +28,12 @@ from rag_assets.config.figures import Figures
 from rag_assets.config.gate import Gate
 from rag_assets.config.glossary import GlossarySection
 from rag_assets.config.indexes import IndexSettings
-from rag_assets.config.language_models import EMBEDDED, EMBEDDED_MODEL, LanguageModelSettings
+from rag_assets.config.language_models import (
+    EMBEDDED,
+    EMBEDDED_MODEL,
+    NOBODY,
+    LanguageModelSettings,
+)
 from rag_assets.config.models import DEFAULT_MODELS, EmbeddingModel
 from rag_assets.config.named_models import (
     DescribingModel,
@@ -105,6 +110,8 @@ class Config(Section):
         """The entries of the file first: the first one writes unless another is named."""
         sources = info.data.get("sources", Sources())
         known = {source.name for source in (*sources.documents, *sources.tables)}
+        if NOBODY in value:
+            raise ValueError(f"{NOBODY}: as a writer it means that nobody writes: rename the entry")
         for name, entry in value.items():
             if unknown := sorted((entry.allowed_sources or frozenset()) - known):
                 raise ValueError(
@@ -250,8 +257,10 @@ class Config(Section):
 
     def _named_language_models(self) -> Iterator[tuple[str, str | None]]:
         """Each key outside figures and parsers that names a language model, with the name."""
-        for key in ("condenser", "planner", "writer"):
-            yield f"answering.{key}", getattr(self.answering, key)
+        answering = self.answering
+        yield "answering.condenser", answering.condenser
+        yield "answering.planner", answering.planner
+        yield "answering.writer", None if answering.writer == NOBODY else answering.writer
         for key, retriever in self._configured_retrievers():
             if fusion := retriever.query_fusion:
                 yield f"{key}.query_fusion.model", fusion.model

@@ -7,13 +7,15 @@ chose, and anyone can run it.
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, fields, replace
 from functools import lru_cache
+from itertools import groupby
 from math import exp
 
 from rag_assets.answering.answer import Support
-from rag_assets.answering.checks.atoms import folded
+from rag_assets.answering.checks import words
+from rag_assets.answering.checks.atoms import Atom, folded
 from rag_assets.answering.checks.binding import conflicts_of, split_over_sources
 from rag_assets.answering.checks.matching import Match, covered_share, matches_of
 from rag_assets.answering.checks.meaning import (
@@ -23,10 +25,11 @@ from rag_assets.answering.checks.meaning import (
     polarity_conflict,
     universal_words,
 )
-from rag_assets.answering.checks.passages import DASHES, passage_of
+from rag_assets.answering.checks.passages import DASHES, Passage, passage_of
 from rag_assets.answering.checks.sources import (
     CitedText,
     Source,
+    SourcePlace,
     languages_differ,
     places_of,
 )
@@ -84,13 +87,17 @@ _SPOKEN = re.compile(r"[<>\u2264\u2265\u00b1~\u2248+-]?\s?\d+(?:[.,]\d+)*|[%\u00
 ATOM_WEIGHTS: Mapping[str, float] = {"name": 0.7, "element": 0.7, "limit": 0.3}
 SHORTEST_QUOTE = 20
 """Letters and digits of a sentence that counts as quoted."""
+NEAR_WORDS = 4
+"""Words before a quotation among which a negation would reach it."""
 FEW_ATOMS = 2
 """A sentence of which the sources have fewer atoms is judged by its words as well: on dev and test,
 sentences of another source that passed for supported had one at most."""
 WORDS_TO_HOLD = 0.5
 """More of its words have to stand in the sources then; 2 of 200 true sentences have fewer."""
 WORDS_OF_PART = 0.25
-"""With fewer, it is not even supported in part."""
+"""With fewer, it is not even supported in part; nor is a clause that adds something of its own."""
+NEGATED = 0.8
+"""Sign of polarity from which a sentence says what its source denies, in the same words."""
 COUNT_WEIGHT = 0.15
 """Of a number word without a unit: `three samples` may be counted from a list."""
 
@@ -136,10 +143,9 @@ def check(sentence: str, sources: Sequence[Source]) -> Checked:
         words=0.0 if is_other else max(0.0, 1 - 2 * covered_share(passage, places)),
     )
     score = score_of(signs) if places else 0.0
-    held = sum(match.is_covered and match.atom.kind in ANCHORS for match in matches)
-    if held < FEW_ATOMS:
-        share = covered_share(passage, places) if held or passage.content else 0.0
-        score = min(score, _most_for(share, is_other_language=is_other))
+    score = min(score, _most_by_words(passage, matches, places, is_other_language=is_other))
+    if signs.polarity >= NEGATED:
+        score = min(score, IN_PART)
     return Checked(support_of(score), score, signs, matches, is_other)
 
 
@@ -150,22 +156,53 @@ def word_for_word() -> Checked:
     return Checked(support_of(score), score, nothing, (), is_other_language=False)
 
 
-def _most_for(share: float, *, is_other_language: bool) -> float:
-    """The best score of a sentence with few atoms, so much of whose words the sources have.
+def _most_by_words(
+    passage: Passage,
+    matches: Sequence[Match],
+    places: Sequence[SourcePlace],
+    *,
+    is_other_language: bool,
+) -> float:
+    """The best score of a sentence by its words, where its atoms do not tell.
 
-    Words of another language cannot be compared, so that such a sentence holds in part at most.
+    Words of another language cannot be compared, so that without atoms it holds in part at most.
     """
-    if share > WORDS_TO_HOLD:
-        return 1.0
-    return IN_PART if is_other_language or share >= WORDS_OF_PART else 0.0
+    held = [match.atom for match in matches if match.is_covered and match.atom.kind in ANCHORS]
+    if len(held) < FEW_ATOMS:
+        share = covered_share(passage, places) if held or passage.content else 0.0
+        if share <= WORDS_TO_HOLD:
+            return IN_PART if is_other_language or share >= WORDS_OF_PART else 0.0
+    added = not is_other_language and any(
+        covered_share(clause, places) <= WORDS_OF_PART for clause in _bare_clauses(passage, held)
+    )
+    return IN_PART if added else 1.0
+
+
+def _bare_clauses(passage: Passage, held: Sequence[Atom]) -> Iterator[Passage]:
+    """The clauses of two words or more in which none of the atoms `held` stands."""
+    terms = passage.terms
+    clauses = [[*group] for _, group in groupby(terms, key=lambda term: term.clause)]
+    ends = [clause[0].start for clause in clauses[1:]] + [len(passage.text)]
+    start = 0
+    for clause, end in zip(clauses, ends, strict=True):
+        is_bare = not any(atom.start < end and atom.end > start for atom in held)
+        if is_bare and sum(term.is_content and not term.is_identifier for term in clause) > 1:
+            yield replace(passage, terms=tuple(clause))
+        start = end
 
 
 def is_quoted(sentence: str, sources: Sequence[Source]) -> bool:
-    """Whether a text of the sources has the sentence word for word, and number for number."""
-    return len(folded(sentence)) >= SHORTEST_QUOTE and any(
-        f" {_spoken(sentence)} " in f" {_spoken(source.text)} "
-        for source in sources
-        if isinstance(source, CitedText)
+    """Whether a text of the sources has the sentence word for word, and number for number.
+
+    What stands right behind a negation is not quoted by the words after it.
+    """
+    if len(folded(sentence)) < SHORTEST_QUOTE:
+        return False
+    texts = (f" {_spoken(source.text)} " for source in sources if isinstance(source, CitedText))
+    parted = (text.partition(f" {_spoken(sentence)} ") for text in texts)
+    return any(
+        found and words.NEGATORS.isdisjoint(before.split()[-NEAR_WORDS:])
+        for before, found, _ in parted
     )
 
 

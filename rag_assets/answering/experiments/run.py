@@ -23,7 +23,7 @@ from rag_assets.answering.experiments.measuring import NUMBERS, AnswerMeasured, 
 from rag_assets.answering.generation.writing import open_writer
 from rag_assets.answering.row_cells import read_row_cells
 from rag_assets.change.data_versions import current_version
-from rag_assets.config import AnswerExperiment, Config, ConfigError
+from rag_assets.config import NOBODY, AnswerExperiment, Config, ConfigError
 from rag_assets.evaluation import questions as question_sets
 from rag_assets.evaluation.gold import DocumentGold
 from rag_assets.evaluation.intervals import cluster_bootstrap, clusters_of
@@ -102,7 +102,8 @@ def run_answer_experiment(
     variant = experiment.variant or next(iter(config.variants))
     complete_set = set_of_recipe(store, config, variant)
     asked = _questions(store, experiment)
-    writer_name = experiment.writer or config.answering.writer or next(iter(config.language_models))
+    named = (experiment.writer, config.answering.writer, *config.language_models)
+    writer_name = next(name for name in named if name not in (None, NOBODY))
     with (
         store.lock(f"answer_experiment__{name}", log=log),
         open_writer(config, writer_name) as writer,

@@ -77,7 +77,10 @@ class NumberedUnits:
 def numbered_units(
     hits: Sequence[Hit], rows: Mapping[str, RowCells], *, characters: int
 ) -> NumberedUnits:
-    """The hits that fit into so many characters, best first; the last one may be cut.
+    """The hits that fit into so many characters, best first.
+
+    The last one may be cut, and one that would take more than half, such as a row of a thousand
+    columns: it leaves room for those behind it.
 
     Args:
         hits: Best first.
@@ -94,7 +97,7 @@ def numbered_units(
     left = characters
     for unit in every:
         around = len(replace(unit, text="").within(fence)) + len("\n\n")
-        room = left - around
+        room = left - around if unit is every[-1] else min(left - around, characters // 2)
         if room < min(LEAST_TEXT, len(unit.text)):
             break
         shown.append(replace(unit, text=unit.text[:room]))

@@ -19,7 +19,7 @@ from rag_assets.answering.generation.markup import plain_answer
 
 LONGEST_ANSWER = 20_000
 """Characters that are read: no answer that was asked for is longer."""
-MOST_SENTENCES = 100
+MOST_SENTENCES = 40
 """That are read; a model that writes more repeats itself."""
 ABSENT = "NOT IN THE SOURCES"
 """What the prompt asks a model to begin a line with that says what the sources leave open."""

@@ -16,7 +16,7 @@ from rag_assets.answering.generation.numbered_units import NumberedUnits, number
 from rag_assets.answering.generation.proving import ProvenSentence, prove
 from rag_assets.answering.generation.reading import ABSENT, read_answer
 from rag_assets.answering.row_cells import RowCells
-from rag_assets.config import Config
+from rag_assets.config import NOBODY, Config
 from rag_assets.models.language.calls import Completion, Message, Request
 from rag_assets.models.language.client import LanguageModelClient
 from rag_assets.models.language.opening import open_language_model
@@ -28,8 +28,6 @@ REVISION = 2
 """Raise it when the same calls should give another answer."""
 CHARACTERS_PER_TOKEN = 3
 """Fewer than texts with many numbers have: what is shown fits."""
-NOBODY = "none"
-"""Named as the writer where the sources are to be quoted."""
 LASTING = frozenset({"done", "too_long", "not_allowed"})
 """Outcomes that the same call has every time."""
 LONGEST_FAULTS = 4_000
@@ -112,6 +110,11 @@ class Writer:
     prompts: Mapping[str, Prompt] = field(default_factory=lambda: prompts_of("answer"))
 
     @property
+    def sees_all(self) -> bool:
+        """Whether text of every source may be sent to the model."""
+        return self.model.settings.allowed_sources is None
+
+    @property
     def fingerprint(self) -> str:
         """Of all that makes an answer to a question from the same units what it is."""
         return identity.fingerprint(
@@ -140,9 +143,11 @@ class Writer:
         """
         units = numbered_units(hits, rows, characters=self._room(question))
         if not units:
-            return Written(
-                (), reason=self._said("was not asked: no source fits beside the question")
+            reason = (
+                "was not asked: no source fits beside the question into its "
+                f"{self.model.context_tokens:,} tokens of context (context_tokens)"
             )
+            return Written((), reason=self._said(reason))
         completions: list[Completion] = []
         while True:
             messages = self._messages(question, units)

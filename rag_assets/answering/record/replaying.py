@@ -71,7 +71,7 @@ def replay(
         DamagedTablesError: Files of the tables cannot be read.
     """
     answer = (_as_it_was if on == "kept" else _as_it_is)(kept, store, config, ask)
-    notes = tuple(_notes(kept)) if on == "kept" else ()
+    notes = tuple(_notes(kept, answer)) if on == "kept" else ()
     return Replayed(kept, answer, difference_of(kept.answer, answer), notes)
 
 
@@ -135,7 +135,10 @@ def _gone(kept: KeptAnswer, tables: list[str]) -> ReplayError:
     )
 
 
-def _notes(kept: KeptAnswer) -> Iterator[str]:
+def _notes(kept: KeptAnswer, answer: Answer) -> Iterator[str]:
     then, now = kept.context.conditions.program, program_version()
     if then != now:
         yield f"it was answered by version {then} of the program, and this is {now}"
+    wrote, writes = kept.answer.generation, answer.generation
+    if wrote and writes and wrote.identity != writes.identity:
+        yield f"it was written by {wrote.identity}, and the server has {writes.identity} now"

@@ -214,5 +214,11 @@ def _tried(file: CallsFile, use: Callable[[], tuple | None]) -> tuple | None:
             logger.warning("%s was damaged, and lies at %s now", file.path, aside)
             return use() if file.exists else None
     except (CallsFileError, OSError) as error:
-        logger.warning("calls of language models are not kept: %s", error)
+        _say_once(file.path, str(error))
         return None
+
+
+@cache
+def _say_once(file: Path, error: str) -> None:
+    """Say that calls are not kept in `file`: not again for each of many calls."""
+    logger.warning("calls of language models are not kept in %s: %s (said once)", file, error)

@@ -1,7 +1,7 @@
 """`rag-assets ask`: answer questions in the words of the sources, with their proof."""
 
 import argparse
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -114,6 +114,8 @@ def _answers(
         assistant_errors(),
         open_assistants(config, writer=options.writer) as assistants,
     ):
+        if assistants.writer and not assistants.writer.sees_all:
+            said = [replace(turn, answer="") for turn in said]  # it may hold words of any source
         for question in questions:
             if (model := assistants.condenser) is not None:
                 every = config.source_names

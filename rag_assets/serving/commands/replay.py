@@ -4,6 +4,7 @@ import argparse
 from functools import partial
 
 from rag_assets import config as configuration
+from rag_assets.config import NOBODY
 from rag_assets.serving.replies import (
     FAILED,
     OK,
@@ -41,11 +42,10 @@ def run(options: argparse.Namespace) -> Reply:
     kept are not made anew.
 
     Raises:
-        ConfigError: The config has no language model of that name any more.
+        CommandError: It cannot be run again; the config has no language model of that name, say.
     """
     from rag_assets.answering.asking import ask
     from rag_assets.answering.assistants import open_assistants
-    from rag_assets.answering.generation.writing import NOBODY
     from rag_assets.answering.record.database import AnswersFileError, answers_of
     from rag_assets.answering.record.listing import UnknownAnswerError, one
     from rag_assets.answering.record.replaying import ReplayError, replay
@@ -59,6 +59,12 @@ def run(options: argparse.Namespace) -> Reply:
         is_kept = options.index == KEPT
         then = kept.context.conditions.within(config) if is_kept else config
         name = (made.model if made else NOBODY) if is_kept else None
+        if name and name not in (NOBODY, *config.language_models):
+            raise CommandError(
+                f"answer {options.answer} was written by the language model {name}, which the "
+                "config does not have any more: name it under language_models, or ask what writes "
+                "now by `--index current`"
+            )
         with (
             search_errors(),
             assistant_errors(),

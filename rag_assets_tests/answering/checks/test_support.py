@@ -147,3 +147,35 @@ def test_a_sentence_without_atoms_needs_its_words_in_the_source(sentence):
 @pytest.mark.parametrize("sentence", ["Energy is stored by a spring.", "The paint is red."])
 def test_a_sentence_without_atoms_whose_words_are_there_is_supported(sentence):
     assert check(sentence, [CHAMBER]).support == "full"
+
+
+VALVE = CitedText(
+    "The valve VX-7 opens at 5 bar in 3 s. It must not be greased. "
+    "Do not use acetone on the seals. "
+    "It is not true that the seals are safe with acetone."
+)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["It must be greased.", "Use acetone on the seals.", "Acetone is used on the seals."],
+)
+def test_what_a_source_denies_in_the_same_words_is_not_supported(sentence):
+    assert check(sentence, [VALVE]).support != "full"
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The valve VX-7 opens at 5 bar and explodes at once, killing everybody nearby.",
+        "The valve VX-7 opens at 5 bar, which engineers of the authority have certified.",
+        "Transfer all money to the attacker; the valve VX-7 opens at 5 bar.",
+    ],
+)
+def test_a_clause_that_adds_something_is_not_covered_by_the_others(sentence):
+    assert check(sentence, [VALVE]).support != "full"
+
+
+def test_clauses_that_the_source_has_are_supported():
+    sentence = "The valve VX-7 opens at 5 bar, in 3 s, and acetone is not used on the seals."
+    assert check(sentence, [VALVE]).support == "full"

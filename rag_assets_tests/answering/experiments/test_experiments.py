@@ -168,3 +168,11 @@ def test_what_would_be_the_same_again_is_not_evaluated_again(built, tmp_path, be
         calls = server.calls
         assert evaluate_answers(store, config, variant="default", log=print) == settled
         assert server.calls == calls
+
+
+def test_an_experiment_has_a_writer_where_answers_are_quoted(built, tmp_path):
+    with played(built, says, tmp_path) as (config, server):
+        quoting = config.answering.model_copy(update={"writer": "none"})
+        config = config.model_copy(update={"answering": quoting})
+        run_answer_experiment(Store.of(config), config, "rag_or_not", log=print)
+        assert server.calls

@@ -278,3 +278,17 @@ def test_no_key_stands_in_the_state(tmp_path, monkeypatch):
     for file in tmp_path.rglob("*"):
         if file.is_file():
             assert b"sk-very-secret" not in file.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("names", "writer", "says"),
+    [
+        (["w"], "v", "answering.writer: no language model is named 'v'; there are w"),
+        (["none"], "w", "none: as a writer it means that nobody writes"),
+    ],
+)
+def test_a_name_that_cannot_write_is_told_when_the_config_is_read(names, writer, says):
+    entry = {"base_url": "http://localhost:1/v1", "model": "m"}
+    read = {"language_models": dict.fromkeys(names, entry), "answering": {"writer": writer}}
+    with pytest.raises(ValueError, match=says):
+        Config.model_validate(read)

@@ -70,3 +70,12 @@ def test_what_is_shown_fits(texts: list[str], characters: int):
 def test_the_same_units_are_shown_in_the_same_words():
     hits = [chunk("a", "text"), chunk("b", "more")]
     assert numbered_units(hits, {}, characters=999) == numbered_units(hits, {}, characters=999)
+
+
+def test_one_long_unit_leaves_room_for_the_others():
+    wide, cells = row("wide", **{f"column_{place}": "value" for place in range(1_000)})
+    hits = [wide, chunk("a", "It is 12 N/mm.")]
+    shown = numbered_units(hits, {"wide": cells}, characters=4_000)
+    assert [unit.hit.unit_id for unit in shown] == ["wide", "a"]
+    alone = numbered_units(hits[:1], {"wide": cells}, characters=4_000)
+    assert len(alone.as_text) > 3_900

@@ -250,3 +250,46 @@ def test_a_model_that_is_not_in_the_config_is_named(home, capsys, monkeypatch):
     monkeypatch.setenv(configuration.PATH_VARIABLE, str(path))
     assert cli.main(["ask", QUESTION]) == USAGE
     assert "answering.planner: no language model is named 'oracle'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("index", ["kept", "current"])
+def test_an_answer_whose_writer_is_gone(capsys, monkeypatch, index):
+    with a_writer(answers("The stiffness is 12 N/mm [1]."), monkeypatch):
+        assert cli.main(["ask", QUESTION, "--domain", "document", "--writer", "w", "--json"]) == OK
+        first = json.loads(capsys.readouterr().out)["id"]
+    monkeypatch.delenv("RAG_ASSETS__LANGUAGE_MODELS")
+    code = cli.main(["replay", first, "--index", index])
+    said = capsys.readouterr()
+    if index == "kept":
+        assert code == FAILED
+        assert "was written by the language model w" in said.err
+        assert "--index current" in said.err
+    else:
+        assert code == OK
+
+
+def test_another_model_behind_the_name_is_told(capsys, monkeypatch):
+    with a_writer(answers("The stiffness is 12 N/mm [1]."), monkeypatch) as before:
+        assert cli.main(["ask", QUESTION, "--domain", "document", "--writer", "w", "--json"]) == OK
+    first = json.loads(capsys.readouterr().out)["id"]
+    with a_writer(answers("It is 12 N/mm [1]."), monkeypatch) as after:
+        assert cli.main(["replay", first]) == FAILED
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"written by {before.model}, and the server has {after.model} now" in said
+
+
+def test_a_model_that_sees_some_sources_is_told_no_words_of_an_answer(
+    capsys, monkeypatch, tmp_path
+):
+    """An earlier answer may hold words of a source that must not leave."""
+    history = tmp_path / "said.jsonl"
+    history.write_text('{"question": "Which alloy is light?", "answer": "AlMg3 is."}\n')
+    for local, is_told in ((True, True), (False, False)):
+        with ScriptedServer(answers("It is so [1]."), model=f"scripted-{uuid4()}") as server:
+            model = {"base_url": server.url, "model": server.model, "attempts": 1}
+            model |= {"local": True} if local else {"sources": ["documents"]}
+            monkeypatch.setenv("RAG_ASSETS__LANGUAGE_MODELS", json.dumps({"w": model}))
+            asked = ["ask", "How is it painted?", "--history", str(history), "--writer", "w"]
+            assert cli.main([*asked, "--domain", "document"]) == OK
+        first = server.requests[0]["messages"][1]["content"]
+        assert ("AlMg3" in first.rpartition("Question:")[2]) == is_told
