@@ -18,6 +18,12 @@ from rag_assets_tests.operations.searching import places_of
 QUESTION = "specimen 0 of series"
 
 
+def without_models(*given, writer, planner, **named):
+    """Stands in for `asking.ask` where the config names no language model."""
+    assert (writer, planner) == (None, None)
+    return quoting(*given, **named)
+
+
 @pytest.fixture
 def made(tmp_path):
     return built(tmp_path / "project")
@@ -28,7 +34,7 @@ def command(made, capsys, monkeypatch):
     """A command for the project; gives code, reply as JSON, and what was said on the way."""
     monkeypatch.setenv(configuration.PATH_VARIABLE, str(made.file))
     asking = types.ModuleType("rag_assets.answering.asking")
-    asking.ask = quoting
+    asking.ask = without_models
     monkeypatch.setitem(sys.modules, "rag_assets.answering.asking", asking)
 
     def run(*arguments, as_json=True):
