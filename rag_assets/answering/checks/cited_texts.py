@@ -25,7 +25,9 @@ _TITLE = re.compile(
     re.IGNORECASE,
 )
 _MARK = re.compile(r"\s*\[\^?(\d{1,3}(?:\s*[,;\u2013-]\s*\^?\d{1,3})*)\]")
-_MARK_BEHIND_STOP = re.compile(r"([.!?\u3002])((?:\s*\[\^?\d[\d\s,;^\u2013-]*\])+)")
+_MARK_BEHIND_STOP = re.compile(
+    r"([.!?\u3002][\"\u201d\u00bb)]?)((?:\s*\[\^?\d[\d\s,;^\u2013-]*\])+)"
+)
 
 Finder = Callable[[str], str | None]
 """The text behind an id or a URI; None where nothing is behind it."""

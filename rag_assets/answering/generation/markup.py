@@ -6,7 +6,7 @@ and cites nothing.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 _NUMBERS = r"\d{1,3}(?:\s*(?:[,;&\u2013-]|and|och|und)\s*\d{1,3})*"
 _CALLED = r"(?:sources?|units?|documents?|docs?|refs?\.?|k\u00e4ll(?:a|or)|quellen?)"
@@ -19,12 +19,15 @@ _UNSEEN = re.compile(
 )
 """Characters that steer a terminal or hide in a text; a line break and a tab are none."""
 _BLANKS = re.compile(r"[^\S\n]+")
-_TAGS = re.compile(r"</?(?:cite|sub|sup|b|i|em|strong|span|p)\b[^<>]{0,80}>", re.IGNORECASE)
+_TAGS = re.compile(
+    r"</?(?:cite|sub|sup|b|i|em|strong|span|p|answer|response)\b[^<>]{0,80}>", re.IGNORECASE
+)
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 
 _MARKS: Sequence[tuple[re.Pattern[str], str]] = (
     (re.compile(r"\u3010(\d{1,3})[^\u3010\u3011\n]{0,40}\u3011"), r"[\1]"),
     (re.compile(rf"\\\[({_NUMBERS})\\\]"), r"[\1]"),
+    (re.compile(rf"[\[\uff3b]\s*({_NUMBERS})\s*[\]\uff3d]"), r"[\1]"),
     (re.compile(r"<sup>\s*\[?(\d{1,3})\]?\s*</sup>", re.IGNORECASE), r"[\1]"),
     (re.compile(rf"\[\[({_NUMBERS})\]\]"), r"[\1]"),
     (re.compile(r"\[(\^?\d{1,3})\]\([^()\s]{0,300}\)"), r"[\1]"),
@@ -32,6 +35,9 @@ _MARKS: Sequence[tuple[re.Pattern[str], str]] = (
     (re.compile(rf"\({_CALLED}\s*:?\s*#?({_NUMBERS})\)", re.IGNORECASE), r"[\1]"),
     (re.compile(rf"\[(\d{{1,3}})\s*[,:]\s*{_OF_PAGE}[^\[\]\n]{{0,40}}\]", re.IGNORECASE), r"[\1]"),
 )
+_AROUND = re.compile(rf"\(\s*(?:{_CALLED}\s*:?\s*)?((?:\[{_NUMBERS}\][\s,;]*)+)\)", re.IGNORECASE)
+_ACCORDING = re.compile(rf"\baccording to (?:source )?(\[{_NUMBERS}\]),?\s+", re.IGNORECASE)
+_MARKS_ALONE = re.compile(rf"\s*(?:\[{_NUMBERS}\][ .]*)+")
 _JOINED = re.compile(r"\s*(?:&|and|och|und)\s*", re.IGNORECASE)
 _MARK = re.compile(rf"\[\^?{_NUMBERS}\]")
 _ROUND = re.compile(r"\((\d{1,2})\)(?=\s*(?:[.!?]|$))", re.MULTILINE)
@@ -51,10 +57,23 @@ _SIGNS = (
     ("\\;", " "), ("\\ ", " "), ("~", " "), ("^\u00b0", "\u00b0"),
 )  # fmt: skip
 
+_ITEM = re.compile(r"\s*[-*\u2022]\s+")
+_INTRODUCTION = re.compile(r"(?:^|(?<=[.!?\]])\s)\s*([^.!?\n]{1,300}):\s*$")
+_POLITE = re.compile(
+    r"(?:sure|certainly|of course|absolutely|great question|sj\u00e4lvklart)\b[^.:!?]{0,40}[!.]?"
+    r"|(?:here (?:is|are)|here's|h\u00e4r \u00e4r)\b[^.:!?]{0,80}[.:]?"
+    r"|(?:i hope this|let me know|feel free)\b[^.:!?]{0,80}[!.]?|(?:sources?|citations?)\s*:",
+    re.IGNORECASE,
+)
 _EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=[\w.!?%])[*_](?!\w)|`")
 _NUMBER_OF_ITEM = re.compile(r"^\s*\(?\d{1,2}[.)]\s+")
 _LABEL = re.compile(r"^\s*(?:(?:final )?answer|svar|antwort|response)\s*:\s*", re.IGNORECASE)
 _QUOTATION = re.compile(r"</?source-[0-9a-f]{8}>")
+
+
+def is_polite(sentence: str) -> bool:
+    """Whether a sentence opens or ends an answer, and says nothing."""
+    return _POLITE.fullmatch(sentence) is not None
 
 
 def plain_answer(text: str, *, longest: int) -> str:
@@ -68,13 +87,14 @@ def plain_answer(text: str, *, longest: int) -> str:
     text = _TAGS.sub("", _marked(_BLANKS.sub(" ", _BREAK.sub("\n", text))))
     text = _FORMULA.sub(_formula, text)
     lines = [_line(line) for line in _without_tables(text.split("\n"))]
-    return "\n".join(_led(lines))
+    return "\n".join(_with_introductions(_led(_with_marks(lines))))
 
 
 def _marked(text: str) -> str:
     """`text` with all that cites written as `[1, 2]`."""
     for pattern, mark in _MARKS:
         text = pattern.sub(mark, text)
+    text = _AROUND.sub(r"\1", _ACCORDING.sub(r"\1 ", text))
     text = _RAISED.sub(lambda found: f" [{found[0].translate(_DIGITS)}]", text)
     if not _MARK.search(text):
         text = _ROUND.sub(r"[\1]", text)
@@ -95,7 +115,8 @@ def _formula(match: re.Match[str]) -> str:
 def _line(line: str) -> str:
     if line.lstrip().startswith("```"):
         return ""
-    return _LABEL.sub("", _EMPHASIS.sub("", _NUMBER_OF_ITEM.sub("- ", line)))
+    plain = _NUMBER_OF_ITEM.sub("- ", line.lstrip().removeprefix("> "))
+    return _LABEL.sub("", _EMPHASIS.sub("", plain))
 
 
 def _without_tables(lines: Sequence[str]) -> Iterator[str]:
@@ -126,6 +147,19 @@ def _cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.strip().strip("|").split("|")]
 
 
+def _with_marks(lines: Iterable[str]) -> list[str]:
+    """`lines`; one that holds marks alone goes to the end of the one before it."""
+    found: list[str] = []
+    last: int | None = None
+    for line in lines:
+        if last is not None and _MARKS_ALONE.fullmatch(line):
+            found[last] += f" {line.strip()}"
+            continue
+        found.append(line)
+        last = len(found) - 1 if line.strip() else last
+    return found
+
+
 def _led(lines: Sequence[str]) -> Iterator[str]:
     """`lines`; marks that lead all that is cited are put behind it.
 
@@ -137,6 +171,23 @@ def _led(lines: Sequence[str]) -> Iterator[str]:
     )
     for line, is_led in zip(lines, leading, strict=True):
         yield _LED.sub(_behind, line) if is_led and not behind else line
+
+
+def _with_introductions(lines: Iterable[str]) -> Iterator[str]:
+    """`lines`, the items of a list each with what introduces it: `Never use it for:`, `- welding`.
+
+    An item without it says something else, and would be checked by itself.
+    """
+    introduction = ""
+    for line in lines:
+        if not line.strip():
+            yield line
+        elif item := _ITEM.match(line):
+            yield f"- {introduction} {line[item.end() :]}" if introduction else line
+        else:
+            found = _INTRODUCTION.search(_MARK.sub("", line))
+            introduction = found[1].strip() if found and not is_polite(found[1]) else ""
+            yield line
 
 
 def _behind(match: re.Match[str]) -> str:

@@ -15,7 +15,7 @@ from rag_assets.answering.checks.cited_texts import (
     without_sources,
 )
 from rag_assets.answering.generation.lacking import what_is_lacking
-from rag_assets.answering.generation.markup import plain_answer
+from rag_assets.answering.generation.markup import is_polite, plain_answer
 
 LONGEST_ANSWER = 20_000
 """Characters that are read: no answer that was asked for is longer."""
@@ -28,12 +28,6 @@ _ABSENT = re.compile(
 )
 _PARAGRAPHS = re.compile(r"\n\s*\n")
 _MARK_AT_END = re.compile(r"\s*\[[\d,;\s\u2013-]+\]\W*$")
-_POLITE = re.compile(
-    r"(?:sure|certainly|of course|absolutely|great question|sj\u00e4lvklart)\b[^.:!?]{0,40}[!.]?"
-    r"|(?:here (?:is|are)|here's|h\u00e4r \u00e4r)\b[^.:!?]{0,80}[.:]",
-    re.IGNORECASE,
-)
-"""What opens an answer and says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,4 +72,4 @@ def _sentences(paragraph: str) -> Iterator[MarkedSentence]:
 
 def _says_nothing(sentence: str) -> bool:
     """Whether it is a politeness, or a question: models repeat what they were asked."""
-    return sentence.endswith("?") or _POLITE.fullmatch(sentence) is not None
+    return sentence.endswith("?") or is_polite(sentence)

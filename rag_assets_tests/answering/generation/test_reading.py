@@ -70,6 +70,11 @@ BOTH = [("It is hard.", (1,)), ("It is red.", (2,))]
         ("It is hard (1). It is red (2).", BOTH),
         ("It is hard [1, p. 4]. It is red [2, page 7].", BOTH),
         ("It is hard <cite>[1]</cite>.<br>It is red [2].", BOTH),
+        ("It is hard ([1]). It is red (Source: [2]).", BOTH),
+        ("It is hard \uff3b1\uff3d. It is red [ 2 ].", BOTH),
+        ("It is hard.\n\n[1]", [("It is hard.", (1,))]),
+        ("According to [1], it is hard.", [("it is hard.", (1,))]),
+        ("\u201cIt is hard.\u201d [1]", [("\u201cIt is hard.\u201d", (1,))]),
         ("It is hard [1 and 2].", [("It is hard.", (1, 2))]),
         ("It is hard [1][2].", [("It is hard.", (1, 2))]),
         ("It is hard [Sources 1, 2].", [("It is hard.", (1, 2))]),
@@ -121,9 +126,25 @@ def test_markup_is_no_part_of_a_sentence(text, expected):
     assert read(text) == expected
 
 
+def test_an_item_is_read_with_what_introduces_it():
+    """`welding` alone is in a source that allows it as well as in one that forbids it."""
+    text = "It is hard [1]. Never use it for:\n\n- welding [1]\n2. cutting [2]\n\nIt is red [2]."
+    assert read(text) == [
+        ("It is hard.", (1,)),
+        ("Never use it for:", ()),
+        ("Never use it for welding", (1,)),
+        ("Never use it for cutting", (2,)),
+        ("It is red.", (2,)),
+    ]
+
+
 @pytest.mark.parametrize(
     "text",
     [
+        "<answer>It is hard [1].</answer>",
+        "It is hard [1].\n\nI hope this helps! Let me know if you have questions.",
+        "> It is hard [1].",
+        "Here are the facts:\n- It is hard. [1]",
         "Sure! Here is the answer:\n\nIt is hard [1].",
         "How hard is it? It is hard [1].",
         "It may be soft [2].\n</think>\n\nIt is hard [1].",
