@@ -13,10 +13,12 @@ found no more and took a hundred times as long.
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rag_assets.answering.pieces import Piece, pieces_of, shown
+from rag_assets.answering.readable import Quotability, quotabilities
+from rag_assets.answering.refusal.terms import HeldTerms, SoughtTerm
 from rag_assets.answering.row_cells import RowCells
 from rag_assets.answering.wording import (
     Vocabulary,
@@ -42,11 +44,6 @@ SHORTEST_NAME = 4
 MOST_NAMING = 0.5
 """Share of the rows from which on a value names none of them."""
 
-LONGEST_SENTENCE = 80
-"""Words from which on a sentence is no prose but what a parser ran together."""
-
-_NUMBERS_IN_ROW = re.compile(r"(?:\b\d[\d.,/\u2013-]*\s+){2}\d")
-"""`2008 8 283`: year, volume and page, or figures that were a table."""
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 _BETWEEN_WORDS = re.compile(r"[\W_]+")
 
@@ -61,7 +58,9 @@ class QuotingLimits:
     """Pieces of one document's unit, at most."""
     readable: bool = False
     """Whether halves of sentences, and what only looks like one, are left out where something else
-    can be quoted."""
+    can be quoted, and entries of lists always: see `readable`."""
+    about: Sequence[SoughtTerm] = ()
+    """Pieces that hold none of these terms are left out where others hold one."""
 
 
 OF_ANSWERS = QuotingLimits()
@@ -141,17 +140,35 @@ def choose(
 def _allowed(documents: list[list[Quotable]], limits: QuotingLimits) -> list[list[Quotable]]:
     """The pieces that `limits` allow."""
     if limits.readable:
-        kept = [[each for each in unit if _is_readable(each)] for unit in documents]
-        documents = [unit for unit in kept if unit] or documents
+        told = [_told_apart(unit) for unit in documents]
+        documents = _filled(unit["readable"] for unit in told) or _filled(
+            unit["hardly"] for unit in told
+        )
+    if limits.about:
+        about = limits.about
+        near = ([each for each in unit if _is_about(each, about)] for unit in documents)
+        documents = _filled(near) or documents
     return [unit[: limits.each] for unit in documents]
 
 
-def _is_readable(quotable: Quotable) -> bool:
-    """Whether it is a row, an item, or a sentence that is no entry of a bibliography or code."""
-    if quotable.piece.kind != "sentence":
-        return quotable.piece.kind != "fragment"
-    words = len(quotable.text.split())
-    return words <= LONGEST_SENTENCE and _NUMBERS_IN_ROW.search(quotable.text) is None
+def _filled(units: Iterable[list[Quotable]]) -> list[list[Quotable]]:
+    return [unit for unit in units if unit]
+
+
+def _told_apart(unit: Sequence[Quotable]) -> defaultdict[Quotability, list[Quotable]]:
+    """The pieces of a unit by how well they can be read, best first."""
+    in_order = sorted(unit, key=lambda each: each.piece.start)
+    found = quotabilities([(each.piece.kind, each.text) for each in in_order])
+    of_piece = {each.piece.start: told for each, told in zip(in_order, found, strict=True)}
+    groups: defaultdict[Quotability, list[Quotable]] = defaultdict(list)
+    for each in unit:
+        groups[of_piece[each.piece.start]].append(each)
+    return groups
+
+
+def _is_about(quotable: Quotable, terms: Sequence[SoughtTerm]) -> bool:
+    held = HeldTerms(quotable.text)
+    return any(map(held.has, terms))
 
 
 def _follows_a_row(hits: Sequence[Hit]) -> bool:

@@ -40,7 +40,7 @@ def read_request(text: str) -> RequestRead:
             return RequestRead("", _questions([first, *others]) if others else ())
         read = _of_request(first)
     more = [item for sentence in others for item in _demanded(sentence)]
-    items = [item for item in [*read.items, *more] if not _is_of_form(item)]
+    items = [item for item in [*read.items, *more] if item and not _is_of_form(item)]
     return replace(read, items=items)
 
 
@@ -62,7 +62,7 @@ def _is_of_form(told: str) -> bool:
 def _request_among(sentences: Sequence[str]) -> tuple[str, list[str]]:
     """The sentence that asks for a report, and the others; the first where none does."""
     place, start = 0, 0
-    if not _asks_first(sentences[0]):
+    if not _asks_first(sentences[0]) and not _is_question(sentences[0]):
         within = enumerate(map(words.REQUEST_WITHIN.search, sentences))
         place, start = next(((at, match.start()) for at, match in within if match), (0, 0))
     return sentences[place][start:], [*sentences[:place], *sentences[place + 1 :]]
@@ -95,8 +95,9 @@ def _of_request(sentence: str) -> RequestRead:
     compared = words.COMPARING.match(_body(sentence)) or words.COMPARING.match(sentence)
     body = compared.string[compared.end() :] if compared else _body(sentence)
     topic, items = _topic_and_list(body)
-    if compared and len(sides := words.COMPARED.split(topic, maxsplit=1)) == 2:
-        return RequestRead(topic, items, [cleaned(side) for side in sides])
+    sides = [cleaned(side) for side in words.COMPARED.split(topic, maxsplit=1)]
+    if compared and len(sides) == 2 and all(sides):
+        return RequestRead(topic, items, sides)
     if items and _names_none(topic):
         return RequestRead("", items, title=", ".join(items))
     return RequestRead(topic, items) if items else _of_topics(topic)

@@ -103,8 +103,8 @@ HEADINGS = "# Report on welding\n\n## Electrodes\nWhich kinds exist?\n\n## Testi
         ),
         (
             "What changed in 1.2? Report on the migration, covering new fields and namespaces.",
-            "Migration",
-            ["New fields", "Namespaces", "What changed in 1.2"],
+            "What changed in 1.2",
+            ["What changed in 1.2"],
         ),
         (
             "Summarise the welding handbook, chapters 4 and 5, and the manual.",
