@@ -13,11 +13,13 @@ found no more and took a hundred times as long.
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rag_assets.answering.pieces import Piece, pieces_of, shown
-from rag_assets.answering.quoting_limits import OF_ANSWERS, QuotingLimits, is_readable
+from rag_assets.answering.quoting_limits import OF_ANSWERS, QuotingLimits
+from rag_assets.answering.readable import Quotability, quotabilities
+from rag_assets.answering.refusal.terms import HeldTerms, SoughtTerm
 from rag_assets.answering.row_cells import RowCells
 from rag_assets.answering.wording import (
     Vocabulary,
@@ -119,9 +121,35 @@ def choose(
 def _allowed(documents: list[list[Quotable]], limits: QuotingLimits) -> list[list[Quotable]]:
     """The pieces that `limits` allow."""
     if limits.readable:
-        kept = [[each for each in unit if is_readable(each.piece, each.text)] for unit in documents]
-        documents = [unit for unit in kept if unit] or documents
+        told = [_told_apart(unit) for unit in documents]
+        documents = _filled(unit["readable"] for unit in told) or _filled(
+            unit["hardly"] for unit in told
+        )
+    if limits.about:
+        about = limits.about
+        near = ([each for each in unit if _is_about(each, about)] for unit in documents)
+        documents = _filled(near) or documents
     return [unit[: limits.each] for unit in documents]
+
+
+def _filled(units: Iterable[list[Quotable]]) -> list[list[Quotable]]:
+    return [unit for unit in units if unit]
+
+
+def _told_apart(unit: Sequence[Quotable]) -> defaultdict[Quotability, list[Quotable]]:
+    """The pieces of a unit by how well they can be read, best first."""
+    in_order = sorted(unit, key=lambda each: each.piece.start)
+    found = quotabilities([(each.piece.kind, each.text) for each in in_order])
+    of_piece = {each.piece.start: told for each, told in zip(in_order, found, strict=True)}
+    groups: defaultdict[Quotability, list[Quotable]] = defaultdict(list)
+    for each in unit:
+        groups[of_piece[each.piece.start]].append(each)
+    return groups
+
+
+def _is_about(quotable: Quotable, terms: Sequence[SoughtTerm]) -> bool:
+    held = HeldTerms(quotable.text)
+    return any(map(held.has, terms))
 
 
 def is_named_by(title: str, row: RowCells) -> bool:

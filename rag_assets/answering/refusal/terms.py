@@ -17,6 +17,8 @@ STRICT_WEIGHT = 3.0
 """What a number, an identifier or a name counts, where a word counts 1."""
 _TOKEN = re.compile(r"[^\W_]+(?:(?:[-./:+]|(?<=\d),(?=\d))[^\W_]+)*")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_VERSION = re.compile(r"^v(?=\d)", re.IGNORECASE)
+"""`v1.2` is 1.2."""
 _ENDS_SENTENCE = re.compile(r"[.?!:]\s*[\"'“”(]*$")
 
 
@@ -61,7 +63,8 @@ class HeldTerms:
             case "number":
                 return _canonical(term.text) in self._numbers
             case "identifier":
-                return plain(term.text) in self._tokens
+                forms = {plain(term.text), plain(_VERSION.sub("", term.text))}
+                return not forms.isdisjoint(self._tokens)
             case _:
                 return plain(term.text) in self._tokens or self._has_parts(term.text)
 

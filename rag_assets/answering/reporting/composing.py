@@ -5,20 +5,24 @@ those of the main topic; names, numbers and identifiers count three times. Else 
 it is not covered: what stands closest would answer another question.
 """
 
+import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TypeAlias
 
 from rag_assets.answering.answer import Sentence
 from rag_assets.answering.extracting import extract
 from rag_assets.answering.quoting_limits import QuotingLimits
 from rag_assets.answering.refusal.terms import HeldTerms, SoughtTerm, coverage, terms_of
-from rag_assets.answering.reporting.decomposition import Decomposition
+from rag_assets.answering.reporting.decomposition import Decomposition, SubQuestion
 from rag_assets.answering.reporting.gathering import FoundFor, GatheredUnits
 from rag_assets.answering.reporting.prompt_words import OF_REQUESTS
 from rag_assets.answering.reporting.report import NotCovered, ReportSection
 from rag_assets.answering.row_cells import read_row_cells
 from rag_assets.answering.wording import folded
+from rag_assets.retrieval.filters import SECTION_MARK
 from rag_assets.retrieval.hits import Hit
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import CompleteSet
@@ -26,6 +30,9 @@ from rag_assets.store.complete_sets import CompleteSet
 NOTHING_TOLD = "nothing that was found could be told"
 LEAST_COVERED = 0.5
 """Weighted share of the terms of a topic that must be found."""
+
+_NUMBER = re.compile(r"^\d+(?:\.\d+)*[.)]?\s+(?=[^\W\d_])")
+"""The number of a heading."""
 
 MOST_OF_UNIT = 3
 """Sentences of one unit in a section, at most: the others are heard too."""
@@ -41,8 +48,8 @@ class SectionText:
     """What stands in its way, in words; else empty."""
 
 
-SectionWriter: TypeAlias = Callable[[str, Sequence[Hit]], SectionText]
-"""Writes a section: from what is asked and the units found for it, to sentences with citations."""
+SectionWriter: TypeAlias = Callable[[SubQuestion, Sequence[Hit]], SectionText]
+"""Writes a section: from a sub-question and the units found for it, to sentences with citations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +70,18 @@ class ExtractiveWriter:
     most: int
     """Sentences, at most."""
 
-    def __call__(self, question: str, hits: Sequence[Hit]) -> SectionText:
-        """The words of `hits` that fit `question` best.
+    def __call__(self, part: SubQuestion, hits: Sequence[Hit]) -> SectionText:
+        """The words of `hits` that fit `part` best; each names something of its title.
 
         Raises:
             MissingTableError, DamagedTablesError: The rows among the hits cannot be read.
         """
         row_ids = [hit.unit_id for hit in hits if hit.domain == "table"]
         rows = read_row_cells(self.store, self.complete_set, row_ids)
-        limits = QuotingLimits(units=len(hits), each=MOST_OF_UNIT, readable=True)
-        return SectionText(extract(question, hits, most=self.most, rows=rows, limits=limits))
+        about = _sought(part.title)
+        limits = QuotingLimits(len(hits), each=MOST_OF_UNIT, readable=True, about=about)
+        sentences = extract(part.question, hits, most=self.most, rows=rows, limits=limits)
+        return SectionText(sentences)
 
 
 def compose(
@@ -122,36 +131,51 @@ def said_once(sections: Sequence[ReportSection]) -> tuple[ReportSection, ...]:
     )
 
 
-def by_heading(hits: Sequence[Hit], *, most: int) -> list[tuple[str, list[Hit]]]:
-    """`hits` under the first `most` headings of their documents, as they come.
+def by_heading(hits: Sequence[Hit]) -> list[tuple[str, list[Hit]]]:
+    """`hits` under the headings of their documents, as they come.
 
-    The heading is the first one of the section path. Hits without one join the first of their
-    document, or stand under its title. The hits of one heading are ranked anew.
+    The heading is the first one of the section path that not all hits of the document share, as
+    those that they share tell nothing apart; without its number. Hits without one stand under the
+    last that all share, or under the title of their document. The hits of one heading are ranked
+    anew.
     """
-    first: dict[tuple[str, str], str] = {}
+    paths: defaultdict[tuple[str, str], list[list[str]]] = defaultdict(list)
     for hit in hits:
         if hit.section:
-            first.setdefault((hit.source, hit.uri), _chapter(hit))
+            paths[hit.source, hit.uri].append(hit.section.split(SECTION_MARK))
     groups: dict[tuple[str, str, str], list[Hit]] = {}
     for hit in hits:
-        heading = _chapter(hit) or first.get((hit.source, hit.uri)) or hit.title or hit.uri
+        heading = _heading(hit, paths[hit.source, hit.uri])
         of_heading = groups.setdefault((hit.source, hit.uri, heading), [])
         of_heading.append(replace(hit, rank=len(of_heading) + 1))
-    return [(heading, group) for (_, _, heading), group in [*groups.items()][:most]]
+    return [(heading, group) for (_, _, heading), group in groups.items()]
+
+
+def _heading(hit: Hit, paths: Sequence[Sequence[str]]) -> str:
+    """See `by_heading`; `paths` are those of all hits of the document."""
+    shared = sum(1 for _ in takewhile(lambda level: len({*level}) == 1, zip(*paths, strict=False)))
+    own = hit.section.split(SECTION_MARK) if hit.section else []
+    levels = own[: shared + 1] or (paths[0][:shared] if paths else [])
+    return _NUMBER.sub("", levels[-1]) if levels else hit.title or hit.uri
 
 
 def _sections(
     found: FoundFor, writer: SectionWriter, *, whole: Decomposition, most: int
 ) -> tuple[ReportSection, ...]:
+    """What was written of a sub-topic; of a single topic, until `most` sections say something."""
     if len(whole.parts) > 1:
         groups = [(found.part.title, _about(found))]
     else:
-        groups = by_heading(found.hits, most=most)
-    question, missing = found.part.question, tuple(_missing(found))
-    texts = ((title, writer(question, hits)) for title, hits in groups)
-    return tuple(
-        ReportSection(title, question, text.sentences, missing, text.note) for title, text in texts
-    )
+        groups = by_heading(_about(found))
+    missing = tuple(_missing(found))
+    sections: list[ReportSection] = []
+    for title, hits in groups:
+        text = writer(found.part, hits)
+        section = ReportSection(title, found.part.question, text.sentences, missing, text.note)
+        sections.append(section)
+        if sum(bool(each.sentences) for each in sections) == most:
+            break
+    return tuple(sections)
 
 
 def _about(found: FoundFor) -> list[Hit]:
@@ -159,10 +183,6 @@ def _about(found: FoundFor) -> list[Hit]:
     terms = _sought(found.part.title)
     near = [hit for hit in found.hits if coverage(terms, [_held(hit)]) >= LEAST_COVERED]
     return near or [*found.hits]
-
-
-def _chapter(hit: Hit) -> str:
-    return hit.section.split(" > ")[0]
 
 
 def _reason(found: FoundFor) -> str:

@@ -2,8 +2,15 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from rag_assets.answering.reporting.prompt_words import ASKS, ITEM, LEADING, LINE_ITEM
+from rag_assets.answering.reporting.prompt_words import (
+    AND_SO_ON,
+    ASKS,
+    ITEM,
+    LEADING,
+    LINE_ITEM,
+)
 from rag_assets.answering.wording import terms
 
 _BEFORE_QUESTION = re.compile(
@@ -14,24 +21,59 @@ _AS_WELL = re.compile(r",?\s+(?:as\s+well\s+as|and\s+also|samt)\s+", re.IGNORECA
 _ARTICLE = re.compile(r"(?:the|an?)\s", re.IGNORECASE)
 _AND = re.compile(r"\s+(?:and|och|&)\s+", re.IGNORECASE)
 _JOINED = re.compile(r"\s*(?:and|och)\s", re.IGNORECASE)
+_SLASH = re.compile(r"(?<!\band)(?<!\boch)\s+/\s+", re.IGNORECASE)
 _PAIRED = re.compile(r"\b(?:between|mellan|both|både)\s", re.IGNORECASE)
 _OPEN, _CLOSE = "([{", ")]}"
 _EDGES = " \t\n.,;:?!"
 
 
-def numbered_items(text: str) -> tuple[str, list[str]]:
-    """What stands before a list of numbered or marked items, and the items; none if below two."""
+@dataclass(frozen=True, slots=True)
+class ItemList:
+    """A list of numbered or marked items in a text."""
+
+    before: str
+    """What introduces it; the whole text where there is no list."""
+    items: Sequence[str] = ()
+    """At least two, or none. An item holds the items below it: `Solvers: steady, transient`."""
+    after: str = ""
+    """What follows the empty line behind the last item."""
+
+
+def numbered_items(text: str) -> ItemList:
+    """The list in `text`, with items of a line each or within lines."""
     for mark in (LINE_ITEM, ITEM):
         marks = list(mark.finditer(text))
         if len(marks) > 1:
             ends = [*(match.start() for match in marks[1:]), len(text)]
-            items = [text[one.end() : end] for one, end in zip(marks, ends, strict=True)]
-            return text[: marks[0].start()], [item for each in items if (item := cleaned(each))]
-    return text, []
+            told = [text[one.end() : end] for one, end in zip(marks, ends, strict=True)]
+            after = ""
+            if mark is LINE_ITEM:
+                last, _, after = told[-1].partition("\n\n")
+                told = _nested(marks, [*told[:-1], last])
+            items = [item for each in told if (item := cleaned(each))]
+            return ItemList(text[: marks[0].start()], items, after.strip())
+    return ItemList(text)
+
+
+def _nested(marks: Sequence[re.Match[str]], items: Sequence[str]) -> list[str]:
+    """`items` with those that stand deeper than the first one joined to the one above them."""
+    depths = [_depth(mark) for mark in marks]
+    found: list[list[str]] = []
+    for depth, item in zip(depths, items, strict=True):
+        if found and depth > depths[0]:
+            found[-1].append(cleaned(item))
+        else:
+            found.append([item])
+    return [f"{cleaned(first)}: {', '.join(below)}" if below else first for first, *below in found]
+
+
+def _depth(mark: re.Match[str]) -> tuple[int, int]:
+    return len(mark["indent"].expandtabs()), (mark["number"] or "").count(".")
 
 
 def listed(text: str) -> list[str]:
     """The members of a list in words, in their order; one where it is no list."""
+    text = _SLASH.sub(", ", text)
     members = (member for part in _AS_WELL.split(text) for member in _members(part))
     return [item for each in members if (item := cleaned(each))]
 
@@ -47,7 +89,7 @@ def _members(text: str) -> list[str]:
 
 def cleaned(item: str) -> str:
     """`item` without the words and marks that belong to its list."""
-    item = " ".join(item.split()).strip(_EDGES)
+    item = AND_SO_ON.sub("", " ".join(item.split()).rstrip(":;,")).strip(_EDGES)
     while match := LEADING.match(item):
         item = item[match.end() :]
     if item.startswith("(") and item.endswith(")"):

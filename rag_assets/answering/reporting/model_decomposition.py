@@ -12,6 +12,8 @@ from rag_assets.answering.reporting.decomposition import (
     decomposed,
     titled,
 )
+from rag_assets.answering.reporting.prompt_text import request_text
+from rag_assets.answering.reporting.request_reading import without_form
 from rag_assets.models.language.calls import LanguageModel, Message, Request
 from rag_assets.models.language.prompts import read_prompt
 from rag_assets.workers import Json
@@ -62,7 +64,8 @@ class ModelDecomposer:
         if not parts:
             return self._by_rules(prompt, "it names no sub-question")
         title = titled(told.topic) or titled(prompt)
-        return Decomposition(prompt, title, tuple(parts.values()), by="model")
+        searched = without_form(request_text(prompt))
+        return Decomposition(searched, title, tuple(parts.values()), by="model")
 
     def _by_rules(self, prompt: str, reason: str) -> Decomposition:
         note = f"taken apart by rules, as {self.model.name} gave no answer that can be used: "

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from rag_assets.answering.generation.writing import Writer
 from rag_assets.answering.reporting.composing import ExtractiveWriter, SectionText
+from rag_assets.answering.reporting.decomposition import SubQuestion
 from rag_assets.answering.row_cells import read_row_cells
 from rag_assets.retrieval.hits import Hit
 
@@ -17,7 +18,7 @@ class ModelSections:
     quoting: ExtractiveWriter
     """Quotes where the model fails; its sentences are those of a section."""
 
-    def __call__(self, question: str, hits: Sequence[Hit]) -> SectionText:
+    def __call__(self, part: SubQuestion, hits: Sequence[Hit]) -> SectionText:
         """What the model writes of `hits`; what is quoted of them, with the reason, if it fails.
 
         Raises:
@@ -26,12 +27,12 @@ class ModelSections:
         row_ids = [hit.unit_id for hit in hits if hit.domain == "table"]
         rows = read_row_cells(self.quoting.store, self.quoting.complete_set, row_ids)
         writer = replace(self.writer, sentences=self.quoting.most)
-        written = writer.write(question, hits, rows)
+        written = writer.write(part.question, hits, rows)
         if written.sentences:
             absent = "; ".join(filter(None, written.absent))
             note = f"The sources do not say: {absent}." if absent else ""
             return SectionText(written.sentences, note)
         if written.absent:
             return SectionText((), written.reason)
-        quoted = self.quoting(question, hits)
+        quoted = self.quoting(part, hits)
         return replace(quoted, note=f"Quoted, as {written.reason}.")

@@ -13,11 +13,18 @@ _KIND = r"""(?:report|overview|summary|guide|review|description|explanation|intr
 _ABOUT = r"""(?:on|of|about|for|to|into|over|(?:that|which)\s+(?:describes|explains|summari[sz]es)
     | describing|explaining|summari[sz]ing|comparing
     | om|av|över|kring|till|för|som\s+(?:beskriver|förklarar|sammanfattar|jämför))"""
+_IN_FORM = r"""(?:\s+(?:in|as)\s+(?:an?\s+)?(?:tables?|tabular|list|bullets?)
+        (?:\s+(?:form(?:at)?|points?))?
+    | \s+(?:in\s+(?:english|swedish)|på\s+(?:svenska|engelska)|i\s+(?:tabellform|punktform))
+    | \s+(?:of|på)\s+(?:max\w*\.?\s+|at\s+most\s+|about\s+|högst\s+)?[\w-]+\s+
+        (?:pages?|words|sid(?:a|or)))"""
+_LISTED = r"""(?:topics?|aspects?|areas?|points?|sections?|subjects?|questions?|chapters?|contents?
+    | ämnen|punkter|avsnitt|frågor|kapitel)"""
 
 REQUEST = re.compile(
     rf"""^{_ASKING}(?:
       (?:{_MAKING}\s+(?:me\s+|us\s+|mig\s+|oss\s+)?)?(?:(?:an?|the|en|ett)\s+)?
-        (?:[\w-]+,?\s+){{0,4}}?{_KIND}\s+(?!comparing\b|som\s+jämför\b){_ABOUT}\s+
+        (?:[\w-]+,?\s+){{0,4}}?{_KIND}{_IN_FORM}?\s+(?!comparing\b|som\s+jämför\b){_ABOUT}\s+
     | (?:{_MAKING}\s+(?:me\s+|us\s+|mig\s+|oss\s+)?)?(?:(?:an?|the|en|ett)\s+)?
         (?:[\w-]+,?\s+){{0,4}}?{_KIND}\s+(?=comparing\b|som\s+jämför\b)
     | (?:describe|explain|summari[sz]e|discuss|outline|present|review|document|analy[sz]e|cover
@@ -28,8 +35,32 @@ REQUEST = re.compile(
     _FLAGS,
 )
 """What stands before the topic: `Write a short report on`."""
+_NO_PRONOUN = r"(?!(?:it|this|that|them|these|det|detta|dessa)\b)"
+REQUEST_WITHIN = re.compile(
+    rf"""^report\s+on\s+{_NO_PRONOUN} | \b(?:{_MAKING}|need|want|would\s+like|behöver|vill\s+ha)\s+
+        (?:(?:to\s+have|me|us|mig|oss|bitte)\s+)?(?:(?:an?|the|en|ett)\s+)?
+        (?:[\w-]+,?\s+){{0,4}}?{_KIND}{_IN_FORM}?\s+{_ABOUT}\s+{_NO_PRONOUN}""",
+    _FLAGS,
+)
+"""A request behind other words: `Your task is to write a report on`."""
+ANOTHER_REPORT = re.compile(
+    rf"""^{_ASKING}(?:also\s+|även\s+|and\s+|och\s+)?{_MAKING}\s+(?:me\s+|us\s+|mig\s+|oss\s+)?
+        (?:also\s+|även\s+)?(?:(?:an?|en|ett)\s+)?(?:[\w-]+\s+){{0,3}}?
+        (?:report|rapport)\s+{_ABOUT}\s+{_NO_PRONOUN}""",
+    _FLAGS,
+)
+"""What begins a request for one more report, of another topic."""
+A_TEXT_ABOUT = re.compile(
+    rf"""^(?:{_ASKING}{_MAKING}\s+)?(?:an?|en|ett)\s+(?:[\w-]+\s+){{0,2}}?
+        (?:{_KIND}|section|chapter|paragraph|avsnitt|kapitel|stycke)\s+{_ABOUT}\s+{_NO_PRONOUN}""",
+    _FLAGS,
+)
+"""What stands before one more part: `a section on`."""
 BARE = re.compile(
-    rf"^{_ASKING}(?:{_MAKING}\s+)?(?:(?:an?|the|en|ett)\s+)?(?:[\w-]+,?\s+){{0,4}}?{_KIND}$", _FLAGS
+    rf"^{_ASKING}(?:{_MAKING}\s+)?(?:(?:an?|the|en|ett)\s+)?(?:[\w-]+,?\s+){{0,4}}?{_KIND}s?"
+    rf"(?:\s+(?:with|med)\s+(?:the\s+|these\s+|följande\s+|dessa\s+)?(?:following\s+)?{_LISTED})?$"
+    rf"|^(?:the\s+)?{_LISTED}$",
+    _FLAGS,
 )
 """A request without a topic: `Write a report`."""
 COMPARING = re.compile(
@@ -75,34 +106,61 @@ _DEMANDING = r"""(?:cover|include|describe|explain|discuss|address|mention|summa
     | täcka?|inkludera|beskriv(?:a)?|förklara|diskutera|behandla|nämn(?:a)?|redogör(?:a)?\s+för
     | ta\s+(?:också\s+|även\s+)?(?:med|upp)|innehålla|omfatta|ange|jämför(?:a)?)"""
 DEMAND = re.compile(
-    rf"""^(?:(?:the\s+(?:report|text|document)|it|this|rapporten|texten|den)\s+
+    rf"""^(?:in\s+particular,?\s+)?(?:i\s+am|i'm|we\s+are|we're)\s+(?:\w+\s+)?interested\s+in\s+
+    | ^(?:(?:the\s+(?:report|text|document)|it|this|rapporten|texten|den)\s+
         (?:should|must|shall|needs\s+to|has\s+to|ska|bör|måste)\s+)?
     {_ASKING}(?:(?:also|then|finally|further|in\s+addition|be\s+sure\s+to|make\s+sure\s+to|även|också
         |dessutom|slutligen),?\s+)*
     {_DEMANDING}\s+(?:(?:also|även|också)\s+)?""",
     _FLAGS,
 )
-"""What begins a sentence that demands more parts."""
+"""What begins a sentence that demands more parts: `It should cover`, `I am interested in`."""
 AND_DEMAND = re.compile(
     rf",?\s+(?:and|och)\s+(?:also\s+|även\s+|then\s+|sedan\s+)?(?={_DEMANDING}\s)", _FLAGS
 )
 """What stands before a second demand in one sentence: `Describe A and explain B`."""
 OF_FORM = re.compile(
-    r"""^(?:please\s+|also\s+)*(?:
-      cite | keep | format | limit | write\s+(?:in|it|for|at) | use\s+ | structure\s+ | end\s+with
+    r"""^(?:please\s+|also\s+|gärna\s+)*(?:
+      cite | keep | format | limit | max(?:imum|imalt|imally)? | at\s+most | no\s+(?:more|longer)
+    | do\s+not | don't | answer\s+in | högst | svara\s+på
+    | (?:it|this|the\s+(?:report|text)|den|rapporten|texten)\s+(?:should|must|shall|ska|bör|får)\s+
+        (?:not\s+|inte\s+)?(?:be|exceed|vara|överstiga)
+    | write\s+(?:in|it|for|at) | use\s+ | structure\s+ | end\s+with
     | (?:include|give|add|list)\s+(?:the\s+|your\s+|all\s+)?
         (?:sources|citations|references|headings)
     | håll | skriv\s+på | använd | (?:ange|ta\s+med)\s+(?:källor|referenser|hänvisningar))\b""",
     _FLAGS,
 )
 """What begins a sentence on the form of the report, which is no topic."""
+PART_OF_FORM = re.compile(
+    r"""(?:(?:short|brief|kort)\s+)?(?:introduction|conclusions?|abstract|(?:executive\s+)?summary
+    | (?:cover|title|front)\s+page | table\s+of\s+contents | references | bibliography | sources
+    | citations | appendi(?:x|ces) | headings | tables | figures | bullet\s+points
+    | inledning | introduktion | slutsats(?:er)? | sammanfattning | försättsblad
+    | innehållsförteckning | referenser | källor | källförteckning | bilag(?:a|or) | tabeller)""",
+    _FLAGS,
+)
+"""A part that every report may have, and that names no topic."""
+AND_SO_ON = re.compile(
+    r"(?:^|,?\s+)(?:(?:and|och)\s+)?(?:etc|et\s+cetera|so\s+on|so\s+forth|mm|m\.m|osv|o\.s\.v)\.?$"
+    r"|\s*(?:\.\.\.|\u2026)$",
+    re.IGNORECASE,
+)
+"""What ends a list that is not complete."""
+PURPOSE = re.compile(
+    r"\s+(?:for|för|till)\s+(?:my|our|the|min|mitt|vår|vårt)\s+(?:[\w-]+\s+){0,2}"
+    r"(?:meeting|boss|manager|management|client|customer|presentation|workshop|colleagues?|team"
+    r"|mötet?|chef|kund(?:en)?|ledningen|presentationen|kollegor)"
+    r"(?:\s+(?:on|next|this|at|tomorrow|på|nästa|i)\s.*|\s+tomorrow)?$",
+    re.IGNORECASE,
+)
+"""Whom the report is for, behind its topic."""
 LEADING = re.compile(
-    r"""^(?:and|or|och|samt|plus|as\s+well\s+as|along\s+with|both|at\s+least|liksom|även|finally
-    | (?:the\s+|följande\s+)?(?:following\s+)?(?:topics?|aspects?|areas?|points?|sections?|subjects?
-        | questions?|chapters?|ämnen|punkter|avsnitt|frågor)
-        (?:\s+(?:such\s+as|like|on|såsom|om))?\s*:?
+    rf"""^(?:and|or|och|samt|plus|as\s+well\s+as|along\s+with|both|at\s+least|liksom|även|finally
+    | (?:the\s+|följande\s+)?(?:following\s+)?{_LISTED}
+        (?:\s+(?:such\s+as|like|on|såsom|om))?\s*:?(?!\s+\d)
     | with\s+(?:an?\s+)?(?:\w+\s+)?(?:focus|emphasis|attention|sections?)\s+(?:on|to|about)
-    | such\s+as | the | a | an | their | its | deras | dess)\s+""",
+    | such\s+as | one\s+(?:on|about) | the | a | an | their | its | deras | dess)\s+""",
     _FLAGS,
 )
 """Words before a part that belong to its list and not to it."""
@@ -116,7 +174,11 @@ ITEM = re.compile(
     re.IGNORECASE | re.VERBOSE | re.MULTILINE,
 )
 """The mark of an item of a list: a number, a letter, or a bullet."""
-LINE_ITEM = re.compile(r"^[ \t]*(?:[-*\u2022]|\(?\d{1,2}[.)]|\(?[a-z][.)])[ \t]+", re.MULTILINE)
+LINE_ITEM = re.compile(
+    r"^(?P<indent>[ \t]*)(?:[-+*\u2022\u2013\u2014\u00b7\u25cf\u25aa\u25e6\u2023\u2043]"
+    r"|(?P<number>\d{1,2}(?:\.\d{1,2})+)[.)]?|\(?\d{1,2}[.)]|\(?[a-z][.)])[ \t]+(?=\S)",
+    re.MULTILINE,
+)
 """The same where each item has a line of its own."""
 SENTENCE_END = re.compile(
     r"(?<!\be\.g)(?<!\bi\.e)(?<!\bt\.ex)(?<!\bbl\.a)(?<!\betc)(?<!\bvs)(?<!\bNo)(?<!\bFig)"

@@ -71,3 +71,9 @@ def test_a_question_covers_itself_and_more_text_never_covers_less(question, othe
 
     assert coverage(terms, [itself]) == pytest.approx(1)
     assert coverage(terms, [more]) <= coverage(terms, [itself, more])
+
+
+def test_a_version_is_found_with_and_without_its_letter():
+    [term] = terms_of("v1.7.1")
+    assert HeldTerms("Version 1.7.1 of the guide").has(term)
+    assert not HeldTerms("Version 1.7.2 of the guide").has(term)

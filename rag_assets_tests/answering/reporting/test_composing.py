@@ -1,5 +1,7 @@
 """Sections say what was found for them, and what was not is said too."""
 
+from dataclasses import replace
+
 from rag_assets.answering.answer import Sentence
 from rag_assets.answering.extracting import extract, span_of
 from rag_assets.answering.reporting.composing import SectionText, by_heading, compose, said_once
@@ -13,8 +15,8 @@ HEAT = document("heat", "Invar hardly expands by heat. It melts at 1430 degrees.
 PARTS = (SubQuestion("Salt spray", "salt spray"), SubQuestion("Heat of Invar", "heat of Invar"))
 
 
-def writer(question, hits):
-    return SectionText(extract(question, hits, most=2))
+def writer(part, hits):
+    return SectionText(extract(part.question, hits, most=2))
 
 
 def composed(*found, parts=PARTS, title="Salt and heat"):
@@ -77,14 +79,43 @@ def test_a_single_topic_is_told_under_the_headings_of_the_documents():
     assert [section.title for section in found.sections] == ["Salt", "Heat"]
 
 
-def test_hits_without_a_heading_join_those_of_their_document():
-    from dataclasses import replace
+def test_hits_without_a_heading_stand_under_the_one_that_all_others_share():
+    sections = ["", "Salt spray > Hours", "Salt spray > Water", "Salt spray"]
+    hits = [replace(SALT, unit_id=f"{place}", section=one) for place, one in enumerate(sections)]
+    found = by_heading(hits)
+    assert [heading for heading, _ in found] == ["Salt spray", "Hours", "Water"]
+    assert [(hit.unit_id, hit.rank) for hit in found[0][1]] == [("0", 1), ("3", 2)]
 
-    above = replace(SALT, unit_id="above", section="")
-    below = replace(SALT, unit_id="below", section="Salt spray > Hours")
-    [(heading, hits)] = by_heading([above, below], most=5)
-    assert heading == "Salt spray"
-    assert [(hit.unit_id, hit.rank) for hit in hits] == [("above", 1), ("below", 2)]
+
+def test_headings_that_all_units_of_a_document_share_head_no_section():
+    units = [
+        replace(SALT, unit_id=f"{place}", section=f"9. LICENSE > {section}")
+        for place, section in enumerate(["1.2 Salt > 1.2.1 Water", "3 Wear", "1.2 Salt"])
+    ]
+    found = by_heading([*units, replace(HEAT, section="Heat")])
+    assert [heading for heading, _ in found] == ["Salt", "Wear", "Heat"]
+    assert [hit.unit_id for hit in found[0][1]] == ["0", "2"]
+
+
+def test_headings_that_say_nothing_take_no_place_of_those_that_do():
+    part = SubQuestion("Salt", "salt")
+    hits = [replace(SALT, unit_id=f"{place}", uri=f"{place}.md") for place in range(7)]
+    gathered = GatheredUnits(tuple(hits), (FoundFor(part, tuple(hits), tuple(hits)),), "best", 7)
+
+    def silent_at_first(part, of_heading):
+        return SectionText(
+            () if of_heading[0].unit_id < "5" else writer(part, of_heading).sentences
+        )
+
+    whole = Decomposition("salt", "Salt", (part,))
+    found = compose(whole, gathered, writer=silent_at_first, most=5)
+    assert len(found.sections) == 2
+
+
+def test_a_prompt_with_one_topic_is_told_from_the_units_about_it():
+    part = SubQuestion("Salt", "salt")
+    found = composed([HEAT, SALT], parts=[part], title="Salt")
+    assert [section.title for section in found.sections] == ["Salt"]
 
 
 def test_what_two_sections_say_stays_where_it_fits_better():

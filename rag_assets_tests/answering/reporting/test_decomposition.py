@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rag_assets.answering.reporting.decomposition import MOST_PARTS, decomposed
@@ -145,6 +145,7 @@ WORDS = [
 ]
 
 
+@example(", and compare and", 2)
 @given(st.lists(st.sampled_from(WORDS), max_size=60).map(" ".join), st.integers(1, 6))
 def test_no_prompt_gives_none_or_too_many_parts(prompt, most):
     found = decomposed(prompt, most=most)
