@@ -29,9 +29,12 @@ from rag_assets.answering.experiments.report import experiment_report
 from rag_assets.answering.experiments.run import run_answer_experiment
 from rag_assets.answering.generation.writing import Writer, open_writer
 from rag_assets.answering.lookup.arm import LookupArm
+from rag_assets.answering.reporting.writing import write_report
 from rag_assets.config import AnswerExperiment, Config, LanguageModelSettings
 from rag_assets.evaluation.questions import read_questions
+from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.opening import open_index
+from rag_assets.retrieval.search import VariantIndex
 from rag_assets.serving.answer_text import answer_text
 from rag_assets.store import Store
 from rag_assets_tests.scripted_language_model import (
@@ -124,6 +127,7 @@ CASES = [
         told="gave no answer",
     ),
 ]
+PROMPT = "Write a report on OpenFOAM covering boundary conditions, meshes and parallel runs"
 QUESTION = "What condition must be put on the planes normal to the third direction in a 2D case?"
 
 
@@ -142,20 +146,20 @@ def main() -> None:
         store = Store.of(config)
         with tempfile.TemporaryDirectory() as calls:
             config = config.model_copy(update={"state_dir": Path(calls)})
-            asked = asker(store, config)
+            tables = LookupArm(store, config)
+            index = open_index(store, config, VARIANT, arms={"lookup": tables})
+            asked = asker(store, index, tables)
             bounds = [
                 *embedded(store, config, asked, count=arguments.questions),
                 *hostile(config, asked),
-                *not_allowed(config, asked),
+                *not_allowed(store, config, index, asked),
             ]
             measured(store, config)
     finish("language_models", bounds)
 
 
-def asker(store: Store, config: Config) -> Asker:
+def asker(store: Store, index: VariantIndex, tables: LookupArm) -> Asker:
     """What answers a question by a language model."""
-    tables = LookupArm(store, config)
-    index = open_index(store, config, VARIANT, arms={"lookup": tables})
     catalogue = tables.catalogue(index.complete_set)
 
     def asked(question: str, config: Config, writer: Writer | None) -> Answer:
@@ -250,8 +254,8 @@ def hostile(config: Config, asked: Asker) -> list[Bound]:
     ]
 
 
-def not_allowed(config: Config, asked: Asker) -> list[Bound]:
-    """A model that may see tables alone is asked about a document."""
+def not_allowed(store: Store, config: Config, index: VariantIndex, asked: Asker) -> list[Bound]:
+    """A model that may see tables alone is asked about documents, and for a report on them."""
     with ScriptedServer(answers("Yes [1].")) as server:
         played = with_model(
             config,
@@ -262,10 +266,24 @@ def not_allowed(config: Config, asked: Asker) -> list[Bound]:
         )
         with open_writer(played, "scripted") as writer:
             answer = asked(QUESTION, played, writer)
+            report = write_report(
+                index,
+                PROMPT,
+                store=store,
+                config=played,
+                filters=Filters(domain="document"),
+                writer=writer,
+            )
     print(f"a source that may not leave: {answer.mode}, {answer.reason}")
+    print("; ".join(section.note for section in report.sections))
     return [
         equal("bytes sent of a source that may not leave", len(server.seen), 0),
         equal("answers from it that say so", float("may not see" in answer.reason), 1),
+        equal(
+            "sections of a report from it that do not say so",
+            sum("may not see" not in section.note for section in report.sections),
+            0,
+        ),
     ]
 
 

@@ -128,7 +128,7 @@ def _experiment(settings: Config, name: str) -> dg.AssetsDefinition:
         return dg.MaterializeResult(
             metadata={
                 "results": dg.MetadataValue.md(experiment_report(record)),
-                "report": dg.MetadataValue.path(str(run.file_of(store, name))),
+                "record": dg.MetadataValue.path(str(run.file_of(store, name))),
                 "questions": dg.MetadataValue.int(record.questions),
                 "language model": dg.MetadataValue.text(record.model),
                 "seconds": dg.MetadataValue.float(record.seconds),
