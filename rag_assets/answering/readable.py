@@ -16,8 +16,8 @@ NEAR = 5
 ENTRIES_NEAR = 2
 """Of these, those that only a bibliography has."""
 
-LEAST_WORDS = 0.4
-"""Share of words in a text that is no code, command or formula."""
+LEAST_WORDS = 0.2
+"""Share of words in a text that is no code, command or formula; chosen on dev prompts."""
 
 _WORD = re.compile(r"[^\w\s-]*[^\W\d_]+(?:[-'\u2019/,;\u3001\uff0c][^\W\d_]+)*[^\w\s]*")
 _NUMBERS_IN_ROW = re.compile(r"(?:\b\d[\d.,/\u2013-]*\s+){2}\d")

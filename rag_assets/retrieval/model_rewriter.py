@@ -35,6 +35,9 @@ TOKENS = 100
 """For each reformulation, beside those that a long query needs."""
 CHARACTERS_PER_TOKEN = 2
 """Few words have fewer."""
+LONGEST = 1_000
+"""Characters of a reformulation, at most, beside those that a long query needs: a server that does
+not keep its limit of tokens must not hold up a search."""
 AT_ONCE = 32
 """Queries of one batch: after a batch in which the model is away, no further one is asked."""
 PASSING = frozenset({"unavailable", "over_budget"})
@@ -228,7 +231,12 @@ def _read(completion: Completion, *, query: str, count: int, model: LanguageMode
     waited = completion.milliseconds / 1_000 if completion.is_kept else 0.0
     if completion.outcome != "done":
         return Rewritten(failure=_failure(completion, model), kept_seconds=waited)
-    texts = [encodable(text) for text in _texts(completion) if any(map(str.isalnum, text))]
+    longest = LONGEST + CHARACTERS_PER_TOKEN * len(query)
+    texts = [
+        encodable(text)
+        for text in _texts(completion)
+        if len(text) <= longest and any(map(str.isalnum, text))
+    ]
     return Rewritten(distinct(texts, query=query)[:count], kept_seconds=waited)
 
 

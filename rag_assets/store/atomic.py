@@ -17,6 +17,6 @@ def write_atomically(path: Path, content: str | bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         fresh.replace(path)
-    except OSError:
+    except BaseException:  # also one who interrupts it leaves nothing behind
         fresh.unlink(missing_ok=True)  # on a full disk every byte counts
         raise

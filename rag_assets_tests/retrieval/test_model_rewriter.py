@@ -98,6 +98,14 @@ def test_rewrites_are_new_distinct_and_within_the_budget(opened):
     assert found.rewritten.texts == ["nickel", "alloy ?", "weld", "steel"]
 
 
+def test_a_rewrite_of_endless_length_is_left_out(opened):
+    endless = "strength " * 100_000
+    with ScriptedServer(rewrites(endless, "yield point of nickel")) as server:
+        found = opened(server).search(QUERY, retriever=by_model(queries=3))
+    assert found.rewritten.texts == ["yield point of nickel"]
+    assert server.calls == 1
+
+
 def test_a_model_that_repeats_the_query_adds_nothing(opened):
     with ScriptedServer(rewrites(QUERY)) as server:
         index = opened(server)

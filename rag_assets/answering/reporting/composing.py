@@ -166,7 +166,7 @@ def _sections(
     if len(whole.parts) > 1:
         groups = [(found.part.title, _about(found))]
     else:
-        groups = by_heading(_about(found))
+        groups = by_heading(_naming(found))
     missing = tuple(_missing(found))
     sections: list[ReportSection] = []
     for title, hits in groups:
@@ -182,6 +182,13 @@ def _about(found: FoundFor) -> list[Hit]:
     """The hits that hold at least half of the terms of the sub-topic; all where none does."""
     terms = _sought(found.part.title)
     near = [hit for hit in found.hits if coverage(terms, [_held(hit)]) >= LEAST_COVERED]
+    return near or [*found.hits]
+
+
+def _naming(found: FoundFor) -> list[Hit]:
+    """The hits that hold a term of the topic; all where none does."""
+    terms = _sought(found.part.title)
+    near = [hit for hit in found.hits if coverage(terms, [_held(hit)]) > 0]
     return near or [*found.hits]
 
 

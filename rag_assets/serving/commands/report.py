@@ -120,10 +120,13 @@ def _form_of(output: Path) -> Form:
     form = forms.get(output.suffix.lower())
     if form is None:
         raise UsageError(f"{output} ends with none of {', '.join(forms)}: name the file so")
-    if output.is_dir():
-        raise UsageError(f"{output} is a folder: name a file in it")
-    if not output.parent.is_dir():
-        raise UsageError(f"there is no folder {output.parent}: make it, or name another one")
+    try:
+        if output.is_dir():
+            raise UsageError(f"{output} is a folder: name a file in it")
+        if not output.parent.is_dir():
+            raise UsageError(f"there is no folder {output.parent}: make it, or name another one")
+    except OSError as error:
+        raise UsageError(f"{output} cannot be written: {error.strerror}") from error
     return form
 
 

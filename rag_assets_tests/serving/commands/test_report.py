@@ -81,6 +81,7 @@ def test_the_prompt_from_stdin_and_from_a_file(capsys, monkeypatch, tmp_path):
         (["@nowhere.txt"], FAILED, "nowhere.txt cannot be read: No such file"),
         ([PROMPT, "--output", "report.pdf"], USAGE, "ends with none of .md, .html, .docx"),
         ([PROMPT, "--output", "nowhere/report.md"], USAGE, "there is no folder nowhere"),
+        ([PROMPT, "--output", f"{'a' * 300}.md"], USAGE, "cannot be written: File name too long"),
         ([PROMPT, "--retriever", "oracle"], FAILED, "oracle"),
         ([PROMPT, "--source", " "], FAILED, "filter source is blank"),
     ],

@@ -1,0 +1,22 @@
+"""Files that are written whole or not at all."""
+
+import os
+
+import pytest
+
+from rag_assets.store.atomic import write_atomically
+
+
+@pytest.mark.parametrize("error", [OSError("no space left"), KeyboardInterrupt()])
+def test_writing_that_ends_early_leaves_the_old_file_alone(error, tmp_path, monkeypatch):
+    path = tmp_path / "report.md"
+    path.write_text("old")
+
+    def fail(_descriptor):
+        raise error
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(type(error)):
+        write_atomically(path, "new")
+    assert [file.name for file in tmp_path.iterdir()] == ["report.md"]
+    assert path.read_text() == "old"
