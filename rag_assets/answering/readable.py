@@ -9,6 +9,8 @@ from typing import Literal, TypeAlias
 
 from rag_assets.answering.pieces import PieceKind
 
+SHORTEST_SENTENCE = 3
+"""Words below which it is the number of a page or a label, if blanks stand between its words."""
 LONGEST_SENTENCE = 80
 """Words from which on a sentence is no prose but what a parser ran together."""
 NEAR = 5
@@ -73,7 +75,9 @@ def _is_prose(kind: PieceKind, text: str) -> bool:
     is_text = sum(map(bool, map(_WORD.fullmatch, words))) >= LEAST_WORDS * len(words)
     if kind == "item":
         return is_text
-    return is_text and len(words) <= LONGEST_SENTENCE and _NUMBERS_IN_ROW.search(text) is None
+    is_long_enough = len(words) >= SHORTEST_SENTENCE or not text.isascii()
+    is_sentence = is_long_enough and len(words) <= LONGEST_SENTENCE
+    return is_text and is_sentence and _NUMBERS_IN_ROW.search(text) is None
 
 
 def _is_one_word(text: str) -> bool:
