@@ -2,13 +2,9 @@
 
 from collections.abc import Iterator
 
-from rag_assets.answering.evaluating import (
-    NUMBERS,
-    UNITS,
-    AnswerEvaluation,
-    AnswerNumber,
-    AnswersOfDomain,
-)
+from rag_assets.answering.answer_means import AnswerNumber, AnswersOfDomain
+from rag_assets.answering.bench import NUMBERS, UNITS
+from rag_assets.answering.evaluating import AnswerEvaluation
 
 MEANINGS = {
     "coverage": "sentences that cite something",
