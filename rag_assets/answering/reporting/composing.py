@@ -164,7 +164,8 @@ def _sections(
 ) -> tuple[ReportSection, ...]:
     """What was written of a sub-topic; of a single topic, until `most` sections say something."""
     if len(whole.parts) > 1:
-        groups = [(found.part.title, _about(found))]
+        about = _about(found)
+        groups = [(found.part.title, about)] if about else []
     else:
         groups = by_heading(_naming(found))
     missing = tuple(_missing(found))
@@ -179,10 +180,9 @@ def _sections(
 
 
 def _about(found: FoundFor) -> list[Hit]:
-    """The hits that hold at least half of the terms of the sub-topic; all where none does."""
+    """The hits that hold at least half of the terms of the sub-topic."""
     terms = _sought(found.part.title)
-    near = [hit for hit in found.hits if coverage(terms, [_held(hit)]) >= LEAST_COVERED]
-    return near or [*found.hits]
+    return [hit for hit in found.hits if coverage(terms, [_held(hit)]) >= LEAST_COVERED]
 
 
 def _naming(found: FoundFor) -> list[Hit]:

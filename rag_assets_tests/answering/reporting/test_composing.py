@@ -126,3 +126,16 @@ def test_what_two_sections_say_stays_where_it_fits_better():
     one, two = said_once([liquid, gas])
     assert (one.sentences, two.sentences) == ((other,), (both,))
     assert said_once([gas, gas])[1].sentences == (both,)
+
+
+def test_units_that_do_not_name_a_sub_topic_do_not_speak_for_it():
+    """One that names it was found, and the room of the report went to others."""
+    naming = document("noise", "Noise prediction needs a solver of its own.", title="Noise", rank=9)
+    part = SubQuestion("Noise prediction", "noise prediction")
+    found = FoundFor(part, hits=(HEAT,), candidates=(HEAT, naming))
+    decomposition = Decomposition("prompt", "Salt and heat", (PARTS[0], part))
+    by_part = (FoundFor(PARTS[0], (SALT,), (SALT,)), found)
+    gathered = GatheredUnits((SALT, HEAT), by_part, "best", 3)
+    report = compose(decomposition, gathered, writer=writer, most=5)
+    assert [section.title for section in report.sections] == ["Salt spray"]
+    assert [each.title for each in report.not_covered] == ["Noise prediction"]
