@@ -4,14 +4,14 @@
 docs/answering.md, which describes `FORMAT`.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal, TypeAlias
 
-from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic import JsonValue, TypeAdapter
 
+from rag_assets.answering import versioned_json
 from rag_assets.answering.citations import Citation
 
 FORMAT = "rag_assets/answer/1"
@@ -135,7 +135,7 @@ class Answer:
 
 def to_json(answer: Answer) -> dict[str, JsonValue]:
     """`answer` as a JSON object of the format `FORMAT`."""
-    return {"format": FORMAT, **json.loads(_adapter().dump_json(answer))}
+    return versioned_json.written(answer, _adapter(), format_name=FORMAT)
 
 
 def from_json(record: Mapping[str, object]) -> Answer:
@@ -144,15 +144,7 @@ def from_json(record: Mapping[str, object]) -> Answer:
     Raises:
         AnswerFormatError: It is of another format, or a part of it is missing or wrong.
     """
-    if record.get("format") != FORMAT:
-        raise AnswerFormatError(f"its format is {record.get('format')!r}, and {FORMAT!r} is read")
-    content = {name: value for name, value in record.items() if name != "format"}
-    try:
-        return _adapter().validate_json(json.dumps(content))
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise AnswerFormatError(f"{place}: {first['msg']}") from error
+    return versioned_json.read(record, _adapter(), format_name=FORMAT, error=AnswerFormatError)
 
 
 @cache

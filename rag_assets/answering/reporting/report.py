@@ -4,13 +4,13 @@
 which describes `FORMAT`.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
-from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic import JsonValue, TypeAdapter
 
+from rag_assets.answering import versioned_json
 from rag_assets.answering.answer import Scope, Sentence, Shown
 from rag_assets.answering.citations import Citation
 from rag_assets.answering.reporting.decomposition import DecomposedBy
@@ -81,7 +81,7 @@ class CitedReport:
 
 def to_json(report: CitedReport) -> dict[str, JsonValue]:
     """`report` as a JSON object of the format `FORMAT`."""
-    return {"format": FORMAT, **json.loads(_adapter().dump_json(report))}
+    return versioned_json.written(report, _adapter(), format_name=FORMAT)
 
 
 def from_json(record: Mapping[str, object]) -> CitedReport:
@@ -90,15 +90,7 @@ def from_json(record: Mapping[str, object]) -> CitedReport:
     Raises:
         ReportFormatError: It is of another format, or a part of it is missing or wrong.
     """
-    if record.get("format") != FORMAT:
-        raise ReportFormatError(f"its format is {record.get('format')!r}, and {FORMAT!r} is read")
-    content = {name: value for name, value in record.items() if name != "format"}
-    try:
-        return _adapter().validate_json(json.dumps(content))
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise ReportFormatError(f"{place}: {first['msg']}") from error
+    return versioned_json.read(record, _adapter(), format_name=FORMAT, error=ReportFormatError)
 
 
 @cache
