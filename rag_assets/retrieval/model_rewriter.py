@@ -38,6 +38,8 @@ CHARACTERS_PER_TOKEN = 2
 LONGEST = 1_000
 """Characters of a reformulation, at most, beside those that a long query needs: a server that does
 not keep its limit of tokens must not hold up a search."""
+SPARE = 5
+"""Reformulations that a model may write beyond those that it is asked for: the first are taken."""
 AT_ONCE = 32
 """Queries of one batch: after a batch in which the model is away, no further one is asked."""
 PASSING = frozenset({"unavailable", "over_budget"})
@@ -63,7 +65,7 @@ def request_of(query: str, *, strategy: RewritingStrategy, count: int) -> Reques
                     "type": "array",
                     "items": {"type": "string"},
                     "minItems": 1,
-                    "maxItems": count,
+                    "maxItems": count + SPARE,
                 }
             },
             "required": ["rewrites"],
