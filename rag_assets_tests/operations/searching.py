@@ -18,8 +18,8 @@ def places_of(state: Path, *needles: str) -> list[str]:
 def _texts(state: Path) -> Iterator[tuple[str, str]]:
     for file in filter(Path.is_file, state.rglob("*")):
         place = str(file.relative_to(state))
-        if place.startswith("encoders/"):
-            continue
+        if place.startswith(("encoders/", "dictionaries/")):
+            continue  # what packages hold, not what was indexed
         content = file.read_bytes()
         yield place, f"{place} {content.decode('utf-8', 'ignore').lower()}"
         if content.startswith(b"PAR1"):

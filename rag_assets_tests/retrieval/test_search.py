@@ -398,9 +398,9 @@ def test_each_question_is_embedded_once_for_all_retrievers(built, minilm, monkey
 @pytest.mark.parametrize("query", ["", "  ", "\n\t"])
 def test_an_empty_query_is_refused(index, query):
     for retriever in RETRIEVERS:
-        with pytest.raises(EmptyQueryError, match="query 0 is empty"):
+        with pytest.raises(EmptyQueryError, match="the query is empty"):
             index.search(query, retriever=retriever)
-    with pytest.raises(EmptyQueryError, match="query 1 is empty"):
+    with pytest.raises(EmptyQueryError, match="query 2 of 2 is empty"):
         index.search_many(["steel", query])
 
 

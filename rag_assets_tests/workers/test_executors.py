@@ -5,6 +5,7 @@ import signal
 import sys
 from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -99,17 +100,30 @@ def built(documents, state, place):
     ]
 
 
+def assert_alike(units, others):
+    """Vectors may differ in their last digits, which on some CPUs hang on the number of threads."""
+    assert units.drop_columns("vector") == others.drop_columns("vector")
+    assert np.allclose(units["vector"].to_pylist(), others["vector"].to_pylist(), atol=1e-5)
+
+
+def assert_as_in_one_process(found, in_process):
+    *tables, units, report = found
+    *first_tables, first_units, first_report = in_process
+    assert (tables, report) == (first_tables, first_report)
+    assert_alike(units, first_units)
+
+
 @pytest.fixture(scope="module")
 def in_process(documents, tmp_path_factory):
     return built(documents, tmp_path_factory.mktemp("built"), "in_process")
 
 
 def test_worker_processes_give_the_tables_of_one_process(documents, tmp_path, in_process):
-    assert built(documents, tmp_path, "processes") == in_process
+    assert_as_in_one_process(built(documents, tmp_path, "processes"), in_process)
 
 
 def test_a_ray_cluster_gives_the_tables_of_one_process(documents, tmp_path, in_process, cluster):
-    assert built(documents, tmp_path, "ray") == in_process
+    assert_as_in_one_process(built(documents, tmp_path, "ray"), in_process)
 
 
 def test_the_path_of_a_model_is_chosen_on_the_cluster(documents, tmp_path, cluster, monkeypatch):
@@ -205,7 +219,7 @@ def test_texts_whose_workers_are_lost_are_embedded_by_the_next_refresh(
     assert lost.report.failed == store.count(tables.chunks)
     again = refresh_documents(store, config, variant="default", log=silent)
     assert again.report.failed == 0
-    assert store.read(tables.documents).sort_by("unit_id") == in_process[2]
+    assert_alike(store.read(tables.documents).sort_by("unit_id"), in_process[2])
 
 
 def test_a_node_with_other_packages_is_refused(cluster):

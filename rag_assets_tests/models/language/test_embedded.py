@@ -51,6 +51,8 @@ def test_the_embedded_model_answers_through_the_same_client(tmp_path):
             urlopen(f"{address.url}/chat/completions", data=b"{}")
         assert refused.value.code == 401
         os.kill(process, signal.SIGKILL)
+        while is_running(process):
+            time.sleep(0.01)
         assert model.complete(request("Are you back?", max_tokens=4)).outcome in ("done", "cut")
         last = embedded._shared[0].process_id
     assert last is not None
