@@ -13,8 +13,8 @@ from retrieval import write_config
 from rag_assets.config.retrieval import DEFAULT_RETRIEVERS, Retrieval
 from rag_assets.evaluation.intervals import cluster_bootstrap, clusters_of
 
-PLAIN = Retrieval.model_fields["retriever"].default
-WITH_ARM = "with_lookup"
+WITH_ARM = Retrieval.model_fields["retriever"].default
+PLAIN = "without_lookup"
 GAINS = (("materials_demo", "table"),)
 """Where the arm must help; elsewhere it must not harm."""
 MARGIN = -0.02
@@ -36,12 +36,12 @@ def ranking(state: Path, *, split: str) -> Iterator[Bound]:
 
 
 def ranking_config(data: Path, *, state: Path) -> Path:
-    """The config of a shared dataset, with the default retriever and the same with the arm."""
+    """The config of a shared dataset, with the default retriever and the same without the arm."""
     path = write_config(data, state=state)
     config = yaml.safe_load(path.read_text())
-    plain = DEFAULT_RETRIEVERS[PLAIN].model_dump(mode="json", exclude_defaults=True)
-    config["retrieval"] = {"retrievers": {WITH_ARM: {**plain, "arms": ["lookup"]}}}
-    config["evaluation"]["retrievers"] = [WITH_ARM]
+    default = DEFAULT_RETRIEVERS[WITH_ARM].model_dump(mode="json", exclude_defaults=True)
+    config["retrieval"] = {"retrievers": {PLAIN: {**default, "arms": []}}}
+    config["evaluation"]["retrievers"] = [PLAIN]
     path.write_text(yaml.safe_dump(config, sort_keys=False))
     return path
 
