@@ -28,7 +28,7 @@ from rag_assets.answering.citations import Cell, Citation, Span
 from rag_assets.answering.drafting import AnswerDraft, Drafter
 from rag_assets.answering.refusal.deciding import RefusalDecision, RefusalRule
 from rag_assets.answering.refusal.features import features_of
-from rag_assets.answering.row_cells import RowCells, read_row_cells
+from rag_assets.answering.row_cells import RowCells, rows_among
 from rag_assets.config import Config, RetrieverName
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.hits import Hit, Results
@@ -143,8 +143,7 @@ def _written(
         return index.search(query, retriever=results.retriever, filters=filters).hits
 
     def read_rows(hits: Sequence[Hit]) -> Mapping[str, RowCells]:
-        row_ids = [hit.unit_id for hit in hits if hit.domain == "table"]
-        return read_row_cells(store, index.complete_set, row_ids)
+        return rows_among(hits, store=store, complete_set=index.complete_set)
 
     found = generate(question, results.hits, writer, search=search, read_rows=read_rows)
     return _draft_of(found.written, quoted), found.hits, found.record

@@ -14,7 +14,7 @@ from rag_assets.answering.citations import Cell, Computed, Span
 from rag_assets.answering.extracting import extract
 from rag_assets.answering.lookup.arm import SURE_FROM
 from rag_assets.answering.objections import objection_to
-from rag_assets.answering.row_cells import RowCells, read_row_cells
+from rag_assets.answering.row_cells import RowCells, rows_among
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.hits import Results
 from rag_assets.store import Store
@@ -97,8 +97,7 @@ class Drafter:
         Raises:
             MissingTableError, DamagedTablesError: The rows among the hits cannot be read.
         """
-        row_ids = [hit.unit_id for hit in results if hit.domain == "table"]
-        rows = read_row_cells(self.store, self.complete_set, row_ids)
+        rows = rows_among(results, store=self.store, complete_set=self.complete_set)
         return draft_of(question, results, rows=rows, looked=looked, most=self.most)
 
 

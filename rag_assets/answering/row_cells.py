@@ -1,9 +1,10 @@
 """The cells of the rows that a search found: columns, headings, values as the source has them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from rag_assets.columns.sql import is_one_of, parts_of
+from rag_assets.retrieval.hits import Hit
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import CompleteSet
 
@@ -36,16 +37,17 @@ class RowCells:
     """In the table's order."""
 
 
-def read_row_cells(
-    store: Store, complete_set: CompleteSet, row_ids: Sequence[str]
+def rows_among(
+    hits: Iterable[Hit], *, store: Store, complete_set: CompleteSet
 ) -> Mapping[str, RowCells]:
-    """The rows called `row_ids`, by their id, as the units of `complete_set` were made from them.
+    """The cells of those `hits` that are rows, by their unit, as the units were made from them.
 
     Nothing where the set does not say which rows these were: it is of an earlier release.
 
     Raises:
         MissingTableError, DamagedTablesError: The rows cannot be read.
     """
+    row_ids = [hit.unit_id for hit in hits if hit.domain == "table"]
     pin = complete_set.table_rows
     if pin is None or not row_ids:
         return {}

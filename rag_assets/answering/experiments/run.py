@@ -21,7 +21,7 @@ from rag_assets import identity, schemas
 from rag_assets.answering.experiments.arms import TITLES, AnswerArm, arms_of
 from rag_assets.answering.experiments.measuring import NUMBERS, AnswerMeasured, measure
 from rag_assets.answering.generation.writing import open_writer
-from rag_assets.answering.row_cells import read_row_cells
+from rag_assets.answering.row_cells import rows_among
 from rag_assets.change.data_versions import current_version
 from rag_assets.config import NOBODY, AnswerExperiment, Config, ConfigError
 from rag_assets.evaluation import questions as question_sets
@@ -218,8 +218,7 @@ def _answered(
     def one(asked: Asked) -> list[AnswerMeasured]:
         question, reference = asked
         hits = index.search(question.text, top_k=config.answering.hits).hits
-        row_ids = [hit.unit_id for hit in hits if hit.domain == "table"]
-        rows = read_row_cells(store, index.complete_set, row_ids)
+        rows = rows_among(hits, store=store, complete_set=index.complete_set)
         measured = partial(measure, question.question_id, hits=hits, rows=rows, reference=reference)
         return [measured(arm.write(question.text, hits, rows)) for arm in arms]
 

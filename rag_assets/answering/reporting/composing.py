@@ -20,7 +20,7 @@ from rag_assets.answering.reporting.decomposition import Decomposition, SubQuest
 from rag_assets.answering.reporting.gathering import FoundFor, GatheredUnits
 from rag_assets.answering.reporting.prompt_words import OF_REQUESTS
 from rag_assets.answering.reporting.report import NotCovered, ReportSection
-from rag_assets.answering.row_cells import read_row_cells
+from rag_assets.answering.row_cells import rows_among
 from rag_assets.answering.wording import folded
 from rag_assets.retrieval.filters import SECTION_MARK
 from rag_assets.retrieval.hits import Hit
@@ -76,8 +76,7 @@ class ExtractiveWriter:
         Raises:
             MissingTableError, DamagedTablesError: The rows among the hits cannot be read.
         """
-        row_ids = [hit.unit_id for hit in hits if hit.domain == "table"]
-        rows = read_row_cells(self.store, self.complete_set, row_ids)
+        rows = rows_among(hits, store=self.store, complete_set=self.complete_set)
         about = _sought(part.title)
         limits = QuotingLimits(len(hits), each=MOST_OF_UNIT, readable=True, about=about)
         sentences = extract(part.question, hits, most=self.most, rows=rows, limits=limits)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from rag_assets.answering.generation.writing import Writer
 from rag_assets.answering.reporting.composing import ExtractiveWriter, SectionText
 from rag_assets.answering.reporting.decomposition import SubQuestion
-from rag_assets.answering.row_cells import read_row_cells
+from rag_assets.answering.row_cells import rows_among
 from rag_assets.retrieval.hits import Hit
 
 
@@ -24,8 +24,7 @@ class ModelSections:
         Raises:
             MissingTableError, DamagedTablesError: The rows among the hits cannot be read.
         """
-        row_ids = [hit.unit_id for hit in hits if hit.domain == "table"]
-        rows = read_row_cells(self.quoting.store, self.quoting.complete_set, row_ids)
+        rows = rows_among(hits, store=self.quoting.store, complete_set=self.quoting.complete_set)
         writer = replace(self.writer, sentences=self.quoting.most)
         written = writer.write(part.question, hits, rows)
         if written.sentences:
