@@ -80,7 +80,8 @@ def text_index(dataset: "LanceDataset", *, name: str) -> TextIndex:
 def to_be_counted(index: TextIndex, *, rows: Mapping[int, int]) -> list[list[int]]:
     """The fragments of each part that is to be built, so that the index is exact; none if it is.
 
-    `rows` says how many each fragment has. What changed decides the cost: a part in whose fragments
+    A table that lost all its units has one part without fragments: what was there before is dropped
+    with it. `rows` says how many each fragment has. What changed decides the cost: a part in whose fragments
     nothing was deleted stays, unless it is small beside what is counted anyway.
     """
     if index.is_exact:
@@ -93,7 +94,7 @@ def to_be_counted(index: TextIndex, *, rows: Mapping[int, int]) -> list[list[int
         # where all that a part covered is gone, only a part in its place makes Lance drop it
         if not due or part.rows <= max(FEW_ROWS, WORTH * counted):
             due |= part.fragments
-    return _parted(sorted(due), rows=rows)
+    return _parted(sorted(due), rows=rows) or [[]]
 
 
 def _part(

@@ -231,6 +231,7 @@ def _small_parts() -> Iterator[None]:
 
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 2**32), steps=st.lists(st.sampled_from(STEPS), max_size=8))
+@example(seed=0, steps=["delete the latest", "refresh", "delete", "delete the latest"])
 @example(seed=1, steps=["refresh", "delete"])
 @example(seed=2, steps=["refresh", "edit", "refresh", "edit"])
 @example(seed=3, steps=["refresh", "add", "refresh", "delete the latest", "merge"])
