@@ -9,6 +9,7 @@ MAKEFLAGS += --no-print-directory
 PYTHON ?= python3
 RUN := RAG_ASSETS_CONFIG="$(CURDIR)/rag_assets.yaml" .venv/bin/rag-assets
 TEST_PROCESSES ?= 2
+MINUTES ?= 60
 DONE_WITH_FAILED_UNITS := 3
 IS_SUPPORTED := import sys; sys.exit(None if (3, 11) <= sys.version_info < (3, 14) else \
     "rag_assets needs Python 3.11 to 3.13, and $(PYTHON) is " + sys.version.split()[0] + \
@@ -26,7 +27,7 @@ export RUNTIME__DLTHUB_TELEMETRY := false
 export GX_ANALYTICS_ENABLED := false
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help install demo prove ui quick test parsers clean
+.PHONY: help install demo prove ui quick test fuzz parsers clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
@@ -58,6 +59,9 @@ test: .venv/installed-dev ## Lint, check formatting and types, and run the tests
 	.venv/bin/ruff format --check .
 	.venv/bin/ty check
 	.venv/bin/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile
+
+fuzz: .venv/installed-dev ## Search for what breaks a law, at random, for an hour (or MINUTES=5)
+	.venv/bin/python -m rag_assets_tests.fuzz --minutes $(MINUTES) --processes $(TEST_PROCESSES)
 
 parsers: .venv-docling/installed .venv-marker/installed ## Install the PDF engines docling and Marker, each into its own environment
 	@printf 'Set in rag_assets.yaml, under parsers:\n'

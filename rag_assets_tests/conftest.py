@@ -6,11 +6,19 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, Phase, settings
 
 from rag_assets.workers import Task
 
-settings.register_profile("project", deadline=None)  # a busy machine is not a failure
+BUSY_MACHINE = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+"""A slow machine is not a failure."""
+settings.register_profile("project", derandomize=True, **BUSY_MACHINE)
+settings.register_profile(
+    "fuzz",
+    print_blob=True,
+    phases=[phase for phase in Phase if phase is not Phase.explicit],
+    **BUSY_MACHINE,
+)
 settings.load_profile("project")
 
 signal.signal(signal.SIGINT, signal.default_int_handler)

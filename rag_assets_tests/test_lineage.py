@@ -39,9 +39,9 @@ def stop() -> None:
 
 def stop_a_query() -> None:
     """Do what `Terminate` does while DuckDB, which makes an error of it, computes."""
-    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer = threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
-    duckdb.sql("SELECT count(*) FROM range(1_000_000_000_000)").fetchall()
+    duckdb.sql("SELECT count(*) FROM range(20_000_000_000)").fetchall()
 
 
 def done() -> None: ...

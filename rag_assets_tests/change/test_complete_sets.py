@@ -14,6 +14,7 @@ from rag_assets.retrieval.opening import OutdatedIndexError
 from rag_assets.store import MissingIndexError, complete_sets
 from rag_assets.store.complete_sets import set_of_recipe
 from rag_assets_tests.faults import comparing, pipeline, project
+from rag_assets_tests.faults.built import small
 from rag_assets_tests.faults.hashing import hashing
 from rag_assets_tests.faults.pipeline import refresh
 from rag_assets_tests.faults.project import Project
@@ -23,10 +24,8 @@ from rag_assets_tests.faults.reading import found, mixed, opened, texts
 @pytest.fixture
 def made(tmp_path):
     """A project whose variant was built by a stand-in for a model."""
-    made = project.make(tmp_path, documents=3, rows=6)
     with hashing():
-        refresh(made.config)
-        yield made
+        yield small(tmp_path)
 
 
 def edit(made: Project) -> None:

@@ -14,6 +14,7 @@ from rag_assets.store import clean_up, exports, serving_pointer
 from rag_assets.store.catalog import is_of_recipe
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets_tests.faults import comparing, project
+from rag_assets_tests.faults.built import small
 from rag_assets_tests.faults.hashing import hashing
 from rag_assets_tests.faults.pipeline import refresh
 from rag_assets_tests.faults.project import Project
@@ -24,9 +25,8 @@ DAY = 86_400.0
 
 @pytest.fixture
 def made(tmp_path):
-    made = project.make(tmp_path, documents=3, rows=6)
+    made = small(tmp_path)
     with hashing(made.home / "ledger"):
-        refresh(made.config)
         yield made
 
 

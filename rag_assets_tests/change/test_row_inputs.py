@@ -353,7 +353,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(steps=steps)
 def test_a_refresh_after_any_edits_equals_a_rebuild(tmp_path_factory, steps):
     """However the sources were edited, merged or built anew, and the recipe changed, in between."""

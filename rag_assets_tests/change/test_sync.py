@@ -313,7 +313,7 @@ def test_a_quarantine_of_the_last_release_is_taken_over(store, on):
 
 
 @given(st.lists(st.sampled_from(["night", "edit", "mend", "add", "request"]), max_size=8))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_a_refresh_equals_a_rebuild_whatever_waits(steps):
     documents = {"a": "one", "b": "two BROKEN", "c": "BROKEN"}
     day = NIGHT
@@ -493,7 +493,7 @@ corpora = st.dictionaries(st.sampled_from("abcde"), texts, max_size=5)
 
 
 @pytest.mark.parametrize("named_up_to", [0, 100])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(steps=st.lists(corpora, min_size=1, max_size=4))
 def test_a_refresh_after_any_edits_equals_a_rebuild(tmp_path_factory, named_up_to, steps):
     """Whether what went and came is read by itself or with all of the table."""

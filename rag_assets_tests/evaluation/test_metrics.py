@@ -57,7 +57,7 @@ def judged_rankings(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
     return relevance, np.maximum(relevance.sum(axis=1) + np.array(extra), 1)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(judged_rankings())
 def test_the_field_computes_the_same(judged: tuple[np.ndarray, np.ndarray]) -> None:
     relevance, relevant = judged

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_assets.evaluation.non_inferiority import (
@@ -85,7 +85,6 @@ def test_the_default_margin_follows_the_number_of_questions():
     assert default_margin(questions_needed(0.05)) == pytest.approx(0.05, abs=0.001)
 
 
-@settings(deadline=None)
 @given(st.lists(CHANGES, min_size=20, max_size=300), margins)
 def test_so_many_more_of_the_same_questions_decide(differences, margin):
     found = paired_difference(paired(differences))

@@ -229,7 +229,7 @@ def _small_parts() -> Iterator[None]:
         yield
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(seed=st.integers(0, 2**32), steps=st.lists(st.sampled_from(STEPS), max_size=8))
 @example(seed=0, steps=["delete the latest", "refresh", "delete", "delete the latest"])
 @example(seed=1, steps=["refresh", "delete"])

@@ -12,6 +12,7 @@ from rag_assets.sources.files.manifest import refresh_document_files
 from rag_assets.store.complete_sets import set_of
 from rag_assets.store.serving_pointer import current
 from rag_assets_tests.faults import project
+from rag_assets_tests.faults.built import built_once
 from rag_assets_tests.faults.hashing import hashing
 from rag_assets_tests.faults.pipeline import clean_up_at_once, refresh
 from rag_assets_tests.faults.project import Project
@@ -31,15 +32,20 @@ def build(made: Project, *variants: str) -> None:
             refresh(made.config, variant=variant)
 
 
-@pytest.fixture
-def made(tmp_path: Path) -> Project:
+@built_once
+def pictured(home: Path) -> Project:
     """A built project with a real PDF, a note and tables."""
-    found = project.make(tmp_path, documents=2, rows=4)
+    found = project.make(home, documents=2, rows=4)
     shutil.copy(STANDARD, found.documents / "standard.pdf")
     found.write("note.md", NOTE)
     project.age(found.documents / "standard.pdf")
     build(found)
     return found
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Project:
+    return pictured(tmp_path)
 
 
 def units(made: Project, where: str, *, variant: str = "default") -> list[str]:

@@ -21,6 +21,7 @@ from rag_assets.sources import readability
 from rag_assets.sources.readability import Look
 from rag_assets.store import Store
 from rag_assets_tests.faults import project
+from rag_assets_tests.faults.built import small
 from rag_assets_tests.faults.hashing import hashing
 from rag_assets_tests.faults.pipeline import refresh
 from rag_assets_tests.quality.subject import Table, subject_of
@@ -162,9 +163,8 @@ def test_a_check_fails_since_it_first_failed(store, config, monkeypatch):
 
 @pytest.fixture
 def made(tmp_path):
-    made = project.make(tmp_path, documents=3, rows=6)
+    made = small(tmp_path)
     with hashing(made.home / "ledger"):
-        refresh(made.config)
         yield made
 
 

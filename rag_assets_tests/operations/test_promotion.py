@@ -35,6 +35,7 @@ from rag_assets.store.serving_pointer import (
     ServingPointerError,
 )
 from rag_assets_tests.faults import project
+from rag_assets_tests.faults.built import small
 from rag_assets_tests.faults.hashing import hashing
 from rag_assets_tests.faults.pipeline import clean_up_at_once, refresh
 from rag_assets_tests.faults.project import Project
@@ -48,13 +49,7 @@ WHY = "the test says so"
 def made(tmp_path):
     """A project without questions whose variant `default` was built, by a stand-in for a model."""
     with hashing():
-        yield built(tmp_path)
-
-
-def built(home) -> Project:
-    made = project.make(home, documents=3, rows=6)
-    refresh(made.config)
-    return made
+        yield small(tmp_path)
 
 
 def edit(made: Project, edition: int) -> None:
@@ -395,7 +390,7 @@ class Serving(RuleBasedStateMachine):
         import tempfile
         from pathlib import Path
 
-        self.made = built(Path(tempfile.mkdtemp(dir=self.home)))
+        self.made = small(Path(tempfile.mkdtemp(dir=self.home)))
         self.edition, self.name = 10, "default"
         self.expected = served(self.made)
 
@@ -448,6 +443,7 @@ class Serving(RuleBasedStateMachine):
             assert served(self.made) == self.expected
 
 
+@pytest.mark.hypothesis
 def test_readers_always_see_one_complete_pinned_set(tmp_path):
     Serving.home = tmp_path
     with hashing():
@@ -456,7 +452,6 @@ def test_readers_always_see_one_complete_pinned_set(tmp_path):
             settings=settings(
                 max_examples=4,
                 stateful_step_count=6,
-                deadline=timedelta(minutes=10),
                 suppress_health_check=list(HealthCheck),
             ),
         )

@@ -34,6 +34,7 @@ from rag_assets.store import branches, complete_sets, serving_pointer
 from rag_assets.store.serving_pointer import GonePinsError
 from rag_assets_tests.answering.record.answers import asked
 from rag_assets_tests.faults import comparing
+from rag_assets_tests.faults.built import built_once
 from rag_assets_tests.faults.hashing import HashEncoder
 from rag_assets_tests.faults.kills import kill, said_by
 from rag_assets_tests.faults.pipeline import Runs, clean_up_at_once
@@ -42,12 +43,24 @@ from rag_assets_tests.operations.project import NEEDLES, SECRET, SHARED, TEXT
 from rag_assets_tests.operations.searching import places_of
 
 
+@built_once
+def with_the_document(home):
+    made = project.make(home)
+    project.build(made)
+    return made
+
+
+@built_once
+def without_the_document(home):
+    made = project.make(home, with_secret=False)
+    project.build(made)
+    return made
+
+
 @pytest.fixture
 def made(tmp_path):
     """A project that was built, with the document."""
-    made = project.make(tmp_path / "project")
-    project.build(made)
-    return made
+    return with_the_document(tmp_path / "project")
 
 
 @pytest.fixture(scope="module")
@@ -75,8 +88,7 @@ def words_indexed(table):
 
 def fresh(tmp_path):
     """What a build that never had the document holds."""
-    other = project.make(tmp_path / "fresh", with_secret=False)
-    project.build(other)
+    other = without_the_document(tmp_path / "fresh")
     return comparing.contents(other.home / "state")
 
 

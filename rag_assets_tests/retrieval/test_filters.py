@@ -79,7 +79,7 @@ def allowed_by(filters, unit) -> bool:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     filters=st.builds(
         Filters,

@@ -76,7 +76,7 @@ def test_a_query_without_a_word_to_look_up_matches_nothing(table, query):
     assert ids(lexical.best_matches(table, query, depth=5)) == []
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(query=st.text(), source=st.text(min_size=1))
 @example(query='" OR 1=1 --', source="' OR '1'='1")
 @example(query="\ud800", source="x")

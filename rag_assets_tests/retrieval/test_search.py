@@ -211,7 +211,7 @@ def test_units_are_selected_without_a_query(index, filters, allowed):
     assert index.select(filters, ["unit_id"], most=1).num_rows == min(len(allowed), 1)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     query=st.text(min_size=1),
     value=st.text(min_size=1),

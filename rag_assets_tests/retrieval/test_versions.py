@@ -4,7 +4,7 @@ from datetime import date
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_assets.retrieval.filters import Filters
@@ -104,7 +104,6 @@ MEMBERS = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(drawn=MEMBERS, day=st.dates(date(1999, 1, 1), date(2021, 1, 1)))
 def test_a_choice_leaves_at_most_one_version_of_a_family(drawn, day):
     newest = max(place for place, _ in drawn)

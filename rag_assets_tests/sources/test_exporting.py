@@ -385,7 +385,10 @@ TABLES = st.lists(
 )
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(tables=TABLES)
 def test_any_sequence_of_differences_ends_where_the_last_table_starts(tables):
     """Only what moved lands, with some rows that did not and the keys of all."""

@@ -639,7 +639,8 @@ EDITS = st.lists(
 
 
 @settings(
-    max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True
+    max_examples=4,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(rounds=st.lists(EDITS, min_size=2, max_size=3))
 def test_any_edits_end_in_the_same_snapshots_as_a_fresh_export(tmp_path, sandbox, rounds):

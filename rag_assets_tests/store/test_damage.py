@@ -10,6 +10,7 @@ from rag_assets.serving import cli
 from rag_assets.store import MissingIndexError, Store
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets_tests.faults import comparing, damaging, project
+from rag_assets_tests.faults.built import built_once, small
 from rag_assets_tests.faults.damaging import DAMAGES, SIZES_CHANGE
 from rag_assets_tests.faults.hashing import HashEncoder, hashing
 from rag_assets_tests.faults.pipeline import refresh
@@ -17,15 +18,21 @@ from rag_assets_tests.faults.project import Project
 from rag_assets_tests.faults.reading import QUERY, RETRIEVERS
 
 
-@pytest.fixture
-def made(tmp_path, monkeypatch):
+@built_once
+def edited(home) -> Project:
     """A project with an index that has seen an edit, so that rows are deleted in it."""
-    made = project.make(tmp_path, documents=3, rows=6)
-    monkeypatch.setenv(configuration.PATH_VARIABLE, str(made.file))
+    made = small(home)
+    made.write("series0/report0.md", project.report(0, edition=7))
     with hashing():
         refresh(made.config)
-        made.write("series0/report0.md", project.report(0, edition=7))
-        refresh(made.config)
+    return made
+
+
+@pytest.fixture
+def made(tmp_path, monkeypatch):
+    made = edited(tmp_path)
+    monkeypatch.setenv(configuration.PATH_VARIABLE, str(made.file))
+    with hashing():
         yield made
 
 

@@ -37,7 +37,7 @@ def test_what_is_counted_otherwise_is_built_and_no_part_is_torn(given_index):
         assert part.is_exact or part.fragments <= counted
         assert part.fragments <= counted or not part.fragments & counted
     assert all(len(one) == 1 or sum(map(rows.__getitem__, one)) <= MOST_ROWS for one in built)
-    assert bool(built) is not index.is_exact, "what is not exact is mended, if only by an empty part"
+    assert bool(built) is not index.is_exact, "an empty part mends an empty table"
 
 
 @given(st.lists(st.integers(1, 3_000), min_size=1, max_size=300))

@@ -1,13 +1,11 @@
 """Each fault is found under its code and no other, mended, and gone: as if built from scratch."""
 
-import shutil
-
 import pytest
 
 from rag_assets.operations.doctor.rules import RULES
-from rag_assets_tests.faults import comparing, project
+from rag_assets_tests.faults import comparing
+from rag_assets_tests.faults.built import two_variants
 from rag_assets_tests.faults.hashing import hashing
-from rag_assets_tests.faults.pipeline import refresh
 from rag_assets_tests.faults.project import Project
 from rag_assets_tests.operations.doctor.harming import HARMS, Built
 from rag_assets_tests.operations.doctor.visits import codes, examined, repaired
@@ -34,19 +32,13 @@ ELSEWHERE = {
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory) -> Project:
     """A project that was built, which nobody changes."""
-    made = project.make(tmp_path_factory.mktemp("whole"))
-    with hashing():
-        for variant in VARIANTS:
-            refresh(made.config, variant=variant)
-    return made
+    return two_variants(tmp_path_factory.mktemp("whole"))
 
 
 @pytest.fixture
-def made(whole, tmp_path) -> Project:
+def made(tmp_path) -> Project:
     """A copy of it, to be broken."""
-    home = tmp_path / "project"
-    shutil.copytree(whole.home, home)
-    return Project(home)
+    return two_variants(tmp_path)
 
 
 def differing(made: Project, whole: Project) -> list[str]:

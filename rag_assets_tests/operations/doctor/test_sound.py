@@ -11,6 +11,7 @@ from rag_assets.schemas import CHUNKS, IMAGES_TABLE
 from rag_assets.store import serving_pointer
 from rag_assets_tests.documents import making
 from rag_assets_tests.faults import damaging, previous_release, project
+from rag_assets_tests.faults.built import two_variants, whole
 from rag_assets_tests.faults.hashing import embedding_with, hashing
 from rag_assets_tests.faults.pipeline import clean_up_at_once, refresh
 from rag_assets_tests.faults.project import Project
@@ -69,7 +70,7 @@ def test_two_models_for_two_domains_are_sound(tmp_path):
 
 
 def test_a_variant_that_does_not_serve_may_wait_for_newer_inputs(tmp_path):
-    made = built(project.make(tmp_path), "default", "other")
+    made = two_variants(tmp_path)
     made.write("series1/report1.md", project.report(1, edition=2))
     built(made, "default")
     with hashing():
@@ -79,7 +80,7 @@ def test_a_variant_that_does_not_serve_may_wait_for_newer_inputs(tmp_path):
 
 
 def test_edits_a_clean_up_and_a_renamed_recipe_leave_it_sound(tmp_path):
-    made = built(project.make(tmp_path), "default", "other")
+    made = two_variants(tmp_path)
     made.write("series1/report1.md", project.report(1, edition=2))
     (made.documents / "series2/report2.md").unlink()
     made.execute(
@@ -95,7 +96,7 @@ def test_edits_a_clean_up_and_a_renamed_recipe_leave_it_sound(tmp_path):
     ("before", "now"), [("size: 48", "size: 40"), ("chunking: small}", "chunking: tiny}")]
 )
 def test_a_recipe_that_was_edited_and_not_built_yet_is_missed_nowhere(tmp_path, before, now):
-    made = built(project.make(tmp_path))
+    made = whole(tmp_path)
     made.file.write_text(made.file.read_text().replace(before, now))
     assert found(made) == []
     assert found(built(made)) == []
@@ -118,7 +119,7 @@ def test_nothing_that_was_never_built_is_missed(tmp_path):
 
 
 def test_files_that_came_changed_and_went_are_noted(tmp_path):
-    made = built(project.make(tmp_path))
+    made = whole(tmp_path)
     made.write("new.md", "# New\n\nA new one.")
     made.write("series1/report1.md", "shorter")
     (made.documents / "series2/report2.md").unlink()
@@ -132,7 +133,7 @@ def test_files_that_came_changed_and_went_are_noted(tmp_path):
 def test_a_refresh_that_was_killed_on_its_way_is_unfinished_and_no_false_alarm(
     tmp_path, monkeypatch
 ):
-    made = built(project.make(tmp_path))
+    made = whole(tmp_path)
     made.write("series1/report1.md", project.report(1, edition=2))
 
     def killed(*_, **__):
@@ -151,7 +152,7 @@ def test_a_refresh_that_was_killed_on_its_way_is_unfinished_and_no_false_alarm(
 
 
 def test_a_table_that_is_being_written_is_left_alone(tmp_path):
-    made = built(project.make(tmp_path))
+    made = whole(tmp_path)
     table = made.config.tables_of("default").chunks
     with made.store.lock(table, log=print), hashing():
         made.store.reopen(table)
@@ -182,7 +183,7 @@ def test_a_version_that_serves_with_an_index_that_is_gone_is_named_and_replaced(
     tmp_path, monkeypatch
 ):
     """The newest version is another one, as after a night that the gate held back."""
-    made = built(project.make(tmp_path))
+    made = whole(tmp_path)
     made.write("series1/report1.md", project.report(1, edition=2))
     with monkeypatch.context() as patch, hashing():
         patch.setattr("rag_assets_tests.faults.pipeline.promote_refreshed", lambda *_, **__: None)
@@ -199,7 +200,7 @@ def test_a_version_that_serves_with_an_index_that_is_gone_is_named_and_replaced(
 
 
 def test_deep_finds_a_vector_of_another_text_and_an_index_of_other_words(tmp_path):
-    made = built(project.make(tmp_path))
+    made = whole(tmp_path)
     tables = made.config.tables_of("default")
     vectors = made.store.read(tables.documents, columns=["unit_id", "vector"])
     unit, other = (vectors["unit_id"][place].as_py() for place in (0, 1))
@@ -226,7 +227,7 @@ def test_a_picture_that_is_gone_is_stored_again(tmp_path):
 
 
 def test_tags_and_stock_are_noted_and_left_alone(tmp_path):
-    made = built(project.make(tmp_path))
+    made = whole(tmp_path)
     dataset = made.store.dataset(made.config.tables_of("default").chunks)
     dataset.tags.create("before", 1)
     made.store.append("chunks__old-0123456789ab", CHUNKS.empty_table(), schema=CHUNKS)

@@ -2,14 +2,13 @@
 
 import os
 import random
-import shutil
 import stat
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_assets.change.sync import Report
@@ -19,6 +18,7 @@ from rag_assets.operations.plan.planning import VariantPlan, plan_of
 from rag_assets.operations.plan.reasons import UNKNOWN, reasons_of
 from rag_assets_tests.documents import making
 from rag_assets_tests.faults import project
+from rag_assets_tests.faults.built import whole
 from rag_assets_tests.faults.hashing import hashing
 from rag_assets_tests.faults.pipeline import refresh
 from rag_assets_tests.faults.project import Project
@@ -58,24 +58,15 @@ ONE_FOR_ONE = {
 """The asset of each kind of table."""
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory) -> Iterator[Path]:
-    home = tmp_path_factory.mktemp("built") / "project"
-    made = project.make(home)
+@pytest.fixture(scope="module", autouse=True)
+def _hashed() -> Iterator[None]:
     with hashing():
-        refresh(made.config)
-        yield home
-
-
-def copied(built: Path, folder: Path) -> Project:
-    home = folder / "project"
-    shutil.copytree(built, home)
-    return Project(home)
+        yield
 
 
 @pytest.fixture
-def made(built: Path, tmp_path: Path) -> Project:
-    return copied(built, tmp_path)
+def made(tmp_path: Path) -> Project:
+    return whole(tmp_path / "project")
 
 
 def planned(made: Project, variant: str = "default") -> VariantPlan:
@@ -102,10 +93,10 @@ def wrong(plan: VariantPlan, done: Sequence[Report]) -> list[str]:
     return found
 
 
-@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6)
 @given(edits=SEQUENCES)
-def test_a_refresh_does_what_was_planned_after_any_edits(edits, built, tmp_path_factory):
-    made = copied(built, tmp_path_factory.mktemp("edited"))
+def test_a_refresh_does_what_was_planned_after_any_edits(edits, tmp_path_factory):
+    made = whole(tmp_path_factory.mktemp("edited"))
     for name, number in edits:
         EDITS[name](made, number)
     before = files_of(made.store.root)
