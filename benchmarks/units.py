@@ -143,7 +143,7 @@ class SyntheticIndex:
 
 def texts_of(count: int) -> list[str]:
     """`count` distinct texts of three sentences, drawn from docstrings."""
-    whole = "\n".join(documents(DOCUMENTS))
+    whole = "\n".join(documents(min(DOCUMENTS, count)))
     sentences = [line for line in re.split(r"(?<=[.!?])\s+|\n{2,}", whole) if len(line) > 20]
     drawn = np.random.default_rng(2)
     found: dict[str, None] = {}

@@ -1,13 +1,16 @@
 """What all tests share."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 
 import pytest
+from filelock import FileLock
 from hypothesis import HealthCheck, Phase, settings
 
+from rag_assets.models import openvino
 from rag_assets.workers import Task
 
 BUSY_MACHINE = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
@@ -35,6 +38,36 @@ def keep_priority(monkeypatch):
 def answer_interrupts():
     """A library that an earlier test used may have left the process to die of an interrupt."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def export_each_model_once(tmp_path_factory):
+    """Each model is exported to OpenVINO once for all processes: projects get copies.
+
+    An export takes seconds, and PyTorch never frees what it has traced. Tests of `models`, where
+    exporting is what is tested, do it themselves.
+    """
+    is_shared = "PYTEST_XDIST_WORKER" in os.environ
+    base = tmp_path_factory.getbasetemp()
+    kept = (base.parent if is_shared else base) / "exported models"
+    kept.mkdir(exist_ok=True)
+    export = openvino._export
+
+    def copied(weights, folder, *, output):
+        if "/models/" in os.environ.get("PYTEST_CURRENT_TEST", ""):
+            export(weights, folder, output=output)
+            return
+        exported = kept / f"{weights.model_id} {output}"
+        with FileLock(f"{exported}.lock"):
+            if not exported.is_dir():
+                fresh = exported.with_name(f"{exported.name}.fresh")
+                export(weights, fresh, output=output)
+                fresh.rename(exported)
+        shutil.copytree(exported, folder, dirs_exist_ok=True)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(openvino, "_export", copied)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,10 @@ from rag_assets.definitions import definitions
 from rag_assets.quality import Profile, Subject, TableMeasures
 from rag_assets.store import Store
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::dagster.BetaWarning", "ignore::dagster.PreviewWarning"
+)
+
 FILES_IN_PLACE = automation.source_key(dg.AssetKey("document_files"))
 LONG_AGO = 1_700_000_000
 VARIANTS = dg.StaticPartitionsDefinition(["default", "other"])

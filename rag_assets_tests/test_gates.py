@@ -11,6 +11,10 @@ from rag_assets.quality import Profile
 from rag_assets.serving import job_runs
 from rag_assets_tests.quality.subject import Table, subject_of
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::dagster.BetaWarning", "ignore::dagster.PreviewWarning"
+)
+
 
 @pytest.fixture
 def config(tmp_path):

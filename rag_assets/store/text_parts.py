@@ -81,8 +81,8 @@ def to_be_counted(index: TextIndex, *, rows: Mapping[int, int]) -> list[list[int
     """The fragments of each part that is to be built, so that the index is exact; none if it is.
 
     A table that lost all its units has one part without fragments: what was there before is dropped
-    with it. `rows` says how many each fragment has. What changed decides the cost: a part in whose fragments
-    nothing was deleted stays, unless it is small beside what is counted anyway.
+    with it. `rows` says how many each fragment has. What changed decides the cost: a part in whose
+    fragments nothing was deleted stays, unless it is small beside what is counted anyway.
     """
     if index.is_exact:
         return []

@@ -19,7 +19,7 @@ forwards = load_openvino(weights, precision="fp32", home=home).forwards
 ids = np.ones((2, 16), np.int64)
 threading.setprofile(lambda *_: time.sleep(0.001))  # whoever calls Python lets the others run
 threads = [threading.Thread(target=forward, args=(ids, ids)) for forward in forwards]
-faulthandler.dump_traceback_later(20, exit=True)
+faulthandler.dump_traceback_later(600, exit=True)  # they wait for each other
 for thread in threads:
     thread.start()
 for thread in threads:

@@ -8,16 +8,17 @@ from dagster._core.storage.tags import PARTITION_NAME_TAG
 
 from rag_assets.operations import assets
 from rag_assets.store import serving_pointer
+from rag_assets_tests.faults.built import small
 from rag_assets_tests.faults.hashing import hashing
 from rag_assets_tests.faults.pipeline import refresh
-from rag_assets_tests.operations.test_promotion import built, reconfigure
+from rag_assets_tests.operations.test_promotion import reconfigure
 
 
 @pytest.fixture
 def made(tmp_path):
     """A project that was built and not promoted."""
     with hashing(), patch("rag_assets_tests.faults.pipeline.promote_refreshed"):
-        yield built(tmp_path)
+        yield small(tmp_path)
 
 
 def materialize(made, *, partition: str | None = None) -> dg.ExecuteInProcessResult:

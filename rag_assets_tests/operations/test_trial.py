@@ -25,6 +25,7 @@ from rag_assets.store import MissingIndexError, Store, serving_pointer
 from rag_assets.store.branches import PREFIX, drop_all, trial_lock
 from rag_assets.store.search_indexes import index_names
 from rag_assets.store.serving_pointer import QuerySide
+from rag_assets_tests.faults.built import built_once
 from rag_assets_tests.faults.hashing import hashing
 from rag_assets_tests.faults.pipeline import clean_up_at_once, refresh
 from rag_assets_tests.faults.project import Project
@@ -34,14 +35,19 @@ from rag_assets_tests.operations.gated import hashed_queries
 QUERY = f"How much does {gated.name_of(7)} bear?"
 
 
-@pytest.fixture
-def made(tmp_path) -> Project:
+@built_once
+def served(home: Path) -> Project:
     """A project that searches by words, with questions, and serves."""
-    made = gated.make(tmp_path)
+    made = gated.make(home)
     gated.ask(made, gated.questions(documents=100, rows=100))
     gated.build(made)
     promote_refreshed(made.store, made.config, log=print)
     return made
+
+
+@pytest.fixture
+def made(tmp_path) -> Project:
+    return served(tmp_path)
 
 
 @pytest.fixture(scope="module")

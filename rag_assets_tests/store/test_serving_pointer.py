@@ -24,6 +24,8 @@ from rag_assets.store.serving_pointer import (
     ServingPointerError,
 )
 
+pytestmark = pytest.mark.filterwarnings("ignore:lance is not fork-safe")
+
 KILLS = 30
 
 

@@ -22,6 +22,8 @@ from rag_assets.workers.ray_pool import ClusterError, ClusterShare, RayPool, sha
 from rag_assets_tests.documents.making import SENTENCE, Project, pdf
 from rag_assets_tests.models.tiny import PLAIN_MODELS
 
+pytestmark = pytest.mark.filterwarnings("ignore:lance is not fork-safe")
+
 TASKS = "rag_assets_tests.workers.worker_tasks"
 MEMORY = 4 << 30
 

@@ -1,6 +1,8 @@
 """Tables read by dlt's `sql_database` through SQLAlchemy, and what SQLAlchemy makes of values."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,6 +24,19 @@ if TYPE_CHECKING:
 CHUNK_ROWS = 50_000
 AS_DRIVEN = ("sqlite", "mysql", "mariadb")
 """Dialects of which the driver's own values are taken: SQLAlchemy would round some of them."""
+
+
+@contextmanager
+def types_of_their_own() -> Generator[None]:
+    """Ask a database for columns without a warning for each type that SQLAlchemy does not know.
+
+    Their values are read as text.
+    """
+    import sqlalchemy as sa
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Did not recognize type", sa.exc.SAWarning)
+        yield
 
 
 def arrow_type(kind: "sa.types.TypeEngine", *, dialect: str) -> pa.DataType:
@@ -109,19 +124,20 @@ class AlchemyTable:
             column = reflected.c[since[0]]
             return query.where(sa.or_(column >= since[1], column.is_(None)))
 
-        resource = sql_table(
-            credentials=self.engine,
-            table=self.table,
-            schema=self.schema,
-            metadata=sa.MetaData(schema=self.schema),
-            backend="pyarrow",
-            chunk_size=CHUNK_ROWS,
-            reflection_level="minimal",
-            included_columns=list(kinds),
-            table_adapter_callback=raw_types,
-            query_adapter_callback=asked,
-            table_loader_class=_loader(self.table, kinds, watch=self.watch),
-        )
+        with types_of_their_own():
+            resource = sql_table(
+                credentials=self.engine,
+                table=self.table,
+                schema=self.schema,
+                metadata=sa.MetaData(schema=self.schema),
+                backend="pyarrow",
+                chunk_size=CHUNK_ROWS,
+                reflection_level="minimal",
+                included_columns=list(kinds),
+                table_adapter_callback=raw_types,
+                query_adapter_callback=asked,
+                table_loader_class=_loader(self.table, kinds, watch=self.watch),
+            )
         return resource.with_name(name).apply_hints(table_name=name, columns={}, primary_key=())
 
 

@@ -349,7 +349,7 @@ class DatabaseTables(Origin):
         return True
 
     def _columns(self, table: str) -> "list[ReflectedColumn]":
-        with self._reaching(table):
+        with self._reaching(table), alchemy.types_of_their_own():
             return self._inspector.get_columns(table, schema=self.schema)
 
     def _kind(self, column: "ReflectedColumn") -> pa.DataType:

@@ -19,6 +19,7 @@ from rag_assets.store.complete_sets import CompleteSet
 from rag_assets.store.pins import Pin
 from rag_assets.store.serving_pointer import QuerySide
 from rag_assets_tests.faults import project
+from rag_assets_tests.faults.built import built_once
 from rag_assets_tests.faults.hashing import hashing
 from rag_assets_tests.faults.pipeline import refresh
 from rag_assets_tests.faults.project import Project
@@ -86,6 +87,7 @@ def _quoted(hit: Hit) -> Sentence:
     return Sentence(span.text, (span,))
 
 
+@built_once
 def built(home: Path) -> Project:
     """A project with an index that serves."""
     made = project.make(home, documents=4, rows=6)

@@ -20,6 +20,8 @@ from rag_assets.process import clock
 from rag_assets.store import records_file
 from rag_assets_tests.answering.record.answers import answer, context
 
+pytestmark = pytest.mark.filterwarnings("ignore:lance is not fork-safe")
+
 FORK = multiprocessing.get_context("fork")
 
 

@@ -24,6 +24,8 @@ from rag_assets_tests.scripted_language_model import (
     status,
 )
 
+pytestmark = pytest.mark.filterwarnings("ignore:lance is not fork-safe")
+
 FORK = multiprocessing.get_context("fork")
 QUESTIONS = [request(f"question {number}") for number in range(20)]
 
