@@ -64,7 +64,7 @@ def summary(found: list[str], *, rounds: int) -> list[str]:
     """What is told at the end."""
     if not found:
         return [f"No law failed in {rounds} rounds."]
-    return [f"{len(found)} failures in {rounds} rounds. Each is repeated by:", *found]
+    return [f"Failed in {rounds} rounds: {len(found)}. Each is repeated by:", *found]
 
 
 if __name__ == "__main__":
