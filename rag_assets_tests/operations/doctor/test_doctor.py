@@ -10,6 +10,7 @@ from rag_assets_tests.faults.project import Project
 from rag_assets_tests.operations.doctor.harming import HARMS, Built
 from rag_assets_tests.operations.doctor.visits import codes, examined, repaired
 
+Contents = dict[str, list[tuple[str, str]]]
 VARIANTS = ("default", "other")
 EMBEDDED_AGAIN = {
     "unit gone",
@@ -30,22 +31,27 @@ ELSEWHERE = {
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory) -> Project:
-    """A project that was built, which nobody changes."""
-    return two_variants(tmp_path_factory.mktemp("whole"))
+def whole(tmp_path_factory) -> Contents:
+    """What the tables of a project hold that nobody breaks."""
+    return contents(two_variants(tmp_path_factory.mktemp("whole")))
 
 
 @pytest.fixture
 def made(tmp_path) -> Project:
-    """A copy of it, to be broken."""
+    """The same project, to be broken."""
     return two_variants(tmp_path)
 
 
-def differing(made: Project, whole: Project) -> list[str]:
-    """How the tables of the variants differ from those that were never broken."""
+def contents(made: Project) -> Contents:
+    """What the tables of both variants hold."""
     tables = [name for each in VARIANTS for name in comparing.tables_of(made.config, each)]
-    ours, theirs = (comparing.contents(each.store, tables=tables) for each in (made, whole))
-    return [*comparing.lost(ours, theirs), *comparing.doubled(ours, theirs)]
+    return comparing.contents(made.store, tables=tables)
+
+
+def differing(made: Project, whole: Contents) -> list[str]:
+    """How the tables of the variants differ from those that were never broken."""
+    ours = contents(made)
+    return [*comparing.lost(ours, whole), *comparing.doubled(ours, whole)]
 
 
 @pytest.mark.parametrize("harm", HARMS)
