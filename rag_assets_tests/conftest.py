@@ -11,7 +11,8 @@ import pytest
 from filelock import FileLock
 from hypothesis import HealthCheck, Phase, settings
 
-from rag_assets.models import openvino
+from rag_assets.models import embedding, openvino, rerankers
+from rag_assets.process.memory import share_arenas
 from rag_assets.workers import Task
 
 BUSY_MACHINE = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
@@ -27,6 +28,8 @@ settings.load_profile("project")
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 """A shell starts what runs in the background with interrupts ignored."""
+
+share_arenas()  # as every command does
 
 
 def pytest_collection_finish():
@@ -45,6 +48,17 @@ def keep_priority(monkeypatch):
 def answer_interrupts():
     """A library that an earlier test used may have left the process to die of an interrupt."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def forget_models():
+    """The models that the tests of a file loaded go with it: hundreds of MB."""
+    yield
+    loaded = [embedding._loaded, rerankers._loaded]
+    if any(each.cache_info().currsize for each in loaded):
+        for each in loaded:
+            each.cache_clear()
+        gc.collect()
 
 
 @pytest.fixture(scope="session", autouse=True)
