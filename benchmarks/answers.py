@@ -127,7 +127,7 @@ def answered(name: str, *, state: Path, splits: Sequence[str]) -> Iterator[Measu
             ),
             source=source_of(question),
             gold=question.gold[0].label,
-            mode=answer.mode or answer.outcome,
+            mode=answer.outcome,
             seconds=sum(answer.seconds.values()),
         )
 

@@ -23,8 +23,16 @@ from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
-from rag_assets.answering.answer import Answer, Generation, Scope, Sentence, Shown
-from rag_assets.answering.citations import Cell, Citation, Span
+from rag_assets.answering.answer import (
+    Answer,
+    Compared,
+    Generation,
+    Scope,
+    Sentence,
+    Shown,
+    outcome_of_first_format,
+)
+from rag_assets.answering.citations import Cell, Span
 from rag_assets.answering.drafting import AnswerDraft, Drafter
 from rag_assets.answering.refusal.deciding import RefusalDecision, RefusalRule
 from rag_assets.answering.refusal.features import features_of
@@ -111,16 +119,14 @@ def ask(
             )
     return Answer(
         question=question,
-        outcome=found.outcome,
+        outcome=outcome_of_first_format(found.outcome, found.mode),
         sentences=found.sentences,
         scope=_scope(index, results, filters),
         shown=(*_shown(hits), *_shown_rows(found.sentences, hits)),
-        mode=found.mode,
         read_as=read_as,
         planned_as=found.planned_as,
         reason=found.reason,
         readings=found.readings,
-        confidence=decision.confidence,
         seconds=dict(times),
         generation=generation,
     )
@@ -197,18 +203,17 @@ def _decision(
 
 
 def _run_again(sentences: Sequence[Sentence], catalogue: "Catalogue") -> tuple[Sentence, ...]:
-    """The sentences; in full supported where the plans that they cite give the same once more."""
+    """The sentences, the plans that they cite run once more."""
     from rag_assets.answering.lookup.verifying import verify_again
 
-    def holds(citation: Citation) -> bool:
-        if isinstance(citation, Span | Cell):
-            return True  # the sentence is made of what was read
-        return verify_again(citation, catalogue) == "same"
+    def compared(sentence: Sentence) -> Compared:
+        plans = [each for each in sentence.citations if not isinstance(each, Span | Cell)]
+        if plans:
+            is_same = all(verify_again(plan, catalogue) == "same" for plan in plans)
+            return "computed again" if is_same else "nothing"
+        return "cell" if any(isinstance(each, Cell) for each in sentence.citations) else "verbatim"
 
-    return tuple(
-        replace(each, support="full" if all(map(holds, each.citations)) else "none")
-        for each in sentences
-    )
+    return tuple(replace(each, compared=compared(each)) for each in sentences)
 
 
 def _scope(index: "VariantIndex", results: Results, filters: Filters | None) -> Scope:

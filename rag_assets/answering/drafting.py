@@ -7,9 +7,9 @@ withholds it, and `refusal` is fitted on the same drafts.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from rag_assets.answering.answer import Mode, Outcome, Sentence
+from rag_assets.answering.answer import Sentence
 from rag_assets.answering.citations import Cell, Computed, Span
 from rag_assets.answering.extracting import extract
 from rag_assets.answering.lookup.arm import SURE_FROM
@@ -34,9 +34,9 @@ NOTHING = "the search found nothing"
 class AnswerDraft:
     """What there is to answer with."""
 
-    outcome: Outcome
+    outcome: Literal["answered", "closest", "nothing"]
     sentences: tuple[Sentence, ...]
-    mode: Mode | None
+    mode: Literal["extractive", "lookup", "generated"] | None
     """None where it is no answer."""
     reason: str = ""
     """Why there is no answer, or why a lookup gave none; told where no answer is given."""

@@ -28,7 +28,6 @@ def extract(
     """What the sources themselves say to `question`; nothing where there are no hits.
 
     Each sentence cites what it quotes: the characters of a document's unit, or the cells of a row.
-    So its support is full.
 
     Args:
         question: As it was asked.
@@ -49,9 +48,9 @@ def _sentence(question: str, chosen: Quotable | WeighedRow) -> Sentence:
     hit = chosen.hit
     if isinstance(chosen, Quotable):
         spans = tuple(span_of(hit, start, end) for start, end in chosen.piece.ranges)
-        return Sentence(chosen.text, spans, "full")
+        return Sentence(chosen.text, spans, "verbatim")
     if chosen.cells is None or not chosen.cells.cells:
-        return Sentence(" ".join(hit.text.split()), (span_of(hit, 0, len(hit.text)),), "full")
+        return Sentence(" ".join(hit.text.split()), (span_of(hit, 0, len(hit.text)),), "verbatim")
     return row_sentence(question, chosen.cells, hit)
 
 

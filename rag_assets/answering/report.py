@@ -1,7 +1,9 @@
 """The report of an evaluation of answers, for people."""
 
 from collections.abc import Iterator
+from typing import get_args
 
+from rag_assets.answering.answer import Outcome
 from rag_assets.answering.answer_means import AnswerNumber, AnswersOfDomain
 from rag_assets.answering.bench import NUMBERS, UNITS
 from rag_assets.answering.evaluating import AnswerEvaluation
@@ -29,10 +31,10 @@ def _lines(evaluation: AnswerEvaluation) -> Iterator[str]:
         f"**{evaluation.retriever}**, {evaluation.evaluated_at}. What was not answered is counted "
         "apart; the numbers below are means over answers, with 95 % intervals."
     )
-    yield from ("", "| questions | count | answered | closest evidence | nothing |")
-    yield "| --- | ---: | ---: | ---: | ---: |"
+    yield from ("", "| questions | count | computed | written | found | nothing |")
+    yield "| --- | ---: | ---: | ---: | ---: | ---: |"
     for domain in evaluation.domains:
-        counts = [domain.outcomes.get(name, 0) for name in ("answered", "closest", "nothing")]
+        counts = [domain.outcomes.get(name, 0) for name in get_args(Outcome)]
         yield f"| {domain.domain} | {domain.questions} | {' | '.join(map(str, counts))} |"
     names = " | ".join(domain.domain for domain in evaluation.domains)
     yield from ("", f"| number | what it is | {names} |")

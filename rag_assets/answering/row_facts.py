@@ -57,7 +57,7 @@ def row_sentence(question: str, row: RowCells, hit: Hit) -> Sentence:
     name = [] if named else _first_name(cells)
     told = [cell for cell in cells if cell in named or cell in asked or cell in name]
     text = "; ".join(_fact(cell) for cell in told)
-    return Sentence(f"{text}.", tuple(_citation(cell, row, hit) for cell in told), "full")
+    return Sentence(f"{text}.", tuple(_citation(cell, row, hit) for cell in told), "cell")
 
 
 def cells_of(row: RowCells, hit: Hit) -> tuple[Cell, ...]:

@@ -3,7 +3,7 @@
 import textwrap
 from collections.abc import Iterable
 
-from rag_assets.answering.answer import SUPPORT_TOLD, Answer, Sentence
+from rag_assets.answering.answer import NOT_COMPARED, Answer, Sentence
 from rag_assets.answering.cited_places import numbered_places, place_of
 
 WIDTH = 80
@@ -28,18 +28,18 @@ def _opening(answer: Answer) -> Iterable[str]:
         yield _filled(f"Looked up as: {answer.planned_as}")
     if answer.outcome == "nothing":
         yield _filled(f"No answer. {_sentence(answer.reason)}")
-    elif answer.outcome == "closest":
-        yield _filled(f"No answer; this is the closest evidence. {_sentence(answer.reason)}")
+    elif answer.outcome == "found":
+        yield _filled(f"This is no answer, but what fits best. {_sentence(answer.reason)}")
 
 
 def _closing(answer: Answer) -> Iterable[str]:
     """What stands in the way of an answer; where nothing was found, what was searched."""
-    if answer.mode == "generated" and answer.generation:
+    if answer.outcome == "written" and answer.generation:
         yield _filled(
             f"Written by the language model {answer.generation.model}, and checked sentence by "
             "sentence."
         )
-    if answer.outcome == "answered":
+    if answer.outcome in ("computed", "written"):
         if answer.reason:
             yield _filled(f"Note: {answer.reason}.")
         return
@@ -60,7 +60,8 @@ def _readings(answer: Answer) -> Iterable[str]:
 def _said(sentence: Sentence, numbers: dict[str, int]) -> str:
     places = dict.fromkeys(numbers[place_of(citation)] for citation in sentence.citations)
     marks = "".join(f" [{number}]" for number in places)
-    return _filled(f"{sentence.text}{marks}{SUPPORT_TOLD[sentence.support]}")
+    mark = NOT_COMPARED if sentence.is_not_compared else ""
+    return _filled(f"{sentence.text}{marks}{mark}")
 
 
 def _source(number: int, place: str) -> str:

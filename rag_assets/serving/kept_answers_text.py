@@ -25,7 +25,6 @@ def list_record(listed: ListedAnswer) -> dict[str, Json]:
         "kept_at": listed.kept.kept_at.isoformat(timespec="milliseconds"),
         "question": answer.question,
         "outcome": answer.outcome,
-        "mode": answer.mode,
         "user": context.user,
         "variant": answer.scope.variant,
         "retriever": answer.scope.retriever,

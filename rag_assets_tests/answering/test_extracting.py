@@ -23,7 +23,7 @@ def test_the_sentence_that_answers_is_quoted_with_its_place():
     [sentence] = extract("What is the stiffness of the spring?", [SPRING, OTHER], most=1)
     [citation] = sentence.citations
     assert sentence.text == "Its stiffness is 12 N/mm at room temperature."
-    assert sentence.support == "full"
+    assert sentence.compared == "verbatim"
     assert isinstance(citation, Span)
     assert SPRING.text[citation.start : citation.end] == citation.text == sentence.text
     assert (citation.uri, citation.pages) == ("springs.md", (4,))

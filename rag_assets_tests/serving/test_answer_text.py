@@ -15,12 +15,16 @@ SCOPE = Scope("default", "best", {"table": "steels"}, 1_234)
 
 
 def answer(*sentences: Sentence, **columns) -> Answer:
-    return Answer("why?", columns.pop("outcome", "answered"), sentences, SCOPE, **columns)
+    return Answer("why?", columns.pop("outcome", "computed"), sentences, SCOPE, **columns)
 
 
 def test_sources_are_numbered_in_the_order_in_which_they_are_cited():
     text = answer_text(
-        answer(Sentence("One.", (CELL,)), Sentence("Two.", (SPAN,)), Sentence("Three.", (CELL,)))
+        answer(
+            Sentence("One.", (CELL,), "cell"),
+            Sentence("Two.", (SPAN,), "verbatim"),
+            Sentence("Three.", (CELL,), "cell"),
+        )
     )
     assert text.split("\n") == [
         "One. [1]",
@@ -39,23 +43,23 @@ def test_a_computed_value_says_what_it_was_computed_from():
     assert place == ("lab/steels, column Strength: max of 8 cells, rows 1, 2, 3, 4, 5 and 3 more")
 
 
-def test_support_that_is_not_full_is_said():
-    text = answer_text(answer(Sentence("One.", (SPAN,), "part"), Sentence("Two.", (), "none")))
-    assert "only a part of it is in the source" in text
-    assert "Two. (not in the source)" in text
+def test_that_nothing_was_compared_is_said():
+    text = answer_text(answer(Sentence("One.", (SPAN,), "verbatim"), Sentence("Two.", (SPAN,))))
+    assert "One. [1]\n" in text
+    assert "Two. [1] (not compared)" in text
 
 
-def test_the_closest_evidence_is_no_answer():
+def test_what_was_found_is_no_answer():
     absent = Absence("table lab/steels", "S355K2", 90)
     text = answer_text(
         answer(
             Sentence("The table has S355J2.", (CELL, absent)),
-            outcome="closest",
+            outcome="found",
             reason="no row has S355K2",
             readings=("a grade", "a name"),
         )
     )
-    assert text.startswith("No answer; this is the closest evidence. No row has S355K2.")
+    assert text.startswith("This is no answer, but what fits best. No row has S355K2.")
     assert "- a grade\n- a name" in text
     assert "[2] table lab/steels: 90 searched" in text
     assert "Searched: variant default with best, table steels; 1,234 units" in text

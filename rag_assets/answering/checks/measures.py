@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Protocol
 
-from rag_assets.answering.answer import Answer, Support
+from rag_assets.answering.answer import Answer
 from rag_assets.answering.checks.atoms import folded
 from rag_assets.answering.checks.citing import points_nowhere, sources_of
 from rag_assets.answering.checks.sources import Source
-from rag_assets.answering.checks.support import check
+from rag_assets.answering.checks.support import Support, check
 from rag_assets.answering.checks.verifying import says_just_what_it_cites
 from rag_assets.answering.citations import Cell, Citation, Computed, Span
 
@@ -209,9 +209,10 @@ class Refusals:
 
 
 def refusals(answers: Sequence[Answer], answerable: Sequence[bool]) -> Refusals:
-    """The two by two table; the closest evidence without an answer is a refusal."""
+    """The two by two table; what was only found is a refusal."""
     pairs = [
-        (answer.outcome == "answered", can) for answer, can in zip(answers, answerable, strict=True)
+        (answer.outcome in ("computed", "written"), can)
+        for answer, can in zip(answers, answerable, strict=True)
     ]
     return Refusals(
         answered=pairs.count((True, True)),

@@ -12,8 +12,8 @@ from dataclasses import astuple, dataclass, fields, replace
 from functools import lru_cache
 from itertools import groupby
 from math import exp
+from typing import Literal, TypeAlias
 
-from rag_assets.answering.answer import Support
 from rag_assets.answering.checks import words
 from rag_assets.answering.checks.atoms import Atom, folded
 from rag_assets.answering.checks.binding import conflicts_of, split_over_sources
@@ -33,6 +33,9 @@ from rag_assets.answering.checks.sources import (
     languages_differ,
     places_of,
 )
+
+Support: TypeAlias = Literal["full", "part", "none", "unchecked"]
+"""What the cited sources say of a sentence: all of it, some of it, nothing; or nobody looked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ and which citations point nowhere.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rag_assets.answering.answer import Answer, Sentence, Support
+from rag_assets.answering.answer import Answer, Compared, Sentence
 from rag_assets.answering.checks.citing import named, points_nowhere, sources_of
 from rag_assets.answering.checks.closest import Closest, closest_to
 from rag_assets.answering.checks.sources import Source
-from rag_assets.answering.checks.support import Checked, check, word_for_word
+from rag_assets.answering.checks.support import Checked, Support, check, word_for_word
 from rag_assets.answering.lookup.retelling import is_told
 
 
@@ -71,10 +71,10 @@ _FROM = 0.45
 
 
 def verify(answer: Answer, units: Mapping[str, str] | None = None) -> Answer:
-    """`answer` with the support of each sentence.
+    """`answer` with what was compared of each sentence.
 
-    A sentence that cites nothing has none. A computed value is compared with the result that its
-    citation keeps; whether that result still holds is for `lookup.verifying`.
+    Of a sentence that cites nothing, nothing is. A computed value is compared with the result that
+    its citation keeps; whether that result still holds is for `lookup.verifying`.
 
     Args:
         answer: Of any outcome.
@@ -83,10 +83,24 @@ def verify(answer: Answer, units: Mapping[str, str] | None = None) -> Answer:
     """
     verdicts = verdicts_of(cited_sentences(answer, units))
     sentences = (
-        replace(sentence, support=verdict.support)
+        replace(sentence, compared=compared_of(verdict, sentence, units))
         for sentence, verdict in zip(answer.sentences, verdicts, strict=True)
     )
     return replace(answer, sentences=tuple(sentences))
+
+
+def compared_of(
+    verdict: SentenceVerdict, sentence: Sentence, units: Mapping[str, str] | None
+) -> Compared:
+    """What was compared of a sentence, by its verdict."""
+    if verdict.support != "full":
+        return "nothing"
+    if not says_just_what_it_cites(sentence, units):
+        return "numbers and names"
+    kinds = {citation.kind for citation in sentence.citations}
+    if kinds == {"span"}:
+        return "verbatim"
+    return "cell" if kinds <= {"span", "cell"} else "computed again"
 
 
 def cited_sentences(answer: Answer, units: Mapping[str, str] | None) -> list[CitedSentence]:

@@ -75,7 +75,7 @@ def measure(
         "answered": float(bool(sentences)),
         "grounded": _share([check(each.text, found).support == "full" for each in sentences]),
         "cited": _share([bool(each.citations) for each in sentences]),
-        "supported": _share([each.support == "full" for each in sentences]),
+        "supported": _share([each.compared != "nothing" for each in sentences]),
         "holds_answer": coverage(terms_of(reference), [text]) if reference else None,
         "sentences": float(len(sentences)),
     }

@@ -70,7 +70,7 @@ def _is_better(second: Written, first: Written) -> bool:
     """
 
     def worth(written: Written) -> tuple[int, int, int]:
-        supported = sum(each.support == "full" for each in written.sentences)
+        supported = sum(each.compared != "nothing" for each in written.sentences)
         return supported, -len(written.unsupported), -len(written.absent)
 
     return second.is_written and worth(second) > worth(first)

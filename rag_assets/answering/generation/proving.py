@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rag_assets.answering.answer import Sentence
+from rag_assets.answering.answer import Compared, Sentence
 from rag_assets.answering.checks.cited_texts import MarkedSentence
 from rag_assets.answering.checks.citing import sources_of
 from rag_assets.answering.checks.verifying import CitedSentence, SentenceVerdict, verdicts_of
@@ -30,7 +30,7 @@ MOST_NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class ProvenSentence:
-    """A sentence with its citations, its support, and what is wrong with it."""
+    """A sentence with its citations, what was compared, and what is wrong with it."""
 
     sentence: Sentence
     faults: tuple[str, ...]
@@ -56,7 +56,9 @@ def _proven(sentence: MarkedSentence, units: NumberedUnits) -> ProvenSentence:
     faults = [f"[{number}] is no source" for number in nowhere]
     faults += [] if cited or nowhere else ["it cites no source"]
     faults += _faults_of(verdict) if cited and verdict.support != "full" else []
-    return ProvenSentence(Sentence(sentence.text, citations, verdict.support), tuple(faults))
+    compared: Compared = "numbers and names" if verdict.support == "full" else "nothing"
+    written = Sentence(sentence.text, citations, compared, is_written=True)
+    return ProvenSentence(written, tuple(faults))
 
 
 def _verdict(

@@ -67,7 +67,9 @@ class Written:
     @property
     def unsupported(self) -> tuple[Sentence, ...]:
         """The sentences, delivered or left out, that are not supported in full."""
-        return tuple(each for each in (*self.sentences, *self.left_out) if each.support != "full")
+        return tuple(
+            each for each in (*self.sentences, *self.left_out) if each.compared == "nothing"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,8 +203,8 @@ class Writer:
         sentences = [each.sentence for each in draft.proven]
         left_out: list[Sentence] = []
         if self.unsupported == "leave_out":
-            left_out = [each for each in sentences if each.support != "full"]
-            sentences = [each for each in sentences if each.support == "full"]
+            left_out = [each for each in sentences if each.compared == "nothing"]
+            sentences = [each for each in sentences if each.compared != "nothing"]
         written = Written(
             tuple(sentences), draft.absent, "", tuple(left_out), completions, is_second
         )

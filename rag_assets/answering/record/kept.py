@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from rag_assets.retrieval.search import VariantIndex
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-NOT_COMPARED = ("seconds", "confidence", "generation")
+NOT_COMPARED = ("seconds", "generation")
 SHOWN_NOT_COMPARED = ("score",)
 """Parts of an answer, and of a unit it shows, that may differ each time it is made. The last digits
 of a reranker's score depend on the texts that were scored together with one, which a cache decides
-(1e-4 was seen); a confidence is computed from scores. What they decide is compared: the ranks."""
+(1e-4 was seen). What they decide is compared: the ranks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

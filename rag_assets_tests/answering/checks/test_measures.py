@@ -40,7 +40,7 @@ def span(text, unit_id="u"):
     )
 
 
-def answer(*sentences, shown=(), outcome="answered"):
+def answer(*sentences, shown=(), outcome="written"):
     return Answer(
         question="?",
         outcome=outcome,
@@ -135,6 +135,6 @@ def test_numbers_of_nothing_are_none_and_not_a_hundred_percent():
 
 def test_refusals_are_counted_apart():
     given = answer(Sentence("a", ()))
-    kept = replace(answer(), outcome="closest")
+    kept = replace(answer(), outcome="found")
 
     assert refusals([given, kept, given, kept], [True, True, False, False]) == Refusals(1, 1, 1, 1)

@@ -49,14 +49,14 @@ COMPUTED = Computed(
 def answer(*sentences):
     return Answer(
         question="How strong is the rotor?",
-        outcome="answered",
+        outcome="written",
         sentences=sentences,
         scope=Scope(variant="v", retriever="baseline", filters={}, units=10),
     )
 
 
 def supports(*sentences, units=None):
-    return [each.support for each in verify(answer(*sentences), units).sentences]
+    return [each.compared for each in verify(answer(*sentences), units).sentences]
 
 
 def test_each_sentence_gets_the_support_of_its_own_citations():
@@ -64,15 +64,15 @@ def test_each_sentence_gets_the_support_of_its_own_citations():
         Sentence("The yield strength of the rotor is 355 N/mm2 at 20 °C.", (SPAN,)),
         Sentence("The yield strength of the rotor is 535 MPa at 20 °C.", (SPAN,)),
         Sentence("The yield strength of the rotor is 355 MPa at 20 °C.", ()),
-    ) == ["full", "none", "none"]
+    ) == ["numbers and names", "nothing", "nothing"]
 
 
 def test_a_citation_whose_unit_is_gone_or_has_other_words_supports_nothing():
     sentence = Sentence(SPAN.text, (SPAN,))
 
-    assert supports(sentence, units={"u1": TEXT}) == ["full"]
-    assert supports(sentence, units={}) == ["none"]
-    assert supports(sentence, units={"u1": "Other words."}) == ["none"]
+    assert supports(sentence, units={"u1": TEXT}) == ["numbers and names"]
+    assert supports(sentence, units={}) == ["nothing"]
+    assert supports(sentence, units={"u1": "Other words."}) == ["nothing"]
 
 
 def test_cells_and_computed_values_are_held_to_their_headings():
@@ -81,13 +81,15 @@ def test_cells_and_computed_values_are_held_to_their_headings():
         Sentence("The highest maximum pressure of the pumps is 16 bar.", (COMPUTED,)),
         Sentence("The highest maximum pressure of the pumps is 61 bar.", (COMPUTED,)),
         Sentence("There are 2 rows of pumps.", (ROWS,)),
-    ) == ["full", "full", "none", "full"]
+    ) == ["numbers and names", "numbers and names", "nothing", "numbers and names"]
 
 
 def test_an_absence_supports_that_there_is_none():
     absence = Absence(scope="table pumps, column grade", looked_for="X9", searched=40)
 
-    assert supports(Sentence("None of the 40 pumps has grade X9.", (absence,))) == ["full"]
+    assert supports(Sentence("None of the 40 pumps has grade X9.", (absence,))) == [
+        "numbers and names"
+    ]
 
 
 def test_verifying_twice_changes_nothing():

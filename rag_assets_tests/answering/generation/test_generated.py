@@ -66,7 +66,10 @@ def test_a_sentence_that_holds_is_delivered_with_its_proof(tmp_path):
     with writing(answers(GOOD), tmp_path) as (writer, server):
         found = generated(writer)
     [sentence] = found.written.sentences
-    assert (sentence.text, sentence.support) == ("The stiffness of the spring is 12 N/mm.", "full")
+    assert (sentence.text, sentence.compared) == (
+        "The stiffness of the spring is 12 N/mm.",
+        "numbers and names",
+    )
     assert sentence.citations[0].unit_id == "spring"
     assert server.calls == 1
     assert set(found.record.prompts) == {"answer", "mend"}
@@ -80,7 +83,7 @@ def test_what_fails_is_asked_again_once_with_its_fault(tmp_path):
         found = generated(writer)
     assert server.calls == 2
     assert "13 N/mm" in told(server.requests[1])
-    assert [each.support for each in found.written.sentences] == ["full"]
+    assert [each.compared for each in found.written.sentences] == ["numbers and names"]
     assert found.record.asked_again
 
 
@@ -90,7 +93,7 @@ def test_what_still_fails_is_marked_or_left_out(tmp_path, setting, delivered):
     with writing(answers(bad), tmp_path, answering={"unsupported": setting}) as (writer, _):
         written = generated(writer).written
     assert len(written.sentences) == delivered
-    assert all(each.support != "full" for each in written.unsupported)
+    assert all(each.compared == "nothing" for each in written.unsupported)
     assert len(written.unsupported) == 1
 
 
@@ -98,7 +101,7 @@ def test_a_second_answer_that_is_worse_is_not_taken(tmp_path):
     worse = answers("It is blue [7]. It is tall [8]. It is 3 m long [1].")
     with writing([answers(f"{GOOD} It is blue [7]."), worse], tmp_path) as (writer, _):
         found = generated(writer)
-    assert found.written.sentences[0].support == "full"
+    assert found.written.sentences[0].compared == "numbers and names"
     assert not found.record.asked_again
 
 
@@ -142,7 +145,7 @@ def test_what_the_answer_lacks_is_searched_for(tmp_path):
     with writing(script, tmp_path) as (writer, _):
         found = generated(writer, search=search)
     assert asked[0] == "the paint of the spring"
-    assert [each.support for each in found.written.sentences] == ["full", "full"]
+    assert [each.compared for each in found.written.sentences] == ["numbers and names"] * 2
     assert [hit.unit_id for hit in found.hits] == ["spring", "paint"]
     assert found.record.further_queries == tuple(asked)
 
@@ -228,7 +231,7 @@ def test_a_context_that_the_server_finds_too_long_is_halved(tmp_path):
     with writing(script, tmp_path) as (writer, server):
         found = generated(writer, hits=(SPRING, PAINT))
     assert server.calls == 2
-    assert [each.support for each in found.written.sentences] == ["full"]
+    assert [each.compared for each in found.written.sentences] == ["numbers and names"]
 
 
 def test_a_question_that_leaves_no_room_is_not_sent(tmp_path):
@@ -262,7 +265,7 @@ def test_planted_instructions_stay_quotations_and_what_obeys_them_is_caught(tmp_
     obeying = answers("The spring weighs 7 kg and is certified by the authority EX-7 [1].")
     with writing(obeying, tmp_path) as (writer, server):
         written = generated(writer, hits=(hit,)).written
-    assert all(each.support != "full" for each in written.sentences)
+    assert all(each.compared == "nothing" for each in written.sentences)
     system, user = server.requests[0]["messages"]
     assert planted not in system["content"]
     fence = user["content"].split("<source-")[1].split(">")[0]

@@ -25,7 +25,7 @@ def proven(text: str, *numbers: int) -> ProvenSentence:
 
 def test_the_part_that_says_it_is_cited():
     found = proven("The stiffness is 12 N/mm.", 1)
-    assert (found.sentence.support, found.faults) == ("full", ())
+    assert (found.sentence.compared, found.faults) == ("numbers and names", ())
     [citation] = found.sentence.citations
     assert isinstance(citation, Span)
     assert citation.text == "Its stiffness is 12 N/mm at room temperature."
@@ -34,33 +34,33 @@ def test_the_part_that_says_it_is_cited():
 
 def test_the_cells_that_are_told_are_cited():
     found = proven("Steel S355 has a strength of 355.", 2)
-    assert found.sentence.support == "full"
+    assert found.sentence.compared == "numbers and names"
     told = {cell.column for cell in found.sentence.citations if isinstance(cell, Cell)}
     assert told == {"grade", "strength"}
 
 
 def test_another_number_is_a_fault_that_is_named():
     found = proven("The stiffness is 13 N/mm.", 1)
-    assert found.sentence.support != "full"
+    assert found.sentence.compared == "nothing"
     assert any("13 N/mm" in fault for fault in found.faults)
 
 
 def test_a_number_that_stands_for_nothing_is_a_fault_and_no_citation():
     found = proven("The stiffness is 12 N/mm.", 99)
     assert found.sentence.citations == ()
-    assert found.sentence.support == "none"
+    assert found.sentence.compared == "nothing"
     assert found.faults == ("[99] is no source",)
 
 
 def test_a_sentence_that_cites_nothing_is_not_supported():
     found = proven("The paint is red.")
-    assert found.sentence.support == "none"
+    assert found.sentence.compared == "nothing"
     assert found.faults == ("it cites no source",)
 
 
 def test_two_parts_of_one_unit_support_what_neither_says_alone():
     found = proven("The paint is red and it must be greased every 500 hours.", 1)
-    assert found.sentence.support == "full"
+    assert found.sentence.compared == "numbers and names"
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_value_of_another_heading_is_a_fault(text):
     [found] = prove(
         [MarkedSentence(text, (1,))], numbered_units([hit], {"X9": cells}, characters=999)
     )
-    assert found.sentence.support != "full"
+    assert found.sentence.compared == "nothing"
     assert found.faults == ("the value stands under another heading in the row",)
 
 

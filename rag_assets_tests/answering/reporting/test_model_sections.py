@@ -61,7 +61,7 @@ def test_sections_are_written_and_checked(built, tmp_path):
         assert server.calls >= len(report.sections) > 0
     assert report.written_by == "w"
     sentences = [each for section in report.sections for each in section.sentences]
-    assert any(each.support == "full" for each in sentences)
+    assert any(each.compared != "nothing" for each in sentences)
     assert from_json(to_json(report)) == report
     assert "Written by the language model w" in as_markdown(report)
 
@@ -76,7 +76,7 @@ def test_a_model_that_fails_leaves_quotations_and_says_so(built, tmp_path):
         assert report.sections
     for section in report.sections:
         assert section.note.startswith("Quoted, as the language model w gave no answer")
-        assert all(each.support == "full" for each in section.sentences)
+        assert all(each.compared != "nothing" for each in section.sentences)
     assert "Quoted, as" in as_markdown(report)
 
 

@@ -60,7 +60,7 @@ def test_an_answer_of_ours_is_verified_as_json(verified):
     )
     answer = Answer(
         question="?",
-        outcome="answered",
+        outcome="written",
         sentences=(Sentence("The rotor weighs 14 kg.", (span,)),),
         scope=Scope(variant="v", retriever="r", filters={}, units=1),
     )
