@@ -7,7 +7,7 @@ it was shown holds, then what it wrote without support.
 from collections.abc import Iterator, Sequence
 
 from rag_assets.answering.generation.writing import Written
-from rag_assets.answering.refusal.terms import HeldTerms, terms_of
+from rag_assets.answering.terms import HeldTerms, terms_of
 from rag_assets.answering.wording import folded
 from rag_assets.retrieval.hits import Hit
 

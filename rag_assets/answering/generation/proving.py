@@ -15,10 +15,9 @@ from rag_assets.answering.checks.cited_texts import MarkedSentence
 from rag_assets.answering.checks.citing import sources_of
 from rag_assets.answering.checks.verifying import CitedSentence, SentenceVerdict, verdicts_of
 from rag_assets.answering.citations import Cell, Citation
-from rag_assets.answering.extracting import span_of
 from rag_assets.answering.generation.numbered_units import NumberedUnit, NumberedUnits
 from rag_assets.answering.pieces import pieces_of
-from rag_assets.answering.row_facts import cells_of
+from rag_assets.answering.unit_citations import cells_of, span_of
 from rag_assets.answering.wording import Vocabulary, folded, terms
 
 if TYPE_CHECKING:
