@@ -19,7 +19,7 @@ from rag_assets.answering.unit_citations import ToldCell, span_of, told_cells
 from rag_assets.answering.wording import Vocabulary, terms, words_of
 from rag_assets.retrieval.hits import Hit
 
-WORDS = 0.5
+WORDS = 1.0
 """Weight of the words that a piece holds, where its cosine with the question counts 1."""
 LONG_ROW = 400
 """Characters of a row that may be cut where it is shown."""
