@@ -29,6 +29,8 @@ PROVEN: frozenset[Compared] = frozenset({"verbatim", "cell", "computed again"})
 """What makes a sentence supported without a judge."""
 NOT_COMPARED = " (not compared)"
 """What is told behind a sentence of which nothing was compared."""
+NOT_IN_SOURCES = " (not in its sources)"
+"""What is told behind a sentence that does not hold, where these are marked."""
 
 
 class AnswerFormatError(ValueError):
@@ -46,6 +48,11 @@ class Sentence:
     """Whether its sources say it, by the judge of the config; None where none was asked."""
     is_written: bool = False
     """Whether a language model wrote it."""
+    before: str = ""
+    """Of a passage that was found, what stands before it in its unit, as people read it, with the
+    blank or line break between; of a row, the title of its table."""
+    after: str = ""
+    """The same behind it."""
 
     @property
     def is_supported(self) -> bool:
@@ -129,8 +136,11 @@ class Answer:
     """How a language model read a question to a table, in words; empty where the rules did."""
     reason: str = ""
     """Why there is no answer, or what stands in its way, in one sentence; else empty."""
+    missing: tuple[str, ...] = ()
+    """Names and words of the question that what is shown does not hold; the reason says so."""
     readings: tuple[str, ...] = ()
-    """How the question could be read, where two ways differ and none was chosen."""
+    """How the question could be read, where two ways differ and none was chosen; of `nothing`, the
+    nearest names that there are."""
     seconds: Mapping[str, float] = field(default_factory=dict)
     """Wall time of each stage."""
     generation: Generation | None = None

@@ -28,8 +28,8 @@ def report_of(evaluation: AnswerEvaluation) -> str:
 def _lines(evaluation: AnswerEvaluation) -> Iterator[str]:
     yield (
         f"Answers of variant **{evaluation.variant}** with the retriever "
-        f"**{evaluation.retriever}**, {evaluation.evaluated_at}. What was not answered is counted "
-        "apart; the numbers below are means over answers, with 95 % intervals."
+        f"**{evaluation.retriever}**, {evaluation.evaluated_at}. Outcomes are counted apart; "
+        "the numbers below are means over what was told, with 95 % intervals."
     )
     yield from ("", "| questions | count | computed | written | found | nothing |")
     yield "| --- | ---: | ---: | ---: | ---: | ---: |"
@@ -46,7 +46,7 @@ def _lines(evaluation: AnswerEvaluation) -> Iterator[str]:
     if evaluation.failed:
         yield (
             f"\nIn {evaluation.failed} of {len(evaluation.answers)} answers the language model "
-            "failed: quotations are measured instead. The next run asks for these again."
+            "failed: what was found is measured instead. The next run asks for these again."
         )
 
 

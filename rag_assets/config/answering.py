@@ -1,5 +1,6 @@
-"""The section `answering`: how questions are answered, when an answer is withheld, what is kept."""
+"""The section `answering`: how questions are answered, who writes, what is kept."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, Self
 
@@ -7,6 +8,19 @@ from pydantic import Field, model_validator
 
 from rag_assets.config.base import Section, Slug
 from rag_assets.config.report_settings import ReportSettings
+
+_NO_RULE = (
+    "no answer is withheld by a fitted rule any more: what is neither computed from a table nor "
+    "written by a model is shown as found"
+)
+GONE: Mapping[str, str] = {
+    "risk": _NO_RULE,
+    "confidence": _NO_RULE,
+    "unanswerable": _NO_RULE,
+    "sentences": "no sentences are quoted as an answer any more: the three best places are shown, "
+    "and `report.sentences` says how long a section of a report is",
+}
+"""Keys of earlier releases, and what is in their place."""
 
 
 class Judge(Section):
@@ -31,11 +45,10 @@ class Answering(Section):
     """How a question is answered from what a search finds."""
 
     hits: int = Field(10, ge=1, le=100, description="units that an answer is made from, at most")
-    sentences: int = Field(4, ge=1, le=20, description="sentences of an answer, at most")
     writer: Slug | None = Field(
         None,
-        description="entry of language_models that writes answers; null, or none: they are quoted "
-        "from the sources",
+        description="entry of language_models that writes answers; null, or none: what fits best "
+        "is shown",
     )
     unsupported: Literal["mark", "leave_out"] = Field(
         "leave_out",
@@ -53,21 +66,6 @@ class Answering(Section):
         description="searches for words of the question that nothing shown to the writer covers, "
         "before it writes again",
     )
-    risk: float = Field(
-        0.1,
-        gt=0,
-        lt=1,
-        description="share of answers that may be wrong; more doubtful ones are withheld",
-    )
-    confidence: float = Field(
-        0.95, gt=0.5, lt=1, description="how surely that share is kept to, on questions like these"
-    )
-    unanswerable: float = Field(
-        0.25,
-        gt=0,
-        lt=1,
-        description="share of questions that the sources do not answer, for the promise",
-    )
     condenser: Slug | None = Field(
         None, description="one of language_models, which completes follow-ups; the rules if null"
     )
@@ -80,3 +78,11 @@ class Answering(Section):
         None, ge=1, description="how long answers are kept; for ever unless given"
     )
     report: ReportSettings = ReportSettings()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _none_gone(cls, given: object) -> object:
+        if isinstance(given, Mapping):
+            for key in GONE.keys() & given.keys():
+                raise ValueError(f"delete the line `{key}`: {GONE[key]}")
+        return given

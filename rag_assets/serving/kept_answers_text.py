@@ -101,7 +101,7 @@ def _differing(found: AnswerDifference) -> Iterator[str]:
     before, after = found.outcomes
     if before != after:
         yield f"Outcome: {before}, now {after}"
-    yield "Sentences (- then, + now):"
+    yield f"{'Passages found' if after == 'found' else 'Sentences'} (- then, + now):"
     yield from (f"  {line}" for line in found.sentences or ("none then, none now",))
     if found.citations_gone or found.citations_new:
         yield "Citations (- then, + now):"

@@ -10,11 +10,10 @@ from statistics import fmean
 
 from rag_assets.answering.checks.citing import sources_of
 from rag_assets.answering.checks.support import check
-from rag_assets.answering.extracting import span_of
 from rag_assets.answering.generation.writing import Written
-from rag_assets.answering.refusal.terms import HeldTerms, coverage, terms_of
 from rag_assets.answering.row_cells import RowCells
-from rag_assets.answering.row_facts import cells_of
+from rag_assets.answering.terms import HeldTerms, coverage, terms_of
+from rag_assets.answering.unit_citations import cells_of, span_of
 from rag_assets.retrieval.hits import Hit
 
 NUMBERS = {

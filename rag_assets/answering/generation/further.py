@@ -7,7 +7,7 @@ question has count.
 
 from collections.abc import Iterator, Sequence
 
-from rag_assets.answering.refusal.terms import HeldTerms, SoughtTerm, terms_of
+from rag_assets.answering.terms import HeldTerms, SoughtTerm, terms_of
 from rag_assets.answering.wording import folded
 from rag_assets.retrieval.hits import Hit
 

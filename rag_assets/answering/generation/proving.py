@@ -15,14 +15,13 @@ from rag_assets.answering.checks.citing import sources_of
 from rag_assets.answering.checks.judging import SupportJudge
 from rag_assets.answering.checks.support import Checked, check
 from rag_assets.answering.citations import Cell, Citation, Span
-from rag_assets.answering.extracting import span_of
 from rag_assets.answering.generation.numbered_units import (
     NumberedResult,
     NumberedUnit,
     NumberedUnits,
 )
 from rag_assets.answering.pieces import Piece, pieces_of
-from rag_assets.answering.row_facts import cells_of
+from rag_assets.answering.unit_citations import cells_of, span_of
 from rag_assets.answering.wording import Vocabulary, folded, terms
 
 MOST_NAMED = 3

@@ -35,6 +35,8 @@ CHARACTERS_PER_TOKEN = 3
 """Fewer than texts with many numbers have: what is shown fits."""
 LASTING = frozenset({"done", "too_long", "not_allowed"})
 """Outcomes that the same call has every time."""
+SENTENCES = 4
+"""Of an answer, that a model is asked for at most."""
 LONGEST_FAULTS = 4_000
 """Characters of all faults that are named."""
 MOST_COMPUTATIONS = 2
@@ -357,7 +359,7 @@ def writer_of(
     settings = config.answering
     return Writer(
         model=model,
-        sentences=settings.sentences,
+        sentences=SENTENCES,
         unsupported=settings.unsupported,
         further_queries=settings.further_queries,
         judge=judge,

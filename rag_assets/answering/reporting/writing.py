@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from rag_assets.answering.answer import Scope, Shown
 from rag_assets.answering.asking import StageTimes, set_filters
 from rag_assets.answering.generation.writing import Writer
-from rag_assets.answering.reporting.composing import ExtractiveWriter, compose
+from rag_assets.answering.reporting.composing import ReadingList, compose
 from rag_assets.answering.reporting.decomposition import Decomposer, RuleDecomposer
 from rag_assets.answering.reporting.gathering import gather
 from rag_assets.answering.reporting.model_sections import ModelSections
 from rag_assets.answering.reporting.report import CitedReport
+from rag_assets.answering.reporting.under_headings import with_headings
 from rag_assets.config import Config, RetrieverName
 from rag_assets.retrieval.filters import Filters
 from rag_assets.store import Store
@@ -54,7 +55,8 @@ def write_report(
         filters: What may be cited.
         retriever: What searches; that of the config unless given.
         decomposer: Takes the prompt apart; rules unless given.
-        writer: A language model that writes each section; the sources are quoted unless given.
+        writer: A language model that writes each section; without one the report is an outline
+            with the passages to read.
         progress: Is told what is done next.
 
     Raises:
@@ -64,8 +66,8 @@ def write_report(
     _check(prompt)
     settings = config.answering.report
     decompose = decomposer or RuleDecomposer(settings.sub_questions)
-    quoting = ExtractiveWriter(store, index.complete_set, settings.sentences)
-    write = ModelSections(writer, quoting) if writer else quoting
+    reading = ReadingList(index, store, settings.sentences)
+    write = ModelSections(writer, reading) if writer else reading
     times = StageTimes()
     with times.timed("decompose"):
         decomposition = decompose(prompt)
@@ -78,6 +80,7 @@ def write_report(
             filters=filters,
             progress=progress,
         )
+        gathered = with_headings(gathered, index, filters=filters, retriever=retriever)
     progress("writing the sections")
     with times.timed("write"):
         composed = compose(decomposition, gathered, writer=write, most=settings.sub_questions)

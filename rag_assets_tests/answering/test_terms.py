@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_assets.answering.refusal.terms import HeldTerms, coverage, terms_of
+from rag_assets.answering.terms import HeldTerms, coverage, terms_of
 
 
 def kinds(question: str) -> dict[str, str]:

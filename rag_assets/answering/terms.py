@@ -91,7 +91,7 @@ def _terms(question: str) -> Iterator[SoughtTerm]:
         token = match.group()
         if token.casefold() in JOINING:
             continue
-        kind = _kind_of(token, is_first=_begins_sentence(question[: match.start()]))
+        kind = _kind_of(token, is_first=begins_sentence(question[: match.start()]))
         if kind == "number" or len(token) > 1:
             yield SoughtTerm(token, kind, match.start())
 
@@ -106,7 +106,8 @@ def _kind_of(token: str, *, is_first: bool) -> TermKind:
     return "name" if capitals and not is_first else "word"
 
 
-def _begins_sentence(before: str) -> bool:
+def begins_sentence(before: str) -> bool:
+    """Whether the next word after `before` begins a sentence."""
     return not before.strip() or _ENDS_SENTENCE.search(before) is not None
 
 
