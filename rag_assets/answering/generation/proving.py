@@ -57,8 +57,7 @@ def prove(
 def missing_in_all(sentence: str, units: NumberedUnits) -> Iterator[str]:
     """The numbers and names of a sentence that nothing shown has, as they are compared."""
     every = [citation for unit in units.all for citation in _whole(unit)]
-    texts = {unit.hit.unit_id: unit.hit.text for unit in units}
-    yield from (each.atom.key for each in check(sentence, sources_of(every, texts)).missing)
+    yield from (each.atom.key for each in check(sentence, sources_of(every)).missing)
 
 
 def _proven(
@@ -87,7 +86,8 @@ def _compared(
     narrow = tuple(each for piece in pieces for each in piece.citations)
     whole = tuple(each for unit in cited for each in _whole(unit))
     around = tuple(each for unit in cited for each in _around(text, unit))
-    texts = {unit.hit.unit_id: unit.hit.text for unit in cited if isinstance(unit, NumberedUnit)}
+    texts = {each.unit_id or "": "" for each in whole if isinstance(each, Cell)}
+    texts |= {unit.hit.unit_id: unit.hit.text for unit in cited if isinstance(unit, NumberedUnit)}
     of_narrow, of_whole = (check(text, sources_of(each, texts)) for each in (narrow, whole))
     if of_whole.agrees:
         is_quoted = of_narrow.compared == "verbatim" and all(each.is_whole for each in pieces)

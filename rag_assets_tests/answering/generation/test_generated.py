@@ -1,6 +1,6 @@
 """Answers of a language model, through a real server that plays a script."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -31,13 +31,21 @@ PAINT = chunk("paint", "The paint of the spring is red.")
 
 @contextmanager
 def writing(
-    script: Script, state: Path, *, answering: dict | None = None, **model: object
+    script: Script,
+    state: Path,
+    *,
+    answering: dict | None = None,
+    tables: Sequence[str] = (),
+    **model: object,
 ) -> Generator[tuple[Writer, ScriptedServer]]:
     with ScriptedServer(script) as server:
         entry = {"base_url": server.url, "model": "scripted", "local": True, "attempts": 1, **model}
         config = Config.model_validate(
             {
-                "sources": {"documents": [{"name": "handbook", "url": "/nowhere"}]},
+                "sources": {
+                    "documents": [{"name": "handbook", "url": "/nowhere"}],
+                    "tables": [{"name": name, "url": "sqlite:///nowhere"} for name in tables],
+                },
                 "state_dir": str(state),
                 "language_models": {"w": entry},
                 "answering": {"writer": "w", **(answering or {})},

@@ -1,7 +1,6 @@
 """Sentences of a model against what they cite."""
 
 import time
-from dataclasses import replace
 
 import pytest
 
@@ -66,10 +65,8 @@ def test_a_whole_sentence_of_a_source_is_verbatim_and_a_sentence_without_names_i
 
 
 def test_what_stands_around_a_chunk_can_be_cited_and_is_of_no_unit():
-    hit = replace(
-        chunk("spring", "Its stiffness is 12 N/mm."),
-        context="The spring SP-4 stores energy.\nIts stiffness is 12 N/mm.\nIt weighs 7 kg.",
-    )
+    around = "The spring SP-4 stores energy.\nIts stiffness is 12 N/mm.\nIt weighs 7 kg."
+    hit = chunk("spring", "Its stiffness is 12 N/mm.", context=around)
     [found] = prove(
         [MarkedSentence("It weighs 7 kg.", (1,))], numbered_units([hit], {}, characters=999)
     )
