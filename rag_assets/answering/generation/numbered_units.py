@@ -147,7 +147,9 @@ def numbered_units(
         room = left - around if unit is every[-1] else min(left - around, characters // 2)
         if room < min(LEAST_TEXT, len(unit.text)):
             break
-        shown.append(replace(unit, text=unit.text[:room]))
+        is_row = unit.row is not None and unit.row.cells
+        text = unit.text if is_row or len(unit.text) <= room else unit.hit.text
+        shown.append(replace(unit, text=text[:room]))
         left -= around + len(shown[-1].text)
     return NumberedUnits(tuple(shown), fence, _numbered(results, after=len(shown)))
 
@@ -158,7 +160,7 @@ def _numbered(results: Sequence[tuple[Sentence, ...]], *, after: int) -> tuple[N
 
 def _text_of(hit: Hit, row: RowCells | None) -> str:
     if row is None or not row.cells:
-        return hit.context if hit.text in hit.context else hit.text
+        return hit.context or hit.text
     return "; ".join(f"{cell.heading}: {cell.value}" for cell in row.cells)
 
 
