@@ -1,5 +1,8 @@
 """What is compared of a sentence, what is named that no source has, what is called supported."""
 
+import random
+from decimal import Decimal
+
 import pytest
 
 from rag_assets.answering.checks.sources import CitedPair, CitedRow, CitedText
@@ -175,19 +178,26 @@ def test_a_unit_that_no_source_has_is_not_taken_from_the_model():
     assert check("The shelf is 5 wide.", [CitedText("The shelf is 5 mm wide.")]).agrees
 
 
-@pytest.mark.parametrize(
-    ("stated", "held"),
-    [
-        ("9007199254740993", "9007199254740992"),
-        ("9223372036854775807", "9223372036854775806"),
-        ("0.000000001", "0.000000002"),
-        ("7391234567891", "7391234567890"),
-    ],
-)
-def test_long_numbers_are_compared_digit_by_digit(stated, held):
-    source = CitedRow((CitedPair("pallet code", held),))
-    assert not check(f"The pallet code is {stated}.", [source]).agrees
-    assert check(f"The pallet code is {held}.", [source]).agrees
+def numbers():
+    """Two hundred, from 1e-9 to 2^63, whole ones and decimals."""
+    draw = random.Random(63)
+    yield from (2**53 + 1, 2**63 - 1, 2**63, 7391234567891, Decimal("0.000000001"))
+    yield from (draw.randrange(10 ** draw.randrange(1, 19)) + 1 for _ in range(95))
+    for _ in range(100):
+        digits, places = draw.randrange(1, 10**12), draw.randrange(1, 10)
+        yield Decimal(digits).scaleb(-places)
+
+
+def test_numbers_are_compared_digit_by_digit():
+    differing = []
+    for number in numbers():
+        last = Decimal(1).scaleb(Decimal(number).as_tuple().exponent)
+        source = CitedRow((CitedPair("pallet code", f"{Decimal(number):f}"),))
+        is_same = check(f"The pallet code is {Decimal(number):f}.", [source]).agrees
+        is_other = check(f"The pallet code is {Decimal(number) + last:f}.", [source]).agrees
+        if is_other or not is_same:
+            differing.append(number)
+    assert differing == []
 
 
 def test_a_grade_that_begins_with_digits_is_one_identifier():
