@@ -204,39 +204,55 @@ class Writer:
         asked = self._asked(question, tables, said)
         completions: list[Completion] = []
         for computed in range(MOST_COMPUTATIONS + 1):
-            characters = self._room(asked)
-            units = numbered_units(
-                hits, rows, characters=characters, results=asked.results, beside=asked.told
-            )
-            if not units.all:
-                reason = (
-                    "was not asked: no source fits beside the question into its "
-                    f"{self.model.context_tokens:,} tokens of context (context_tokens)"
-                )
-                return Written((), reason=self._said(reason), completions=tuple(completions))
-            while True:
-                messages = self._messages(asked, units)
-                completions.append(self._ask(messages, units, asked))
-                if completions[-1].outcome != "too_long" or len(units) <= 1:
-                    break
-                units = units.first(len(units) // 2)
-            first = completions[-1]
-            if first.outcome != "done":
-                reason = f"{self._said('gave no answer')}: {first.reason}"
-                return Written((), reason=reason, completions=tuple(completions))
-            draft, is_second = self._draft(first.text, units, invented), False
+            sent = self._sent(asked, hits, rows, completions)
+            if isinstance(sent, str):
+                return Written((), reason=self._said(sent), completions=tuple(completions))
+            units, messages = sent
+            draft, is_second = self._draft(completions[-1].text, units, invented), False
             if not draft.to_compute or not asked.notes or computed == MOST_COMPUTATIONS:
                 break
             asked = asked.with_computed(draft.to_compute)
         if draft.failing and self.asks_again:
-            again = self._ask([*messages, *self._faults(draft)], units, asked)
-            completions.append(again)
-            if again.outcome == "done":
-                second = self._draft(again.text, units, invented)
+            completions.append(self._ask([*messages, *self._faults(draft)], units, asked))
+            if completions[-1].outcome == "done":
+                second = self._draft(completions[-1].text, units, invented)
                 if (second.proven or second.absent) and second.failing <= draft.failing:
                     draft, is_second = second, True
         written = self._delivered(draft, units)
         return replace(written, completions=tuple(completions), is_second=is_second)
+
+    def _sent(
+        self,
+        asked: _Asked,
+        hits: Sequence[Hit],
+        rows: Mapping[str, RowCells],
+        completions: list[Completion],
+    ) -> tuple[NumberedUnits, list[Message]] | str:
+        """What was shown and sent, where the last of `completions` answers it; else why not.
+
+        What the server finds too long is sent again with half of the units.
+        """
+        units = numbered_units(
+            hits,
+            rows,
+            characters=self._room(asked),
+            results=asked.results,
+            beside=asked.told + asked.conversation,
+        )
+        if not units.all:
+            return (
+                "was not asked: no source fits beside the question into its "
+                f"{self.model.context_tokens:,} tokens of context (context_tokens)"
+            )
+        while True:
+            messages = self._messages(asked, units)
+            completions.append(self._ask(messages, units, asked))
+            if completions[-1].outcome != "too_long" or len(units) <= 1:
+                break
+            units = units.first(len(units) // 2)
+        if completions[-1].outcome != "done":
+            return f"gave no answer: {completions[-1].reason}"
+        return units, messages
 
     def _asked(self, question: str, tables: FromTables | None, said: Sequence[Turn]) -> _Asked:
         turns = tuple(
@@ -265,10 +281,10 @@ class Writer:
         if self.rules == "answer":
             values |= {"absent": ABSENT, "compute": COMPUTE}
         parts = [f"Sources:\n\n{units.as_text}"]
-        if asked.told:
-            parts.append(f"Tables:\n<{units.fence}>\n{asked.told}\n</{units.fence}>")
-        if asked.said:
-            parts.append(f"The conversation so far:\n\n{asked.conversation}")
+        beside = {"Tables": asked.told, "The conversation so far": asked.conversation}
+        for name, told in beside.items():
+            if told:
+                parts.append(f"{name}:\n<{units.fence}>\n{told}\n</{units.fence}>")
         shown = "\n\n".join([*parts, f"Question: {asked.question}"])
         return [Message("system", prompt.filled(**values)), Message("user", shown)]
 

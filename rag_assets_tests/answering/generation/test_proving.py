@@ -1,7 +1,5 @@
 """Sentences of a model against what they cite."""
 
-import time
-
 import pytest
 
 from rag_assets.answering.checks.cited_texts import MarkedSentence
@@ -107,9 +105,10 @@ def test_a_value_of_another_heading_is_a_fault(text):
     assert "stands under 'yield strength', not under" in found.faults[0]
 
 
-def test_a_row_of_a_thousand_columns_is_proven_in_time():
+def test_a_row_of_a_thousand_columns_is_proven():
     hit, cells = row("X9", **{f"column_{place}": str(place) for place in range(1_000)})
     units = numbered_units([hit], {"X9": cells}, characters=9_999)
-    started = time.monotonic()
-    prove([MarkedSentence("Column 7 of X9 is 7.", (1,))] * 5, units)
-    assert time.monotonic() - started < 10
+    right, wrong = prove(
+        [MarkedSentence(f"Column 7 of X9 is {value}.", (1,)) for value in ("7", "1007")], units
+    )
+    assert (right.holds, wrong.holds) == (True, False)
