@@ -148,13 +148,14 @@ def _looked_up(
     """What the tables say; None where they may not be asked, or what they say is filtered."""
     from rag_assets.answering.lookup.looking_up import look_up
 
-    if filters is not None and not _allows_lookup(filters):
+    if filters is not None and not allows_lookup(filters):
         return None
     looked = look_up(question, tables, planner=planner)
     return looked if _is_allowed(looked, filters) else None
 
 
-def _allows_lookup(filters: Filters) -> bool:
+def allows_lookup(filters: Filters) -> bool:
+    """Whether tables may be asked under `filters`."""
     return filters.domain != "document" and not any(getattr(filters, name) for name in NOT_OF_ROWS)
 
 

@@ -1,7 +1,8 @@
 """What fits a question best, where nothing was computed or written; or that nothing is there.
 
-Names decide (see `names`): where a unit that is shown does not hold a name of the question, that is
-said; where no unit of the whole index holds any, there is nothing to show.
+Names decide (see `names`): where what is shown does not hold a name of the question, that is said;
+where no unit of the whole index holds the codes that a question names, there is nothing to show. A
+name of letters alone may be there in other words.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 from rag_assets.answering.answer import Outcome, Sentence
 from rag_assets.answering.citations import Absence
 from rag_assets.answering.highlighting import passages_of
+from rag_assets.answering.lookup.formulas import formula
 from rag_assets.answering.names import Name, missing_of, names_of, nearest_names
 from rag_assets.answering.row_cells import rows_among
 from rag_assets.answering.wording import Vocabulary, folded, words_of
@@ -73,16 +75,16 @@ def find(
     if not results:
         return Told("nothing", reason=NOTHING)
     best = results[:UNITS]
+    rows = rows_among(best, store=store, complete_set=index.complete_set)
     names = names_of(question)
-    missing = missing_of(names, best)
+    missing = missing_of(names, best, rows)
     is_to_table = best[0].domain == "table"
     if looked is not None and looked.outcome == "closest" and is_to_table and missing:
         absent = tuple(name.text for name in missing)
         return Told("nothing", looked.sentences, looked.reason, absent, looked.readings)
     nowhere = _nowhere(missing, index, filters) if missing else ()
-    if nowhere and len(nowhere) == len(names):
+    if nowhere and len(nowhere) == len(names) and all(name.is_code for name in names):
         return _nothing(nowhere, results, index, filters)
-    rows = rows_among(best, store=store, complete_set=index.complete_set)
     passages = passages_of(question, best, rows=rows, embed=index.encoder.embed_queries)
     refused = _refused(question, looked, catalogue, is_to_table=is_to_table)
     reasons = [refused.reason] if refused else []
@@ -140,7 +142,12 @@ def _nowhere(
 
 
 def _is_nowhere(name: Name, index: "VariantIndex", filters: Filters | None) -> bool:
-    """Whether no unit with a word of `name` holds all of it; False where words are not indexed."""
+    """Whether no unit with a word of `name` holds all of it; False where words are not indexed.
+
+    A chemical formula may be there in another way of writing.
+    """
+    if formula(name.text) is not None:
+        return False
     try:
         found = index.search(name.text, retriever="bm25", top_k=LOOKED_THROUGH, filters=filters)
     except (MissingTextIndexError, ValueError):

@@ -9,12 +9,14 @@ stands between them, and a word also by its ending or by the first letters of ne
 import calendar
 import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from rag_assets.answering.checks.numbers import numbers_of
 from rag_assets.answering.checks.units import PATTERN
+from rag_assets.answering.lookup.formulas import formula
+from rag_assets.answering.row_cells import RowCells
 from rag_assets.answering.terms import begins_sentence
 from rag_assets.answering.wording import JOINING
 from rag_assets.retrieval.hits import Hit
@@ -26,6 +28,8 @@ LIKENESS = 0.6
 SHORTEST_STEM = 4
 """Letters that two forms of a word share, at least."""
 LONGEST_ENDING = 2
+LONG_CODE = 5
+"""Letters and digits of a code from which it may be parted otherwise: `SrCo 1-x Nb x O 3`."""
 SHORTEST_NUMBER = 3
 """Digits of a number that names something."""
 MOST_CAPITALS = 0.5
@@ -51,6 +55,11 @@ class Name:
     """As the question has it."""
     words: tuple[str, ...]
 
+    @property
+    def is_code(self) -> bool:
+        """Whether it has a digit: there is one way to write it."""
+        return any(map(str.isdigit, self.text))
+
 
 class HeldNames:
     """What a text names, to be asked for the names of a question."""
@@ -60,6 +69,7 @@ class HeldNames:
         self._text = text
         self._parts = [part.casefold() for part in _PART.findall(text)]
         self._joined = f" {' '.join(self._parts)} "
+        self._squashed = "".join(self._parts)
 
     @cached_property
     def _words(self) -> frozenset[str]:
@@ -78,11 +88,19 @@ class HeldNames:
         if f" {' '.join(parts)} " in self._joined:
             return True
         if any(map(str.isdigit, parts)):
-            return False
+            return len(parts) > 1 and self._has_squashed("".join(parts))
         [*_, last] = parts
         if word.isupper() and len(parts) == 1:
             return last in self._initials
         return all(any(_are_forms(part, each) for each in self._words) for part in parts)
+
+    def _has_squashed(self, code: str) -> bool:
+        """Whether a code stands there, whatever parts it, and no digit more at its ends."""
+        if len(code) < LONG_CODE:
+            return False
+        before = r"(?<!\d)" if code[0].isdigit() else ""
+        after = r"(?!\d)" if code[-1].isdigit() else ""
+        return re.search(f"{before}{re.escape(code)}{after}", self._squashed) is not None
 
 
 def names_of(question: str) -> tuple[Name, ...]:
@@ -118,10 +136,26 @@ def names_of(question: str) -> tuple[Name, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def missing_of(names: Sequence[Name], hits: Iterable[Hit]) -> tuple[Name, ...]:
-    """Those of `names` that no unit holds whole, its title and address included."""
+def missing_of(
+    names: Sequence[Name], hits: Iterable[Hit], rows: Mapping[str, RowCells] | None = None
+) -> tuple[Name, ...]:
+    """Those of `names` that no unit holds whole, its title and address included.
+
+    A chemical formula may be a cell of a row that is written in another way.
+
+    Args:
+        names: Of a question.
+        hits: The units.
+        rows: The cells of those that are rows, by their unit.
+    """
     held = [HeldNames(f"{hit.title} {hit.section} {hit.uri} {hit.text}") for hit in hits]
-    return tuple(name for name in names if not any(text.has(name) for text in held))
+    formulas = {formula(cell.value) for row in (rows or {}).values() for cell in row.cells}
+    return tuple(
+        name
+        for name in names
+        if not any(text.has(name) for text in held)
+        and (formula(name.text) is None or formula(name.text) not in formulas)
+    )
 
 
 def nearest_names(name: Name, hits: Iterable[Hit]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 import pytest
 
 from rag_assets.answering.names import missing_of, names_of, nearest_names
-from rag_assets_tests.answering.found import document
+from rag_assets_tests.answering.found import cells_of, document, row
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,7 @@ def test_names_are_codes_capitals_and_the_numbers_that_belong_to_them(question, 
         ("What of Stockholms hamn in Sverige?", "the port of Stockholm, Sverige", True),
         ("What is its GWP?", "global warming potential of a kg", True),
         ("What is its GWP?", "global warming of a kg", False),
+        ("What is in SrCo1-xNbxO3?", "of SrCo 1\u2212x Nb x O 3", True),
         ("What of Anna Berg?", "Berg, Anna", True),
         ("What of Anna Berg?", "Anna Dahl", False),
     ],
@@ -49,6 +50,13 @@ def test_names_are_codes_capitals_and_the_numbers_that_belong_to_them(question, 
 def test_a_name_must_stand_whole_in_one_unit(question, text, is_there):
     missing = missing_of(names_of(question), [document("a", "other"), document("b", text)])
     assert (missing == ()) == is_there
+
+
+def test_a_formula_may_be_written_in_another_way():
+    names = names_of("How hard is CoFeNiSi0.25?")
+    cell = cells_of("alloy", {"formula": "Co1 Fe1 Ni1 Si0.25"})
+    assert missing_of(names, [row("alloy")], {"alloy": cell}) == ()
+    assert missing_of(names, [row("alloy")], {"alloy": cells_of("alloy", {"formula": "Co1 Fe1"})})
 
 
 def test_the_nearest_names_are_told():

@@ -18,7 +18,7 @@ from rag_assets.retrieval.hits import Hit
 if TYPE_CHECKING:
     from rag_assets.retrieval.search import VariantIndex
 
-FITS_FROM = 0.5
+FITS_FROM = 0.4
 """Cosine of a heading with a sub-topic from which its section is read."""
 HEADINGS = 2
 """Headings that are read for a sub-topic, and sections that are looked through beside units."""

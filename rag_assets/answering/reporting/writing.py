@@ -9,8 +9,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rag_assets.answering.answer import Scope, Shown
-from rag_assets.answering.asking import StageTimes, set_filters
+from rag_assets.answering.asking import StageTimes, allows_lookup, set_filters
 from rag_assets.answering.generation.writing import Writer
+from rag_assets.answering.reporting.comparison import side_by_side
 from rag_assets.answering.reporting.composing import ReadingList, compose
 from rag_assets.answering.reporting.decomposition import Decomposer, RuleDecomposer
 from rag_assets.answering.reporting.gathering import gather
@@ -64,6 +65,8 @@ def write_report(
         ModelMismatchError, MissingTextIndexError, RerankerError, OutdatedIndexError: As `search`.
     """
     _check(prompt)
+    from rag_assets.answering.lookup.catalogue import catalogue_of
+
     settings = config.answering.report
     decompose = decomposer or RuleDecomposer(settings.sub_questions)
     reading = ReadingList(index, store, settings.sentences)
@@ -81,6 +84,9 @@ def write_report(
             progress=progress,
         )
         gathered = with_headings(gathered, index, filters=filters, retriever=retriever)
+    catalogue = catalogue_of(store, index.complete_set)
+    sides = [part.title for part in decomposition.parts]
+    compares = filters is None or allows_lookup(filters)
     progress("writing the sections")
     with times.timed("write"):
         composed = compose(decomposition, gathered, writer=write, most=settings.sub_questions)
@@ -89,6 +95,7 @@ def write_report(
         title=decomposition.title,
         sections=composed.sections,
         not_covered=composed.not_covered,
+        comparison=side_by_side(prompt, sides, catalogue) if compares else None,
         scope=Scope(index.variant, gathered.retriever, set_filters(filters), gathered.searched),
         shown=tuple(
             Shown(hit.unit_id, hit.text_hash, rank, hit.score, hit.domain, hit.uri)

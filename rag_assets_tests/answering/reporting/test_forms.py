@@ -32,8 +32,13 @@ REPORT = CitedReport(
             "Salt",
             "salt",
             (
-                Sentence("# Not a heading, *not* bold, [1] no mark.", (NEW,), "verbatim"),
-                Sentence("An old \x0b fact.", (OLD, NEW)),
+                Sentence(
+                    "# Not a heading, *not* bold, [1] no mark.",
+                    (NEW,),
+                    "numbers and names",
+                    is_written=True,
+                ),
+                Sentence("An old \x0b fact.", (OLD, NEW), is_written=True),
             ),
             missing=("AlMg3",),
         ),
