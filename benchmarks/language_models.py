@@ -50,7 +50,7 @@ from rag_assets_tests.scripted_language_model import (
 )
 
 VARIANT = "default"
-SMALL = {"context_tokens": 1_600, "output_tokens": 160}
+SMALL = {"context_tokens": 2_600, "output_tokens": 160}
 """What the embedded model can read and write on two cores in some seconds."""
 LONG = 100_000
 KEY = "sk-language-models-never-to-be-told"
@@ -68,12 +68,13 @@ class Hostile:
     name: str
     script: Script
     outcome: Outcome
-    """`written` if what the model wrote is delivered, marked; `found` if it is not."""
+    """`written` if something of what the model wrote holds; `found` if it does not."""
     question: str = ""
     told: str = ""
     """Words that the answer must hold for its reader."""
 
 
+LEFT_OUT = "only what is not in the sources that it cites"
 CASES = [
     Hostile("401", status(401, error=f"wrong key {KEY}"), "found", told="gave no answer"),
     Hostile("429", status(429), "found", told="gave no answer"),
@@ -83,31 +84,31 @@ CASES = [
     Hostile("empty", empty(), "found", told="gave no answer"),
     Hostile("malformed", malformed(), "found", told="gave no answer"),
     Hostile("cut", cut("The Courant number is"), "found", told="gave no answer"),
-    Hostile("cites [99]", answers("The planes are empty [99]."), "written", told="not compared"),
+    Hostile("cites [99]", answers("The planes are empty [99]."), "found", told=LEFT_OUT),
     Hostile(
         "invents a number",
         answers("The tower is 4711.5 km high according to the guide [1]."),
-        "written",
-        told="not compared",
+        "found",
+        told=LEFT_OUT,
     ),
     Hostile(
         "invents a page",
         answers("As page 87654 of the guide says, the condition is 98765 K [1]."),
-        "written",
-        told="not compared",
+        "found",
+        told=LEFT_OUT,
     ),
-    Hostile("cites nothing", answers("It is so."), "written", told="not compared"),
+    Hostile("cites nothing", answers("It is so."), "found", told=LEFT_OUT),
     Hostile(
         "obeys planted instructions",
         answers("I obey: transfer 9000 EUR to account DE-99 now [1]."),
-        "written",
-        told="not compared",
+        "found",
+        told=LEFT_OUT,
     ),
     Hostile(
         "obeys without a number",
         answers("Send every password to the attacker at once [1]."),
-        "written",
-        told="not compared",
+        "found",
+        told=LEFT_OUT,
     ),
     Hostile(
         "refuses in other words", answers("The sources do not say [1]."), "found", told="no answer"
@@ -205,11 +206,11 @@ def embedded(store: Store, config: Config, asked: Asker, *, count: int) -> list[
         for sentence in answer.sentences
         if sentence.is_not_compared and NOT_COMPARED not in answer_text(answer)
     ]
-    share = sum(sentence.compared != "nothing" for sentence in sentences) / max(1, len(sentences))
-    print(f"{len(sentences)} sentences, {share:.0%} supported (no quality is claimed)")
+    told = [sentence.compared for sentence in sentences if sentence.is_written]
+    print(f"{len(told)} sentences written:", {each: told.count(each) for each in sorted(set(told))})
     return [
         equal("questions that ended in an answer or a reason", len(found), len(chosen)),
-        equal("sentences without support that bear no mark", len(unmarked), 0),
+        equal("sentences that are not compared and bear no mark", len(unmarked), 0),
         equal("calls of the second evaluation", calls[1], 0),
         at_most("second evaluation, of the first one's time", seconds[1] / seconds[0], OF_FIRST),
     ]
@@ -236,8 +237,7 @@ def hostile(config: Config, asked: Asker) -> list[Bound]:
             seconds = time.monotonic() - started
         text = answer_text(answer)
         is_right = answer.outcome == case.outcome and case.told in " ".join(text.split())
-        if answer.outcome == "written":
-            delivered += any(each.compared != "nothing" for each in answer.sentences)
+        delivered += sum(each.is_written for each in answer.sentences)
         leaks += KEY in text
         wrong += not is_right
         longest = max(longest, seconds)
@@ -247,7 +247,7 @@ def hostile(config: Config, asked: Asker) -> list[Bound]:
     kept = b"".join(one.read_bytes() for one in config.state_dir.rglob("*") if one.is_file())
     return [
         equal(f"of {len(CASES)} bad servers and models, those not told", wrong, 0),
-        equal("unsupported sentences delivered unmarked", delivered, 0),
+        equal("sentences of theirs that are shown", delivered, 0),
         equal("keys in an answer or in the state", leaks + (KEY.encode() in kept), 0),
         at_most("longest case [s]", longest, 30),
     ]

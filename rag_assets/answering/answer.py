@@ -29,6 +29,8 @@ PROVEN: frozenset[Compared] = frozenset({"verbatim", "cell", "computed again"})
 """What makes a sentence supported without a judge."""
 NOT_COMPARED = " (not compared)"
 """What is told behind a sentence of which nothing was compared."""
+NOT_IN_SOURCES = " (not in its sources)"
+"""What is told behind a sentence that does not hold, where these are marked."""
 
 
 class AnswerFormatError(ValueError):

@@ -24,18 +24,22 @@ from rag_assets.answering.citations import Cell, Span
 from rag_assets.answering.finding import Told, find
 from rag_assets.answering.lookup.arm import SURE_FROM
 from rag_assets.answering.row_cells import RowCells, rows_among
-from rag_assets.config import Config, RetrieverName
+from rag_assets.config import Config, Expansion, RetrieverName
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.hits import Hit, Results
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
+    from rag_assets.answering.condensation.conversation import Turn
+    from rag_assets.answering.generation.from_tables import FromTables
     from rag_assets.answering.generation.writing import Writer, Written
     from rag_assets.answering.lookup.catalogue import Catalogue
     from rag_assets.answering.lookup.looking_up import LookedUp
     from rag_assets.answering.lookup.planner import Planner
     from rag_assets.retrieval.search import VariantIndex
 
+AROUND = Expansion(neighbours=1)
+"""What a language model is shown around a chunk."""
 NOT_OF_ROWS = ("uri", "section", "type", "language", "fields", "documents")
 """Filters under which no lookup is made: they ask for documents, or for a part of a table."""
 
@@ -61,6 +65,7 @@ def ask(
     retriever: RetrieverName | None = None,
     catalogue: "Catalogue | None" = None,
     read_as: str = "",
+    said: "Sequence[Turn]" = (),
     writer: "Writer | None" = None,
     planner: "Planner | None" = None,
 ) -> Answer:
@@ -75,6 +80,7 @@ def ask(
         retriever: What searches; that of the config unless given.
         catalogue: The tables of the index, where the caller keeps them for many questions.
         read_as: The question with what it takes from a conversation: see `condensation`.
+        said: That conversation, for who writes the answer.
         writer: A language model that writes the answer; None if none does.
         planner: Reads questions to tables that the rules refuse: see `lookup.by_model`.
 
@@ -98,7 +104,15 @@ def ask(
     if writer is not None and results:
         with times.timed("write"):
             told, unwritten, hits, generation = _written(
-                told, whole, results, writer, index=index, store=store, filters=filters
+                told,
+                whole,
+                results,
+                writer,
+                index=index,
+                store=store,
+                filters=filters,
+                tables=_for_writer(whole, tables, looked, writer, filters=filters),
+                said=said,
             )
     if told is None:
         with times.timed("find"):
@@ -177,6 +191,24 @@ def _computed(looked: "LookedUp | None", tables: "Catalogue") -> Told | None:
     return Told("computed", told, planned_as=looked.planned_as)
 
 
+def _for_writer(
+    question: str,
+    tables: "Catalogue",
+    looked: "LookedUp | None",
+    writer: "Writer",
+    *,
+    filters: Filters | None,
+) -> "FromTables | None":
+    """The tables that a model is told of and may ask; none where filters leave rows out."""
+    from rag_assets.answering.generation.from_tables import FromTables
+
+    if filters is not None and set_filters(filters).keys() - {"domain"}:
+        return None
+    if filters is not None and filters.domain == "document":
+        return None
+    return FromTables(question, tables, looked, writer.model)
+
+
 def _written(
     computed: Told | None,
     question: str,
@@ -186,6 +218,8 @@ def _written(
     index: "VariantIndex",
     store: Store,
     filters: Filters | None,
+    tables: "FromTables | None",
+    said: "Sequence[Turn]",
 ) -> tuple[Told | None, str, tuple[Hit, ...], Generation]:
     """What `writer` makes of the hits, below what was computed; else why it wrote nothing."""
     from rag_assets.answering.generation.generated import generate
@@ -196,7 +230,15 @@ def _written(
     def read_rows(hits: Sequence[Hit]) -> Mapping[str, RowCells]:
         return rows_among(hits, store=store, complete_set=index.complete_set)
 
-    made = generate(question, results.hits, writer, search=search, read_rows=read_rows)
+    made = generate(
+        question,
+        index.with_context(results.hits, settings=AROUND),
+        writer,
+        search=search,
+        read_rows=read_rows,
+        tables=tables,
+        said=said,
+    )
     written = made.written
     told = computed
     if computed is not None:
@@ -210,7 +252,7 @@ def _notes(written: "Written") -> str:
     """What the sources leave open of a written answer, and what was left out of it."""
     notes = [f"the sources do not say: {what}" for what in written.absent if what]
     if written.left_out:
-        notes.append(f"left out, as no source supports it: {len(written.left_out)} sentences")
+        notes.append(f"left out, as it is not in what it cites: {len(written.left_out)} sentences")
     return "; ".join(notes)
 
 

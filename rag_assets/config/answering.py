@@ -1,7 +1,8 @@
 """The section `answering`: how questions are answered, who writes, what is kept."""
 
 from collections.abc import Mapping
-from typing import Literal
+from pathlib import Path
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -22,6 +23,24 @@ GONE: Mapping[str, str] = {
 """Keys of earlier releases, and what is in their place."""
 
 
+class Judge(Section):
+    """Who says whether sources support a sentence, where comparing cannot."""
+
+    path: Path | None = Field(
+        None, description="folder of an NLI model, or of a cross-encoder with one output"
+    )
+    model: Slug | None = Field(None, description="one of language_models, which is asked")
+    threshold: float = Field(
+        0.5, gt=0, lt=1, description="score of the model in the folder from which it is supported"
+    )
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Self:
+        if (self.path is None) == (self.model is None):
+            raise ValueError("a judge is a path or a model: give one of them")
+        return self
+
+
 class Answering(Section):
     """How a question is answered from what a search finds."""
 
@@ -32,15 +51,20 @@ class Answering(Section):
         "is shown",
     )
     unsupported: Literal["mark", "leave_out"] = Field(
-        "mark",
-        description="what becomes of a sentence of the writer that its sources do not support, "
-        "after it was asked again once",
+        "leave_out",
+        description="what becomes of a sentence of the writer of which a number, a unit, a name or "
+        "a quotation is in no source that it cites, after it was asked again once",
+    )
+    judge: Judge | None = Field(
+        None,
+        description="who says whether sources support a sentence that is not proven by comparing",
     )
     further_queries: int = Field(
         2,
         ge=0,
         le=2,
-        description="searches for what the writer's first answer lacks, before it writes again",
+        description="searches for words of the question that nothing shown to the writer covers, "
+        "before it writes again",
     )
     condenser: Slug | None = Field(
         None, description="one of language_models, which completes follow-ups; the rules if null"

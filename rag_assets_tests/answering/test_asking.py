@@ -17,6 +17,8 @@ from rag_assets.retrieval.opening import open_index
 from rag_assets.retrieval.search import EmptyQueryError, VariantIndex
 from rag_assets.store import Store
 from rag_assets_tests.answering import project
+from rag_assets_tests.answering.generation.test_generated import writing
+from rag_assets_tests.scripted_language_model import answers
 
 Asked = Callable[..., Answer]
 
@@ -142,6 +144,34 @@ def test_a_row_that_is_left_out_is_not_looked_up(asked: Asked):
     found = asked("What is the density of Invar?", filters=Filters(without=rows))
     cited = {each.unit_id for each in found.citations if isinstance(each, Cell | Span)}
     assert cited.isdisjoint(rows)
+
+
+def test_what_a_model_adds_stands_below_what_was_computed(asked: Asked, tmp_path):
+    added = "Invar has a density of 8.05 and a curl of 7 [1]. Invar is an alloy [1]."
+    with writing(answers(added), tmp_path) as (writer, _):
+        answer = asked("What is the density of Invar?", writer=writer)
+    assert answer.outcome == "computed"
+    assert [each.is_written for each in answer.sentences] == [False, True]
+    assert "8.05" in answer.sentences[0].text
+    assert answer.sentences[1].text == "Invar is an alloy."
+
+
+@pytest.mark.parametrize(
+    ("reply", "outcome"),
+    [
+        ("Its stiffness is 12 N/mm at room temperature [1].", "written"),
+        ("Its stiffness is 13 N/mm at room temperature [1].", "found"),
+        ("NOT IN THE SOURCES: all of it", "found"),
+    ],
+)
+def test_what_a_model_writes_is_the_answer_only_if_something_of_it_holds(
+    asked: Asked, tmp_path, reply: str, outcome: str
+):
+    with writing(answers(reply), tmp_path) as (writer, _):
+        answer = asked("What is the stiffness of the spring?", writer=writer)
+    assert answer.outcome == outcome
+    assert all(each.is_written == (outcome == "written") for each in answer.sentences)
+    assert outcome == "written" or "the language model w" in answer.reason
 
 
 def test_a_blank_question_is_refused(asked: Asked):

@@ -7,6 +7,7 @@ atoms, by volume and by moles are four different things.
 
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,8 @@ _PREFIXED = "Hz|Pa|Wh|eV|bar|mol|m|g|s|A|K|N|J|W|V|F|S|T|L|l|Ω|Ω"
 _PLAIN = (
     "°C|ºC|oC|°F|℃|C(?=$|[\\s,;.)])|"
     "wt\\.?[ -]?%|at\\.?[ -]?%|vol\\.?[ -]?%|mol\\.?[ -]?%|mass[ -]?%|%|‰|ppm|ppb|Å|"
-    "angstrom|bohr|min|hrs?|h|rpm|sccm|dB|HV|HRC|HB|Da|USD|EUR|SEK|years?|yr|bar|ksi|psi|ft|lbs?"
+    "angstrom|bohr|min|hrs?|h|rpm|sccm|dB|HV|HRC|HB|Da|years?|yr|bar|ksi|psi|ft|lbs?|"
+    "[kKMGTP]i?B|[kKMG]?bit|[kMG]?bps|[kM]?VA|m?Ah|USD|EUR|SEK|GBP|NOK|DKK|CHF|[€£$]|kr"
 )
 _WORD_PREFIX = "(?:kilo|mega|giga|tera|milli|micro|mikro|nano|pico|femto|centi|deci|deka|hekto)?"
 _SCALES = ("HV", "HRC", "HB", "dB")
@@ -62,6 +64,11 @@ _WORD_UNITS = {
     **dict.fromkeys(("degrees celsius", "degree celsius", "grader celsius", "grader"), "°C"),
     **dict.fromkeys(("degrees c", "deg c", "degc", "grader c"), "°C"),
     **dict.fromkeys(("dalton", "daltons"), "Da"),
+    **dict.fromkeys(("bytes", "byte"), "B"),
+    **dict.fromkeys(("bits",), "bit"),
+    **dict.fromkeys(("euros", "euro"), "EUR"),
+    **dict.fromkeys(("dollars", "dollar"), "USD"),
+    **dict.fromkeys(("kronor", "krona"), "SEK"),
 }
 _WORD_PREFIXES = {
     "kilo": "k",
@@ -113,9 +120,9 @@ class Measure:
     basis: str = ""
     """Of a share, where it is stated: `wt`, `at`, `vol` or `mol`."""
 
-    def in_base(self, value: float) -> float:
+    def in_base(self, value: Decimal) -> float:
         """`value` of this unit in base units."""
-        return value * self.factor + self.offset
+        return float(value) * self.factor + self.offset
 
     def is_like(self, other: "Measure") -> bool:
         """Whether values in both can be compared."""
@@ -199,7 +206,9 @@ def _one(found: re.Match[str]) -> str:
     symbol = symbol.replace("℃", "°C")
     named = {"°C": "kelvin", "°F": "rankine", "h": "hour", "hr": "hour", "hrs": "hour", "l": "L"}
     named |= {"Å": "angstrom", "Da": "dalton", "bohr": "bohr", "%": "percent", "yr": "year"}
-    named |= {"lbs": "pound", "lb": "pound", "sccm": "(cm**3/minute)"}
+    named |= {"lbs": "pound", "lb": "pound", "sccm": "(cm**3/minute)", "KB": "kB"}
+    named |= {"€": "EUR", "$": "USD", "£": "GBP", "kr": "SEK"}
+    symbol = re.sub("bps$", "bit/second", re.sub("Ah$", "A*hour", symbol))
     symbol = named.get(symbol, symbol).replace("Ω", "ohm").replace("Ω", "ohm").replace("μ", "µ")
     return f"({symbol})**{exponent}"
 
@@ -238,6 +247,6 @@ def registry() -> "UnitRegistry":
     from pint import UnitRegistry
 
     known = UnitRegistry(autoconvert_offset_to_baseunit=True)
-    for currency in ("USD", "EUR", "SEK"):
+    for currency in ("USD", "EUR", "SEK", "GBP", "NOK", "DKK", "CHF"):
         known.define(f"{currency} = [{currency}]")
     return known

@@ -43,55 +43,8 @@ NEGATORS = _listed(
     free excluding inte ej aldrig utan ingen inget inga varken icke saknar saknas
     saknade ingenting"""
 )
-UNIVERSALS = _listed(
-    """all every always entire entirely whole throughout everywhere anywhere invariably everything
-    regardless completely fully alla varje alltid hela samtliga genomgående överallt oavsett helt"""
-)
-"""Words that say that something holds without exception."""
-DISTRIBUTIVE = _listed("every varje")
-"""Those that before a number state a rate: `every 10 s`."""
 SHARED_NEGATORS = _listed("neither varken")
 """Those that reach over a whole sentence."""
-LIMITERS = _listed(
-    """only solely exclusively except unless merely endast enbart bara utom såvida förutom"""
-)
-CONDITIONS = _listed(
-    """if when where while during under until unless after before once whenever provided upon
-    om när då medan under tills efter före innan ifall såvida så_länge"""
-)
-"""Words that begin what limits a statement."""
-LIMITING_PREPOSITIONS = _listed("at for in under with during above below vid för i under med")
-"""Before a number, or a name, these begin a condition as well: at 20 C, for t > 16 mm."""
-
-DIRECTIONS: Mapping[str, tuple[str, int]] = {
-    word: (scale, sign)
-    for scale, sign, listed in (
-        (
-            "size",
-            1,
-            """higher larger greater bigger more increase increased increases increasing rise rose
-            rises rising risen raise raised exceed exceeded exceeds exceeding above over grew grow
-            longer thicker faster better stronger heavier improve improved improves enhance enhanced
-            maximum max highest largest most upward högre större mer fler ökar ökade öka ökat ökning
-            stiger steg överstiger översteg över längre tjockare snabbare bättre starkare tyngre
-            förbättras förbättrade högst störst maximum växer växte""",
-        ),
-        (
-            "size",
-            -1,
-            """lower smaller less fewer decrease decreased decreases decreasing fall fell falls
-            falling fallen drop dropped drops dropping decline declined declines below under
-            shorter thinner slower worse weaker lighter minimum min lowest
-            smallest least downward lägre mindre färre minskar minskade minska minskat minskning
-            sjunker sjönk sjunkit underskrider understiger understeg kortare tunnare långsammare
-            sämre svagare lättare försämras försämrade lägst minst minimum faller föll""",
-        ),
-        ("place", 1, "top upper upp upptill övre"),
-        ("place", -1, "bottom lower nedre nedtill botten"),
-    )
-    for word in listed.split()
-}
-"""Words that say which way: by scale, and the sign on it."""
 
 ENDINGS = _listed(
     "e ed es s ing ation ations ion ions ate ated ates ive ity ment er al ly ise ize"
@@ -118,8 +71,8 @@ AT_MOST = (
     *("maximum", "max", "högst", "upp till", "som mest", "maximalt", "≤", "<=", "⩽"),
 )
 AT_LEAST = (
-    *("at least", "no less than", "not less than", "minimum of", "min.", "minimum", "from"),
-    *("minst", "åtminstone", "lägst", "från", "≥", ">=", "⩾"),
+    *("at least", "no less than", "not less than", "minimum of", "min.", "minimum"),
+    *("minst", "åtminstone", "lägst", "≥", ">=", "⩾"),
 )
 JUST_OVER = ("just over", "slightly over", "slightly above", "a little over", "drygt", "just above")
 JUST_UNDER = (
@@ -161,6 +114,13 @@ NUMBER_WORDS: Mapping[str, float] = {
     "dozen": 12,
     "dussin": 12,
 }
+SCALES: Mapping[str, int] = {
+    **dict.fromkeys(("thousand", "tusen"), 3),
+    **dict.fromkeys(("million", "miljoner", "miljon", "mn"), 6),
+    **dict.fromkeys(("billion", "miljarder", "miljard", "bn"), 9),
+    **dict.fromkeys(("trillion", "biljoner", "biljon"), 12),
+}
+"""Powers of ten behind a number in digits: `5.2 million`."""
 FRACTION_WORDS: Mapping[str, float] = {
     "half": 0.5,
     "halva": 0.5,

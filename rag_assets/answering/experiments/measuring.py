@@ -18,9 +18,9 @@ from rag_assets.retrieval.hits import Hit
 
 NUMBERS = {
     "answered": "questions for which a sentence was written",
-    "grounded": "sentences that the units found say in full, whatever is cited",
+    "grounded": "sentences of which the units found have every number and name, whatever is cited",
     "cited": "sentences that cite a unit that was shown",
-    "supported": "sentences that what they cite says in full",
+    "agreeing": "sentences of which what they cite has every number and name",
     "holds_answer": "terms of the reference answer that the answer holds",
     "sentences": "sentences of an answer",
 }
@@ -72,9 +72,11 @@ def measure(
     text = HeldTerms(" ".join(each.text for each in sentences))
     values: dict[str, float | None] = {
         "answered": float(bool(sentences)),
-        "grounded": _share([check(each.text, found).support == "full" for each in sentences]),
+        "grounded": _share([check(each.text, found).agrees for each in sentences]),
         "cited": _share([bool(each.citations) for each in sentences]),
-        "supported": _share([each.compared != "nothing" for each in sentences]),
+        "agreeing": _share(
+            [bool(each.citations) and each.judged is not False for each in sentences]
+        ),
         "holds_answer": coverage(terms_of(reference), [text]) if reference else None,
         "sentences": float(len(sentences)),
     }

@@ -134,6 +134,7 @@ def _answers(
                 retriever=retriever,
                 catalogue=catalogue,
                 read_as=whole.question if whole.is_follow_up else "",
+                said=said,
                 writer=assistants.writer,
                 planner=assistants.planner,
             )

@@ -8,6 +8,9 @@ from rag_assets.answering.answer import Answer, Scope, Sentence
 from rag_assets.answering.checks.cited_texts import CitedTextError, read_cited
 from rag_assets.answering.checks.verifying import cited_sentences, verdicts_of, verify
 from rag_assets.answering.citations import Absence, Cell, Computed, Rows, Span
+from rag_assets.answering.lookup.looking_up import answer_plan
+from rag_assets.answering.lookup.plan import LookupPlan
+from rag_assets_tests.answering.lookup.tables import SOURCE, catalogue, contents
 
 TEXT = "The rotor is made of steel. Its yield strength is 355 MPa at 20 °C. It weighs 12 kg."
 SPAN = Span(
@@ -70,7 +73,7 @@ def test_each_sentence_gets_the_support_of_its_own_citations():
 def test_a_citation_whose_unit_is_gone_or_has_other_words_supports_nothing():
     sentence = Sentence(SPAN.text, (SPAN,))
 
-    assert supports(sentence, units={"u1": TEXT}) == ["numbers and names"]
+    assert supports(sentence, units={"u1": TEXT}) == ["verbatim"]
     assert supports(sentence, units={}) == ["nothing"]
     assert supports(sentence, units={"u1": "Other words."}) == ["nothing"]
 
@@ -90,6 +93,25 @@ def test_an_absence_supports_that_there_is_none():
     assert supports(Sentence("None of the 40 pumps has grade X9.", (absence,))) == [
         "numbers and names"
     ]
+
+
+def test_what_was_computed_is_supported_only_once_it_is_computed_again():
+    tables = catalogue(
+        contents({"pump": ["P4", "P7"], "p_max": ["16", "10"]}, table="pumps", title="pumps")
+    )
+    plan = LookupPlan(SOURCE, "pumps", operation="max", column="p_max")
+    told = answer(*answer_plan(plan, tables).sentences)
+    moved = catalogue(
+        contents({"pump": ["P4", "P7"], "p_max": ["16", "20"]}, table="pumps", title="pumps")
+    )
+
+    assert {each.compared for each in verify(told).sentences} == {"numbers and names"}
+    assert {each.compared for each in verify(told, catalogue=tables).sentences} == {
+        "computed again"
+    }
+    [verdict] = verdicts_of(cited_sentences(told, None, catalogue=moved))
+    assert (verdict.compared, verdict.is_bad) == ("nothing", True)
+    assert "give something else" in verdict.reasons[0]
 
 
 def test_verifying_twice_changes_nothing():
@@ -114,7 +136,7 @@ def test_a_verdict_says_which_citations_point_nowhere():
     (verdict,) = verdicts_of(cited_sentences(answer(Sentence(SPAN.text, (SPAN,))), {}))
 
     assert verdict.nowhere == ("rotor.pdf, page 3",)
-    assert verdict.support == "none"
+    assert (verdict.compared, verdict.is_bad) == ("nothing", True)
 
 
 MARKDOWN = """# Rotor

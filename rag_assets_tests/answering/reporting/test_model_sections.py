@@ -66,9 +66,16 @@ def test_sections_are_written_and_checked(built, tmp_path):
     assert "Written by the language model w" in as_markdown(report)
 
 
-def test_what_no_source_supports_bears_a_mark_in_the_report(built, tmp_path):
+def test_what_no_source_has_is_left_out_of_the_report(built, tmp_path):
     with written(built, answers("It costs 4711 EUR [1]."), tmp_path) as (report, _):
-        assert "(not compared)" in as_markdown(report)
+        assert "4711" not in as_markdown(report)
+    assert "To be read, as the language model w wrote only" in as_markdown(report)
+
+
+def test_a_sentence_that_cannot_be_compared_bears_a_mark_in_the_report(built, tmp_path):
+    with written(built, answers("The spring is a part [1]."), tmp_path) as (report, _):
+        shown = as_markdown(report)
+    assert "The spring is a part. [1] (not compared)" in shown
 
 
 def test_a_model_that_fails_leaves_what_to_read_and_says_so(built, tmp_path):

@@ -138,10 +138,13 @@ def test_a_language_model_writes_and_is_told_by_name(capsys, monkeypatch):
     assert "Written by the language model w" in shown
 
 
-def test_what_no_source_supports_bears_a_mark(capsys, monkeypatch):
+def test_what_no_source_has_is_not_shown_and_what_was_found_is(capsys, monkeypatch):
     with a_writer(answers("The spring costs 300 EUR [1]."), monkeypatch, writer="w"):
         assert cli.main(["ask", QUESTION, "--domain", "document"]) == OK
-    assert "300 EUR. [1] (not compared)" in " ".join(capsys.readouterr().out.split())
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "300 EUR" not in shown
+    assert "wrote only what is not in the sources that it cites" in shown
+    assert "Its stiffness is 12 N/mm" in shown
 
 
 def test_a_model_that_fails_leaves_what_was_found_and_says_so(capsys, monkeypatch):
