@@ -87,7 +87,8 @@ def find(
     if nowhere and len(nowhere) == len(names) and all(name.is_code for name in names):
         return _nothing(nowhere, results, index, filters)
     passages = passages_of(question, best, rows=rows, embed=index.encoder.embed_queries)
-    refused = _refused(question, looked, catalogue, is_to_table=is_to_table)
+    has_row = any(hit.domain == "table" for hit in best)
+    refused = _refused(question, looked, catalogue, is_to_table=is_to_table) if has_row else None
     reasons = [refused.reason if is_to_table else f"{NO_TABLE}{refused.reason}"] if refused else []
     reasons += [_said(missing, nowhere)] if missing else []
     unknown = _unknown(refused, best) if refused and is_to_table else ()
