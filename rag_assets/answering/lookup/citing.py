@@ -1,6 +1,7 @@
 """Citations of what a plan found: cells, rows, computed values, and that nothing was found."""
 
 from collections.abc import Sequence
+from decimal import Decimal
 
 from rag_assets.answering.citations import (
     MOST_INPUTS,
@@ -97,7 +98,8 @@ def _extremes_kept(found: Found, catalogue: Catalogue) -> Found:
     """The rows in an order in which the first `MOST_INPUTS` have the least and greatest number."""
     if len(found.places) <= MOST_INPUTS or not found.plan.column:
         return found
-    values = [float(each or 0) for each in cells_of(found, catalogue, found.plan.column)]
+    cells = cells_of(found, catalogue, found.plan.column)
+    values = [each if isinstance(each, (int, Decimal)) else 0 for each in cells]
     ends = [values.index(end(values)) for end in (min, max)]
     wanted = {values[place] for place in ends}
     order = sorted(

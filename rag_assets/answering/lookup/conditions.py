@@ -131,7 +131,7 @@ def _typed(column: LinkedColumn, condition: Condition) -> Condition:
     """Codes of a column of numbers as numbers."""
     if not column.info.is_numeric:
         return condition
-    return replace(condition, values=tuple(float(value) for value in condition.values))
+    return replace(condition, values=tuple(int(value) for value in condition.values))
 
 
 def _order(table: TableLinks, name: str) -> int:

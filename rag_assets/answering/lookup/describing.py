@@ -3,6 +3,7 @@
 from rag_assets.answering.lookup.catalogue import ColumnInfo
 from rag_assets.answering.lookup.linking import TableLinks
 from rag_assets.answering.lookup.plan import Condition, LookupPlan
+from rag_assets.identity import canonical_number
 
 _OPERATIONS = {
     "count": "number of rows",
@@ -40,7 +41,10 @@ def _heading(info: ColumnInfo) -> str:
 
 
 def _said(condition: Condition, headings: dict[str, str]) -> str:
-    values = [value if isinstance(value, str) else f"{value:.12g}" for value in condition.values]
+    values = [
+        value if isinstance(value, str) else canonical_number(value) or ""
+        for value in condition.values
+    ]
     shown = " and ".join(values) if condition.op == "between" else ", ".join(values[:MOST_SHOWN])
     if len(values) > MOST_SHOWN:
         shown += f" and {len(values) - MOST_SHOWN} others"

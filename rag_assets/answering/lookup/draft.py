@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from rag_assets.answering.lookup.linked_columns import LinkedColumn
 from rag_assets.answering.lookup.linking import TableLinks
 from rag_assets.answering.lookup.mentions import ColumnMention
-from rag_assets.answering.lookup.plan import Condition
+from rag_assets.answering.lookup.plan import Condition, PlanValue
 from rag_assets.answering.lookup.question import AskedQuestion
 from rag_assets.answering.lookup.wording import folded
 
@@ -48,10 +48,10 @@ def is_key(draft: Draft, column: LinkedColumn) -> bool:
     return info.filled == info.distinct == draft.table.info.rows
 
 
-def flag_values(column: LinkedColumn) -> tuple[str | float, str | float] | None:
+def flag_values(column: LinkedColumn) -> tuple[PlanValue, PlanValue] | None:
     """What stands for yes and for no in a column of either."""
     if column.is_flag:
-        return (1.0, 0.0)
+        return (1, 0)
     values = {folded(value): value for value in column.info.values}
     if column.info.distinct == 2 and len(values) == 2:
         yes = [value for key, value in values.items() if key in _YES]
@@ -88,7 +88,7 @@ def select_by_filling(draft: Draft, mention: ColumnMention, op: str) -> None:
         )
         return
     if op == "empty" and (zeros := _with_zeros(draft, mention)):
-        draft.conditions.append(((Condition(zeros.info.name, "=", (0.0,)),),))
+        draft.conditions.append(((Condition(zeros.info.name, "=", (0,)),),))
         return
     partly = [each for each in columns if 0 < each.info.filled < draft.table.info.rows]
     alike = {each.info.filled for each in partly}

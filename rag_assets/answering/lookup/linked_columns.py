@@ -23,7 +23,7 @@ from rag_assets.answering.lookup.wording import (
 _YEAR = re.compile(r"\byear\b|\bår\b|år$|_year|year$")
 _YEARS = (1_000, 2_200)
 _PACKED = (19_000_101, 21_001_231)
-_FLAGS = frozenset((0.0, 1.0))
+_FLAGS = frozenset((0, 1))
 IMPLIED = 0.25
 """What a word of a heading counts that says little, or that the title says already."""
 IMPLIED_WORDS = vocabulary.words_in(

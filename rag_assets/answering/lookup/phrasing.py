@@ -1,5 +1,6 @@
 """Sentences about what a plan found, each with its citation."""
 
+from decimal import Decimal
 from itertools import compress
 
 from rag_assets.answering.answer import Sentence
@@ -9,12 +10,7 @@ from rag_assets.answering.lookup.catalogue import Catalogue, ColumnInfo
 from rag_assets.answering.lookup.naming import listed, names_of, naming_column
 from rag_assets.answering.lookup.phrases import PHRASES, Language, Phrases
 from rag_assets.answering.lookup.running import Found, at_places, cells_of, first_rows
-from rag_assets.answering.lookup.writing import (
-    COMPUTED_DIGITS,
-    DIGITS,
-    measured,
-    where_in_words,
-)
+from rag_assets.answering.lookup.writing import measured, result_of, where_in_words
 
 ROWS_SHOWN = 3
 """Rows that are told one by one; of more, the first so many after a sentence that counts them."""
@@ -71,12 +67,7 @@ def _computed(found: Found, catalogue: Catalogue, phrases: Phrases) -> Sentence:
         "heading": column.heading,
         "where": where_in_words(found.plan, found.table, phrases=phrases),
         "count": citation.count,
-        "value": measured(
-            citation.result,
-            citation.unit,
-            phrases=phrases,
-            digits=COMPUTED_DIGITS if operation == "mean" else DIGITS,
-        ),
+        "value": result_of(citation, phrases=phrases),
     }
     if operation in phrases.superlatives:
         winners = _winners(found, catalogue)
@@ -108,7 +99,7 @@ def _winners(found: Found, catalogue: Catalogue) -> Found:
 
 
 def _ranged(citation: Computed, given: dict[str, str | int], phrases: Phrases) -> str:
-    numbers = [cell.value for cell in citation.inputs if isinstance(cell.value, (int, float))]
+    numbers = [cell.value for cell in citation.inputs if isinstance(cell.value, (int, Decimal))]
     return phrases.range.format(
         low=measured(min(numbers), None, phrases=phrases),
         high=measured(max(numbers), citation.unit, phrases=phrases),

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from rag_assets.answering.citations import Number
 from rag_assets.answering.lookup import adjectives
 from rag_assets.answering.lookup.dates import Day, day_after, packed
 from rag_assets.answering.lookup.labels import main_dates
@@ -229,11 +230,11 @@ def conditions_of(quantity: Quantity, column: LinkedColumn) -> tuple[Condition, 
     return (Condition(info.name, quantity.op, _ordered(quantity, values)),)
 
 
-def _ordered(quantity: Quantity, values: tuple[float, ...]) -> tuple[float, ...]:
+def _ordered(quantity: Quantity, values: tuple[Number, ...]) -> tuple[Number, ...]:
     return tuple(sorted(values)) if quantity.op == "between" else values
 
 
-def _in_unit(quantity: Quantity, unit: str | None) -> tuple[float, ...] | None:
+def _in_unit(quantity: Quantity, unit: str | None) -> tuple[Number, ...] | None:
     if quantity.unit is None:
         return quantity.values
     if unit is None:

@@ -5,12 +5,15 @@ of the form; `validated` also compares it with the tables that there are. Only a
 run (`running`).
 """
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast, get_args
 
 from pydantic import JsonValue
+
+from rag_assets.answering.citations import Number, from_json_value, in_json
+from rag_assets.answering.lookup.cells import exact
 
 if TYPE_CHECKING:
     from rag_assets.answering.lookup.catalogue import Catalogue, ColumnInfo, TableInfo
@@ -19,7 +22,7 @@ Operation: TypeAlias = Literal["rows", "count", "max", "min", "mean", "sum", "di
 Comparison: TypeAlias = Literal[
     "=", "!=", "<", "<=", ">", ">=", "between", "contains", "in", "empty", "not_empty"
 ]
-PlanValue: TypeAlias = str | float
+PlanValue: TypeAlias = str | Number
 
 OPERATIONS: Final[tuple[Operation, ...]] = get_args(Operation)
 """What is computed from the rows; `rows` shows them as they are."""
@@ -38,7 +41,7 @@ MOST_CONDITIONS = 12
 MOST_COLUMNS = 30
 MOST_CHARACTERS = 200
 MOST_ROWS = 1_000
-LARGEST = 1e300
+LARGEST = Decimal("1e300")
 """A number beyond it is refused: no measurement is, and sums of it are infinite."""
 
 
@@ -88,7 +91,7 @@ def plan_to_json(plan: LookupPlan) -> dict[str, JsonValue]:
         "source": plan.source,
         "table": plan.table,
         "where": [
-            {"column": each.column, "op": each.op, "values": list(each.values)}
+            {"column": each.column, "op": each.op, "values": [*map(in_json, each.values)]}
             for each in plan.where
         ],
         "columns": list(plan.columns),
@@ -148,17 +151,19 @@ def validated(plan: LookupPlan, catalogue: "Catalogue") -> LookupPlan:
     if table is None:
         known = ", ".join(f"{each.source}/{each.table}" for each in catalogue.tables[:20])
         raise PlanError("table", f"there is no {plan.source}/{plan.table}; there are {known}")
-    for place, condition in enumerate(plan.where):
-        _require_suiting(condition, table, f"where[{place}]")
+    where = tuple(
+        _suiting(condition, table, f"where[{place}]") for place, condition in enumerate(plan.where)
+    )
     for place, name in enumerate(plan.columns):
         _shown(table, name, f"columns[{place}]")
     if plan.order_by is not None:
         _shown(table, plan.order_by, "order_by")
     _require_operation(plan, table)
-    return plan
+    return replace(plan, where=where)
 
 
-def _require_suiting(condition: Condition, table: "TableInfo", clause: str) -> None:
+def _suiting(condition: Condition, table: "TableInfo", clause: str) -> Condition:
+    """`condition` as its column is compared: JSON has long numbers as strings."""
     column = _column(table, condition.column, f"{clause}.column")
     allowed = NUMBER_COMPARISONS if column.is_numeric else TEXT_COMPARISONS
     kind = "numbers" if column.is_numeric else "texts"
@@ -168,11 +173,21 @@ def _require_suiting(condition: Condition, table: "TableInfo", clause: str) -> N
             f"{condition.op} does not suit column {column.name}, which holds {kind}: use one of "
             f"{', '.join(allowed)}",
         )
-    for value in condition.values:
-        if isinstance(value, str) == column.is_numeric:
-            raise PlanError(
-                f"{clause}.values", f"column {column.name} holds {kind}, and {value!r} is none"
-            )
+    values = [_of_kind(value, is_numeric=column.is_numeric) for value in condition.values]
+    if None in values:
+        wrong = in_json(condition.values[values.index(None)])
+        raise PlanError(
+            f"{clause}.values", f"column {column.name} holds {kind}, and {wrong!r} is none"
+        )
+    return replace(condition, values=tuple(value for value in values if value is not None))
+
+
+def _of_kind(value: PlanValue, *, is_numeric: bool) -> PlanValue | None:
+    """A number for a column of numbers, a text for one of texts; else None."""
+    if is_numeric and isinstance(value, str):
+        number = from_json_value(value)
+        return number if isinstance(number, (int, Decimal)) else None
+    return None if is_numeric == isinstance(value, str) else value
 
 
 def _require_operation(plan: LookupPlan, table: "TableInfo") -> None:
@@ -237,13 +252,13 @@ def _condition(record: object, clause: str) -> Condition:
 
 
 def _value(value: object, clause: str) -> PlanValue:
-    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+    if isinstance(value, bool) or not isinstance(value, (str, int, float, Decimal)):
         raise PlanError(clause, f"{value!r} is neither a text nor a number")
     if isinstance(value, str):
         return _text(value, clause)
-    if not -LARGEST <= value <= LARGEST or not math.isfinite(float(value)):
+    if value != value or not -LARGEST <= value <= LARGEST:
         raise PlanError(clause, f"the number lies beyond {LARGEST:g}")
-    return float(value)
+    return exact(value)
 
 
 def _limit(value: object) -> int | None:

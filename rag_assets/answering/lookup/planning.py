@@ -153,7 +153,7 @@ def _is_kind(draft: Draft, mention: ColumnMention, target: ComputedColumns) -> b
         near for each in target.mentions for word in each.words for near in (word - 1, word + 1)
     }
     own = target.columns[0].info.unit
-    return bool(unit and own and place in beside and converted(1.0, own, unit) is not None)
+    return bool(unit and own and place in beside and converted(1, own, unit) is not None)
 
 
 def _is_beside(mention: ColumnMention, target: ComputedColumns) -> bool:

@@ -7,11 +7,14 @@ a comparison, one or two values, and a unit where one is written.
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import cache
 from itertools import pairwise
 from typing import Final
 
+from rag_assets.answering.citations import Number
 from rag_assets.answering.lookup import adjectives, vocabulary
+from rag_assets.answering.lookup.cells import exact, number_of
 from rag_assets.answering.lookup.dates import Day, days_of
 from rag_assets.answering.lookup.plan import Comparison
 from rag_assets.answering.lookup.wording import folded
@@ -22,12 +25,15 @@ _NUMBER = re.compile(
     r"|\d+(?:[.,]\d+)*(?:[eE][+-]?\d+)?)"
     r"(?P<times>\s*(?:k|M)(?=\s?(?:€|\$|kr|EUR|SEK|USD|GBP)\b)|\s+(?:thousand|million|tusen|miljoner)\b)?"
 )
-_TIMES = {"k": 1e3, "thousand": 1e3, "tusen": 1e3, "M": 1e6, "million": 1e6, "miljoner": 1e6}
+_TIMES = {
+    **dict.fromkeys(("k", "thousand", "tusen"), 1_000),
+    **dict.fromkeys(("M", "million", "miljoner"), 1_000_000),
+}
 _ENDS = re.compile(r"\s*(?:and|to|och|till|-|\u2013)\s*")
 _WITHIN = ("under", "from", "fran")
 """Before a date they say that something lies in it: `under 2022` is Swedish for during it."""
 _COUNTS: Final = {
-    word: float(value)
+    word: value
     for value, words in enumerate(
         (
             *(("one", "a", "an", "en", "ett"), ("two", "två"), ("three", "tre"), ("four", "fyra")),
@@ -115,7 +121,7 @@ class Quantity:
     at: int
     """First character of the number itself."""
     op: Comparison
-    values: tuple[float, ...]
+    values: tuple[Number, ...]
     unit: str | None
     """As `units.converted` reads it; None where none is written."""
     is_marked: bool
@@ -151,7 +157,7 @@ def quantities(text: str, scales: frozenset[str]) -> tuple[Quantity, ...]:
 
 
 @cache
-def counted_words() -> dict[str, float]:
+def counted_words() -> dict[str, int]:
     """Numbers from two on that are written as words, folded."""
     return {folded(word): value for word, value in _COUNTS.items() if value > 1}
 
@@ -211,7 +217,7 @@ def _plain(text: str, scales: frozenset[str]) -> Iterator[Quantity]:
         if value is None or is_power:
             continue
         if match["times"]:
-            value *= _TIMES[match["times"].strip()]
+            value = exact(Decimal(value) * _TIMES[match["times"].strip()])
         start, end = match.start(), match.end()
         if match["sign"] in ("-", "\u2212"):
             value = -value
@@ -241,7 +247,7 @@ def _is_range(text: str, end: int) -> bool:
     return text[end] == "-" and text[end + 1 : end + 2].isdigit()
 
 
-def _value(digits: str, text: str) -> float | None:
+def _value(digits: str, text: str) -> Number | None:
     plain = re.sub(r"[ \u00a0\u202f]", "", digits)
     commas, points = plain.count(","), plain.count(".")
     if commas and points:
@@ -254,10 +260,7 @@ def _value(digits: str, text: str) -> float | None:
         plain = plain.replace(",", "")
     elif points > 1:
         plain = plain.replace(".", "")
-    try:
-        return float(plain)
-    except ValueError:
-        return None
+    return number_of(plain.lower())
 
 
 def _reads_swedish(text: str) -> bool:
@@ -265,7 +268,7 @@ def _reads_swedish(text: str) -> bool:
 
 
 def _dated(day: Day) -> Quantity:
-    values = (float(day.first.year),) if day.is_year else ()
+    values = (day.first.year,) if day.is_year else ()
     return Quantity(day.start, day.end, day.start, "=", values, None, is_marked=False, days=(day,))
 
 

@@ -23,9 +23,7 @@ _ORDINALS = (
     ("ninth", "9th", "nionde"),
     ("tenth", "10th", "tionde"),
 )
-ORDINALS = {
-    folded(word): float(place) for place, words in enumerate(_ORDINALS, 1) for word in words
-}
+ORDINALS = {folded(word): place for place, words in enumerate(_ORDINALS, 1) for word in words}
 _POWER = re.compile(r"(?<=\^\d)-(?=[a-z])")
 """The hyphen of `10^7-cycle`: what follows is a word of its own."""
 _CONTRACTED = re.compile(r"\bI['\u2019](?:m|ve|d|ll)\b")

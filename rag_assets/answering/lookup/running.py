@@ -6,11 +6,14 @@ of their keys, and sums do not hang on the order of their cells.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Context, Decimal, localcontext
+from fractions import Fraction
 
 import pyarrow as pa
 
+from rag_assets.answering.citations import Number
 from rag_assets.answering.lookup.catalogue import ROW_ID, ROW_KEY, Catalogue, TableInfo
-from rag_assets.answering.lookup.cells import folded_column
+from rag_assets.answering.lookup.cells import decimals, exact, folded_column, number_of
 from rag_assets.answering.lookup.plan import LookupPlan, PlanError, validated
 from rag_assets.answering.lookup.sandbox import SECONDS, run
 from rag_assets.answering.lookup.statements import (
@@ -22,6 +25,13 @@ from rag_assets.answering.lookup.statements import (
     readable,
     selecting,
 )
+
+FLOAT_DIGITS = 12
+"""Digits of what is computed from numbers that could not keep all of theirs."""
+SUMMED = ("sum", "mean", "range")
+MEAN_DECIMALS = 12
+_WIDE = Context(prec=700)
+"""Holds any two numbers of a column digit by digit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +46,7 @@ class Found:
     row_ids: Sequence[str]
     """Their units."""
     row_keys: Sequence[str]
-    value: float | int | None
+    value: Number | None
     """Of an aggregate; None for `rows`, and where there is nothing to compute from."""
     unread: int
     """Filled cells of the aggregated column, of rows that fulfil all else, that are no numbers."""
@@ -104,17 +114,20 @@ def prepared(plan: LookupPlan, table: TableInfo, catalogue: Catalogue) -> pa.Tab
     return pa.table(columns)
 
 
-def cells_of(found: Found, catalogue: Catalogue, name: str) -> list[str | float | None]:
+def cells_of(found: Found, catalogue: Catalogue, name: str) -> list[str | Number | None]:
     """The cells of one column in the rows found: a number where it is one, else its text."""
     places = pa.array(found.places, pa.int64())
     typed = catalogue.rows(found.table)[name].take(places).to_pylist()
     texts = catalogue.texts(found.table)[name].take(places).to_pylist()
-    return [text if value is None else value for value, text in zip(typed, texts, strict=True)]
+    return [
+        text if value is None else value if isinstance(value, (int, str)) else number_of(text)
+        for value, text in zip(typed, texts, strict=True)
+    ]
 
 
 def _value(
     plan: LookupPlan, table: TableInfo, rows: pa.Table, taken: pa.Table, *, seconds: float
-) -> float | int | None:
+) -> Number | None:
     if plan.operation == "rows":
         return None
     if plan.operation == "difference":
@@ -122,23 +135,30 @@ def _value(
     [result] = run(aggregating(plan, table), rows, seconds=seconds).to_pylist()
     if plan.operation == "count":
         return result[COUNT]
-    return rounded(result[VALUE]) if result[COUNT] else None
+    if not result[COUNT]:
+        return None
+    column = table.find(plan.column or "")
+    is_rounded = column is not None and column.scale is None and plan.operation in SUMMED
+    value = exact(float(f"{result[VALUE]:.{FLOAT_DIGITS}g}") if is_rounded else result[VALUE])
+    return _quotient(value, result[COUNT]) if plan.operation == "mean" else value
 
 
-def _difference(plan: LookupPlan, taken: pa.Table) -> float:
-    cells = taken[plan.column].to_pylist()
+def _quotient(total: Number, count: int) -> Number:
+    """A mean: all its digits, or `MEAN_DECIMALS` more than its total has where it has no end."""
+    places = decimals(total) + MEAN_DECIMALS
+    return exact(Decimal(round(Fraction(total) / count * 10**places)).scaleb(-places, _WIDE))
+
+
+def _difference(plan: LookupPlan, taken: pa.Table) -> Number:
+    cells = [exact(cell) for cell in taken[plan.column].to_pylist()]
     if len(cells) != 2:
         raise PlanError(
             "where",
             f"a difference is of two rows with a number in {plan.column}, and {len(cells)} are "
             "selected: add a condition, or take one away",
         )
-    return rounded(abs(cells[0] - cells[1]))
-
-
-def rounded(number: float) -> float:
-    """A result without the noise of its last digits."""
-    return float(f"{number:.12g}")
+    with localcontext(_WIDE):
+        return exact(abs(cells[0] - cells[1]))
 
 
 def _unread(

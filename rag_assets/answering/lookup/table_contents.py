@@ -5,10 +5,12 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from rag_assets.answering.citations import Number
 from rag_assets.answering.lookup.cells import (
     ColumnCells,
     distinct_texts,
     extremes,
+    scale_of,
     typed,
     without_blanks,
 )
@@ -47,8 +49,11 @@ class ColumnInfo:
     unread: int
     """Filled cells of a column of numbers that are no numbers: NULL in `Catalogue.rows`."""
     distinct: int
-    minimum: float | None
-    maximum: float | None
+    minimum: Number | None
+    maximum: Number | None
+    scale: int | None
+    """Digits after the decimal point that its numbers are kept with; None of texts, and of numbers
+    that lie too far apart to keep all digits."""
     values: tuple[str, ...]
     """Distinct texts, the most frequent first, at most `MOST_VALUES`; none for numbers."""
     unit_column: str | None = None
@@ -82,8 +87,8 @@ class TableContents:
 
     info: TableInfo
     rows: pa.Table
-    """`ROW_ID`, `ROW_KEY`, `TEXT_HASH`, then the columns: float64 where numeric, else string.
-    NULL is an empty cell; there is no NaN."""
+    """`ROW_ID`, `ROW_KEY`, `TEXT_HASH`, then the columns: numbers where numeric (see
+    `cells.numbers_of`), else string. NULL is an empty cell; there is no NaN."""
     texts: pa.Table
     """The same with all cells as canonical texts."""
 
@@ -155,7 +160,7 @@ def _is_whole(text: str) -> bool:
 
 
 def _column_info(cells: ColumnCells, *, texts: pa.Array, values: pa.Array) -> ColumnInfo:
-    is_numeric = pa.types.is_floating(values.type)
+    is_numeric = not pa.types.is_string(values.type)
     words, unit = words_and_unit(cells.heading, is_numeric=is_numeric)
     filled = len(texts) - texts.null_count
     least, greatest = extremes(values) if is_numeric else (None, None)
@@ -172,5 +177,6 @@ def _column_info(cells: ColumnCells, *, texts: pa.Array, values: pa.Array) -> Co
         distinct=distinct,
         minimum=least,
         maximum=greatest,
+        scale=scale_of(values.type),
         values=() if is_numeric else most_frequent,
     )
