@@ -2,6 +2,7 @@
 
 import re
 
+from rag_assets.answering.lookup.quantities import named_unit
 from rag_assets.answering.lookup.units import is_unit, pint_unit
 from rag_assets.tables.headings import split
 
@@ -9,6 +10,8 @@ _BRACKETS = (
     re.compile(r"(?P<words>.*\S)\s*\((?P<unit>[^()]*(?:\([^()]*\)[^()]*)*)\)\s*", re.DOTALL),
     re.compile(r"(?P<words>.*\S)\s*\[(?P<unit>[^\[\]]+)\]\s*", re.DOTALL),
 )
+_HUMP = re.compile(r"(?<=[a-z]{2})(?=[A-Z])|(?<=[a-z])(?=[A-Z][a-z])")
+_PER = ("per", "pr")
 _AFTER_WORDS = re.compile(r"(?P<words>.*\S)(?:,\s*|\s+in\s+|\s+/\s+)(?P<unit>[^\s,()]+)", re.DOTALL)
 
 
@@ -31,4 +34,22 @@ def words_and_unit(heading: str, *, is_numeric: bool) -> tuple[str, str | None]:
     found = _AFTER_WORDS.fullmatch(heading)
     if found and pint_unit(found["unit"]) is not None:
         return found["words"], found["unit"]
-    return heading, None
+    return _of_name(heading)
+
+
+def _of_name(heading: str) -> tuple[str, str | None]:
+    """`gwp kg`, `leadTimeDays`, `speed km per h`: the last words of a name may be its unit."""
+    words = heading.split()
+    if len(words) == 1:
+        words = _HUMP.sub(" ", heading).split()
+        words = [words[0], *(word.lower() if word.istitle() else word for word in words[1:])]
+    *before, last = words
+    after_per = len(before) > 2 and before[-1].casefold() in _PER
+    unit = named_unit(last, before[-2] if after_per else before[-1]) if before else None
+    above = named_unit(before[-2 if after_per else -1]) if unit and len(before) > 1 else None
+    is_of_words = len(before) > 1 and before[-2].casefold() in _PER
+    if unit is None or (before[-1].casefold() in _PER and not above):
+        return " ".join(words), None
+    if above and not is_of_words:
+        return " ".join(before[: -2 if after_per else -1]), f"{above}/{unit}"
+    return " ".join(before), unit

@@ -61,6 +61,8 @@ class LinkedColumn:
     """Of the heading itself."""
     asides: frozenset[str]
     """Forms of remarks in brackets and of further sentences: they explain, and do not count."""
+    small: frozenset[str]
+    """Words of the heading that say little (`per`, `by`): read with the others, and no mention."""
     names: frozenset[str]
     """Short names, squashed: the column's own, initials, an abbreviation in brackets."""
     codes: Mapping[tuple[str, ...], str]
@@ -135,6 +137,7 @@ def linked_column(
         info=column,
         words=tuple(_heading_word(word, frequency, title_forms) for word in main),
         asides=frozenset(form for word in words_of(asides) for form in word.forms),
+        small=IMPLIED_WORDS & {folded(word) for word in plain_words(column.heading)},
         names=_short_names(column, main),
         codes=_codes(column),
         is_date=_is_date(column),

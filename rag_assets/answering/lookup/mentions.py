@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rag_assets.answering.lookup import vocabulary
-from rag_assets.answering.lookup.linked_columns import LinkedColumn
+from rag_assets.answering.lookup.linked_columns import IMPLIED_WORDS, LinkedColumn
 from rag_assets.answering.lookup.linking import TableLinks
 from rag_assets.answering.lookup.question import AskedQuestion
 from rag_assets.answering.lookup.wording import squashed
@@ -111,11 +111,15 @@ def _column_mention(
     question: AskedQuestion, table: TableLinks, span: tuple[int, ...]
 ) -> ColumnMention | None:
     said = [place for place in span if not question.is_harmless[place]] or list(span)
+    small = {question.words[place].folded for place in said} & IMPLIED_WORDS
+    said = [place for place in said if question.words[place].folded not in small]
+    if not said:
+        return None
     if all(is_operation(question, place) and not question.extra_forms[place] for place in said):
         return None
     candidates = []
     for column in _touched(question, table, said):
-        share = _share(question, column, span, said)
+        share = _share(question, column, span, said) if small <= column.small else 0.0
         if share >= LEAST_COVERAGE:
             candidates.append((column, share))
     candidates.sort(key=lambda each: (-each[1], each[0].info.is_hidden))

@@ -17,6 +17,7 @@ from rag_assets.answering.lookup import adjectives, vocabulary
 from rag_assets.answering.lookup.cells import exact, number_of
 from rag_assets.answering.lookup.dates import Day, days_of
 from rag_assets.answering.lookup.plan import Comparison
+from rag_assets.answering.lookup.units import converted, is_money, pint_unit
 from rag_assets.answering.lookup.wording import folded
 
 _NUMBER = re.compile(
@@ -49,7 +50,7 @@ _SYMBOLS: Final = vocabulary.words_in(
     """MPa GPa kPa Pa hPa bar mbar psi ksi N kN mN J kJ MJ W kW MW mW V kV mV A mA Hz kHz MHz GHz eV
     keV mm cm dm m km um µm nm pm g kg mg t K s ms min h L l ml mL dl cl ppm wppm ppb HV HB HRC
     HBW HRB HRA Nm dB lm lx rpm mol mmol F C % ‰ € $ £ kr SEK EUR USD GBP NOK DKK CHF st pcs Da
-    MPa·m kWh MWh Wh cd Pa·s mPas cP Mg dB(A) å"""
+    MPa·m kWh MWh Wh cd Pa·s mPas cP Mg dB(A) å kB MB GB TB PB mAh Ah VA kVA inch ft lb lbs oz gal"""
 )
 _WORDS: Final = {
     **dict.fromkeys(("percent", "per cent", "procent", "pct"), "%"),
@@ -97,6 +98,11 @@ _WORDS: Final = {
     "c": "degC",
 }
 """Units as words, in small letters."""
+_TIMES_OF = ("s", "min", "h", "day", "week", "month", "year")
+_NO_UNITS = vocabulary.words_in(
+    "min max mean st hour day week month year timme dag vecka manad ar minute minut second sekund"
+)
+"""Words at the end of a name that are no units there: a limit, and what is counted one by one."""
 _CURRENCY = re.compile(r"(?P<unit>€|\$|£|\b(?:EUR|SEK|USD|GBP|NOK|DKK)|\bkEUR)\s?$")
 _AFTER = re.compile(
     r"\s?(?P<unit>[^\s,;?!]{1,24}\sper\s(?:cubic\s|square\s)?[^\W\d]+|[^\s,;?!]+(?:\s[^\s,;?!\d]+)?)"
@@ -157,6 +163,15 @@ def quantities(text: str, scales: frozenset[str]) -> tuple[Quantity, ...]:
 
 
 @cache
+def _symbols() -> dict[str, str]:
+    """Symbols by their small letters, those that no other has too."""
+    found: dict[str, list[str]] = {}
+    for each in _SYMBOLS:
+        found.setdefault(each.casefold(), []).append(each)
+    return {key: symbols[0] for key, symbols in found.items() if len(symbols) == 1}
+
+
+@cache
 def counted_words() -> dict[str, int]:
     """Numbers from two on that are written as words, folded."""
     return {folded(word): value for word, value in _COUNTS.items() if value > 1}
@@ -182,6 +197,31 @@ def unit_word(word: str) -> str | None:
     return _WORDS.get(word.casefold()) if len(word) >= _SHORTEST_NAME else None
 
 
+def named_unit(word: str, beside: str = "") -> str | None:
+    """The unit that a word of a name is in any case (`mpa`, `m3`, `days`, `sek`); None if none is.
+
+    Args:
+        word: The word.
+        beside: The word before it. A single letter is a unit after a kind of quantity, or a unit,
+            alone: `length m`, `flow m3 h`, and not `class a`.
+    """
+    base = word[:-1] if word[-1:] in "23²³" else word
+    written = base if base in _SYMBOLS else _symbols().get(base.casefold())
+    if len(word) < 2:
+        unit = _WORDS.get(word.casefold(), written)
+        kind = vocabulary.KINDS.get(folded(beside))
+        is_one = unit and kind and converted(1, unit, kind) is not None
+        return unit if is_one or (len(beside) > 1 and named_unit(beside)) else None
+    if folded(word) in _NO_UNITS:
+        return None
+    if is_money(word):
+        return word if word.endswith("kr") else f"{word[:-3]}{word[-3:].upper()}"
+    if written is not None:
+        return written + word[len(base) :]
+    unit = _WORDS.get(word.casefold())
+    return word if unit in _TIMES_OF else unit
+
+
 def plain_unit(unit: str) -> str:
     """A unit of a heading in the words of `units`: `månader` is `month`."""
     return _WORDS.get(unit.casefold(), unit)
@@ -202,8 +242,8 @@ def _unit(word: str, scales: frozenset[str]) -> str | None:
     if " per " in word and (match := _PER.fullmatch(word)):
         above, below = _unit(match["above"], scales), _unit(match["below"], scales)
         return f"{above}/{below}" if above and below else None
-    from rag_assets.answering.lookup.units import pint_unit
-
+    if word.isupper() and is_money(word):
+        return word
     return word if _COMPOUND.fullmatch(word) and pint_unit(word.replace(" per ", "/")) else None
 
 

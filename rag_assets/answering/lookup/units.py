@@ -12,6 +12,7 @@ from tokenize import TokenError
 from typing import TYPE_CHECKING
 
 from rag_assets.answering.citations import Number
+from rag_assets.answering.lemmas import is_known
 from rag_assets.answering.lookup.cells import exact
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ _DEFINITIONS = (
     "appm = 1e-4 * atomic_percent",
     "volume_percent = [volume_share]",
 )
-_MONEY = re.compile(r"(?P<times>[kKtTM]?)(?P<currency>EUR|USD|SEK|GBP|NOK|DKK|CHF|kr)")
+_MONEY = re.compile(r"(?P<times>[kKtTM]?)(?P<currency>kr|[A-Z]{3}|[a-z]{3})")
 _TIMES = {"": 1, **dict.fromkeys("kKtT", 1_000), "M": 1_000_000}
 DIGITS = 24
 """Of a converted number; factors between units have 28."""
@@ -103,8 +104,23 @@ def _money(unit: str) -> tuple[int, str] | None:
     match = _MONEY.fullmatch(unit.strip())
     if match is None:
         return None
-    currency = "SEK" if match["currency"] == "kr" else match["currency"]
-    return _TIMES[match["times"]], currency
+    currency = "SEK" if match["currency"] == "kr" else match["currency"].upper()
+    return (_TIMES[match["times"]], currency) if currency in _currencies() else None
+
+
+def is_money(text: str) -> bool:
+    """Whether `text` is a currency by its code of ISO 4217, or thousands or millions of it.
+
+    Of codes in small letters those that are words are none: `all`, `top`, `cup`.
+    """
+    return _money(text) is not None and (text.isupper() or not is_known(text, languages=("en",)))
+
+
+@cache
+def _currencies() -> frozenset[str]:
+    import pycountry
+
+    return frozenset(each.alpha_3 for each in pycountry.currencies)
 
 
 def _spelled(text: str) -> str:

@@ -293,9 +293,14 @@ HOLDING: Final = words_in(
 """Words before or after a heading whose cells are filled."""
 KINDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("time", "duration", "tid", "tiden"), "h"),
-    **dict.fromkeys(("temperature", "temperatur", "temperaturen"), "K"),
+    **dict.fromkeys(("temperature", "temperatur", "temperaturen", "temp"), "K"),
     **dict.fromkeys(("weight", "mass", "vikt", "vikten", "massa", "massan"), "kg"),
-    **dict.fromkeys(("length", "längd", "längden"), "m"),
+    **dict.fromkeys(("length", "längd", "längden", "width", "bredd", "height", "höjd"), "m"),
+    **dict.fromkeys(("depth", "djup", "thickness", "tjocklek", "distance", "diameter"), "m"),
+    **dict.fromkeys(("volume", "volym"), "m3"),
+    **dict.fromkeys(("power", "effekt"), "W"),
+    **dict.fromkeys(("force", "kraft"), "N"),
+    **dict.fromkeys(("current", "ström"), "A"),
     **dict.fromkeys(("content", "halt", "halten", "concentration", "fraction"), "%"),
     **dict.fromkeys(("pressure", "tryck", "trycket"), "Pa"),
     **dict.fromkeys(("energy", "energi", "energin"), "J"),
