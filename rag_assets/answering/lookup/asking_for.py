@@ -35,6 +35,11 @@ def operation_of(
         for mark in question.marks
         if not set(mark.words) & (valued if mark.adjective else inside)
     )
+    if any(mark.adjective or mark.operation in ("max", "min") for mark in marks):
+        whole = {mention.words for mention in columns if mention.candidates[0][1] >= HALF}
+        marks = tuple(
+            each for each in marks if each.operation != "range" or each.words not in whole
+        )
     others = tuple(mark for mark in marks if not _asks_amount(question, mark))
     marks = others or marks
     asked = {mark.operation for mark in marks}
@@ -42,7 +47,7 @@ def operation_of(
         return own
     if "range" in asked or ({"max", "min"} <= asked and "count" not in asked):
         return "range", marks
-    for operation in ("mean", "difference", "sum", "count", "max", "min"):
+    for operation in ("median", "mean", "difference", "sum", "distinct", "count", "max", "min"):
         if operation in asked:
             if operation == "sum" and "count" in asked:
                 return "count", marks

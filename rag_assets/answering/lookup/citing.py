@@ -77,16 +77,22 @@ def computed(found: Found, catalogue: Catalogue, *, phrases: Phrases = ENGLISH) 
     Raises:
         UnitsDifferError: Its cells have different units.
     """
-    column = found.table.find(found.plan.column) if found.plan.column else None
-    counts = found.plan.operation == "count"
+    plan = found.plan
+    column = found.table.find(plan.column) if plan.column else None
+    other = found.table.find(plan.other) if plan.other else None
+    before = cells(found, catalogue, other) if other else ()
+    is_measured = column and plan.operation not in ("count", "distinct", "percent")
+    unit = common_unit(found, catalogue, column) if column and is_measured else None
     return Computed(
-        operation=found.plan.operation,
-        inputs=cells(_extremes_kept(found, catalogue), catalogue, column) if column else (),
+        operation=plan.operation,
+        inputs=before + cells(_extremes_kept(found, catalogue), catalogue, column)
+        if column
+        else (),
         count=len(found.row_keys),
-        plan=plan_to_json(found.plan),
+        plan=plan_to_json(plan),
         sql=found.sql,
         result=found.value,
-        unit=common_unit(found, catalogue, column) if column and not counts else None,
+        unit="%" if plan.operation == "percent" else unit,
         pin=catalogue.version_of(found.table),
         rows=rows(found, phrases=phrases),
         heading=column.heading if column else "",

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from rag_assets.answering.lookup import vocabulary
+from rag_assets.answering.lookup.adjectives import DATES
 from rag_assets.answering.lookup.draft import Draft, flag_values, select_by_filling
 from rag_assets.answering.lookup.linked_columns import LinkedColumn
 from rag_assets.answering.lookup.linking import TableLinks
@@ -243,7 +244,7 @@ def take_absences(draft: Draft, columns: tuple[ColumnMention, ...]) -> None:
         before = [
             folded(word.text) for word in words[max(0, mention.words[0] - 3) : mention.words[0]]
         ]
-        is_flag = any(flag_values(each) for each in mention.close())
+        is_flag = any(flag_values(each) or _is_gappy(draft, each) for each in mention.close())
         negations = (*vocabulary.NEGATIONS, *vocabulary.EXCLUDING)
         phrases = (*vocabulary.EMPTY, *vocabulary.ABSENT, *(negations if is_flag else ()))
         phrase = next(
@@ -254,8 +255,21 @@ def take_absences(draft: Draft, columns: tuple[ColumnMention, ...]) -> None:
             continue
         count = len(phrase.split())
         draft.explain(tuple(range(mention.words[0] - count, mention.words[0])), 0.5)
+        for place in range(mention.words[-1] + 1, min(mention.words[-1] + 3, len(words))):
+            if words[place].folded in DATES and mention.close()[0].is_date:
+                draft.explain((place,), 0.0)
         _explain_aside(draft, mention)
         select_by_filling(draft, mention, "empty")
+
+
+def _is_gappy(draft: Draft, column: LinkedColumn) -> bool:
+    """Whether a column of dates, or of one text, is empty in some rows: those where it is not so.
+
+    `not certified` asks for the rows without `yes`, and `not closed` for those without a date.
+    """
+    info = column.info
+    is_of_one = column.is_date or info.distinct == 1
+    return is_of_one and 0 < info.filled < draft.table.info.rows
 
 
 def _explain_aside(draft: Draft, mention: ColumnMention) -> None:

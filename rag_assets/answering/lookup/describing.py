@@ -7,6 +7,10 @@ from rag_assets.identity import canonical_number
 
 _OPERATIONS = {
     "count": "number of rows",
+    "distinct": "number of different values of",
+    "median": "median of",
+    "change": "change to",
+    "percent": "change in percent to",
     "max": "highest",
     "min": "lowest",
     "mean": "mean of",
@@ -30,7 +34,12 @@ def described(plan: LookupPlan, table: TableLinks) -> str:
         parts.append(f"with the {end} {headings[plan.order_by]}")
     elif plan.columns:
         parts.append(f"with {', '.join(headings[name] for name in plan.columns)}")
+    if plan.other:
+        parts.append(f"from {headings[plan.other]}")
     parts.append(f"in {table.info.title}")
+    if plan.group_by:
+        which = f" with the {'highest' if plan.descending else 'lowest'}" if plan.limit else ""
+        parts.append(f"for {'the' if which else 'each'} {headings[plan.group_by]}{which}")
     if plan.where:
         parts.append(f"where {' and '.join(_said(each, headings) for each in plan.where)}")
     return " ".join(parts)

@@ -25,6 +25,10 @@ class Draft:
     score: float = 0.0
     shares: list[float] = field(default_factory=list)
     roles: set[ColumnMention] = field(default_factory=set)
+    limit: int | None = None
+    """How many rows or groups are asked for, where a number of them is."""
+    group: str | None = None
+    """The column, for each value of which something is computed."""
     kind: str = ""
     reason: str = ""
 

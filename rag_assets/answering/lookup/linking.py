@@ -53,6 +53,8 @@ class TableLinks:
     by_name: Mapping[str, LinkedColumn] = field(default_factory=dict)
     heading_forms: frozenset[str] = frozenset()
     """Forms of the words of all its headings."""
+    single_forms: frozenset[str] = frozenset()
+    """Forms of the headings that are one word."""
     touched: Mapping[str, frozenset[int]] = field(default_factory=dict)
     """Form of a word, or squashed name, to the places of the columns that have it."""
 
@@ -155,6 +157,9 @@ def _table_links(table: TableInfo, known: frozenset[str]) -> TableLinks:
         by_word=_grouped(keys_of_words(columns)),
         by_name={column.info.name: column for column in columns},
         heading_forms=frozenset(form for column in columns for form in column.forms),
+        single_forms=frozenset().union(
+            *(each.forms for each in columns if len(each.words) == 1 and not each.info.is_hidden)
+        ),
         touched=_touched(columns),
     )
 

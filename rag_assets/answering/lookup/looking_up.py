@@ -5,11 +5,12 @@ from typing import Literal
 
 from rag_assets.answering.answer import Sentence
 from rag_assets.answering.lookup.catalogue import Catalogue
+from rag_assets.answering.lookup.cells import folded
 from rag_assets.answering.lookup.citing import UnitsDifferError
 from rag_assets.answering.lookup.nearest import closest, nearest_rows
 from rag_assets.answering.lookup.phrases import PHRASES, Language, language_of
-from rag_assets.answering.lookup.phrasing import nothing, sentences_of
-from rag_assets.answering.lookup.plan import Condition, LookupPlan, PlanError
+from rag_assets.answering.lookup.phrasing import counted, nothing, sentences_of
+from rag_assets.answering.lookup.plan import Condition, LookupPlan, PlanError, validated
 from rag_assets.answering.lookup.planner import (
     CONFIDENCE,
     MOST_ROWS_FOUND,
@@ -36,6 +37,8 @@ MOST_IN_DOCUMENTS = 200
 SURE_IN_DOCUMENTS = 0.9
 """Their headings are less sure than those of a source."""
 
+MOST_GROUPS = 200
+GROUPS_SHOWN = 10
 LONGEST_NAME = 40
 """Characters of a cell of a document that a word within it names; a longer one is a text."""
 
@@ -144,6 +147,8 @@ def _in_documents(question: str, catalogue: Catalogue) -> Understood | None:
 def answer_plan(plan: LookupPlan, catalogue: Catalogue, *, language: Language = "en") -> LookedUp:
     """What `plan` gives, in sentences; a plan that cannot be run is refused with its reason."""
     try:
+        if plan.group_by is not None:
+            return _in_groups(validated(plan, catalogue), catalogue, language=language)
         found = run_plan(plan, catalogue)
         if found.row_keys or found.plan.operation == "count":
             sentences = sentences_of(found, catalogue, language=language)
@@ -152,6 +157,43 @@ def answer_plan(plan: LookupPlan, catalogue: Catalogue, *, language: Language = 
         return _closest(found, catalogue, language=language)
     except (PlanError, SandboxError, UnitsDifferError) as error:
         return LookedUp("refused", plan=plan, reason=str(error))
+
+
+def _in_groups(plan: LookupPlan, catalogue: Catalogue, *, language: Language) -> LookedUp:
+    """The operation for each value of a column, each with a sentence of its own."""
+    assert plan.group_by is not None, "only such plans come here"
+    rows = LookupPlan(plan.source, plan.table, plan.where)
+    cells = cells_of(run_plan(rows, catalogue), catalogue, plan.group_by)
+    values = {folded(str(cell)): cell for cell in cells if cell is not None}
+    if len(values) > MOST_GROUPS:
+        why = f"{plan.group_by} has {len(values):,} values, and at most {MOST_GROUPS} are compared"
+        return LookedUp("refused", plan=plan, reason=why)
+    ungrouped = replace(plan, group_by=None, limit=None, descending=False)
+    groups = [
+        run_plan(
+            replace(ungrouped, where=(*plan.where, Condition(plan.group_by, "=", (value,)))),
+            catalogue,
+        )
+        for value in values.values()
+    ]
+    found = [each for each in groups if each.value is not None]
+    is_up = plan.limit is not None and not plan.descending
+    found.sort(key=lambda each: each.value or 0, reverse=not is_up)
+    if plan.limit is not None:
+        last = [each.value for each in found[: plan.limit]][-1:]
+        found = [each for each in found if [each.value] == last or each in found[: plan.limit]]
+    if not found:
+        return LookedUp("refused", plan=plan, reason="no group has a number to compute with")
+    told = found[:GROUPS_SHOWN]
+    sentences = [each for one in told for each in sentences_of(one, catalogue, language=language)]
+    if len(found) > len(told):
+        counting = replace(rows, operation="distinct", column=plan.group_by)
+        counted_groups = run_plan(counting, catalogue)
+        phrases = PHRASES[language]
+        first = counted(counted_groups, catalogue, phrases, shown=len(told))
+        sentences.insert(0, first)
+    row_ids = tuple(dict.fromkeys(row for each in told for row in each.row_ids))
+    return LookedUp("answered", tuple(sentences), row_ids, plan, confidence=1.0)
 
 
 def _closest(found: Found, catalogue: Catalogue, *, language: Language) -> LookedUp:

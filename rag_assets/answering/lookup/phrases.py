@@ -23,9 +23,14 @@ class Phrases:
     superlatives: Mapping[str, str]
     """`max` and `min`."""
     total: Mapping[str, str]
-    """`mean` and `sum`."""
+    """`mean`, `median` and `sum`."""
     range: str
     difference: str
+    change: str
+    """Of `change` and `percent`."""
+    distinct: str
+    groups: str
+    """What `distinct` counts, where not all of it is told."""
     unread: str
     many: str
     more: str
@@ -60,10 +65,14 @@ ENGLISH = Phrases(
     },
     total={
         "mean": "The mean {heading}{where} is {value}, over {count} cells.",
+        "median": "The median {heading}{where} is {value}, over {count} cells.",
         "sum": "The sum of {heading}{where} is {value}, over {count} cells.",
     },
     range="{heading}{where} goes from {low} to {high}, a range of {value} over {count} cells.",
     difference="{heading} differs by {value} between {names}.",
+    change="The change from {other} to {heading} is {value}, from {low} to {high} ({names}).",
+    distinct="{title} has {count} different values of {heading}{where}.",
+    groups="{title} has {count} different values of {heading}{where}; the first {shown} follow.",
     unread="{count} cells of {heading} are no plain numbers and were left out.",
     many="{title} has {count} rows{where}: {names}.",
     more="{names} and {count} more",
@@ -98,11 +107,15 @@ SWEDISH = Phrases(
     },
     total={
         "mean": "Medelvärdet av {heading}{where} är {value}, över {count} celler.",
+        "median": "Medianen av {heading}{where} är {value}, över {count} celler.",
         "sum": "Summan av {heading}{where} är {value}, över {count} celler.",
     },
     range="{heading}{where} går från {low} till {high}: en spännvidd på {value} över {count} "
     "celler.",
     difference="{heading} skiljer sig med {value} mellan {names}.",
+    change="Ändringen från {other} till {heading} är {value}, från {low} till {high} ({names}).",
+    distinct="{title} har {count} olika värden i {heading}{where}.",
+    groups="{title} har {count} olika värden i {heading}{where}; de {shown} första följer.",
     unread="{count} celler i {heading} är inte rena tal och räknades inte med.",
     many="{title} har {count} rader{where}: {names}.",
     more="{names} och {count} till",

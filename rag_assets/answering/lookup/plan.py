@@ -18,7 +18,20 @@ from rag_assets.answering.lookup.cells import exact
 if TYPE_CHECKING:
     from rag_assets.answering.lookup.catalogue import Catalogue, ColumnInfo, TableInfo
 
-Operation: TypeAlias = Literal["rows", "count", "max", "min", "mean", "sum", "difference", "range"]
+Operation: TypeAlias = Literal[
+    "rows",
+    "count",
+    "distinct",
+    "max",
+    "min",
+    "mean",
+    "median",
+    "sum",
+    "difference",
+    "range",
+    "change",
+    "percent",
+]
 Comparison: TypeAlias = Literal[
     "=", "!=", "<", "<=", ">", ">=", "between", "contains", "in", "empty", "not_empty"
 ]
@@ -27,6 +40,7 @@ PlanValue: TypeAlias = str | Number
 OPERATIONS: Final[tuple[Operation, ...]] = get_args(Operation)
 """What is computed from the rows; `rows` shows them as they are."""
 COMPARISONS: Final[tuple[Comparison, ...]] = get_args(Comparison)
+OF_TWO_COLUMNS: Final[tuple[Operation, ...]] = ("change", "percent")
 TEXT_COMPARISONS: Final = ("=", "!=", "contains", "in", "empty", "not_empty")
 NUMBER_COMPARISONS: Final = ("=", "!=", "<", "<=", ">", ">=", "between", "in", "empty", "not_empty")
 VALUE_COUNTS: Final[Mapping[str, tuple[int, int]]] = {
@@ -82,7 +96,13 @@ class LookupPlan:
     operation: Operation = "rows"
     column: str | None = None
     """What is aggregated. `difference`: of the two rows that are selected, without its sign.
-    `count` without a column counts rows."""
+    `count` without a column counts rows; `distinct` counts the different values of one."""
+    other: str | None = None
+    """Of `change` and `percent`, which are of one row: the column that `column` is compared with;
+    `percent` is of its number."""
+    group_by: str | None = None
+    """A column, for each value of which the operation is done: with `limit` for so many of the
+    highest results, or the lowest unless `descending`, and for those that equal the last one."""
 
 
 def plan_to_json(plan: LookupPlan) -> dict[str, JsonValue]:
@@ -100,6 +120,8 @@ def plan_to_json(plan: LookupPlan) -> dict[str, JsonValue]:
         "limit": plan.limit,
         "operation": plan.operation,
         "column": plan.column,
+        **({"other": plan.other} if plan.other else {}),
+        **({"group_by": plan.group_by} if plan.group_by else {}),
     }
 
 
@@ -134,6 +156,8 @@ def plan_from_json(record: object) -> LookupPlan:
             "Operation", _one_of(fields.get("operation", "rows"), "operation", OPERATIONS)
         ),
         column=_text_or_none(fields.get("column"), "column"),
+        other=_text_or_none(fields.get("other"), "other"),
+        group_by=_text_or_none(fields.get("group_by"), "group_by"),
     )
     _require_bounds(plan)
     return plan
@@ -191,21 +215,35 @@ def _of_kind(value: PlanValue, *, is_numeric: bool) -> PlanValue | None:
 
 
 def _require_operation(plan: LookupPlan, table: "TableInfo") -> None:
+    if (plan.other is not None) != (plan.operation in OF_TWO_COLUMNS):
+        raise PlanError("other", f"it is for the operations {' and '.join(OF_TWO_COLUMNS)} alone")
+    if plan.group_by is not None:
+        _shown(table, plan.group_by, "group_by")
+        if plan.operation in ("rows", "difference", *OF_TWO_COLUMNS):
+            raise PlanError("group_by", f"operation {plan.operation} is not done for groups")
     if plan.operation == "rows":
         if plan.column is not None:
             raise PlanError("column", "operation rows computes nothing: name it in columns")
         return
-    if plan.order_by is not None or plan.limit is not None:
+    if plan.order_by is not None or (plan.limit is not None and plan.group_by is None):
         raise PlanError("order_by", f"operation {plan.operation} takes no order_by and no limit")
     if plan.column is None:
         if plan.operation != "count":
             raise PlanError("column", f"operation {plan.operation} needs a column of numbers")
         return
-    column = _shown(table, plan.column, "column")
-    if plan.operation != "count" and not column.is_numeric:
-        raise PlanError(
-            "column", f"operation {plan.operation} needs numbers, and {column.name} holds texts"
-        )
+    columns = [
+        _shown(table, name, clause)
+        for clause, name in (("column", plan.column), ("other", plan.other))
+        if name
+    ]
+    for column in columns if plan.operation not in ("count", "distinct") else ():
+        if not column.is_numeric:
+            raise PlanError(
+                "column", f"operation {plan.operation} needs numbers, and {column.name} holds texts"
+            )
+    if len({(each.unit, each.unit_column) for each in columns}) > 1:
+        units = " and ".join(str(each.unit) for each in columns)
+        raise PlanError("other", f"{units} are not compared: name columns of one unit")
     if plan.operation == "difference" and not plan.where:
         raise PlanError("where", "operation difference needs conditions that select two rows")
 

@@ -50,7 +50,8 @@ _SYMBOLS: Final = vocabulary.words_in(
     """MPa GPa kPa Pa hPa bar mbar psi ksi N kN mN J kJ MJ W kW MW mW V kV mV A mA Hz kHz MHz GHz eV
     keV mm cm dm m km um µm nm pm g kg mg t K s ms min h L l ml mL dl cl ppm wppm ppb HV HB HRC
     HBW HRB HRA Nm dB lm lx rpm mol mmol F C % ‰ € $ £ kr SEK EUR USD GBP NOK DKK CHF st pcs Da
-    MPa·m kWh MWh Wh cd Pa·s mPas cP Mg dB(A) å kB MB GB TB PB mAh Ah VA kVA inch ft lb lbs oz gal"""
+    MPa·m kWh MWh Wh cd Pa·s mPas cP Mg dB(A) å kB MB GB TB PB mAh Ah VA kVA
+    inch ft lb lbs oz gal"""
 )
 _WORDS: Final = {
     **dict.fromkeys(("percent", "per cent", "procent", "pct"), "%"),

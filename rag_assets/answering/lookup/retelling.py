@@ -14,6 +14,7 @@ from rag_assets.answering.citations import MOST_INPUTS, Absence, Cell, Citation,
 from rag_assets.answering.lookup.naming import LONGEST_NAME
 from rag_assets.answering.lookup.phrases import PHRASES, Phrases
 from rag_assets.answering.lookup.phrasing import NAMES_SHOWN
+from rag_assets.answering.lookup.plan import OF_TWO_COLUMNS
 from rag_assets.answering.lookup.writing import measured, number, result_of
 
 
@@ -82,7 +83,15 @@ def _of_computed(citation: Computed, cells: Sequence[Cell], phrases: Phrases) ->
         "count": f"{citation.count}",
         "value": result_of(citation, phrases=phrases),
     }
-    if operation == "count":
+    if operation == "distinct":
+        for template in (phrases.distinct, phrases.groups):
+            yield _filled(template, {**given, "count": f"{result}"}, {"shown": r"\d+"})
+    elif operation in OF_TWO_COLUMNS:
+        before, after = citation.inputs
+        told = {"low": _measured(before, phrases), "high": _measured(after, phrases)}
+        names = _listed(_names([after.row_key], cells, phrases), phrases)
+        yield _filled(phrases.change, {**given, "other": before.heading}, {**told, "names": names})
+    elif operation == "count":
         yield _filled(
             phrases.count_column if citation.heading else phrases.count,
             {**given, "count": f"{result}"},

@@ -74,7 +74,7 @@ def run_plan(plan: LookupPlan, catalogue: Catalogue, *, seconds: float = SECONDS
         places=places,
         row_ids=taken[ROW_ID].to_pylist(),
         row_keys=taken[ROW_KEY].to_pylist(),
-        value=_value(plan, table, rows, taken, seconds=seconds),
+        value=_value(plan, table, rows, taken, seconds=seconds) if places else _of_nothing(plan),
         unread=_unread(plan, table, catalogue, found=len(places), seconds=seconds),
         sql=readable(plan, table),
     )
@@ -106,7 +106,7 @@ def prepared(plan: LookupPlan, table: TableInfo, catalogue: Catalogue) -> pa.Tab
     names = SqlNames.of(table)
     rows = catalogue.rows(table)
     columns: dict[str, pa.Array | pa.ChunkedArray] = {PLACE: pa.array(range(rows.num_rows))}
-    named = (*(each.column for each in plan.where), plan.order_by, plan.column)
+    named = (*(each.column for each in plan.where), plan.order_by, plan.column, plan.other)
     for name in dict.fromkeys(each for each in named if each):
         columns[names.plain[name]] = rows[name]
         if name in names.folded:
@@ -128,15 +128,18 @@ def cells_of(found: Found, catalogue: Catalogue, name: str) -> list[str | Number
 def _value(
     plan: LookupPlan, table: TableInfo, rows: pa.Table, taken: pa.Table, *, seconds: float
 ) -> Number | None:
-    if plan.operation == "rows":
-        return None
-    if plan.operation == "difference":
-        return _difference(plan, taken)
+    match plan.operation:
+        case "rows":
+            return None
+        case "difference":
+            return _difference(plan, taken)
+        case "median":
+            return _median(sorted(exact(cell) for cell in taken[plan.column].to_pylist()))
+        case "change" | "percent":
+            return _change(plan, taken)
     [result] = run(aggregating(plan, table), rows, seconds=seconds).to_pylist()
-    if plan.operation == "count":
-        return result[COUNT]
-    if not result[COUNT]:
-        return None
+    if plan.operation in ("count", "distinct"):
+        return result[VALUE]
     column = table.find(plan.column or "")
     is_rounded = column is not None and column.scale is None and plan.operation in SUMMED
     value = exact(float(f"{result[VALUE]:.{FLOAT_DIGITS}g}") if is_rounded else result[VALUE])
@@ -147,6 +150,35 @@ def _quotient(total: Number, count: int) -> Number:
     """A mean: all its digits, or `MEAN_DECIMALS` more than its total has where it has no end."""
     places = decimals(total) + MEAN_DECIMALS
     return exact(Decimal(round(Fraction(total) / count * 10**places)).scaleb(-places, _WIDE))
+
+
+def _of_nothing(plan: LookupPlan) -> Number | None:
+    return 0 if plan.operation in ("count", "distinct") else None
+
+
+def _median(ordered: Sequence[Number]) -> Number:
+    low, high = ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2]
+    with localcontext(_WIDE):
+        return exact(Decimal(low + high) / 2)
+
+
+def _change(plan: LookupPlan, taken: pa.Table) -> Number:
+    """From the other column to the column of the one row, or what that is in percent of it."""
+    if len(taken) != 1:
+        raise PlanError(
+            "where",
+            f"a change from {plan.other} to {plan.column} is of one row that has both, and "
+            f"{len(taken)} are selected: name one",
+        )
+    before, after = (exact(taken[name][0].as_py()) for name in (plan.other, plan.column))
+    with localcontext(_WIDE):
+        change = exact(Decimal(after) - before)
+        if plan.operation == "change":
+            return change
+        if not before:
+            raise PlanError("other", f"{plan.other} is 0, of which nothing is a percentage")
+        places = Decimal(1).scaleb(-MEAN_DECIMALS)
+        return exact((Decimal(100) * change / before).quantize(places))
 
 
 def _difference(plan: LookupPlan, taken: pa.Table) -> Number:

@@ -27,6 +27,8 @@ PLACE = "@row"
 VALUE = "value"
 """What an aggregate is called in the result; `COUNT`: how many cells it is of."""
 COUNT = "count"
+AGGREGATED = ("count", "distinct", "max", "min", "mean", "sum", "range")
+"""Operations that DuckDB does; others are done with the cells of the rows that it selects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ def readable(plan: LookupPlan, table: TableInfo) -> str:
     """What is run, with the values and the table's name in it: to read, never to run."""
     from sqlglot import exp
 
-    build = _selected if plan.operation in ("rows", "difference") else _aggregated
+    build = _aggregated if plan.operation in AGGREGATED else _selected
     tree = build(plan, table, _literal)
     for each in tree.find_all(exp.Table):
         each.set("this", exp.to_identifier(table.table, quoted=True))
@@ -124,7 +126,7 @@ def _aggregate(plan: LookupPlan, table: TableInfo) -> "exp.Expression":
 
     info = table.find(plan.column or "")
     assert info is not None, "the plan was validated"
-    column = _column(SqlNames.of(table).plain[info.name])
+    column = _column(_compared(SqlNames.of(table), info))
     least, greatest = exp.Min(this=column.copy()), exp.Max(this=column.copy())
     total = (
         exp.Sum(this=column.copy())
@@ -132,6 +134,8 @@ def _aggregate(plan: LookupPlan, table: TableInfo) -> "exp.Expression":
         else exp.Anonymous(this="fsum", expressions=[column.copy()])
     )
     match plan.operation:
+        case "distinct":
+            return exp.Count(this=exp.Distinct(expressions=[column]))
         case "max":
             return greatest
         case "min":
@@ -150,7 +154,7 @@ def _conditions(plan: LookupPlan, table: TableInfo, given: "Given") -> list["exp
 
     names = SqlNames.of(table)
     built = [_condition(each, table, names, given) for each in plan.where]
-    for name in dict.fromkeys(each for each in (plan.column, plan.order_by) if each):
+    for name in dict.fromkeys(each for each in (plan.column, plan.other, plan.order_by) if each):
         built.append(exp.Not(this=_is_null(names.plain[name])))
     return built
 

@@ -56,6 +56,8 @@ class ColumnInfo:
     that lie too far apart to keep all digits."""
     values: tuple[str, ...]
     """Distinct texts, the most frequent first, at most `MOST_VALUES`; none for numbers."""
+    names: frozenset[str] = frozenset()
+    """Whole numbers without a unit that tell all rows apart: they may be names of rows."""
     unit_column: str | None = None
     """The column that gives each row's unit, where the heading states none."""
 
@@ -179,4 +181,7 @@ def _column_info(cells: ColumnCells, *, texts: pa.Array, values: pa.Array) -> Co
         maximum=greatest,
         scale=scale_of(values.type),
         values=() if is_numeric else most_frequent,
+        names=frozenset(most_frequent)
+        if unit is None and scale_of(values.type) == 0 and len(texts) == distinct > 1
+        else frozenset(),
     )

@@ -144,6 +144,8 @@ def _links(
     exact = table.exact.get(key, ())
     if len(span) == 1 and text.islower() and folded(text) in vocabulary.VAGUE:
         return _of_named_columns(question, table, span[0], exact)
+    if not exact and len(span) == 1 and key.endswith("s"):
+        exact = tuple(link for link in table.exact.get(key[:-1], ()) if link.value.isupper())
     if exact and not (len(key) <= 3 and text.islower()):
         return exact
     stems = "".join(stem(question.words[each].text) for each in span)

@@ -129,6 +129,12 @@ OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
         *("how many", "number of", "count of", "count", "how often", "how many times"),
         *("hur många", "antal", "antalet", "hur ofta", "hur många gånger"),
     ),
+    "distinct": (
+        *("how many different", "how many distinct", "how many unique", "number of different"),
+        *("number of distinct", "number of unique", "hur många olika", "hur många unika"),
+        *("antal olika", "antalet olika"),
+    ),
+    "median": ("median", "medianen", "medianvärde", "medianvärdet"),
     "mean": (
         *("average", "mean", "on average", "in the mean", "averaged", "averages"),
         *("medel", "medelvärde", "medelvärdet", "genomsnitt", "genomsnittlig", "genomsnittliga"),
@@ -275,6 +281,12 @@ EXCLUDING: Final = (
 """Phrases before a heading that is not to hold."""
 ABSENT: Final = ("free from", "free of", "fri från", "fria från", "fritt från")
 """Phrases before a heading whose cells are empty or zero."""
+GROUPING: Final = words_in("per each every pr varje")
+"""Words before a heading, for each value of which something is computed."""
+BY: Final = words_in("by efter")
+"""The same where something is computed."""
+BEFORE_HEADING: Final = words_in("the what which by vilken vilket vilka")
+"""Words after which a general word is a heading, where the table has it as one: `the amount`."""
 MORE: Final = words_in("more less fewer better greater mer mindre färre bättre")
 """Comparatives that name no column."""
 ASKING_OF_ONE: Final = words_in("when what who where until how när vad vem var hur")

@@ -30,9 +30,9 @@ def measured(value: Value, unit: str | None, *, phrases: Phrases) -> str:
 
 
 def result_of(citation: Computed, *, phrases: Phrases) -> str:
-    """The result of a computation with its unit; a mean that has no end is rounded."""
+    """The result of a computation with its unit; a mean or share without an end is rounded."""
     result = citation.result
-    if citation.operation == "mean" and isinstance(result, Decimal):
+    if citation.operation in ("mean", "percent") and isinstance(result, Decimal):
         inputs = [cell.value for cell in citation.inputs if isinstance(cell.value, (int, Decimal))]
         places = max(map(decimals, inputs), default=0) + MEAN_DECIMALS
         result = exact(round(result, max(places, MEAN_DIGITS - 1 - result.adjusted())))
