@@ -25,7 +25,7 @@ MOST_SHOWN = 3
 
 def described(plan: LookupPlan, table: TableLinks) -> str:
     """`plan` in words: `mean of Density [kg/m3] in Standards where Standard is GOST`."""
-    headings = {column.info.name: _heading(column.info) for column in table.columns}
+    headings = {column.info.name: in_words(column.info) for column in table.columns}
     parts = [_OPERATIONS[plan.operation]]
     if plan.column:
         parts.append(headings[plan.column])
@@ -45,7 +45,8 @@ def described(plan: LookupPlan, table: TableLinks) -> str:
     return " ".join(parts)
 
 
-def _heading(info: ColumnInfo) -> str:
+def in_words(info: ColumnInfo) -> str:
+    """`Density [kg/m3]`."""
     return f"{info.heading} [{info.unit}]" if info.unit else info.heading
 
 

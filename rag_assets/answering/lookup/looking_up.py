@@ -25,6 +25,7 @@ from rag_assets.answering.lookup.understanding import (
     Unclear,
     Understood,
     UnknownWords,
+    near_question,
     understand,
 )
 
@@ -62,6 +63,9 @@ class LookedUp:
     """How sure the reading is, 0 to 1; of a plan that was given, 1."""
     unknown: UnknownWords = NOTHING_UNKNOWN
     """What stands in the way, where that is words that no table explains."""
+    suggestion: str = ""
+    """A question that would work, where an operation is asked for and the question is refused; the
+    reason ends with it."""
     planned_as: str = ""
     """How a planner read the question, in words; empty where the rules did."""
 
@@ -72,6 +76,7 @@ def look_up(
     *,
     language: Language | None = None,
     in_documents: bool = True,
+    suggests: bool = True,
     planner: Planner | None = None,
 ) -> LookedUp:
     """Answer `question` from the tables of `catalogue`, if it is a question to them.
@@ -82,6 +87,7 @@ def look_up(
         language: Of the sentences; that of the question unless given.
         in_documents: Whether tables inside documents are asked too, where no table of a source
             answers: as long as there are at most `MOST_IN_DOCUMENTS` of them.
+        suggests: Whether a question that would work is looked for where this one is refused.
         planner: Reads a question to a table that the rules refuse, unless they found two readings
             of it: nobody else knows which is meant, either.
     """
@@ -93,6 +99,11 @@ def look_up(
         read = _in_documents(question, catalogue) or read
     if isinstance(read, Unclear):
         refused = _unclear(read)
+        near = near_question(question, catalogue) if suggests else None
+        if near is not None:
+            asked, headings = near
+            reason = f'{refused.reason}; {headings}: ask for example "{asked}"'
+            refused = replace(refused, reason=reason, suggestion=asked)
         if planner is None or refused.outcome != "refused" or read.kind == "two_readings":
             return refused
         return _planned(question, catalogue, planner, refused, language=spoken)

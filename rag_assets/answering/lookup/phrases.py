@@ -8,6 +8,20 @@ Language: TypeAlias = Literal["en", "sv"]
 
 
 @dataclass(frozen=True, slots=True)
+class Suggestions:
+    """Templates of questions that can be read; `{where}` begins with a space, or is empty."""
+
+    operations: Mapping[str, str]
+    """By the operation that is asked for."""
+    count: str
+    within: str
+    counted_within: str
+    where: str
+    equals: str
+    conjunction: str
+
+
+@dataclass(frozen=True, slots=True)
 class Phrases:
     """Templates of one language; `{where}` begins with a space, or is empty."""
 
@@ -37,6 +51,7 @@ class Phrases:
     nothing: str
     nearest: str
     others: str
+    suggestions: Suggestions
 
 
 ENGLISH = Phrases(
@@ -79,6 +94,23 @@ ENGLISH = Phrases(
     nothing="No row of {title} was found{where}; {searched} rows were searched.",
     nearest="Nearest in {title} is {heading} {values}; asked for: {asked}.",
     others="{names} and {last}",
+    suggestions=Suggestions(
+        operations={
+            "max": "Which {thing} has the highest {heading}{where}?",
+            "min": "Which {thing} has the lowest {heading}{where}?",
+            "mean": "What is the average {heading}{where}?",
+            "median": "What is the median {heading}{where}?",
+            "sum": "What is the total {heading}{where}?",
+            "range": "What is the range of {heading}{where}?",
+            "distinct": "How many different {heading} are there{where}?",
+        },
+        count="How many rows of {title} are there{where}?",
+        within="Which {thing} has a {heading} {limit}{where}?",
+        counted_within="How many rows of {title} have a {heading} {limit}{where}?",
+        where="where",
+        equals="is",
+        conjunction="and",
+    ),
 )
 
 SWEDISH = Phrases(
@@ -122,6 +154,23 @@ SWEDISH = Phrases(
     nothing="Ingen rad i {title} hittades{where}; {searched} rader genomsöktes.",
     nearest="Närmast i {title} är {heading} {values}; efterfrågat: {asked}.",
     others="{names} och {last}",
+    suggestions=Suggestions(
+        operations={
+            "max": "Vilken {thing} har högst {heading}{where}?",
+            "min": "Vilken {thing} har lägst {heading}{where}?",
+            "mean": "Vad är medelvärdet av {heading}{where}?",
+            "median": "Vad är medianen av {heading}{where}?",
+            "sum": "Vad är summan av {heading}{where}?",
+            "range": "Vad är spridningen av {heading}{where}?",
+            "distinct": "Hur många olika {heading} finns det{where}?",
+        },
+        count="Hur många rader i {title} finns det{where}?",
+        within="Vilken {thing} har {heading} {limit}{where}?",
+        counted_within="Hur många rader i {title} har {heading} {limit}{where}?",
+        where="där",
+        equals="är",
+        conjunction="och",
+    ),
 )
 
 PHRASES: Mapping[Language, Phrases] = {"en": ENGLISH, "sv": SWEDISH}
