@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from rag_assets.answering.citations import Number
 from rag_assets.answering.lookup import vocabulary
@@ -61,12 +62,12 @@ def read_table(question: AskedQuestion, table: TableLinks) -> TableReading:
     for number in question.quantities:
         draft.explain(question.inside(number.start, number.end), 0.0)
     draft.explain(_compared_words(question), 0.0)
-    pair = column_pair(question, table)
+    values = _apart_from_headings(question, table, value_mentions(question, table))
+    pair = None if _names_two(values) else column_pair(question, table)
     paired = set(pair.words) if pair else set()
     draft.explain(paired, 1.5)
     draft.limit, ranks = _ranks(question)
     draft.explain(ranks, 0.0)
-    values = _apart_from_headings(question, table, value_mentions(question, table))
     values = tuple(each for each in values if not paired & set(each.words))
     whole = {place for mention in values for place in mention.words}
     numbers = _number_words(question) - _heading_numbers(question, table)
@@ -139,6 +140,12 @@ def _number_words(question: AskedQuestion) -> set[int]:
     } | {
         place for number in question.quantities for place in question.inside(number.at, number.end)
     }
+
+
+def _names_two(values: Sequence[ValueMention]) -> bool:
+    """Whether two values of one column are named: a difference is then one of two rows."""
+    named = [each.columns for each in values]
+    return any(first & second for first, second in combinations(named, 2))
 
 
 def _names_in_numbers(

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rag_assets.answering.lookup.composing import TableReading
+from rag_assets.answering.lookup.describing import in_words
 from rag_assets.answering.lookup.labels import labels_of
 from rag_assets.answering.lookup.linked_columns import LinkedColumn
 from rag_assets.answering.lookup.linking import FEW_VALUES
@@ -17,16 +18,20 @@ SHORTEST_START = 3
 """Letters with which two words must begin alike to be near."""
 
 
-def suggestions_for(question: AskedQuestion, readings: Sequence[TableReading]) -> Iterator[str]:
+def suggestions_for(
+    question: AskedQuestion, readings: Sequence[TableReading]
+) -> Iterator[tuple[str, str]]:
     """Questions that ask for the same operation in the words of a table, the nearest first.
 
-    None where no operation is asked for. Whether each can be read is for the caller to try.
+    None where no operation is asked for. With each the nearest numbers that its table has, in
+    words. Whether a question can be read is for the caller to try.
     """
     written = PHRASES[language_of(question.text)].suggestions
     for reading in readings[:MOST_TABLES]:
         near = _Near(question, reading, written)
-        yield from near.with_limits()
-        yield from near.computed()
+        headings = ", ".join(in_words(each.info) for each in near.numbers)
+        for each in (*near.with_limits(), *near.computed()):
+            yield each, f"{reading.table.info.title} has {headings or 'no numbers'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +48,8 @@ class _Near:
         columns = [
             each
             for each in self.reading.table.columns
-            if each.info.is_numeric and not each.info.is_hidden and not each.is_number
+            if each.info.is_numeric and not (each.info.is_hidden or each.is_number)
+            if not (each.is_date or each.info.names)
         ]
         return sorted(columns, key=lambda each: -self._nearness(each))[:MOST_COLUMNS]
 

@@ -17,7 +17,7 @@ from rag_assets.answering.lookup.asked_words import asked_words
 from rag_assets.answering.lookup.catalogue import Catalogue
 from rag_assets.answering.lookup.composing import TableReading, read_table
 from rag_assets.answering.lookup.demands import unmet_demand
-from rag_assets.answering.lookup.describing import described, in_words
+from rag_assets.answering.lookup.describing import described
 from rag_assets.answering.lookup.formulas import formula
 from rag_assets.answering.lookup.linked_columns import LinkedColumn
 from rag_assets.answering.lookup.linking import CatalogueLinks, links_of
@@ -42,7 +42,6 @@ CLOSE_SCORE = 0.9
 OPEN = ("two_readings", "vague", "no_value")
 """Kinds of failure of a table that a question is about; another table answers another question."""
 MOST_CLOSEST = 3
-MOST_HEADINGS = 6
 MOST_SHOWN = 3
 """Readings that a refusal shows."""
 
@@ -151,16 +150,14 @@ def near_question(question: str, catalogue: Catalogue) -> tuple[str, str] | None
     asked = parsed(question, known=links.known, scales=links.scales, whole=links.whole)
     readings = [read_table(asked, table) for table in links.tables]
     readings = sorted((each for each in readings if each.score > 0), key=lambda each: -each.score)
-    tried = dict.fromkeys(suggestions_for(asked, readings))
-    for each in tried:
-        read = _understood(each, catalogue)
-        if isinstance(read, Understood):
-            table = catalogue.find(read.plan.source, read.plan.table)
-            assert table is not None, "the question was read on it"
-            numbers = [each for each in table.columns if each.is_numeric and not each.is_hidden]
-            headings = ", ".join(map(in_words, numbers[:MOST_HEADINGS]))
-            return each, f"{table.title} has {headings or 'no numbers'}"
-    return None
+    return next(
+        (
+            (near, headings)
+            for near, headings in suggestions_for(asked, readings)
+            if isinstance(_understood(near, catalogue), Understood)
+        ),
+        None,
+    )
 
 
 def _asks_for_reasons(asked: AskedQuestion) -> bool:
