@@ -94,10 +94,14 @@ def _built(catalogue: Catalogue) -> CatalogueLinks:
         if len(form) >= SHORTEST_PART and form.isalpha()
     )
     tables = tuple(_table_links(table, splitting) for table in catalogue.tables)
-    whole = {key for table in tables for key in table.by_word if len(key) > SHORTEST_PART}
+    whole = frozenset(
+        key
+        for table in tables
+        for key in table.by_word
+        if len(key) > SHORTEST_PART and key.isalpha()
+    )
     known = {
         *_operations(),
-        *whole,
         *(form for table in tables for column in table.columns for form in column.forms),
         *(
             form
@@ -111,10 +115,10 @@ def _built(catalogue: Catalogue) -> CatalogueLinks:
     columns = [column.info for table in tables for column in table.columns]
     return CatalogueLinks(
         tables=tables,
-        known=frozenset(
+        known=whole.union(
             form for form in known if len(form) >= 3 and (form.isalpha() or " " in form)
         ),
-        whole=frozenset(whole),
+        whole=whole,
         scales=frozenset(column.unit for column in columns if column.unit and len(column.unit) > 1),
         identifiers=tuple(
             {
@@ -177,7 +181,7 @@ def _touched(columns: Sequence[LinkedColumn]) -> dict[str, frozenset[int]]:
 
 
 def _grouped(pairs: Iterable[tuple[Key, ValueLink]]) -> dict[Key, tuple[ValueLink, ...]]:
-    groups: dict[Key, dict[ValueLink, None]] = defaultdict(dict)
-    for key, link in pairs:
-        groups[key][link] = None
+    groups: dict[Key, list[ValueLink]] = defaultdict(list)
+    for key, link in dict.fromkeys(pairs):
+        groups[key].append(link)
     return {key: tuple(links) for key, links in groups.items()}

@@ -223,6 +223,12 @@ def named_unit(word: str, beside: str = "") -> str | None:
     return word if unit in _TIMES_OF else unit
 
 
+def is_of_symbols(text: str) -> bool:
+    """Whether `text` is symbols of units alone (`W/(m K)`), so that `pint` need not be asked."""
+    parts = [each for each in re.split(r"[\s/*·^()\d.²³⁻¹-]+", text) if each]
+    return bool(parts) and all(each in _SYMBOLS or each == "deg" for each in parts)
+
+
 def plain_unit(unit: str) -> str:
     """A unit of a heading in the words of `units`: `månader` is `month`."""
     return _WORDS.get(unit.casefold(), unit)

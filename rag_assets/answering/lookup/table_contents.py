@@ -38,8 +38,6 @@ class ColumnInfo:
     """In plain words, the unit taken off."""
     unit: str | None
     """As the heading states it; None for texts, and for numbers without one."""
-    pint_unit: str | None
-    """The same as `pint` names it; None where pint does not know it."""
     is_numeric: bool
     """Its cells are numbers. A few may be none (`280 max`): see `unread`."""
     is_hidden: bool
@@ -60,6 +58,11 @@ class ColumnInfo:
     """Whole numbers without a unit that tell all rows apart: they may be names of rows."""
     unit_column: str | None = None
     """The column that gives each row's unit, where the heading states none."""
+
+    @property
+    def pint_unit(self) -> str | None:
+        """The unit as `pint` names it; None where pint does not know it."""
+        return pint_unit(self.unit) if self.unit else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +174,6 @@ def _column_info(cells: ColumnCells, *, texts: pa.Array, values: pa.Array) -> Co
         name=cells.name,
         heading=words,
         unit=unit,
-        pint_unit=pint_unit(unit) if unit else None,
         is_numeric=is_numeric,
         is_hidden=cells.is_hidden,
         filled=filled,

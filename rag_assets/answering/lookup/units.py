@@ -75,7 +75,7 @@ def is_unit(text: str) -> bool:
     text = text.strip()
     if not text or len(text) > LONGEST_UNIT:
         return False
-    return pint_unit(text) is not None or _PLAIN_SCALE.fullmatch(text) is not None
+    return _PLAIN_SCALE.fullmatch(text) is not None or pint_unit(text) is not None
 
 
 def converted(value: Number, of: str, to: str) -> Number | None:
@@ -113,7 +113,8 @@ def is_money(text: str) -> bool:
 
     Of codes in small letters those that are words are none: `all`, `top`, `cup`.
     """
-    return _money(text) is not None and (text.isupper() or not is_known(text, languages=("en",)))
+    is_word = not text.isupper() and is_known(text.lower(), languages=("en",))
+    return not is_word and _money(text) is not None
 
 
 @cache

@@ -68,7 +68,7 @@ def folded(text: str) -> str:
 @lru_cache(maxsize=65_536)
 def squashed(text: str) -> str:
     """The letters and digits of `text` alone: `EN 15804+A2` and `EN15804 + A2` are the same."""
-    return "".join(letter for letter in folded(text) if letter.isalnum())
+    return "".join(filter(str.isalnum, folded(text)))
 
 
 @lru_cache(maxsize=65_536)
