@@ -145,6 +145,7 @@ SAME: Final = _pairs(
     purchase bought: order purchase
     client: customer
     staff worker employee: employee
+    expire expires expired: until
     location place: location place site city
     day: date day
     ship shipped: delivery shipped shipment

@@ -34,6 +34,7 @@ def operation_of(
         mark
         for mark in question.marks
         if not set(mark.words) & (valued if mark.adjective else inside)
+        or (mark.words[-1] == len(question.words) - 1 and _ends_with(question))
     )
     if any(mark.adjective or mark.operation in ("max", "min") for mark in marks):
         whole = {mention.words for mention in columns if mention.candidates[0][1] >= HALF}
@@ -55,6 +56,10 @@ def operation_of(
                 return "rows", ()
             return operation, marks
     return "rows", marks
+
+
+def _ends_with(question: AskedQuestion) -> bool:
+    return question.words[-1].folded in vocabulary.AT_THE_END
 
 
 def _of_headings(

@@ -193,6 +193,12 @@ def _apart_from_headings(
     question: AskedQuestion, table: TableLinks, values: tuple[ValueMention, ...]
 ) -> tuple[ValueMention, ...]:
     """`values` without words that are part of a longer heading (`surface roughness`)."""
+    groups = {
+        mention.words
+        for mention in column_mentions(question, table, set())
+        if mention.words[0] and mention.candidates[0][1] >= HALF
+        if question.words[mention.words[0] - 1].folded in vocabulary.GROUPING | vocabulary.BY
+    }
     headings = [
         {
             place
@@ -205,6 +211,7 @@ def _apart_from_headings(
     return tuple(
         mention
         for mention in values
+        if mention.words not in groups
         if not any(set(mention.words) < heading for heading in headings)
         and not _is_of_title(question, table, mention)
     )

@@ -241,10 +241,14 @@ def take_absences(draft: Draft, columns: tuple[ColumnMention, ...]) -> None:
     """`without carburising`: the heading that follows has empty cells."""
     words = draft.question.words
     for mention in columns:
-        before = [
-            folded(word.text) for word in words[max(0, mention.words[0] - 3) : mention.words[0]]
-        ]
-        is_flag = any(flag_values(each) or _is_gappy(draft, each) for each in mention.close())
+        start = mention.words[0]
+        while start and words[start - 1].folded in vocabulary.AUXILIARY:
+            start -= 1
+        before = [folded(word.text) for word in words[max(0, start - 3) : start]]
+        is_flag = any(
+            flag_values(each, draft.table.info.rows) or _is_gappy(draft, each)
+            for each in mention.close()
+        )
         negations = (*vocabulary.NEGATIONS, *vocabulary.EXCLUDING)
         phrases = (*vocabulary.EMPTY, *vocabulary.ABSENT, *(negations if is_flag else ()))
         phrase = next(
@@ -254,7 +258,7 @@ def take_absences(draft: Draft, columns: tuple[ColumnMention, ...]) -> None:
         if phrase is None or mention in draft.roles:
             continue
         count = len(phrase.split())
-        draft.explain(tuple(range(mention.words[0] - count, mention.words[0])), 0.5)
+        draft.explain(tuple(range(start - count, start)), 0.5)
         for place in range(mention.words[-1] + 1, min(mention.words[-1] + 3, len(words))):
             if words[place].folded in DATES and mention.close()[0].is_date:
                 draft.explain((place,), 0.0)

@@ -52,17 +52,16 @@ def is_key(draft: Draft, column: LinkedColumn) -> bool:
     return info.filled == info.distinct == draft.table.info.rows
 
 
-def flag_values(column: LinkedColumn) -> tuple[PlanValue, PlanValue] | None:
-    """What stands for yes and for no in a column of either."""
+def flag_values(column: LinkedColumn, rows: int) -> tuple[PlanValue, PlanValue] | None:
+    """What stands for yes and for no in a column of either; of one alone if no cell is empty."""
     if column.is_flag:
         return (1, 0)
     values = {folded(value): value for value in column.info.values}
-    if column.info.distinct == 2 and len(values) == 2:
-        yes = [value for key, value in values.items() if key in _YES]
-        no = [value for key, value in values.items() if key in _NO]
-        if yes and no:
-            return yes[0], no[0]
-    return None
+    yes = [value for key, value in values.items() if key in _YES]
+    no = [value for key, value in values.items() if key in _NO]
+    is_of_both = len(values) == 2 and yes and no
+    is_of_one = len(values) == 1 and (yes or no) and column.info.filled == rows
+    return ((yes or ["yes"])[0], (no or ["no"])[0]) if is_of_both or is_of_one else None
 
 
 def _with_zeros(draft: Draft, mention: ColumnMention) -> LinkedColumn | None:
@@ -77,7 +76,7 @@ def select_by_filling(draft: Draft, mention: ColumnMention, op: str) -> None:
     """Rows in which a column is empty, or is not; columns that are filled alike count as one."""
     draft.roles.add(mention)
     columns = mention.close()
-    flags = [each for each in columns if flag_values(each)]
+    flags = [each for each in columns if flag_values(each, draft.table.info.rows)]
     if flags:
         said = frozenset(
             form for place in mention.words for form in draft.question.words[place].forms
@@ -86,7 +85,7 @@ def select_by_filling(draft: Draft, mention: ColumnMention, op: str) -> None:
             heading = flags[0].info.heading
             draft.fail("no_column", f"{heading} may be meant, and its first word is not said")
             return
-        yes, no = flag_values(flags[0]) or ("", "")
+        yes, no = flag_values(flags[0], draft.table.info.rows) or ("", "")
         draft.conditions.append(
             ((Condition(flags[0].info.name, "=", (no if op == "empty" else yes,)),),)
         )

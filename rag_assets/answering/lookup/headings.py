@@ -64,7 +64,8 @@ def _of_name(heading: str) -> tuple[str, str | None]:
     unit = named_unit(last, before[-2] if after_per else before[-1]) if before else None
     above = named_unit(before[-2 if after_per else -1]) if unit and len(before) > 1 else None
     is_of_words = len(before) > 1 and before[-2].casefold() in _PER
-    if unit is None or (before[-1].casefold() in _PER and not above):
+    is_at = bool(before) and before[-1].replace(".", "").isdigit()
+    if unit is None or is_at or (before[-1].casefold() in _PER and not above):
         return " ".join(words), None
     if above and not is_of_words:
         return " ".join(before[: -2 if after_per else -1]), f"{above}/{unit}"

@@ -11,6 +11,7 @@ from rag_assets.answering.lookup import vocabulary
 from rag_assets.answering.lookup.catalogue import ColumnInfo
 from rag_assets.answering.lookup.dates import IS_DATE
 from rag_assets.answering.lookup.formulas import names_of
+from rag_assets.answering.lookup.headings import words_and_unit
 from rag_assets.answering.lookup.wording import (
     folded,
     forms,
@@ -19,6 +20,7 @@ from rag_assets.answering.lookup.wording import (
     stem,
     words_of,
 )
+from rag_assets.tables.headings import humanised
 
 _YEAR = re.compile(r"\byear\b|\bår\b|år$|_year|year$")
 _YEARS = (1_000, 2_200)
@@ -244,7 +246,7 @@ def _with_symbol(word: str, found: frozenset[str]) -> frozenset[str]:
 def _short_names(column: ColumnInfo, main: Sequence[str]) -> frozenset[str]:
     initials = "".join(word[0] for word in main if word[0].isalpha())
     inside = [part for part in _BRACKETS.findall(column.heading) if re.fullmatch(r"\w{2,8}", part)]
-    names = {squashed(column.name), *map(squashed, inside)}
-    if len(initials) >= 3:
-        names.add(squashed(initials))
+    own, _ = words_and_unit(humanised(column.name), is_numeric=column.is_numeric)
+    names = {squashed(column.name), squashed(own), *map(squashed, inside)}
+    names |= {squashed(initials[:size]) for size in range(3, len(initials) + 1)}
     return frozenset(name for name in names if len(name) >= 2)

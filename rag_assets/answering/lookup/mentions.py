@@ -86,7 +86,7 @@ def _bounds(question: AskedQuestion, table: TableLinks, span: tuple[int, ...]) -
     """A heading begins and ends with a word that says something, or is all of that word."""
     if len(span) == 1 and span[0] and question.words[span[0]].forms & table.single_forms:
         before = question.words[span[0] - 1].folded
-        if before in vocabulary.BEFORE_HEADING and _may_end(question, span):
+        if before in vocabulary.BEFORE_HEADING | vocabulary.GROUPING and _may_end(question, span):
             return True
     if len(span) == 1 and is_operation(question, span[0] - 1) and _may_end(question, span):
         return True

@@ -176,7 +176,7 @@ def _row(
 def _columns(found: Found) -> list[ColumnInfo]:
     """The columns that are wanted, and those that the rows are selected and ordered by."""
     plan, table = found.plan, found.table
-    conditions = [each.column for each in plan.where]
+    conditions = [each.column for each in plan.where if each.op != "empty"]
     naming = naming_column(table)
     wanted = plan.columns or tuple(conditions)
     if naming is not None and set(wanted) == {naming.name}:

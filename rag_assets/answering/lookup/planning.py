@@ -16,6 +16,7 @@ from rag_assets.answering.lookup.draft import Draft, flag_values, is_key, select
 from rag_assets.answering.lookup.labels import labels_of, wanted_by_word
 from rag_assets.answering.lookup.linked_columns import LinkedColumn
 from rag_assets.answering.lookup.mentions import ColumnMention
+from rag_assets.answering.lookup.naming import naming_column
 from rag_assets.answering.lookup.plan import Condition, LookupPlan, Operation
 from rag_assets.answering.lookup.question import Mark
 from rag_assets.answering.lookup.two_columns import ColumnPair
@@ -160,7 +161,7 @@ def _outputs(
             or draft.question.is_harmless[place]
             for place in mention.words
         )
-        is_filter = flag_values(column) is not None and not draft.conditions
+        is_filter = flag_values(column, draft.table.info.rows) is not None and not draft.conditions
         if is_row_wanted and not is_filter:
             shown = labels_of(draft.table)
             visible = [
@@ -183,7 +184,11 @@ def _outputs(
         elif _is_counted(draft, mention) and mention.candidates[0][1] < WHOLE:
             said = draft.question.words[mention.words[0]].text
             draft.fail("no_column", f"rows of {draft.table.info.title} are no {said}")
-        elif not is_filter and not flag_values(column) and not _is_held(draft, mention):
+        elif (
+            not is_filter
+            and not flag_values(column, draft.table.info.rows)
+            and not _is_held(draft, mention)
+        ):
             said = " ".join(draft.question.words[place].text for place in mention.words)
             draft.fail("vague", f"it is open what is asked of {said}")
         else:
@@ -342,5 +347,12 @@ def _filled_ones(draft: Draft, outputs: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _with_labels(draft: Draft, outputs: tuple[str, ...]) -> tuple[str, ...]:
-    """What is asked for, after the columns that name the rows for people."""
-    return tuple(dict.fromkeys((*labels_of(draft.table), *outputs)))
+    """What is asked for, after the columns that name the rows for people.
+
+    Where something is asked for, only the name that the rows are told by stands before it.
+    """
+    naming = naming_column(draft.table.info)
+    labels = labels_of(draft.table)
+    if outputs and naming is not None:
+        labels = tuple(each for each in labels if each == naming.name)
+    return tuple(dict.fromkeys((*labels, *outputs)))

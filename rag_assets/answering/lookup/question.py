@@ -221,6 +221,8 @@ def _marks(text: str, words: tuple[QuestionWord, ...], taken: set[int]) -> Itera
                 used |= set(span)
                 yield Mark(operation, tuple(span))
     yield from _superlatives(words, used)
+    if words and (operation := vocabulary.AT_THE_END.get(words[-1].folded)):
+        yield Mark(operation, (len(words) - 1,))
 
 
 def _superlatives(words: tuple[QuestionWord, ...], used: set[int]) -> Iterator[Mark]:

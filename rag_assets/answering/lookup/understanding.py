@@ -39,6 +39,8 @@ LEAST_SHARE = 0.3
 """Share of a heading that must be said of each column that is used; fitted on dev."""
 CLOSE_SCORE = 0.9
 """A second table whose score is at least this share of the best one's is a reading, too."""
+FULLER = 0.3
+"""How much more of its headings a table must have said, so that another is no second reading."""
 OPEN = ("two_readings", "vague", "no_value")
 """Kinds of failure of a table that a question is about; another table answers another question."""
 MOST_CLOSEST = 3
@@ -127,7 +129,11 @@ def _understood(question: str, catalogue: Catalogue) -> Understood | Unclear:
     if best.share < LEAST_SHARE:
         heading = " / ".join(described(plan, best.table) for plan in best.plans[:1])
         return Unclear(f"too little is said to be sure of this reading: {heading}", (), "vague")
-    close = [each for each in accepted if each.score >= CLOSE_SCORE * best.score]
+    close = [
+        each
+        for each in accepted
+        if each.score >= CLOSE_SCORE * best.score and each.share > best.share - FULLER
+    ]
     plans = [(plan, reading) for reading in close for plan in reading.plans]
     agreed = _only_one(plans, catalogue) if len(plans) > 1 else plans[0]
     if isinstance(agreed, Unclear):

@@ -287,6 +287,13 @@ BY: Final = words_in("by efter")
 """The same where something is computed."""
 BEFORE_HEADING: Final = words_in("the what which by vilken vilket vilka")
 """Words after which a general word is a heading, where the table has it as one: `the amount`."""
+AT_THE_END: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("last", "latest", "sist", "senast"), "max"),
+    **dict.fromkeys(("first", "earliest", "forst", "tidigast"), "min"),
+}
+"""Last words of a question that ask for an extreme date: `which supplier was audited last`."""
+AUXILIARY: Final = words_in("been be being ever blivit")
+"""Words between a negation and a participle: `never been audited`."""
 MORE: Final = words_in("more less fewer better greater mer mindre färre bättre")
 """Comparatives that name no column."""
 ASKING_OF_ONE: Final = words_in("when what who where until how när vad vem var hur")
