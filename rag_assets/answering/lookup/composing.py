@@ -105,6 +105,14 @@ def read_table(question: AskedQuestion, table: TableLinks) -> TableReading:
     take_spelled_out(draft, values)
     take_units_of_rows(draft)
     take_group(draft, columns, operation)
+    comparing = {
+        place
+        for place, word in enumerate(question.words)
+        if word.folded in vocabulary.COMPARING and place not in draft.explained
+    }
+    if comparing and _names_two(values):
+        draft.explain(comparing, 0.0)
+        draft.compares = True
     if operation == "rows":
         _require_asked_column(draft)
     plans = (

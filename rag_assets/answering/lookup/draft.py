@@ -29,6 +29,8 @@ class Draft:
     """How many rows or groups are asked for, where a number of them is."""
     group: str | None = None
     """The column, for each value of which something is computed."""
+    compares: bool = False
+    """Whether rows are asked for side by side."""
     kind: str = ""
     reason: str = ""
 

@@ -23,6 +23,7 @@ from rag_assets.answering.lookup.wording import (
 from rag_assets.tables.headings import humanised
 
 _YEAR = re.compile(r"\byear\b|\bår\b|år$|_year|year$")
+_COUNTRY = re.compile(r"countr|nation|\bland|origin|ctry", re.IGNORECASE)
 _YEARS = (1_000, 2_200)
 _PACKED = (19_000_101, 21_001_231)
 _FLAGS = frozenset((0, 1))
@@ -72,6 +73,7 @@ class LinkedColumn:
     is_date: bool
     is_year: bool
     is_flag: bool
+    is_country: bool
     is_number: bool
     """Whether its numbers are names: of an order, an article."""
 
@@ -147,6 +149,8 @@ def linked_column(
         is_flag=column.is_numeric
         and column.distinct <= len(_FLAGS)
         and {column.minimum, column.maximum} <= _FLAGS,
+        is_country=not column.is_numeric
+        and _COUNTRY.search(f"{column.heading} {column.name}") is not None,
         is_number=column.is_numeric
         and column.unit is None
         and bool(_NUMBERING.search(f"{column.heading} {column.name.replace('_', ' ')}")),

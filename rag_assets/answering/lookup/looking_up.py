@@ -9,7 +9,7 @@ from rag_assets.answering.lookup.cells import folded
 from rag_assets.answering.lookup.citing import UnitsDifferError
 from rag_assets.answering.lookup.nearest import closest, nearest_rows
 from rag_assets.answering.lookup.phrases import PHRASES, Language, language_of
-from rag_assets.answering.lookup.phrasing import counted, nothing, sentences_of
+from rag_assets.answering.lookup.phrasing import counted, nothing, sentences_of, told
 from rag_assets.answering.lookup.plan import Condition, LookupPlan, PlanError, validated
 from rag_assets.answering.lookup.planner import (
     CONFIDENCE,
@@ -18,7 +18,8 @@ from rag_assets.answering.lookup.planner import (
     Unplanned,
     plan_by,
 )
-from rag_assets.answering.lookup.running import Found, cells_of, run_plan
+from rag_assets.answering.lookup.replacing import Replacements, replacements
+from rag_assets.answering.lookup.running import Found, at_places, cells_of, run_plan
 from rag_assets.answering.lookup.sandbox import SandboxError
 from rag_assets.answering.lookup.understanding import (
     NOTHING_UNKNOWN,
@@ -94,6 +95,11 @@ def look_up(
     if not question.strip() or len(question) > LONGEST_QUESTION:
         return LookedUp("none", reason="the text is no question to a table")
     spoken = language or language_of(question)
+    replaced = replacements(question, catalogue)
+    if isinstance(replaced, Unclear):
+        return _unclear(replaced)
+    if replaced is not None:
+        return _alike(replaced, catalogue, language=spoken)
     read = understand(question, catalogue)
     if isinstance(read, Unclear) and in_documents and read.kind in NOT_IN_SOURCES:
         read = _in_documents(question, catalogue) or read
@@ -117,6 +123,27 @@ def look_up(
         reason=reason,
         readings=found.readings,
         confidence=read.confidence,
+    )
+
+
+def _alike(replaced: Replacements, catalogue: Catalogue, *, language: Language) -> LookedUp:
+    """The rows that may take the place of one, the most alike first."""
+    found = run_plan(replaced.plan, catalogue)
+    if not replaced.row_keys:
+        return _closest(found, catalogue, language=language)
+    place_of = dict(zip(found.row_keys, found.places, strict=True))
+    alike = at_places(found, catalogue, [place_of[key] for key in replaced.row_keys])
+    shown = replace(alike, plan=replace(alike.plan, limit=len(alike.places)))
+    sentences = told(shown, catalogue, PHRASES[language])
+    if len(found.places) > len(alike.places):
+        sentences += told(found, catalogue, PHRASES[language])[:1]
+    return LookedUp(
+        outcome="answered",
+        sentences=sentences,
+        row_ids=tuple(alike.row_ids),
+        plan=replaced.plan,
+        reason=replaced.reading,
+        confidence=1.0,
     )
 
 

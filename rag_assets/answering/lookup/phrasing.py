@@ -35,7 +35,7 @@ def sentences_of(
     if not found.row_keys:
         return (nothing(found, phrases=phrases),)
     if found.plan.operation == "rows":
-        return _told(found, catalogue, phrases)
+        return told(found, catalogue, phrases)
     return (_computed(found, catalogue, phrases), *_unread(found, catalogue, phrases))
 
 
@@ -130,7 +130,8 @@ def _unread(found: Found, catalogue: Catalogue, phrases: Phrases) -> tuple[Sente
     return (Sentence(text, (citing.computed(found, catalogue, phrases=phrases),)),)
 
 
-def _told(found: Found, catalogue: Catalogue, phrases: Phrases) -> tuple[Sentence, ...]:
+def told(found: Found, catalogue: Catalogue, phrases: Phrases) -> tuple[Sentence, ...]:
+    """The rows one by one, after a sentence that counts them where there are more."""
     names = names_of(found, catalogue, phrases=phrases)
     counting: tuple[Sentence, ...] = ()
     most = min(max(ROWS_SHOWN, found.plan.limit or 0), MOST_SHOWN)
@@ -148,11 +149,11 @@ def _told(found: Found, catalogue: Catalogue, phrases: Phrases) -> tuple[Sentenc
     cited = [citing.cells(shown, catalogue, column) for column in columns]
     naming = naming_column(found.table)
     naming_cells = {cell.row_key: cell for cell in citing.names(shown, catalogue)}
-    told = [
+    rows = [
         _row(name, cells, phrases, named_by=naming, name_cell=naming_cells.get(cells[0].row_key))
         for name, *cells in zip(names[:most], *cited, strict=True)
     ]
-    return (*counting, *told)
+    return (*counting, *rows)
 
 
 def _row(
@@ -191,4 +192,4 @@ def _columns(found: Found) -> list[ColumnInfo]:
         shown = [naming]
     if not shown:
         shown = [column for column in table.columns if not column.is_hidden]
-    return shown[:COLUMNS_SHOWN]
+    return shown[: max(COLUMNS_SHOWN, len(plan.columns))]

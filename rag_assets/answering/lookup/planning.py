@@ -22,6 +22,8 @@ from rag_assets.answering.lookup.question import Mark
 from rag_assets.answering.lookup.two_columns import ColumnPair
 from rag_assets.answering.lookup.units import converted
 
+MOST_COMPARED = 30
+"""Columns of rows side by side."""
 MOST_READINGS = 6
 """Readings of one table that are compared."""
 
@@ -283,6 +285,9 @@ def _with_operation(
             for each in chosen
             if each.op == "=" and len(each.values) == 1
         }
+        if draft.compares and not outputs:
+            visible = [each for each in draft.table.info.columns if not each.is_hidden]
+            return [replace(base, columns=tuple(each.name for each in visible)[:MOST_COMPARED])]
         if not outputs and shown and set(shown) <= named:
             draft.fail("vague", "it names one thing, and nothing that is asked of it")
             return []

@@ -294,6 +294,12 @@ AT_THE_END: Final[Mapping[str, str]] = {
 """Last words of a question that ask for an extreme date: `which supplier was audited last`."""
 AUXILIARY: Final = words_in("been be being ever blivit")
 """Words between a negation and a participle: `never been audited`."""
+COMPARING: Final = words_in("compare comparison comparing versus vs jamfor jamforelse jamfora")
+"""Words that ask for rows side by side."""
+VALID: Final = words_in("valid validity force effective giltig giltigt giltiga galler gallde")
+BEGINNING: Final = words_in("from start starts begin begins since fran")
+ENDING: Final = words_in("to until end ends expiry expires till")
+"""Words of headings of dates from which, and until which, something is valid."""
 MORE: Final = words_in("more less fewer better greater mer mindre färre bättre")
 """Comparatives that name no column."""
 ASKING_OF_ONE: Final = words_in("when what who where until how när vad vem var hur")
