@@ -10,8 +10,9 @@ from rag_assets.answering.lookup.mentions import ColumnMention
 from rag_assets.answering.lookup.plan import Operation
 from rag_assets.answering.lookup.quantities import unit_at
 from rag_assets.answering.lookup.question import AskedQuestion, Mark
+from rag_assets.answering.lookup.word_files import words_in
 
-_THING_BEFORE = vocabulary.words_in("with has have having med har som that")
+_THING_BEFORE = words_in("with has have having med har som that")
 HALF = 0.5
 """Share of a heading from which words are about it, and not only like it."""
 

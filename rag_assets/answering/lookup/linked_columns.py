@@ -12,6 +12,7 @@ from rag_assets.answering.lookup.catalogue import ColumnInfo
 from rag_assets.answering.lookup.dates import IS_DATE
 from rag_assets.answering.lookup.formulas import names_of
 from rag_assets.answering.lookup.headings import words_and_unit
+from rag_assets.answering.lookup.word_files import words_in
 from rag_assets.answering.lookup.wording import (
     folded,
     forms,
@@ -29,7 +30,7 @@ _PACKED = (19_000_101, 21_001_231)
 _FLAGS = frozenset((0, 1))
 IMPLIED = 0.25
 """What a word of a heading counts that says little, or that the title says already."""
-IMPLIED_WORDS = vocabulary.words_in(
+IMPLIED_WORDS = words_in(
     """at by of the a an in on for to from and or per according et al is with which it av i på vid
     för och den det en ett som 25 c"""
 )

@@ -18,6 +18,7 @@ from rag_assets.answering.lookup.cells import exact, number_of
 from rag_assets.answering.lookup.dates import Day, days_of
 from rag_assets.answering.lookup.plan import Comparison
 from rag_assets.answering.lookup.units import converted, is_money, pint_unit
+from rag_assets.answering.lookup.word_files import WordFile, words_in
 from rag_assets.answering.lookup.wording import folded
 
 _NUMBER = re.compile(
@@ -46,61 +47,11 @@ _COUNTS: Final = {
     for word in words
 }
 _COUNTED = re.compile(rf"\b(?:{'|'.join(_COUNTS)})\b", re.IGNORECASE)
-_SYMBOLS: Final = vocabulary.words_in(
-    """MPa GPa kPa Pa hPa bar mbar psi ksi N kN mN J kJ MJ W kW MW mW V kV mV A mA Hz kHz MHz GHz eV
-    keV mm cm dm m km um µm nm pm g kg mg t K s ms min h L l ml mL dl cl ppm wppm ppb HV HB HRC
-    HBW HRB HRA Nm dB lm lx rpm mol mmol F C % ‰ € $ £ kr SEK EUR USD GBP NOK DKK CHF st pcs Da
-    MPa·m kWh MWh Wh cd Pa·s mPas cP Mg dB(A) å kB MB GB TB PB mAh Ah VA kVA
-    inch ft lb lbs oz gal"""
-)
-_WORDS: Final = {
-    **dict.fromkeys(("percent", "per cent", "procent", "pct"), "%"),
-    **dict.fromkeys(("percentage points", "procentenheter"), "%"),
-    **dict.fromkeys(("wt%", "wt.%", "wt-%", "viktprocent", "weight percent", "mass%"), "wt%"),
-    **dict.fromkeys(("at%", "at.%", "atomic percent"), "at%"),
-    **dict.fromkeys(("degrees celsius", "degree celsius", "degrees c", "celsius", "deg c"), "degC"),
-    **dict.fromkeys(("°c", "° c", "grader celsius", "grader c", "degrees", "grader"), "degC"),
-    **dict.fromkeys(("°f", "° f", "degrees fahrenheit", "fahrenheit", "deg f", "f"), "degF"),
-    **dict.fromkeys(("kelvin", "degrees kelvin"), "K"),
-    **dict.fromkeys(("minutes", "minute", "minuter", "minut"), "min"),
-    **dict.fromkeys(("seconds", "second", "sekunder", "sekund"), "s"),
-    **dict.fromkeys(("hours", "hour", "timmar", "timme", "hrs", "tim"), "h"),
-    **dict.fromkeys(("days", "day", "dagar", "dag", "dygn"), "day"),
-    **dict.fromkeys(("weeks", "week", "veckor", "vecka"), "week"),
-    **dict.fromkeys(("months", "month", "månader", "månad"), "month"),
-    **dict.fromkeys(("years", "year", "år"), "year"),
-    **dict.fromkeys(("kilo", "kilos", "kilograms", "kilogram", "kgs"), "kg"),
-    **dict.fromkeys(("grams", "gram"), "g"),
-    **dict.fromkeys(("tonnes", "tonne", "tons", "ton"), "t"),
-    **dict.fromkeys(("millimetres", "millimeters", "millimeter"), "mm"),
-    **dict.fromkeys(("centimetres", "centimeters", "centimeter"), "cm"),
-    **dict.fromkeys(("metres", "meters", "meter", "metre"), "m"),
-    **dict.fromkeys(("kilometres", "kilometers", "kilometer"), "km"),
-    **dict.fromkeys(("micrometres", "micrometers", "mikrometer", "microns", "micron"), "um"),
-    **dict.fromkeys(("nanometres", "nanometers", "nanometer"), "nm"),
-    **dict.fromkeys(("litres", "liters", "liter", "litre"), "L"),
-    **dict.fromkeys(("euros", "euro", "€"), "EUR"),
-    **dict.fromkeys(("dollars", "dollar", "$"), "USD"),
-    **dict.fromkeys(("kronor", "kr", "krona"), "SEK"),
-    **dict.fromkeys(("pounds sterling", "£"), "GBP"),
-    **dict.fromkeys(("å", "angstrom", "ångström", "angstroms"), "angstrom"),
-    **dict.fromkeys(("pieces", "pcs", "stycken", "st"), "pcs"),
-    **dict.fromkeys(("cubic metres", "cubic metre", "cubic meters", "cubic meter"), "m3"),
-    **dict.fromkeys(("square metres", "square metre", "square meters", "square meter"), "m2"),
-    **dict.fromkeys(("kubikmeter", "m³"), "m3"),
-    **dict.fromkeys(("kvadratmeter", "m²"), "m2"),
-    **dict.fromkeys(("joules", "joule"), "J"),
-    **dict.fromkeys(("volts", "volt"), "V"),
-    **dict.fromkeys(("watts", "watt"), "W"),
-    **dict.fromkeys(("kilowatts", "kilowatt"), "kW"),
-    **dict.fromkeys(("megapascals", "megapascal"), "MPa"),
-    **dict.fromkeys(("gigapascals", "gigapascal"), "GPa"),
-    **dict.fromkeys(("newtons", "newton"), "N"),
-    "c": "degC",
-}
+_SYMBOLS: Final = WordFile("units").words("symbols")
+_WORDS: Final = WordFile("units").keys_by_phrase("words")
 """Units as words, in small letters."""
 _TIMES_OF = ("s", "min", "h", "day", "week", "month", "year")
-_NO_UNITS = vocabulary.words_in(
+_NO_UNITS = words_in(
     "min max mean st hour day week month year timme dag vecka manad ar minute minut second sekund"
 )
 """Words at the end of a name that are no units there: a limit, and what is counted one by one."""

@@ -8,9 +8,10 @@ from functools import cache
 from rag_assets.answering.lookup import adjectives, vocabulary
 from rag_assets.answering.lookup.extremes import phrased_extremes
 from rag_assets.answering.lookup.quantities import Quantity, base_adjective, quantities
+from rag_assets.answering.lookup.word_files import words_in
 from rag_assets.answering.lookup.wording import QuestionWord, folded, forms, lemmas_of, words_of
 
-_WH = vocabulary.words_in("which what who vilken vilket vilka vad vem how hur")
+_WH = words_in("which what who vilken vilket vilka vad vem how hur")
 _ORDINALS = (
     ("first", "1st", "första"),
     ("second", "2nd", "andra"),
