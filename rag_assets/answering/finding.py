@@ -80,17 +80,20 @@ def find(
     names = names_of(question)
     missing = missing_of(names, best, rows)
     is_to_table = best[0].domain == "table"
-    if looked is not None and looked.outcome == "closest" and is_to_table and missing:
+    is_of_rows = all(hit.domain == "table" for hit in best)
+    if (
+        looked is not None
+        and looked.outcome == "closest"
+        and (is_of_rows or missing)
+        and is_to_table
+    ):
         absent = tuple(name.text for name in missing)
         return Told("nothing", looked.sentences, looked.reason, absent, looked.readings)
     nowhere = _nowhere(missing, index, filters) if missing else ()
     if nowhere and len(nowhere) == len(names) and all(name.is_code for name in names):
         return _nothing(nowhere, results, index, filters)
     passages = passages_of(question, best, rows=rows, embed=index.encoder.embed_queries)
-    has_row = any(hit.domain == "table" for hit in best)
-    refused = _refused(question, looked, catalogue, is_to_table=is_to_table)
-    if refused and not (has_row or refused.suggestion):
-        refused = None
+    refused = _refused(question, looked, catalogue, best)
     reasons = [refused.reason if is_to_table else f"{NO_TABLE}{refused.reason}"] if refused else []
     reasons += [_said(missing, nowhere)] if missing else []
     unknown = _unknown(refused, best) if refused and is_to_table else ()
@@ -119,15 +122,16 @@ def asks_operation(question: str, catalogue: "Catalogue") -> bool:
 
 
 def _refused(
-    question: str, looked: "LookedUp | None", catalogue: "Catalogue", *, is_to_table: bool
+    question: str, looked: "LookedUp | None", catalogue: "Catalogue", shown: Sequence[Hit]
 ) -> "LookedUp | None":
     """The lookup whose reason is told: of a question to a table, or one for an operation."""
     if looked is None or looked.outcome == "answered":
         return None
-    is_question = looked.outcome != "none"
+    is_question, is_to_table = looked.outcome != "none", shown[0].domain == "table"
     if looked.suggestion or (is_question and is_to_table):
         return looked
-    is_near = is_question or is_to_table
+    has_row = any(hit.domain == "table" for hit in shown)
+    is_near = has_row if is_question else is_to_table
     return looked if is_near and asks_operation(question, catalogue) else None
 
 
