@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rag_assets.retrieval.search import VariantIndex
 
 NOTHING = "the search found nothing"
+NO_TABLE = "no table answers this: "
 UNITS = 3
 """Units that are shown of what was found."""
 LOOKED_THROUGH = 20
@@ -87,13 +88,14 @@ def find(
         return _nothing(nowhere, results, index, filters)
     passages = passages_of(question, best, rows=rows, embed=index.encoder.embed_queries)
     refused = _refused(question, looked, catalogue, is_to_table=is_to_table)
-    reasons = [refused.reason] if refused else []
+    reasons = [refused.reason if is_to_table else f"{NO_TABLE}{refused.reason}"] if refused else []
     reasons += [_said(missing, nowhere)] if missing else []
+    unknown = _unknown(refused, best) if refused and is_to_table else ()
     return Told(
         "found",
         passages,
         "; ".join(reasons),
-        (*(name.text for name in missing), *(_unknown(refused, best) if refused else ())),
+        (*(name.text for name in missing), *unknown),
         refused.readings if refused else (),
     )
 

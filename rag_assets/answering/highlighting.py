@@ -15,12 +15,14 @@ from rag_assets.answering.answer import Sentence
 from rag_assets.answering.pieces import Piece, pieces_of, shown
 from rag_assets.answering.pieces import cells_of as cells_of_line
 from rag_assets.answering.row_cells import RowCells
-from rag_assets.answering.unit_citations import cells_of, row_text, span_of
+from rag_assets.answering.unit_citations import ToldCell, span_of, told_cells
 from rag_assets.answering.wording import Vocabulary, terms, words_of
 from rag_assets.retrieval.hits import Hit
 
-WORDS = 0.5
+WORDS = 1.0
 """Weight of the words that a piece holds, where its cosine with the question counts 1."""
+LONG_ROW = 400
+"""Characters of a row that may be cut where it is shown."""
 AROUND = 1_500
 """Characters that are kept before a passage, and as many behind it, at most."""
 
@@ -61,7 +63,9 @@ def passages_of(
     passages = {
         unit.hit.unit_id: _passage(unit, place) for unit, place in zip(units, best, strict=True)
     }
-    return tuple(passages.get(hit.unit_id) or _row(rows[hit.unit_id], hit) for hit in hits)
+    return tuple(
+        passages.get(hit.unit_id) or _row(question, rows[hit.unit_id], hit) for hit in hits
+    )
 
 
 def _best(question: str, units: Sequence[Sequence[str]], embed: Embed) -> list[int]:
@@ -118,5 +122,17 @@ def _own_words(piece: Piece, text: str) -> str:
     return " | ".join(cells_of_line(own)) if piece.kind == "row" else " ".join(own.split())
 
 
-def _row(row: RowCells, hit: Hit) -> Sentence:
-    return Sentence(row_text(row), cells_of(row, hit), "cell", before=f"{row.title}\n")
+def _row(question: str, row: RowCells, hit: Hit) -> Sentence:
+    """All cells of a row; of a long one, those that the question has a word of come first."""
+    words = terms(question)
+
+    def is_other(told: ToldCell) -> bool:
+        held = Vocabulary(words_of(told.text))
+        return not any(map(held.share_of, words))
+
+    told = told_cells(row, hit)
+    if sum(len(each.text) for each in told) > LONG_ROW:
+        told.sort(key=is_other)
+    text = "; ".join(each.text for each in told)
+    cells = tuple(each.cell for each in told)
+    return Sentence(text, cells, "cell", before=f"{row.title}\n")

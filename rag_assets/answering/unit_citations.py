@@ -12,6 +12,15 @@ from rag_assets.retrieval.hits import Hit
 
 
 @dataclass(frozen=True, slots=True)
+class ToldCell:
+    """A cell of a row as people read it."""
+
+    text: str
+    """`heading: value unit`, the value as the source has it."""
+    cell: Cell
+
+
+@dataclass(frozen=True, slots=True)
 class _CellWithUnit:
     cell: FilledCell
     heading: str
@@ -37,28 +46,28 @@ def span_of(hit: Hit, start: int, end: int) -> Span:
 
 def cells_of(row: RowCells, hit: Hit) -> tuple[Cell, ...]:
     """All filled cells of a row as citations, in the table's order."""
-    return tuple(
-        Cell(
-            unit_id=row.row_id,
-            text_hash=hit.text_hash,
-            source=row.source,
-            table=row.table,
-            row_key=row.row_key,
-            column=each.cell.column,
-            heading=each.heading,
-            value=_value(each.cell),
-            unit=each.unit,
+    return tuple(each.cell for each in told_cells(row, hit))
+
+
+def told_cells(row: RowCells, hit: Hit) -> list[ToldCell]:
+    """All filled cells of a row, in the table's order."""
+    return [
+        ToldCell(
+            f"{each.heading}: {each.cell.value}{f' {each.unit}' if each.unit else ''}",
+            Cell(
+                unit_id=row.row_id,
+                text_hash=hit.text_hash,
+                source=row.source,
+                table=row.table,
+                row_key=row.row_key,
+                column=each.cell.column,
+                heading=each.heading,
+                value=_value(each.cell),
+                unit=each.unit,
+            ),
         )
         for each in _with_units(row)
-    )
-
-
-def row_text(row: RowCells) -> str:
-    """All filled cells of a row as `heading: value unit`, each value as the source has it."""
-    return "; ".join(
-        f"{each.heading}: {each.cell.value}{f' {each.unit}' if each.unit else ''}"
-        for each in _with_units(row)
-    )
+    ]
 
 
 def _with_units(row: RowCells) -> list[_CellWithUnit]:

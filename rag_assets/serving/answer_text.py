@@ -71,7 +71,8 @@ def _head(number: int, passage: Sentence) -> str:
     """Title and place of a unit that was found, in one line."""
     first = passage.citations[0] if passage.citations else None
     place = place_of(first) if first is not None else ""
-    title = f"{first.title}: " if isinstance(first, Span) and first.title else ""
+    is_titled = isinstance(first, Span) and first.title not in first.uri
+    title = f"{first.title}: " if is_titled else ""
     return textwrap.shorten(f"[{number}] {title}{place}", WIDTH, placeholder=" ...")
 
 

@@ -78,6 +78,14 @@ def test_a_row_of_a_database_is_one_passage_with_all_its_cells():
     ]
 
 
+def test_of_a_long_row_what_is_asked_for_comes_first():
+    cells = {"Name": "Tm", **{f"Column {n}": "a" * 40 for n in range(20)}, "Radius (pm)": 175}
+    [found] = passages("What radius?", row("tm"), rows={"tm": cells_of("tm", cells)})
+    assert found.text.startswith("Radius: 175 pm; Name: Tm; Column 0: ")
+    assert len(found.citations) == 22
+    assert found.citations[0].heading == "Radius"
+
+
 def test_digits_stand_as_the_source_has_them():
     ean = cells_of("ean", {"EAN": 7310865004703, "Tracking": 1498392753700442115})
     [found] = passages("ean", row("ean"), rows={"ean": ean})

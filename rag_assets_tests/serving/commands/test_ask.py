@@ -36,7 +36,7 @@ def test_an_answer_and_its_sources(capsys):
     assert cli.main(["ask", QUESTION]) == OK
     shown = capsys.readouterr().out
     assert shown.startswith(NO_ANSWER)
-    assert "\n[1] spring: spring.md" in shown
+    assert "\n[1] spring.md, Springs" in shown
     assert "A spring stores energy. **Its stiffness is 12 N/mm at room temperature.**" in shown
     assert len(shown.splitlines()) <= LINES
     assert cli.main(["ask", "What is the density of Invar?"]) == OK
