@@ -64,6 +64,13 @@ class Sentence:
         """Whether nothing of it was compared with its sources, and no judge saw it."""
         return self.compared == "nothing" and self.judged is None
 
+    @property
+    def mark(self) -> str:
+        """What is told behind it: that nothing was compared, or that it does not hold."""
+        if self.judged is False:
+            return NOT_IN_SOURCES
+        return NOT_COMPARED if self.is_not_compared else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Shown:

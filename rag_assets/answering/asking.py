@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 AROUND = Expansion(neighbours=1)
 """What a language model is shown around a chunk."""
+WITH_CONTEXT = 3
+"""The best hits, around which more is shown."""
 NOT_OF_ROWS = ("uri", "section", "type", "language", "fields", "documents")
 """Filters under which no lookup is made: they ask for documents, or for a part of a table."""
 
@@ -230,9 +232,10 @@ def _written(
     def read_rows(hits: Sequence[Hit]) -> Mapping[str, RowCells]:
         return rows_among(hits, store=store, complete_set=index.complete_set)
 
+    near = index.with_context(results.hits[:WITH_CONTEXT], settings=AROUND)
     made = generate(
         question,
-        index.with_context(results.hits, settings=AROUND),
+        (*near, *results.hits[WITH_CONTEXT:]),
         writer,
         search=search,
         read_rows=read_rows,

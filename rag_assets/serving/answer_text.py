@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 
-from rag_assets.answering.answer import NOT_COMPARED, NOT_IN_SOURCES, Answer, Sentence
+from rag_assets.answering.answer import Answer, Sentence
 from rag_assets.answering.citations import Cell, Rows, Span
 from rag_assets.answering.cited_places import numbered_places, place_of
 
@@ -178,10 +178,7 @@ def _readings(answer: Answer) -> Iterable[str]:
 def _said(sentence: Sentence, numbers: dict[str, int]) -> str:
     places = dict.fromkeys(numbers[place_of(citation)] for citation in sentence.citations)
     marks = "".join(f" [{number}]" for number in places)
-    mark = NOT_COMPARED if sentence.is_not_compared else ""
-    if sentence.judged is False:
-        mark = NOT_IN_SOURCES
-    return _filled(f"{sentence.text}{marks}{mark}")
+    return _filled(f"{sentence.text}{marks}{sentence.mark}")
 
 
 def _source(number: int, place: str) -> str:

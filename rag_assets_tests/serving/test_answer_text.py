@@ -47,9 +47,12 @@ def test_a_computed_value_says_what_it_was_computed_from():
 
 
 def test_that_nothing_was_compared_is_said():
-    text = answer_text(answer(Sentence("One.", (SPAN,), "verbatim"), Sentence("Two.", (SPAN,))))
+    denied = Sentence("Three.", (SPAN,), judged=False)
+    said = (Sentence("One.", (SPAN,), "verbatim"), Sentence("Two.", (SPAN,)), denied)
+    text = answer_text(answer(*said))
     assert "One. [1]\n" in text
     assert "Two. [1] (not compared)" in text
+    assert "Three. [1] (not in its sources)" in text
 
 
 def found(*passages: Sentence, **columns) -> Answer:

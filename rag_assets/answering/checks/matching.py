@@ -42,7 +42,7 @@ _COMPARING = {
 }
 """Words that compare, by the comparator that they stand for."""
 _RUN = re.compile(r"[^\W\d_]+|\d+")
-_LISTED = r"(?:['\u2019]s)?\W{0,3}(?:(?:\w{0,12}\d\w{0,12}|and|or|och|eller)\W{1,3}){0,5}"
+_LISTED = r"(?:['\u2019]s)?\W{0,3}(?:(?:[^\W\d]{0,12}\d\w{0,12}|and|or|och|eller)\W{1,3}){0,5}"
 """What may stand between the words of a name: `Eaton 3S and 5E` has an Eaton 5E."""
 
 

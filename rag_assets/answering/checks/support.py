@@ -81,13 +81,16 @@ def _is_foreign(sentence: Passage, places: Sequence[SourcePlace]) -> bool:
 
 
 def is_verbatim(sentence: str, sources: Sequence[Source]) -> bool:
-    """Whether a text of the sources has the sentence word for word, and as a whole sentence.
+    """Whether the sentence is all that is cited, word for word, or a whole sentence of a text.
 
     A part of a sentence is none: what stands before or behind it may limit or deny it.
     """
     said = _spoken(sentence)
     texts = [source.text for source in sources if isinstance(source, CitedText)]
-    return bool(said) and any(_has_sentences(said, _all_spoken(text)) for text in texts)
+    if not said:
+        return False
+    is_all = said == _spoken(" ".join(texts))
+    return is_all or any(_has_sentences(said, _all_spoken(text)) for text in texts)
 
 
 def _has_sentences(said: str, spoken: Sequence[str]) -> bool:
@@ -105,7 +108,7 @@ def _has_sentences(said: str, spoken: Sequence[str]) -> bool:
 
 @lru_cache(maxsize=1_024)
 def _all_spoken(text: str) -> tuple[str, ...]:
-    """The sentences of `text` as they are compared; the text as a whole is one too."""
+    """The sentences of `text` as they are compared."""
     return tuple(filter(None, map(_spoken, sentences_of(text))))
 
 

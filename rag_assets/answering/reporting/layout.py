@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from rag_assets.answering.answer import NOT_COMPARED, Sentence
+from rag_assets.answering.answer import Sentence
 from rag_assets.answering.citations import Span, Value
 from rag_assets.answering.cited_places import numbered_places, place_of
 from rag_assets.answering.lookup.comparing import SideBySide
@@ -113,9 +113,7 @@ def _sentence(sentence: Sentence, numbers: dict[str, int]) -> LaidSentence:
         f"[{numbers[place_of(citation)]}{_state(citation)}]" for citation in sentence.citations
     )
     marks = "".join(f" {place}" for place in places)
-    return LaidSentence(
-        _printable(sentence.text), f"{marks}{NOT_COMPARED if sentence.is_not_compared else ''}"
-    )
+    return LaidSentence(_printable(sentence.text), f"{marks}{sentence.mark}")
 
 
 def _state(citation: object) -> str:

@@ -167,6 +167,13 @@ def test_a_quotation_has_the_numbers_of_its_source(sentence):
     assert not check(sentence, [CHAMBER]).agrees
 
 
+def test_a_sentence_that_a_break_of_pages_parts_is_verbatim():
+    halves = [CitedText("It is loose: (1) the plane"), CitedText("stress condition; (2) the rest.")]
+    whole = "It is loose: (1) the plane stress condition; (2) the rest."
+    assert check(whole, halves).compared == "verbatim"
+    assert check(whole, halves[:1]).compared != "verbatim"
+
+
 def test_a_quotation_over_a_hyphen_is_one():
     broken = CitedText("The tempera-\nture of the \ufb01rst cham-\nber is \u2212 40 °C today.")
     sentence = "The temperature of the first chamber is -40 °C today."
