@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from rag_assets.answering.lookup.word_files import WordFile
+
 Language: TypeAlias = Literal["en", "sv"]
 
 
@@ -54,125 +56,21 @@ class Phrases:
     suggestions: Suggestions
 
 
-ENGLISH = Phrases(
-    decimal=".",
-    where=" where {conditions}",
-    conjunction="and",
-    comparisons={
-        "=": "{heading} is {value}",
-        "!=": "{heading} is not {value}",
-        "<": "{heading} is below {value}",
-        "<=": "{heading} is at most {value}",
-        ">": "{heading} is above {value}",
-        ">=": "{heading} is at least {value}",
-        "between": "{heading} is between {low} and {value}",
-        "contains": "{heading} contains {value}",
-        "in": "{heading} is one of {value}",
-        "empty": "{heading} is empty",
-        "not_empty": "{heading} is given",
-    },
-    row="row {key}",
-    count="{title} has {count} rows{where}.",
-    count_column="{title} has {count} rows with {heading}{where}.",
-    superlatives={
-        "max": "The highest {heading}{where} is {value} ({names}), of {count} cells compared.",
-        "min": "The lowest {heading}{where} is {value} ({names}), of {count} cells compared.",
-    },
-    total={
-        "mean": "The mean {heading}{where} is {value}, over {count} cells.",
-        "median": "The median {heading}{where} is {value}, over {count} cells.",
-        "sum": "The sum of {heading}{where} is {value}, over {count} cells.",
-    },
-    range="{heading}{where} goes from {low} to {high}, a range of {value} over {count} cells.",
-    difference="{heading} differs by {value} between {names}.",
-    change="The change from {other} to {heading} is {value}, from {low} to {high} ({names}).",
-    distinct="{title} has {count} different values of {heading}{where}.",
-    groups="{title} has {count} different values of {heading}{where}; the first {shown} follow.",
-    unread="{count} cells of {heading} are no plain numbers and were left out.",
-    many="{title} has {count} rows{where}: {names}.",
-    more="{names} and {count} more",
-    nothing="No row of {title} was found{where}; {searched} rows were searched.",
-    nearest="Nearest in {title} is {heading} {values}; asked for: {asked}.",
-    others="{names} and {last}",
-    suggestions=Suggestions(
-        operations={
-            "max": "Which {thing} has the highest {heading}{where}?",
-            "min": "Which {thing} has the lowest {heading}{where}?",
-            "mean": "What is the average {heading}{where}?",
-            "median": "What is the median {heading}{where}?",
-            "sum": "What is the total {heading}{where}?",
-            "range": "What is the range of {heading}{where}?",
-            "distinct": "How many different {heading} are there{where}?",
-        },
-        count="How many rows of {title} are there{where}?",
-        within="Which {thing} has a {heading} {limit}{where}?",
-        counted_within="How many rows of {title} have a {heading} {limit}{where}?",
-        where="where",
-        equals="is",
-        conjunction="and",
-    ),
-)
+def _phrases(language: Language) -> Phrases:
+    """The templates of `words/phrases.txt`."""
+    file = WordFile("phrases")
+    plain = file.templates(language)
+    operations = file.templates(f"{language} operations")
+    return Phrases(
+        **{**plain, "where": f" {plain['where']}"},
+        comparisons=file.templates(f"{language} comparisons"),
+        superlatives=file.templates(f"{language} superlatives"),
+        total=file.templates(f"{language} total"),
+        suggestions=Suggestions(operations, **file.templates(f"{language} suggestions")),
+    )
 
-SWEDISH = Phrases(
-    decimal=",",
-    where=" där {conditions}",
-    conjunction="och",
-    comparisons={
-        "=": "{heading} är {value}",
-        "!=": "{heading} inte är {value}",
-        "<": "{heading} är under {value}",
-        "<=": "{heading} är högst {value}",
-        ">": "{heading} är över {value}",
-        ">=": "{heading} är minst {value}",
-        "between": "{heading} är mellan {low} och {value}",
-        "contains": "{heading} innehåller {value}",
-        "in": "{heading} är någon av {value}",
-        "empty": "{heading} saknas",
-        "not_empty": "{heading} är angiven",
-    },
-    row="rad {key}",
-    count="{title} har {count} rader{where}.",
-    count_column="{title} har {count} rader med {heading}{where}.",
-    superlatives={
-        "max": "Högsta {heading}{where} är {value} ({names}), av {count} jämförda celler.",
-        "min": "Lägsta {heading}{where} är {value} ({names}), av {count} jämförda celler.",
-    },
-    total={
-        "mean": "Medelvärdet av {heading}{where} är {value}, över {count} celler.",
-        "median": "Medianen av {heading}{where} är {value}, över {count} celler.",
-        "sum": "Summan av {heading}{where} är {value}, över {count} celler.",
-    },
-    range="{heading}{where} går från {low} till {high}: en spännvidd på {value} över {count} "
-    "celler.",
-    difference="{heading} skiljer sig med {value} mellan {names}.",
-    change="Ändringen från {other} till {heading} är {value}, från {low} till {high} ({names}).",
-    distinct="{title} har {count} olika värden i {heading}{where}.",
-    groups="{title} har {count} olika värden i {heading}{where}; de {shown} första följer.",
-    unread="{count} celler i {heading} är inte rena tal och räknades inte med.",
-    many="{title} har {count} rader{where}: {names}.",
-    more="{names} och {count} till",
-    nothing="Ingen rad i {title} hittades{where}; {searched} rader genomsöktes.",
-    nearest="Närmast i {title} är {heading} {values}; efterfrågat: {asked}.",
-    others="{names} och {last}",
-    suggestions=Suggestions(
-        operations={
-            "max": "Vilken {thing} har högst {heading}{where}?",
-            "min": "Vilken {thing} har lägst {heading}{where}?",
-            "mean": "Vad är medelvärdet av {heading}{where}?",
-            "median": "Vad är medianen av {heading}{where}?",
-            "sum": "Vad är summan av {heading}{where}?",
-            "range": "Vad är spridningen av {heading}{where}?",
-            "distinct": "Hur många olika {heading} finns det{where}?",
-        },
-        count="Hur många rader i {title} finns det{where}?",
-        within="Vilken {thing} har {heading} {limit}{where}?",
-        counted_within="Hur många rader i {title} har {heading} {limit}{where}?",
-        where="där",
-        equals="är",
-        conjunction="och",
-    ),
-)
 
+ENGLISH, SWEDISH = _phrases("en"), _phrases("sv")
 PHRASES: Mapping[Language, Phrases] = {"en": ENGLISH, "sv": SWEDISH}
 
 _SWEDISH_WORDS = (
