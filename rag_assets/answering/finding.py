@@ -5,7 +5,7 @@ where no unit of the whole index holds the codes that a question names, there is
 name of letters alone may be there in other words.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,6 @@ from rag_assets.answering.highlighting import passages_of
 from rag_assets.answering.lookup.formulas import formula
 from rag_assets.answering.names import Name, missing_of, names_of, nearest_names
 from rag_assets.answering.row_cells import rows_among
-from rag_assets.answering.wording import Vocabulary, folded, words_of
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.hits import Hit, Results
 from rag_assets.retrieval.lexical import MissingTextIndexError
@@ -96,12 +95,11 @@ def find(
     refused = _refused(question, looked, catalogue, best)
     reasons = [refused.reason if is_to_table else f"{NO_TABLE}{refused.reason}"] if refused else []
     reasons += [_said(missing, nowhere)] if missing else []
-    unknown = _unknown(refused, best) if refused and is_to_table else ()
     return Told(
         "found",
         passages,
         "; ".join(reasons),
-        (*(name.text for name in missing), *unknown),
+        tuple(name.text for name in missing),
         refused.readings if refused else (),
     )
 
@@ -133,14 +131,6 @@ def _refused(
     has_row = any(hit.domain == "table" for hit in shown)
     is_near = has_row if is_question else is_to_table
     return looked if is_near and asks_operation(question, catalogue) else None
-
-
-def _unknown(refused: "LookedUp", shown: Sequence[Hit]) -> Iterator[str]:
-    """Words that no table explains, and that nothing of what is shown holds."""
-    held = Vocabulary(word for hit in shown for word in words_of(f"{hit.title} {hit.text}"))
-    for word in refused.unknown.asked:
-        if not held.share_of(folded(word)):
-            yield word
 
 
 def _nowhere(
