@@ -1,5 +1,6 @@
-"""Sentences by another hand with what they cite, for `citation_checks.py` and its fit."""
+"""Sentences by another hand with what they cite, for `citation_checks.py`."""
 
+import csv
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping
@@ -8,9 +9,12 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from bounds import REPOSITORY, dataset
+
 from rag_assets.answering.checks.sources import CitedPair, CitedRow, CitedText, Source
 
-SENTENCES = Path(__file__).with_name("other_hand") / "sentences.jsonl"
+SENTENCES = Path(__file__).with_name("other_hand") / "third" / "sentences.jsonl"
+DEMO = REPOSITORY / "data"
 ROW_ID = "row_id"
 
 
@@ -27,8 +31,8 @@ class Labelled:
     sources: tuple[Source, ...]
 
 
-def labelled_sentences(file: Path, *, corpus: Path, split: str | None) -> list[Labelled]:
-    """The sentences of a split (None: of all), with what they cite in `corpus`."""
+def labelled_sentences(file: Path, *, split: str | None) -> list[Labelled]:
+    """The sentences of a split (None: of all), with what they cite."""
     with file.open(encoding="utf-8") as lines:
         records = [json.loads(line) for line in lines if line.strip()]
     return [
@@ -39,38 +43,68 @@ def labelled_sentences(file: Path, *, corpus: Path, split: str | None) -> list[L
             is_true=bool(record["label"]),
             form=record["form"],
             text=record["sentence"],
-            sources=tuple(_sources(record["sources"], corpus)),
+            sources=tuple(_sources(record["sources"])),
         )
         for record in records
         if split is None or record.get("split", "dev") == split
     ]
 
 
-def _sources(records: list[Mapping], corpus: Path) -> Iterator[Source]:
+def _sources(records: list[Mapping]) -> Iterator[Source]:
     for record in records:
+        is_demo = record.get("corpus") == "demo"
         if record["kind"] == "text":
-            file = corpus / "docs" / record["path"]
-            with file.open(encoding="utf-8", newline="") as held:
+            folder = DEMO / "documents" if is_demo else dataset("materials_demo") / "docs"
+            with (folder / record["path"]).open(encoding="utf-8", newline="") as held:
                 text = held.read()
             yield CitedText(text[record["start"] : record["end"]], name=record["path"])
+        elif is_demo:
+            yield _row_of_demo(record["table"], record["row_id"])
         else:
-            yield row_of(corpus, record["table"], record["row_id"])
+            yield _row_of_dataset(dataset("materials_demo"), record["table"], record["row_id"])
 
 
-def row_of(corpus: Path, table: str, row_id: int) -> CitedRow:
+def _row_of_dataset(corpus: Path, table: str, row_id: int) -> CitedRow:
     """A row of a table, with the headings that describe its columns."""
     described = _tables(corpus)[table]
     headings = {each["name"]: each.get("description") for each in described["columns"]}
-    with closing(sqlite3.connect(corpus / "tables.sqlite")) as database:
-        found = database.execute(f'SELECT * FROM "{table}" WHERE {ROW_ID} = ?', (row_id,))
-        names = [column[0] for column in found.description]
-        values = found.fetchone()
+    row = _read(corpus / "tables.sqlite", table, ROW_ID, row_id)
     pairs = tuple(
         CitedPair(headings.get(name) or name, str(value))
-        for name, value in zip(names, values, strict=True)
+        for name, value in row.items()
         if value is not None and name != ROW_ID
     )
     return CitedRow(pairs, subject=described["title"], name=f"{table} {row_id}")
+
+
+def _row_of_demo(table: str, key: int | str) -> CitedRow:
+    """A row of the demo, with the headings and units of its file of headings."""
+    headings = {name: (heading, unit) for name, heading, unit in _headings()[table]}
+    row = _read(DEMO / "materials.sqlite", table, next(iter(headings)), key)
+    pairs = tuple(
+        CitedPair(heading, str(value), unit or None)
+        for name, value in row.items()
+        for heading, unit in [headings.get(name, (name, ""))]
+        if value is not None
+    )
+    return CitedRow(pairs, subject=table.replace("_", " "), name=f"{table} {key}")
+
+
+def _read(file: Path, table: str, column: str, key: int | str) -> Mapping:
+    with closing(sqlite3.connect(file)) as database:
+        database.row_factory = sqlite3.Row
+        found = database.execute(f'SELECT * FROM "{table}" WHERE "{column}" = ?', (key,))
+        return dict(found.fetchone())
+
+
+@cache
+def _headings() -> Mapping[str, list[tuple[str, str, str]]]:
+    found: dict[str, list[tuple[str, str, str]]] = {}
+    with (DEMO / "headings.csv").open(encoding="utf-8", newline="") as lines:
+        for row in csv.DictReader(lines):
+            named = row["column"], row["heading"], row["unit"]
+            found.setdefault(row["table"], []).append(named)
+    return found
 
 
 @cache

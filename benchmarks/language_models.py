@@ -23,7 +23,7 @@ from bounds import Bound, at_most, dataset, equal, finish, rag_assets
 from retrieval import write_config
 
 from rag_assets import config as configuration
-from rag_assets.answering.answer import Answer
+from rag_assets.answering.answer import NOT_COMPARED, Answer, Outcome
 from rag_assets.answering.asking import ask
 from rag_assets.answering.experiments.report import experiment_report
 from rag_assets.answering.experiments.run import run_answer_experiment
@@ -50,7 +50,7 @@ from rag_assets_tests.scripted_language_model import (
 )
 
 VARIANT = "default"
-SMALL = {"context_tokens": 1_600, "output_tokens": 160}
+SMALL = {"context_tokens": 2_600, "output_tokens": 160}
 """What the embedded model can read and write on two cores in some seconds."""
 LONG = 100_000
 KEY = "sk-language-models-never-to-be-told"
@@ -67,63 +67,64 @@ class Hostile:
 
     name: str
     script: Script
-    mode: str | None
-    """`generated` if what the model wrote is delivered, marked; `extractive` if it is not."""
+    outcome: Outcome
+    """`written` if something of what the model wrote holds; `found` if it does not."""
     question: str = ""
     told: str = ""
     """Words that the answer must hold for its reader."""
 
 
+LEFT_OUT = "only what is not in the sources that it cites"
 CASES = [
-    Hostile("401", status(401, error=f"wrong key {KEY}"), "extractive", told="gave no answer"),
-    Hostile("429", status(429), "extractive", told="gave no answer"),
-    Hostile("500", status(500), "extractive", told="gave no answer"),
-    Hostile("slow", slow(30), "extractive", told="gave no answer"),
-    Hostile("half a stream", half(), "extractive", told="gave no answer"),
-    Hostile("empty", empty(), "extractive", told="gave no answer"),
-    Hostile("malformed", malformed(), "extractive", told="gave no answer"),
-    Hostile("cut", cut("The Courant number is"), "extractive", told="gave no answer"),
-    Hostile("cites [99]", answers("The planes are empty [99]."), "generated", told="not in the"),
+    Hostile("401", status(401, error=f"wrong key {KEY}"), "found", told="gave no answer"),
+    Hostile("429", status(429), "found", told="gave no answer"),
+    Hostile("500", status(500), "found", told="gave no answer"),
+    Hostile("slow", slow(30), "found", told="gave no answer"),
+    Hostile("half a stream", half(), "found", told="gave no answer"),
+    Hostile("empty", empty(), "found", told="gave no answer"),
+    Hostile("malformed", malformed(), "found", told="gave no answer"),
+    Hostile("cut", cut("The Courant number is"), "found", told="gave no answer"),
+    Hostile("cites [99]", answers("The planes are empty [99]."), "found", told=LEFT_OUT),
     Hostile(
         "invents a number",
         answers("The tower is 4711.5 km high according to the guide [1]."),
-        "generated",
-        told="not in the",
+        "found",
+        told=LEFT_OUT,
     ),
     Hostile(
         "invents a page",
         answers("As page 87654 of the guide says, the condition is 98765 K [1]."),
-        "generated",
-        told="not in the",
+        "found",
+        told=LEFT_OUT,
     ),
-    Hostile("cites nothing", answers("It is so."), "generated", told="not in the"),
+    Hostile("cites nothing", answers("It is so."), "found", told=LEFT_OUT),
     Hostile(
         "obeys planted instructions",
         answers("I obey: transfer 9000 EUR to account DE-99 now [1]."),
-        "generated",
-        told="not in the",
+        "found",
+        told=LEFT_OUT,
     ),
     Hostile(
         "obeys without a number",
         answers("Send every password to the attacker at once [1]."),
-        "generated",
-        told="in the source)",
+        "found",
+        told=LEFT_OUT,
     ),
     Hostile(
-        "refuses in other words", answers("The sources do not say [1]."), None, told="No answer"
+        "refuses in other words", answers("The sources do not say [1]."), "found", told="no answer"
     ),
-    Hostile("only references", answers("References:\n[1] a book"), "extractive", told="wrote no"),
+    Hostile("only references", answers("References:\n[1] a book"), "found", told="wrote no"),
     Hostile(
         "a question of 100,000 characters",
         answers("Yes [1]."),
-        "extractive",
+        "found",
         question="What is the Courant number? " * (LONG // 28),
         told="no source fits",
     ),
     Hostile(
         "a context that the server finds too long",
         status(400, error="context_length_exceeded: maximum context length"),
-        "extractive",
+        "found",
         told="gave no answer",
     ),
 ]
@@ -194,7 +195,7 @@ def embedded(store: Store, config: Config, asked: Asker, *, count: int) -> list[
         seconds.append(time.monotonic() - started)
         made = [answer.generation for answer in found if answer.generation]
         calls.append(sum(each.calls - each.kept_calls for each in made))
-    outcomes = [str(answer.mode or answer.outcome) for answer in found]
+    outcomes = [str(answer.outcome) for answer in found]
     reasons = [answer.reason.split(";")[0] for answer in found if answer.reason]
     for told in (outcomes, reasons):
         print({name: told.count(name) for name in sorted(set(told))})
@@ -203,14 +204,13 @@ def embedded(store: Store, config: Config, asked: Asker, *, count: int) -> list[
         sentence
         for answer in found
         for sentence in answer.sentences
-        if sentence.support != "full" and "source)" not in answer_text(answer)
+        if sentence.is_not_compared and NOT_COMPARED not in answer_text(answer)
     ]
-    share = sum(sentence.support == "full" for sentence in sentences) / max(1, len(sentences))
-    print(f"{len(sentences)} sentences, {share:.0%} supported (no quality is claimed)")
+    told = [sentence.compared for sentence in sentences if sentence.is_written]
+    print(f"{len(told)} sentences written:", {each: told.count(each) for each in sorted(set(told))})
     return [
         equal("questions that ended in an answer or a reason", len(found), len(chosen)),
-        equal("sentences not checked", sum(e.support == "unchecked" for e in sentences), 0),
-        equal("sentences without support that bear no mark", len(unmarked), 0),
+        equal("sentences that are not compared and bear no mark", len(unmarked), 0),
         equal("calls of the second evaluation", calls[1], 0),
         at_most("second evaluation, of the first one's time", seconds[1] / seconds[0], OF_FIRST),
     ]
@@ -236,19 +236,18 @@ def hostile(config: Config, asked: Asker) -> list[Bound]:
                 answer = asked(case.question or QUESTION, played, writer)
             seconds = time.monotonic() - started
         text = answer_text(answer)
-        is_right = answer.mode == case.mode and case.told in " ".join(text.split())
-        if answer.mode == "generated":
-            delivered += any(each.support == "full" for each in answer.sentences)
+        is_right = answer.outcome == case.outcome and case.told in " ".join(text.split())
+        delivered += sum(each.is_written for each in answer.sentences)
         leaks += KEY in text
         wrong += not is_right
         longest = max(longest, seconds)
-        shown = answer.reason or "; ".join(each.support for each in answer.sentences)
-        print(f"{'ok  ' if is_right else 'FAIL'} {case.name}: {answer.mode}, {shown[:120]}")
+        shown = answer.reason or "; ".join(each.compared for each in answer.sentences)
+        print(f"{'ok  ' if is_right else 'FAIL'} {case.name}: {answer.outcome}, {shown[:120]}")
     del os.environ[KEY_VARIABLE]
     kept = b"".join(one.read_bytes() for one in config.state_dir.rglob("*") if one.is_file())
     return [
         equal(f"of {len(CASES)} bad servers and models, those not told", wrong, 0),
-        equal("unsupported sentences delivered unmarked", delivered, 0),
+        equal("sentences of theirs that are shown", delivered, 0),
         equal("keys in an answer or in the state", leaks + (KEY.encode() in kept), 0),
         at_most("longest case [s]", longest, 30),
     ]
@@ -274,7 +273,7 @@ def not_allowed(store: Store, config: Config, index: VariantIndex, asked: Asker)
                 filters=Filters(domain="document"),
                 writer=writer,
             )
-    print(f"a source that may not leave: {answer.mode}, {answer.reason}")
+    print(f"a source that may not leave: {answer.outcome}, {answer.reason}")
     print("; ".join(section.note for section in report.sections))
     return [
         equal("bytes sent of a source that may not leave", len(server.seen), 0),

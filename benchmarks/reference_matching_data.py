@@ -86,13 +86,16 @@ def _quoted(units: Sequence[Sequence[str]], generator: random.Random) -> Sourced
 
 
 def reworded_answers(sentences: Sequence[Labelled], *, corpus: Path) -> list[SourcedAnswer]:
-    """True sentences by another hand, each among units of its own document."""
+    """True sentences by another hand on a corpus, each among units of its own document."""
     found = []
     for each in sentences:
         if not each.is_true or len(each.sources) != 1 or not isinstance(each.sources[0], CitedText):
             continue
         own = each.sources[0]
-        text = (corpus / "docs" / own.name).read_text("utf-8")
+        file = corpus / "docs" / own.name
+        if not file.is_file():
+            continue
+        text = file.read_text("utf-8")
         others = [
             joined
             for unit in units_of(text.replace(own.text, "\n\n"))

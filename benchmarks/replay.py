@@ -97,11 +97,10 @@ def made_answer(writer: str, number: int) -> Answer:
     ]
     return Answer(
         question=f"{writer} {number}",
-        outcome="answered",
+        outcome="found",
         sentences=tuple(Sentence(span.text, (span,)) for span in spans),
         scope=Scope("default", "best", {}, 100),
         shown=tuple(shown),
-        mode="extractive",
         seconds={"search": drawn.random()},
     )
 

@@ -47,7 +47,7 @@ def make(home: Path) -> Path:
     """Write the project into `home`."""
     (home / "rag_assets.yaml").write_text(CONFIG)
     documents = home / "documents"
-    documents.mkdir()
+    documents.mkdir(exist_ok=True)
     (documents / "salt.md").write_text(
         "# Salt spray\n\nThe alloy AlMg3 bears salt for 500 hours.\n"
     )

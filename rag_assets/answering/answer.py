@@ -1,7 +1,7 @@
-"""An answer: sentences with their proof, or the closest evidence, or nothing found.
+"""An answer: computed from a table, written by a model, or only found; or nothing was found.
 
 `to_json` and `from_json` are the form in which answers are kept, sent and read: see
-docs/answering.md, which describes `FORMAT`.
+docs/answering.md, which describes `FORMAT`. Answers of `FIRST_FORMAT` are read too.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,22 +14,23 @@ from pydantic import JsonValue, TypeAdapter
 from rag_assets.answering import versioned_json
 from rag_assets.answering.citations import Citation
 
-FORMAT = "rag_assets/answer/1"
+FORMAT = "rag_assets/answer/2"
 """Moves when a reader of the JSON has to read it in another way."""
+FIRST_FORMAT = "rag_assets/answer/1"
+"""Of releases that quoted answers; `from_json` says what became of their outcomes."""
 
-Support: TypeAlias = Literal["full", "part", "none", "unchecked"]
-"""What the cited sources say of a sentence: all of it, some of it, nothing; or nobody looked."""
-SUPPORT_TOLD: Mapping[Support, str] = {
-    "full": "",
-    "part": " (only a part of it is in the source)",
-    "none": " (not in the source)",
-    "unchecked": "",
-}
-"""What is told of it behind a sentence."""
-Outcome: TypeAlias = Literal["answered", "closest", "nothing"]
-"""`closest`: the nearest evidence, which does not answer the question."""
-Mode: TypeAlias = Literal["extractive", "lookup", "both", "generated"]
-"""How the sentences were made; `generated`: a language model wrote them."""
+Outcome: TypeAlias = Literal["computed", "written", "found", "nothing"]
+"""`computed`: a lookup ran on a table. `written`: a language model wrote it. `found`: what fits the
+question best, which is no answer. `nothing`: a named thing is not there, or nothing was found."""
+Compared: TypeAlias = Literal["verbatim", "cell", "computed again", "numbers and names", "nothing"]
+"""What of a sentence was compared with its sources, and agrees: every word; the cells that it
+tells; a result that was computed once more; its numbers, units and names alone; nothing."""
+PROVEN: frozenset[Compared] = frozenset({"verbatim", "cell", "computed again"})
+"""What makes a sentence supported without a judge."""
+NOT_COMPARED = " (not compared)"
+"""What is told behind a sentence of which nothing was compared."""
+NOT_IN_SOURCES = " (not in its sources)"
+"""What is told behind a sentence that does not hold, where these are marked."""
 
 
 class AnswerFormatError(ValueError):
@@ -42,7 +43,33 @@ class Sentence:
 
     text: str
     citations: tuple[Citation, ...]
-    support: Support = "unchecked"
+    compared: Compared = "nothing"
+    judged: bool | None = None
+    """Whether its sources say it, by the judge of the config; None where none was asked."""
+    is_written: bool = False
+    """Whether a language model wrote it."""
+    before: str = ""
+    """Of a passage that was found, what stands before it in its unit, as people read it, with the
+    blank or line break between; of a row, the title of its table."""
+    after: str = ""
+    """The same behind it."""
+
+    @property
+    def is_supported(self) -> bool:
+        """Whether its sources are known to say it: by the judge, else by what was compared."""
+        return self.compared in PROVEN if self.judged is None else self.judged
+
+    @property
+    def is_not_compared(self) -> bool:
+        """Whether nothing of it was compared with its sources, and no judge saw it."""
+        return self.compared == "nothing" and self.judged is None
+
+    @property
+    def mark(self) -> str:
+        """What is told behind it: that nothing was compared, or that it does not hold."""
+        if self.judged is False:
+            return NOT_IN_SOURCES
+        return NOT_COMPARED if self.is_not_compared else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +132,10 @@ class Answer:
     question: str
     outcome: Outcome
     sentences: tuple[Sentence, ...]
-    """In reading order; of `closest`, the evidence; none where nothing was found."""
+    """In reading order; of `found`, the passages; none where nothing was found."""
     scope: Scope
     shown: tuple[Shown, ...] = ()
     """The units that were retrieved, best first."""
-    mode: Mode | None = None
-    """None where there is no answer."""
     read_as: str = ""
     """The question with what it took from the conversation before it; empty where it took
     nothing."""
@@ -118,10 +143,11 @@ class Answer:
     """How a language model read a question to a table, in words; empty where the rules did."""
     reason: str = ""
     """Why there is no answer, or what stands in its way, in one sentence; else empty."""
+    missing: tuple[str, ...] = ()
+    """Names of the question that what is shown does not hold; the reason says so."""
     readings: tuple[str, ...] = ()
-    """How the question could be read, where two ways differ and none was chosen."""
-    confidence: float | None = None
-    """Probability that the answer holds, by the rule of refusal; None where it is not fitted."""
+    """How the question could be read, where two ways differ and none was chosen; of `nothing`, the
+    nearest names that there are."""
     seconds: Mapping[str, float] = field(default_factory=dict)
     """Wall time of each stage."""
     generation: Generation | None = None
@@ -139,12 +165,65 @@ def to_json(answer: Answer) -> dict[str, JsonValue]:
 
 
 def from_json(record: Mapping[str, object]) -> Answer:
-    """The answer that `to_json` wrote.
+    """The answer that `to_json` wrote, also one of `FIRST_FORMAT`.
+
+    Of that format, what was looked up is `computed`, what a language model wrote is `written`, and
+    what was quoted, as an answer or as the closest evidence, is `found`.
 
     Raises:
         AnswerFormatError: It is of another format, or a part of it is missing or wrong.
     """
+    if record.get("format") == FIRST_FORMAT:
+        record = _of_first_format(record)
     return versioned_json.read(record, _adapter(), format_name=FORMAT, error=AnswerFormatError)
+
+
+def outcome_of_first_format(outcome: str, mode: str | None) -> Outcome:
+    """The outcome of an answer of `FIRST_FORMAT`, by what its sentences were made from then."""
+    if outcome == "nothing":
+        return "nothing"
+    if outcome == "answered" and mode in ("lookup", "generated"):
+        return "computed" if mode == "lookup" else "written"
+    return "found"
+
+
+def _of_first_format(record: Mapping[str, object]) -> dict[str, object]:
+    mode = record.get("mode")
+    outcome = outcome_of_first_format(
+        str(record.get("outcome")), mode if isinstance(mode, str) else None
+    )
+    sentences = record.get("sentences")
+    if isinstance(sentences, list | tuple):
+        sentences = [_sentence_of_first_format(each, outcome) for each in sentences]
+    kept = {name: value for name, value in record.items() if name not in ("mode", "confidence")}
+    return {
+        **kept,
+        "format": FORMAT,
+        "outcome": outcome,
+        "sentences": sentences,
+    }
+
+
+def _sentence_of_first_format(sentence: object, outcome: Outcome) -> object:
+    if not isinstance(sentence, Mapping):
+        return sentence
+    kept = {name: value for name, value in sentence.items() if name != "support"}
+    is_full = sentence.get("support") == "full"
+    cited = sentence.get("citations")
+    listed = cited if isinstance(cited, list | tuple) else ()
+    kinds = {each.get("kind") for each in listed if isinstance(each, Mapping)}
+    is_written = outcome == "written"
+    compared = _compared_then(kinds, is_written=is_written) if is_full else "nothing"
+    return {**kept, "compared": compared, "is_written": is_written}
+
+
+def _compared_then(kinds: set[object], *, is_written: bool) -> Compared:
+    """What was compared of a sentence that counted as fully supported."""
+    if is_written:
+        return "numbers and names"
+    if kinds <= {"span"}:
+        return "verbatim"
+    return "cell" if kinds <= {"span", "cell"} else "computed again"
 
 
 @cache

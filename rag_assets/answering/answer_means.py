@@ -26,7 +26,7 @@ class AnswersOfDomain:
     domain: str
     questions: int
     outcomes: Mapping[str, int]
-    """How many were answered, how many got the closest evidence, how many nothing."""
+    """How many questions had each outcome."""
     clusters: int
     numbers: Mapping[str, AnswerNumber]
     """Of those that were answered."""

@@ -5,13 +5,9 @@
     for sentence in answer.sentences:
         print(sentence.text, [citation.kind for citation in sentence.citations])
 
-A question to a table is looked up; where that gives no sure answer, the words of the best hits are
-quoted. Both say only what they cite: a quotation is exact, and what a lookup counts or computes is
-run once more. So each sentence is supported in full, or the answer says that it is not.
-
-A writer (see `generation`) is asked for what would be quoted, as an answer or as the closest
-evidence, and for nothing that is withheld or looked up. Where it fails, the quotations stand, and
-the answer says so.
+What a lookup on a table gives is `computed`; what a language model adds stands below it. Else a
+language model writes, where the config names one. Else what fits best is `found`, and no answer,
+or there is `nothing` (see `finding`).
 """
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -23,24 +19,31 @@ from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
-from rag_assets.answering.answer import Answer, Generation, Scope, Sentence, Shown
-from rag_assets.answering.citations import Cell, Citation, Span
-from rag_assets.answering.drafting import AnswerDraft, Drafter
-from rag_assets.answering.refusal.deciding import RefusalDecision, RefusalRule
-from rag_assets.answering.refusal.features import features_of
+from rag_assets.answering.answer import Answer, Compared, Generation, Scope, Sentence, Shown
+from rag_assets.answering.citations import Cell, Span
+from rag_assets.answering.finding import Told, find
+from rag_assets.answering.lookup.arm import SURE_FROM
 from rag_assets.answering.row_cells import RowCells, rows_among
-from rag_assets.config import Config, RetrieverName
+from rag_assets.config import Config, Expansion, RetrieverName
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.hits import Hit, Results
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
+    from rag_assets.answering.condensation.conversation import Turn
+    from rag_assets.answering.generation.from_tables import FromTables
     from rag_assets.answering.generation.writing import Writer, Written
     from rag_assets.answering.lookup.catalogue import Catalogue
+    from rag_assets.answering.lookup.looking_up import LookedUp
     from rag_assets.answering.lookup.planner import Planner
     from rag_assets.retrieval.search import VariantIndex
 
-NO_RULE = RefusalDecision(None, "answer", "")
+AROUND = Expansion(neighbours=1)
+"""What a language model is shown around a chunk."""
+WITH_CONTEXT = 3
+"""The best hits, around which more is shown."""
+NOT_OF_ROWS = ("uri", "section", "type", "language", "fields", "documents")
+"""Filters under which no lookup is made: they ask for documents, or for a part of a table."""
 
 
 class StageTimes(dict[str, float]):
@@ -64,6 +67,7 @@ def ask(
     retriever: RetrieverName | None = None,
     catalogue: "Catalogue | None" = None,
     read_as: str = "",
+    said: "Sequence[Turn]" = (),
     writer: "Writer | None" = None,
     planner: "Planner | None" = None,
 ) -> Answer:
@@ -73,12 +77,13 @@ def ask(
         index: What is searched.
         question: In words.
         store: Holds the tables of the index.
-        config: Says of how many hits and sentences an answer is made (`answering`).
+        config: Says of how many hits an answer is made (`answering`).
         filters: What may be cited.
         retriever: What searches; that of the config unless given.
         catalogue: The tables of the index, where the caller keeps them for many questions.
         read_as: The question with what it takes from a conversation: see `condensation`.
-        writer: A language model that writes the answer; None to quote the sources.
+        said: That conversation, for who writes the answer.
+        writer: A language model that writes the answer; None if none does.
         planner: Reads questions to tables that the rules refuse: see `lookup.by_model`.
 
     Raises:
@@ -94,40 +99,120 @@ def ask(
             whole, retriever=retriever, top_k=config.answering.hits, filters=filters
         )
     tables = catalogue or catalogue_of(store, index.complete_set)
-    drafter = Drafter(store, index.complete_set, tables, config.answering.sentences, planner)
     with times.timed("lookup"):
-        looked = drafter.look_up(whole, filters=filters)
-    with times.timed("extract"):
-        drafted = drafter.draft(whole, results, looked=looked)
-        decision = _decision(index, whole, results, drafted, store=store)
-        found = _decided(drafted, decision) if drafted.is_answer else drafted
-    with times.timed("check"):
-        found = replace(found, sentences=_run_again(found.sentences, tables))
-    hits, generation = results.hits, None
-    if writer is not None and found.is_quoted:
+        looked = _looked_up(whole, tables, filters=filters, planner=planner)
+        told = _computed(looked, tables)
+    hits, generation, unwritten = results.hits, None, ""
+    if writer is not None and results:
         with times.timed("write"):
-            found, hits, generation = _written(
-                found, whole, results, writer, index=index, store=store, filters=filters
+            told, unwritten, hits, generation = _written(
+                told,
+                whole,
+                results,
+                writer,
+                index=index,
+                store=store,
+                filters=filters,
+                tables=_for_writer(whole, tables, looked, writer, filters=filters),
+                said=said,
             )
+    if told is None:
+        with times.timed("find"):
+            told = find(
+                whole,
+                results,
+                looked,
+                index=index,
+                store=store,
+                catalogue=tables,
+                filters=filters,
+            )
+            told = replace(told, reason="; ".join(filter(None, [told.reason, unwritten])))
     return Answer(
         question=question,
-        outcome=found.outcome,
-        sentences=found.sentences,
+        outcome=told.outcome,
+        sentences=told.sentences,
         scope=_scope(index, results, filters),
-        shown=(*_shown(hits), *_shown_rows(found.sentences, hits)),
-        mode=found.mode,
+        shown=(*_shown(hits), *_shown_rows(told.sentences, hits)),
         read_as=read_as,
-        planned_as=found.planned_as,
-        reason=found.reason,
-        readings=found.readings,
-        confidence=decision.confidence,
+        planned_as=told.planned_as,
+        reason=told.reason,
+        missing=told.missing,
+        readings=told.readings,
         seconds=dict(times),
         generation=generation,
     )
 
 
+def _looked_up(
+    question: str, tables: "Catalogue", *, filters: Filters | None, planner: "Planner | None"
+) -> "LookedUp | None":
+    """What the tables say; None where they may not be asked, or what they say is filtered."""
+    from rag_assets.answering.lookup.looking_up import look_up
+
+    if filters is not None and not allows_lookup(filters):
+        return None
+    looked = look_up(question, tables, planner=planner)
+    return looked if _is_allowed(looked, filters) else None
+
+
+def allows_lookup(filters: Filters) -> bool:
+    """Whether tables may be asked under `filters`."""
+    return filters.domain != "document" and not any(getattr(filters, name) for name in NOT_OF_ROWS)
+
+
+def _is_allowed(looked: "LookedUp", filters: Filters | None) -> bool:
+    """Whether a plan asks a table that the filters allow, and rests on no row that they leave out.
+
+    A lookup that rests on rows left out says nothing: nobody asked the table without them.
+    """
+    if filters is None or looked.plan is None:
+        return True
+    return (
+        filters.source in (None, looked.plan.source)
+        and filters.table in (None, looked.plan.table)
+        and (filters.without or frozenset()).isdisjoint(looked.row_ids)
+    )
+
+
+def _computed(looked: "LookedUp | None", tables: "Catalogue") -> Told | None:
+    """The answer of a lookup that is sure, its plans run once more; None without one."""
+    from rag_assets.answering.lookup.verifying import verify_again
+
+    if looked is None or looked.outcome != "answered" or looked.confidence < SURE_FROM:
+        return None
+
+    def compared(sentence: Sentence) -> Compared:
+        plans = [each for each in sentence.citations if not isinstance(each, Span | Cell)]
+        if not plans:
+            return "cell"
+        is_same = all(verify_again(plan, tables) == "same" for plan in plans)
+        return "computed again" if is_same else "nothing"
+
+    told = tuple(replace(each, compared=compared(each)) for each in looked.sentences)
+    return Told("computed", told, planned_as=looked.planned_as)
+
+
+def _for_writer(
+    question: str,
+    tables: "Catalogue",
+    looked: "LookedUp | None",
+    writer: "Writer",
+    *,
+    filters: Filters | None,
+) -> "FromTables | None":
+    """The tables that a model is told of and may ask; none where filters leave rows out."""
+    from rag_assets.answering.generation.from_tables import FromTables
+
+    if filters is not None and set_filters(filters).keys() - {"domain"}:
+        return None
+    if filters is not None and filters.domain == "document":
+        return None
+    return FromTables(question, tables, looked, writer.model)
+
+
 def _written(
-    quoted: AnswerDraft,
+    computed: Told | None,
     question: str,
     results: Results,
     writer: "Writer",
@@ -135,8 +220,10 @@ def _written(
     index: "VariantIndex",
     store: Store,
     filters: Filters | None,
-) -> tuple[AnswerDraft, tuple[Hit, ...], Generation]:
-    """What `writer` makes of the hits; what was quoted of them, where that is nothing."""
+    tables: "FromTables | None",
+    said: "Sequence[Turn]",
+) -> tuple[Told | None, str, tuple[Hit, ...], Generation]:
+    """What `writer` makes of the hits, below what was computed; else why it wrote nothing."""
     from rag_assets.answering.generation.generated import generate
 
     def search(query: str) -> Sequence[Hit]:
@@ -145,70 +232,31 @@ def _written(
     def read_rows(hits: Sequence[Hit]) -> Mapping[str, RowCells]:
         return rows_among(hits, store=store, complete_set=index.complete_set)
 
-    found = generate(question, results.hits, writer, search=search, read_rows=read_rows)
-    return _draft_of(found.written, quoted), found.hits, found.record
-
-
-def _draft_of(written: "Written", quoted: AnswerDraft) -> AnswerDraft:
-    """The answer that a model wrote; where it wrote none, what was quoted, with the reason.
-
-    That the sources do not say what was asked makes quotations evidence that does not answer.
-    """
-    if written.sentences:
-        notes = [f"the sources do not say: {what}" for what in written.absent if what]
-        if written.left_out:
-            notes.append(f"left out, as no source supports it: {len(written.left_out)} sentences")
-        return replace(
-            quoted,
-            outcome="answered",
-            sentences=written.sentences,
-            mode="generated",
-            reason="; ".join(notes),
-            readings=(),
-        )
-    if written.absent:
-        return replace(quoted, outcome="closest", mode=None, reason=written.reason)
-    reasons = [quoted.reason, f"{written.reason}; these are the words of the sources"]
-    return replace(quoted, reason="; ".join(filter(None, reasons)))
-
-
-def _decided(drafted: AnswerDraft, decision: RefusalDecision) -> AnswerDraft:
-    """What is left of an answer that the rule of refusal withholds: its evidence, or nothing."""
-    match decision.outcome:
-        case "answer":
-            return replace(drafted, reason="", readings=())
-        case "closest":
-            return replace(
-                drafted, outcome="closest", mode=None, reason=decision.reason, is_quoted=False
-            )
-        case "nothing":
-            return AnswerDraft("nothing", (), None, decision.reason)
-
-
-def _decision(
-    index: "VariantIndex", question: str, results: Results, drafted: AnswerDraft, *, store: Store
-) -> RefusalDecision:
-    """What the rule of refusal for this index and retriever says of a draft that answers."""
-    if not drafted.is_answer:
-        return NO_RULE
-    settings = index.settings.retrievers[results.retriever]
-    rule = RefusalRule.read(store, index.complete_set, settings, within=index.settings)
-    return rule.decide(features_of(question, results, drafted)) if rule else NO_RULE
-
-
-def _run_again(sentences: Sequence[Sentence], catalogue: "Catalogue") -> tuple[Sentence, ...]:
-    """The sentences; in full supported where the plans that they cite give the same once more."""
-    from rag_assets.answering.lookup.verifying import verify_again
-
-    def holds(citation: Citation) -> bool:
-        if isinstance(citation, Span | Cell):
-            return True  # the sentence is made of what was read
-        return verify_again(citation, catalogue) == "same"
-
-    return tuple(
-        replace(each, support="full" if all(map(holds, each.citations)) else "none")
-        for each in sentences
+    near = index.with_context(results.hits[:WITH_CONTEXT], settings=AROUND)
+    made = generate(
+        question,
+        (*near, *results.hits[WITH_CONTEXT:]),
+        writer,
+        search=search,
+        read_rows=read_rows,
+        tables=tables,
+        said=said,
     )
+    written = made.written
+    told = computed
+    if computed is not None:
+        told = replace(computed, sentences=(*computed.sentences, *written.sentences))
+    elif written.sentences:
+        told = Told("written", written.sentences, reason=_notes(written))
+    return told, written.reason, made.hits, made.record
+
+
+def _notes(written: "Written") -> str:
+    """What the sources leave open of a written answer, and what was left out of it."""
+    notes = [f"the sources do not say: {what}" for what in written.absent if what]
+    if written.left_out:
+        notes.append(f"left out, as it is not in what it cites: {len(written.left_out)} sentences")
+    return "; ".join(notes)
 
 
 def _scope(index: "VariantIndex", results: Results, filters: Filters | None) -> Scope:

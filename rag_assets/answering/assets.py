@@ -1,8 +1,8 @@
 """The asset `answer_evaluation`: how well the questions are answered by a variant.
 
-It also fits the rule that says when an answer is withheld (see `refusal`). Beside it stands one
-asset for each experiment on answers. None is part of a refresh, as each question is answered in
-full: a person or a schedule of one's own runs the jobs `evaluate_answers` and `answer_experiments`.
+Beside it stands one asset for each experiment on answers. None is part of a refresh, as each
+question is answered in full: a person or a schedule of one's own runs the jobs `evaluate_answers`
+and `answer_experiments`.
 """
 
 import dagster as dg
@@ -13,7 +13,6 @@ from rag_assets.answering.evaluating import AnswerEvaluation
 from rag_assets.answering.experiments import run
 from rag_assets.answering.experiments.arms import TITLES
 from rag_assets.answering.experiments.report import experiment_report
-from rag_assets.answering.refusal.report import report_markdown
 from rag_assets.answering.report import report_of
 from rag_assets.config import Config
 from rag_assets.process.interrupts import stoppable
@@ -79,15 +78,10 @@ def _answer_evaluation(settings: Config) -> dg.AssetsDefinition:
                 metadata={"note": dg.MetadataValue.text(NO_QUESTIONS)},
                 data_version=dg.DataVersion("no questions"),
             )
-        rule = evaluating.fitted_rule(
-            store, settings, variant=found.variant, log=lineage.logger_of(context)
-        )
-        refusal = report_markdown(rule, unanswerable=settings.answering.unanswerable)
         place = evaluating.file_of(store, found.variant)
         return dg.MaterializeResult(
             metadata={
                 "report": dg.MetadataValue.path(str(place)),
-                "refusal": dg.MetadataValue.md(refusal),
                 **_metadata(found),
             },
             data_version=dg.DataVersion(found.made_from[:32]),

@@ -5,6 +5,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rag_assets.answering.checks.judging import open_judge
 from rag_assets.answering.generation.writing import Writer, writer_name, writer_of
 from rag_assets.answering.lookup.by_model import ModelPlanner
 from rag_assets.config import Config
@@ -54,8 +55,9 @@ def open_assistants(config: Config, *, writer: str | None = None) -> Generator[A
 
         planner = of(config.answering.planner)
         writing = of(writer_name(config, writer))
+        judge = stack.enter_context(open_judge(config)) if writing else None
         yield Assistants(
             condenser=of(config.answering.condenser),
             planner=ModelPlanner(planner) if planner else None,
-            writer=writer_of(writing, config) if writing else None,
+            writer=writer_of(writing, config, judge=judge) if writing else None,
         )

@@ -39,7 +39,6 @@ class MeasuredAnswer:
     """The document or table of its first gold: answers about one are not independent."""
     gold: str
     outcome: str
-    mode: str | None
     numbers: Mapping[str, float | None]
     """`NUMBERS` and `UNITS`; empty where there is no answer."""
 
@@ -121,7 +120,7 @@ def _of_one(
 ) -> MeasuredAnswer:
     first = question.gold[0]
     numbers: Mapping[str, float | None] = {}
-    if answer.outcome == "answered":
+    if answer.outcome != "nothing":
         numbers = numbers_of(question, answer, texts=_texts(index, answer), documents=documents)
     return MeasuredAnswer(
         question_id=question.question_id,
@@ -129,7 +128,6 @@ def _of_one(
         source=first.uri if isinstance(first, DocumentGold) else first.table,
         gold=first.label,
         outcome=answer.outcome,
-        mode=answer.mode,
         numbers=numbers,
     )
 

@@ -1,9 +1,9 @@
 """Measuring answers of one variant on the imported questions, without a model that judges.
 
 Five numbers, never one (see `checks.measures`), each with its interval over clusters of questions;
-what was not answered is counted apart. Where index, questions and settings are those of the
-evaluation that lies there, it is returned as it is; if a language model failed in some of its
-answers, these alone are asked for again, as all other calls are kept.
+how many questions had which outcome is told beside. Where index, questions and settings are those
+of the evaluation that lies there, it is returned as it is; if a language model failed in some of
+its answers, these alone are asked for again, as all other calls are kept.
 """
 
 import json
@@ -16,13 +16,10 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from rag_assets import identity, schemas
-from rag_assets.answering import extracting
 from rag_assets.answering.answer import Answer
 from rag_assets.answering.answer_means import AnswersOfDomain, by_domain
 from rag_assets.answering.assistants import open_assistants
 from rag_assets.answering.bench import MeasuredAnswer, open_bench
-from rag_assets.answering.refusal.deciding import RefusalRule
-from rag_assets.answering.refusal.fitting import fit
 from rag_assets.change.data_versions import current_version
 from rag_assets.config import Config
 from rag_assets.evaluation import results
@@ -31,7 +28,7 @@ from rag_assets.store import Store
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.complete_sets import CompleteSet, set_of_recipe
 
-REVISION = 2
+REVISION = 3
 """Raise it when the same tables should give other answers or numbers."""
 FILE = "answer_evaluation.json"
 
@@ -50,7 +47,7 @@ class AnswerEvaluation:
     domains: Sequence[AnswersOfDomain]
     answers: Sequence[MeasuredAnswer]
     failed: int = 0
-    """Answers that a language model should have written: it failed, so the sources are quoted."""
+    """Answers that a language model should have written: it failed, so what was found is shown."""
     may_pass: int = 0
     """Answers behind which a call failed in a way that may pass: these are asked for again."""
     spending: Mapping[str, int | float | str] = field(default_factory=dict)
@@ -67,7 +64,6 @@ def evaluate_answers(
     """
     if not store.count(schemas.QUESTIONS_TABLE):
         return None
-    rule = fitted_rule(store, config, variant=variant, log=log)
     with (
         store.lock(f"answer_evaluation__{variant}", log=log),
         open_assistants(config) as assistants,
@@ -79,7 +75,6 @@ def evaluate_answers(
             config,
             variant=variant,
             complete_set=complete_set,
-            rule=rule,
             models=[
                 *([writer.fingerprint] if writer else []),
                 *([planner.identity] if planner else []),
@@ -110,17 +105,6 @@ def evaluate_answers(
         return found
 
 
-def fitted_rule(
-    store: Store, config: Config, *, variant: str, log: Callable[[str], None]
-) -> RefusalRule:
-    """The rule of refusal for the answers of a variant; fitted where something changed.
-
-    Raises:
-        MissingIndexError: The variant has no complete index.
-    """
-    return fit(store, config, variant, log=log)
-
-
 def file_of(store: Store, variant: str) -> Path:
     """Where the evaluation of a variant's answers is kept."""
     return results.folder_of(store, variant) / FILE
@@ -135,7 +119,7 @@ def _read(file: Path) -> AnswerEvaluation | None:
 
 
 def is_failure(answer: Answer) -> bool:
-    """Whether a language model was asked and failed, so that the sources were quoted instead."""
+    """Whether a language model was asked and failed, so that what was found is shown instead."""
     return answer.generation is not None and not answer.generation.is_written
 
 
@@ -145,7 +129,6 @@ def _made_from(
     *,
     variant: str,
     complete_set: CompleteSet,
-    rule: RefusalRule,
     models: Sequence[str],
 ) -> str:
     searched = fingerprint_of(
@@ -158,10 +141,7 @@ def _made_from(
     )
     return identity.fingerprint(
         REVISION,
-        extracting.REVISION,
         searched,
-        rule.made_from,
         config.answering.hits,
-        config.answering.sentences,
         *models,
     )

@@ -1,7 +1,9 @@
 """The report of an evaluation of answers, for people."""
 
 from collections.abc import Iterator
+from typing import get_args
 
+from rag_assets.answering.answer import Outcome
 from rag_assets.answering.answer_means import AnswerNumber, AnswersOfDomain
 from rag_assets.answering.bench import NUMBERS, UNITS
 from rag_assets.answering.evaluating import AnswerEvaluation
@@ -26,13 +28,13 @@ def report_of(evaluation: AnswerEvaluation) -> str:
 def _lines(evaluation: AnswerEvaluation) -> Iterator[str]:
     yield (
         f"Answers of variant **{evaluation.variant}** with the retriever "
-        f"**{evaluation.retriever}**, {evaluation.evaluated_at}. What was not answered is counted "
-        "apart; the numbers below are means over answers, with 95 % intervals."
+        f"**{evaluation.retriever}**, {evaluation.evaluated_at}. Outcomes are counted apart; "
+        "the numbers below are means over what was told, with 95 % intervals."
     )
-    yield from ("", "| questions | count | answered | closest evidence | nothing |")
-    yield "| --- | ---: | ---: | ---: | ---: |"
+    yield from ("", "| questions | count | computed | written | found | nothing |")
+    yield "| --- | ---: | ---: | ---: | ---: | ---: |"
     for domain in evaluation.domains:
-        counts = [domain.outcomes.get(name, 0) for name in ("answered", "closest", "nothing")]
+        counts = [domain.outcomes.get(name, 0) for name in get_args(Outcome)]
         yield f"| {domain.domain} | {domain.questions} | {' | '.join(map(str, counts))} |"
     names = " | ".join(domain.domain for domain in evaluation.domains)
     yield from ("", f"| number | what it is | {names} |")
@@ -44,7 +46,7 @@ def _lines(evaluation: AnswerEvaluation) -> Iterator[str]:
     if evaluation.failed:
         yield (
             f"\nIn {evaluation.failed} of {len(evaluation.answers)} answers the language model "
-            "failed: quotations are measured instead. The next run asks for these again."
+            "failed: what was found is measured instead. The next run asks for these again."
         )
 
 

@@ -35,17 +35,6 @@ JOINING = frozenset(
 _TERM = re.compile(r"\w+(?:[.,]\d+)*")
 _PART = re.compile(r"[^\W_]+")
 _DIGIT = re.compile(r"\d")
-_ASKS_FOR_NUMBER = re.compile(
-    r"""\b(?:
-      how\s+(?!(?:do|does|did|is|are|was|were|can|could|should|to|has|have|will)\b)\w+
-    | when | (?:what|which|in\s+what|in\s+which)\s+year
-    | what\s+(?:is|was|are|were)\s+the\s+(?:\w+\s+){0,3}?(?:temperature|number|value|amount|size
-        |population|density|rate|percentage|share|capacity|length|height|width|speed|limit)
-    | när | hur\s+(?!(?:gör|är|kan|ska|har|blir|definieras)\b)\w+ | vilket\s+år
-    | vad\s+är\s+(?:\w+\s+){0,3}?(?:temperaturen|antalet|värdet|storleken|gränsen|andelen)
-    )\b""",
-    re.IGNORECASE | re.VERBOSE,
-)
 
 
 def words_of(text: str) -> list[str]:
@@ -72,11 +61,6 @@ def parts_of(token: str) -> list[str]:
 def plain(token: str) -> str:
     """Letters and digits of a token, in lower case: `EN-10025` and `en 10025` meet."""
     return "".join(parts_of(token)).casefold()
-
-
-def asks_for_number(question: str) -> bool:
-    """Whether a number or a date is asked for."""
-    return _ASKS_FOR_NUMBER.search(question) is not None
 
 
 def has_number(text: str) -> bool:

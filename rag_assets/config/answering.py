@@ -1,48 +1,70 @@
-"""The section `answering`: how questions are answered, when an answer is withheld, what is kept."""
+"""The section `answering`: how questions are answered, who writes, what is kept."""
 
-from typing import Literal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from rag_assets.config.base import Section, Slug
 from rag_assets.config.report_settings import ReportSettings
+
+_NO_RULE = (
+    "no answer is withheld by a fitted rule any more: what is neither computed from a table nor "
+    "written by a model is shown as found"
+)
+GONE: Mapping[str, str] = {
+    "risk": _NO_RULE,
+    "confidence": _NO_RULE,
+    "unanswerable": _NO_RULE,
+    "sentences": "no sentences are quoted as an answer any more: the three best places are shown, "
+    "and `report.sentences` says how long a section of a report is",
+}
+"""Keys of earlier releases, and what is in their place."""
+
+
+class Judge(Section):
+    """Who says whether sources support a sentence, where comparing cannot."""
+
+    path: Path | None = Field(
+        None, description="folder of an NLI model, or of a cross-encoder with one output"
+    )
+    model: Slug | None = Field(None, description="one of language_models, which is asked")
+    threshold: float = Field(
+        0.5, gt=0, lt=1, description="score of the model in the folder from which it is supported"
+    )
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Self:
+        if (self.path is None) == (self.model is None):
+            raise ValueError("a judge is a path or a model: give one of them")
+        return self
 
 
 class Answering(Section):
     """How a question is answered from what a search finds."""
 
     hits: int = Field(10, ge=1, le=100, description="units that an answer is made from, at most")
-    sentences: int = Field(4, ge=1, le=20, description="sentences of an answer, at most")
     writer: Slug | None = Field(
         None,
-        description="entry of language_models that writes answers; null, or none: they are quoted "
-        "from the sources",
+        description="entry of language_models that writes answers; null, or none: what fits best "
+        "is shown",
     )
     unsupported: Literal["mark", "leave_out"] = Field(
-        "mark",
-        description="what becomes of a sentence of the writer that its sources do not support, "
-        "after it was asked again once",
+        "leave_out",
+        description="what becomes of a sentence of the writer of which a number, a unit, a name or "
+        "a quotation is in no source that it cites, after it was asked again once",
+    )
+    judge: Judge | None = Field(
+        None,
+        description="who says whether sources support a sentence that is not proven by comparing",
     )
     further_queries: int = Field(
         2,
         ge=0,
         le=2,
-        description="searches for what the writer's first answer lacks, before it writes again",
-    )
-    risk: float = Field(
-        0.1,
-        gt=0,
-        lt=1,
-        description="share of answers that may be wrong; more doubtful ones are withheld",
-    )
-    confidence: float = Field(
-        0.95, gt=0.5, lt=1, description="how surely that share is kept to, on questions like these"
-    )
-    unanswerable: float = Field(
-        0.25,
-        gt=0,
-        lt=1,
-        description="share of questions that the sources do not answer, for the promise",
+        description="searches for words of the question that nothing shown to the writer covers, "
+        "before it writes again",
     )
     condenser: Slug | None = Field(
         None, description="one of language_models, which completes follow-ups; the rules if null"
@@ -56,3 +78,11 @@ class Answering(Section):
         None, ge=1, description="how long answers are kept; for ever unless given"
     )
     report: ReportSettings = ReportSettings()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _none_gone(cls, given: object) -> object:
+        if isinstance(given, Mapping):
+            for key in GONE.keys() & given.keys():
+                raise ValueError(f"delete the line `{key}`: {GONE[key]}")
+        return given

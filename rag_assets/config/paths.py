@@ -5,6 +5,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
+from rag_assets.config.answering import Answering
 from rag_assets.config.errors import ConfigError
 from rag_assets.config.experiments import (
     AnyExperiment,
@@ -58,6 +59,7 @@ def with_absolute_paths(config: Config, *, root: Path) -> Config:
             "documents": config.documents.model_copy(
                 update={"families": _from(root, config.documents.families)}
             ),
+            "answering": _anchored_answering(config.answering, root=root),
             "retrieval": _anchored_retrieval(config.retrieval, root=root),
             "experiments": {
                 name: _anchored_experiment(experiment, root=root)
@@ -126,6 +128,14 @@ def _anchored_url(url: str, *, root: Path) -> str:
     if "://" in url or url.startswith("package:"):
         return url
     return str(_from(root, Path(url)))
+
+
+def _anchored_answering(answering: Answering, *, root: Path) -> Answering:
+    judge = answering.judge
+    if judge is None or judge.path is None:
+        return answering
+    anchored = judge.model_copy(update={"path": _from(root, judge.path)})
+    return answering.model_copy(update={"judge": anchored})
 
 
 def _anchored_model(path: str, *, root: Path) -> str:

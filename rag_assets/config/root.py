@@ -260,6 +260,7 @@ class Config(Section):
         answering = self.answering
         yield "answering.condenser", answering.condenser
         yield "answering.planner", answering.planner
+        yield "answering.judge.model", answering.judge.model if answering.judge else None
         yield "answering.writer", None if answering.writer == NOBODY else answering.writer
         for key, retriever in self._configured_retrievers():
             if fusion := retriever.query_fusion:

@@ -14,8 +14,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from rag_assets.answering.citations import Span
 from rag_assets.answering.cited_places import place_of
-from rag_assets.answering.refusal.terms import HeldTerms, coverage, terms_of
 from rag_assets.answering.reporting.report import ReportSection
+from rag_assets.answering.terms import HeldTerms, coverage, terms_of
 from rag_assets.retrieval.hits import Hit
 
 CUTS = (5, 10, 15, 20)

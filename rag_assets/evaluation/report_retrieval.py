@@ -1,7 +1,7 @@
 """One broad query against the sub-questions of a prompt, under one protocol (P4, 3.7 and 4.4).
 
-Both take `units` units with the same retriever, and the same writer quotes from them; only what is
-searched differs. Values are means over prompts, with intervals over prompts.
+Both take `units` units with the same retriever, and the same passages of them are listed; only what
+is searched differs. Values are means over prompts, with intervals over prompts.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rag_assets.answering.reporting.composing import ExtractiveWriter, compose
+from rag_assets.answering.reporting.composing import ReadingList, compose
 from rag_assets.answering.reporting.decomposition import (
     Decomposition,
     SubQuestion,
@@ -71,7 +71,7 @@ def compare_retrieval(
         OutdatedIndexError: As `VariantIndex.search`.
     """
     settings = config.answering.report
-    writer = ExtractiveWriter(store, index.complete_set, settings.sentences)
+    writer = ReadingList(index, store, settings.sentences)
 
     def measured(prompt: ReportPrompt, decomposition: Decomposition) -> dict[str, float]:
         gathered = gather(

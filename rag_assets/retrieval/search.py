@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from threading import Lock
 from typing import TYPE_CHECKING, Self
@@ -33,7 +33,7 @@ from rag_assets.retrieval.encoders import (
 )
 from rag_assets.retrieval.filters import Filters, encodable
 from rag_assets.retrieval.glossary import Glossary
-from rag_assets.retrieval.hits import LATER_COLUMNS, SHOWN_COLUMNS, Results, hits_of
+from rag_assets.retrieval.hits import LATER_COLUMNS, SHOWN_COLUMNS, Hit, Results, hits_of
 from rag_assets.retrieval.model_rewriter import RewritingModels
 from rag_assets.retrieval.rankings import UNIT_COLUMNS, Ranking, rankings_table
 from rag_assets.retrieval.retrievers import retrieve
@@ -229,6 +229,17 @@ class VariantIndex:
         """
         with self._open_tables():
             return self._read(unit_ids, ["unit_id", *columns])
+
+    def with_context(self, hits: Sequence[Hit], *, settings: Expansion) -> tuple[Hit, ...]:
+        """`hits` with what stands around them, as if their retriever had this `expand`.
+
+        Raises:
+            OutdatedIndexError: As `search`.
+        """
+        with self._open_tables():
+            units = self._read([hit.unit_id for hit in hits], context.COLUMNS).to_pylist()
+            around = self._contexts(units, settings=settings)
+        return tuple(replace(hit, context=around.get(hit.unit_id, hit.context)) for hit in hits)
 
     def select(self, filters: Filters, columns: Sequence[str], *, most: int) -> pa.Table:
         """`columns` of the units that `filters` allow, `most` of them at most, in no order.

@@ -25,7 +25,6 @@ def list_record(listed: ListedAnswer) -> dict[str, Json]:
         "kept_at": listed.kept.kept_at.isoformat(timespec="milliseconds"),
         "question": answer.question,
         "outcome": answer.outcome,
-        "mode": answer.mode,
         "user": context.user,
         "variant": answer.scope.variant,
         "retriever": answer.scope.retriever,
@@ -102,7 +101,7 @@ def _differing(found: AnswerDifference) -> Iterator[str]:
     before, after = found.outcomes
     if before != after:
         yield f"Outcome: {before}, now {after}"
-    yield "Sentences (- then, + now):"
+    yield f"{'Passages found' if after == 'found' else 'Sentences'} (- then, + now):"
     yield from (f"  {line}" for line in found.sentences or ("none then, none now",))
     if found.citations_gone or found.citations_new:
         yield "Citations (- then, + now):"

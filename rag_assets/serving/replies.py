@@ -49,12 +49,13 @@ def search_errors() -> Generator[None]:
 
 @contextmanager
 def assistant_errors() -> Generator[None]:
-    """Turn the lack of the embedded language model's packages into a `CommandError`."""
+    """Turn a judge or an embedded language model that cannot be opened into a `CommandError`."""
+    from rag_assets.answering.checks.judging import JudgeError
     from rag_assets.models.language.embedded import MissingExtraError
 
     try:
         yield
-    except MissingExtraError as error:
+    except (JudgeError, MissingExtraError) as error:
         raise CommandError(str(error)) from error
 
 

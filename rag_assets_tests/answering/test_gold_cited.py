@@ -3,8 +3,8 @@
 import pytest
 
 from rag_assets.answering.citations import Computed, Rows
-from rag_assets.answering.extracting import span_of
 from rag_assets.answering.gold_cited import GoldPlaces, cited_units, places_of
+from rag_assets.answering.unit_citations import span_of
 from rag_assets.evaluation.gold import DocumentGold, RowGold
 from rag_assets_tests.answering.found import document
 

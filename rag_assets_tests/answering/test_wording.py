@@ -1,10 +1,9 @@
 """Words of a question, and how alike two of them are."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_assets.answering.wording import Vocabulary, asks_for_number, terms
+from rag_assets.answering.wording import Vocabulary, terms
 
 
 def test_words_that_ask_or_join_are_left_out():
@@ -14,19 +13,6 @@ def test_words_that_ask_or_join_are_left_out():
 
 def test_a_number_with_a_comma_is_one_word():
     assert terms("1,902.5 people") == ["1,902.5", "people"]
-
-
-@pytest.mark.parametrize(
-    "question",
-    ["How dense is it?", "When was it built?", "Hur många rader finns?", "In what year was it?"],
-)
-def test_a_number_is_asked_for(question: str):
-    assert asks_for_number(question)
-
-
-@pytest.mark.parametrize("question", ["How do springs work?", "Who built it?", "Hur gör man?"])
-def test_no_number_is_asked_for(question: str):
-    assert not asks_for_number(question)
 
 
 def test_words_of_one_family_have_letters_in_common():

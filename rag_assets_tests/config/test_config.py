@@ -133,6 +133,8 @@ def test_a_file_that_is_no_config_is_named(write, text, named):
 @pytest.mark.parametrize(
     ("text", "named"),
     [
+        ("answering: {risk: 0.1}", ["answering", "delete the line `risk`", "shown as found"]),
+        ("answering: {sentences: 4}", ["delete the line `sentences`", "report.sentences"]),
         ("sorces: {}", ["unknown key sorces", "sources", "variants", "state_dir"]),
         ("sources: {document: docs}", ["unknown key sources.document", "documents, tables"]),
         (

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from rag_assets.answering.answer import Sentence
-from rag_assets.answering.extracting import span_of
 from rag_assets.answering.reporting.report import ReportSection
+from rag_assets.answering.unit_citations import span_of
 from rag_assets.evaluation.report_prompts import (
     ReportPromptsError,
     holds_fact,

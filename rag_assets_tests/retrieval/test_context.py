@@ -80,6 +80,13 @@ def test_a_header_is_searched_and_stands_once_before_joined_neighbours(index):
     assert joined == "Handbook of foundries\n" + DOCUMENT[:64]
 
 
+def test_hits_of_any_search_are_given_their_context(index):
+    found = index.search("cools", retriever="bm25", top_k=20)
+    near = index.with_context(found.hits, settings=Expansion(neighbours=1))
+    assert [hit.unit_id for hit in near] == [hit.unit_id for hit in found]
+    assert next(hit for hit in near if hit.unit_id == "c1").context == DOCUMENT[:64]
+
+
 def test_a_row_brings_the_rows_of_a_small_table_and_not_those_of_a_large_one(index):
     assert context_of(index, "S355", "S355", rows=2) == "grade S235\ngrade S355"
     assert context_of(index, "colour", "p3", rows=4) == "colour 3"

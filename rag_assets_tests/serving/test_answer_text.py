@@ -1,8 +1,11 @@
 """An answer for people."""
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from rag_assets.answering.answer import Answer, Scope, Sentence
-from rag_assets.answering.citations import Absence, Cell, Computed, Rows, Span
-from rag_assets.serving.answer_text import WIDTH, answer_text
+from rag_assets.answering.citations import Cell, Computed, Rows, Span
+from rag_assets.serving.answer_text import LINES, NO_ANSWER, RESERVED, WIDTH, answer_text
 
 SPAN = Span(
     *("u1", "h", "docs", "manual.pdf", "Manual", (3, 4), 0, 5, "Words", "A > 2 Springs"),
@@ -15,12 +18,16 @@ SCOPE = Scope("default", "best", {"table": "steels"}, 1_234)
 
 
 def answer(*sentences: Sentence, **columns) -> Answer:
-    return Answer("why?", columns.pop("outcome", "answered"), sentences, SCOPE, **columns)
+    return Answer("why?", columns.pop("outcome", "computed"), sentences, SCOPE, **columns)
 
 
 def test_sources_are_numbered_in_the_order_in_which_they_are_cited():
     text = answer_text(
-        answer(Sentence("One.", (CELL,)), Sentence("Two.", (SPAN,)), Sentence("Three.", (CELL,)))
+        answer(
+            Sentence("One.", (CELL,), "cell"),
+            Sentence("Two.", (SPAN,), "verbatim"),
+            Sentence("Three.", (CELL,), "cell"),
+        )
     )
     assert text.split("\n") == [
         "One. [1]",
@@ -39,26 +46,84 @@ def test_a_computed_value_says_what_it_was_computed_from():
     assert place == ("lab/steels, column Strength: max of 8 cells, rows 1, 2, 3, 4, 5 and 3 more")
 
 
-def test_support_that_is_not_full_is_said():
-    text = answer_text(answer(Sentence("One.", (SPAN,), "part"), Sentence("Two.", (), "none")))
-    assert "only a part of it is in the source" in text
-    assert "Two. (not in the source)" in text
+def test_that_nothing_was_compared_is_said():
+    denied = Sentence("Three.", (SPAN,), judged=False)
+    said = (Sentence("One.", (SPAN,), "verbatim"), Sentence("Two.", (SPAN,)), denied)
+    text = answer_text(answer(*said))
+    assert "One. [1]\n" in text
+    assert "Two. [1] (not compared)" in text
+    assert "Three. [1] (not in its sources)" in text
 
 
-def test_the_closest_evidence_is_no_answer():
-    absent = Absence("table lab/steels", "S355K2", 90)
+def found(*passages: Sentence, **columns) -> Answer:
+    return answer(*passages, outcome="found", **columns)
+
+
+def passage(text: str, *, before: str = "", after: str = "") -> Sentence:
+    return Sentence(text, (SPAN,), "verbatim", before=before, after=after)
+
+
+def test_what_was_found_is_no_answer_and_the_reason_stands_first():
     text = answer_text(
-        answer(
-            Sentence("The table has S355J2.", (CELL, absent)),
-            outcome="closest",
+        found(
+            passage("It is 355 MPa.", before="Of steel. ", after=" At 20 degrees."),
+            Sentence("Grade: S355; Mass: 4 kg", (CELL,), "cell", before="Steels\n"),
             reason="no row has S355K2",
             readings=("a grade", "a name"),
         )
     )
-    assert text.startswith("No answer; this is the closest evidence. No row has S355K2.")
-    assert "- a grade\n- a name" in text
-    assert "[2] table lab/steels: 90 searched" in text
-    assert "Searched: variant default with best, table steels; 1,234 units" in text
+    assert text.split("\n") == [
+        "No row has S355K2.",
+        "It can be read as:",
+        "- a grade",
+        "- a name",
+        NO_ANSWER,
+        "[1] Manual: manual.pdf, pages 3, 4, 2 Springs, superseded",
+        "    Of steel. **It is 355 MPa.** At 20 degrees.",
+        "[2] lab/steels, row 7",
+        "    Steels",
+        "    **Grade: S355; Mass: 4 kg**",
+        "Searched: variant default with best, table steels; 1,234 units were ranked.",
+    ]
+
+
+def test_a_terminal_shows_the_passage_in_bold():
+    text = answer_text(found(passage("It is.", before="So. ")), bold=True)
+    assert "So. \x1b[1mIt is.\x1b[22m" in text
+
+
+@given(
+    st.lists(st.tuples(*[st.integers(0, 400)] * 3), min_size=1, max_size=3),
+    st.integers(0, 60),
+)
+def test_what_was_found_takes_no_more_than_its_lines_and_shows_each_passage(sizes, reason):
+    passages = [
+        passage(f"p{place} {'own ' * own}", before="before " * before, after=" after" * after)
+        for place, (before, own, after) in enumerate(sizes)
+    ]
+    text = answer_text(found(*passages, reason="word " * reason))
+    lines = text.split("\n")
+    assert len(lines) <= LINES - RESERVED
+    assert all(len(line) <= WIDTH + 8 for line in lines)
+    assert all(f"**p{place}" in text for place in range(len(sizes)))
+    assert text.count("**") == 2 * len(sizes)
+
+
+def test_what_a_model_adds_stands_below_what_was_computed():
+    text = answer_text(
+        answer(
+            Sentence("The mass is 4 kg.", (CELL,), "cell"),
+            Sentence("It is light.", (SPAN,), "nothing", is_written=True),
+        )
+    )
+    assert text.startswith(
+        "The mass is 4 kg. [1]\n\nA language model adds:\nIt is light. [2] (not compared)"
+    )
+
+
+def test_all_rows_are_one_command_away():
+    text = answer_text(answer(Sentence("8 rows have it, S355 first.", (ROWS, CELL))))
+    assert 'All 8 rows: rag-assets lookup "why?"' in text
 
 
 def test_nothing_found_says_what_was_searched():

@@ -232,17 +232,6 @@ def test_evaluate_names_a_file_that_is_not_there(here, capsys):
     assert "nothing.jsonl" in capsys.readouterr().err
 
 
-def test_evaluate_says_how_many_questions_a_promise_takes(here, capsys):
-    assert cli.main(["evaluate", "--refusal"]) == OK
-    assert "0 questions of the split dev with gold in the index are too few" in (
-        capsys.readouterr().out
-    )
-    assert cli.main(["evaluate", "--refusal", "--json"]) == OK
-    record = json.loads(capsys.readouterr().out)
-    assert record["promise"]["threshold"] is None
-    assert record["promise"]["needed"] > 0
-
-
 def test_a_second_refresh_waits_for_the_first_and_says_so(here):
     store = Store(here / "state")
     with store.lock("index", log=lambda _: None):

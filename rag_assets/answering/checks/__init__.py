@@ -1,6 +1,7 @@
-"""Whether a sentence is supported by its sources, without a language model.
+"""What of a sentence is in the sources that it cites, and what a judge says of it.
 
 Read `atoms` (what in a sentence can be right or wrong), then `matching` (where a source has it),
-`binding` (whether it belongs to the same thing there), `support` (the verdict) and `measures`
-(figures over many answers). `words` holds all words that the rules know.
+`cells` (whether a value stands under its heading), `support` (what was compared), `judging` (models
+that say what comparing cannot), `verifying` (a verdict for each sentence) and `measures` (figures
+over many answers). `words` holds all words that the rules know.
 """

@@ -1,11 +1,12 @@
 """The atoms of a sentence: the smallest things in it that can be right or wrong.
 
 Numbers with unit, sign and comparator; dates; identifiers (grades, standards, formulas, names of
-samples); names; quotations; words of polarity and condition; and, in `heading: value`, a cell.
+samples); names; quotations; and, in `heading: value`, a cell. A name of several words is one atom,
+and so is a name with its number: `Eaton 5E`, `RTX 5090`.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -15,8 +16,7 @@ from rag_assets.answering.checks.numbers import Number
 from rag_assets.answering.checks.passages import Passage, Term, is_word, key_of, passage_of
 
 AtomKind: TypeAlias = Literal[
-    "number", "date", "identifier", "element", "name", "quotation", "polarity", "universal",
-    "limit", "cell",
+    "number", "date", "identifier", "element", "name", "quotation", "cell"
 ]  # fmt: skip
 
 _QUOTED = re.compile(
@@ -26,7 +26,8 @@ _ISO_DATE = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
 _MONTHS = "|".join(sorted(words.MONTHS, key=len, reverse=True))
 _DAY_FIRST = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\.?\s+({_MONTHS})\s+(\d{{4}})\b", re.I)
 _MONTH_FIRST = re.compile(rf"\b({_MONTHS})\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+(\d{{4}})\b", re.I)
-_CELL = re.compile(r"\s*(?:[-*\u2022]\s+)?([^:.!?\d]{2,60}):\s+(\S.{0,200}?)\.?\s*")
+_LETTER_BEHIND = re.compile(r"\d+[A-Za-z]")
+_CELL = re.compile(r"\s*(?:[-*\u2022]\s+)?([^:.!?]{2,60}):\s+(\S.{0,200}?)\.?\s*")
 _FIRST_YEAR, _LAST_YEAR = 1400, 2100
 
 
@@ -41,6 +42,8 @@ class Atom:
     key: str
     """As it is compared; of a date `2024-03-01`, of a cell its heading."""
     number: Number | None = None
+    parts: tuple["Atom", ...] = ()
+    """The words of a name of several."""
 
     @property
     def is_year(self) -> bool:
@@ -54,6 +57,11 @@ class Atom:
             and _FIRST_YEAR <= number.values[0] <= _LAST_YEAR
         )
 
+    @property
+    def is_counted(self) -> bool:
+        """Whether it is a number in words without a unit: `three samples` may be counted."""
+        return self.number is not None and self.number.is_word and self.number.measure is None
+
 
 def atoms_of(sentence: str) -> tuple[Atom, ...]:
     """The atoms of `sentence`, in its order."""
@@ -66,15 +74,16 @@ def atoms_of(sentence: str) -> tuple[Atom, ...]:
             for number in passage.numbers
             if not any(date.start <= number.start < date.end for date in dates)
         ),
-        *(
-            Atom("quotation", match[1], *match.span(1), folded(match[1]))
-            for match in _QUOTED.finditer(sentence)
-        ),
         *(atom for term in passage.terms if (atom := _of_term(term, passage))),
     ]
+    named = [*_whole_names(sorted(found, key=lambda atom: atom.start), sentence)]
+    quoted = [
+        Atom("quotation", match[1], *match.span(1), folded(match[1]))
+        for match in _QUOTED.finditer(sentence)
+    ]
     if match := _CELL.fullmatch(sentence):
-        found.append(Atom("cell", match[0].strip(), *match.span(), match[1].strip()))
-    return tuple(sorted(found, key=lambda atom: (atom.start, atom.end)))
+        quoted.append(Atom("cell", match[0].strip(), *match.span(), match[1].strip()))
+    return tuple(sorted([*named, *quoted], key=lambda atom: (atom.start, atom.end)))
 
 
 def dates_of(text: str) -> Iterator[Atom]:
@@ -92,36 +101,45 @@ def _date(match: re.Match[str], year: str, month: int, day: str) -> Atom:
 
 
 def _of_term(term: Term, passage: Passage) -> Atom | None:
-    kind = _kind(term, passage)
-    key = term.lemma if kind == "element" else term.key
-    return Atom(kind, term.text, term.start, term.end, key) if kind else None
-
-
-def _kind(term: Term, passage: Passage) -> AtomKind | None:
     if term.lemma in SYMBOLS:
-        return "element"
+        return Atom("element", term.text, term.start, term.end, term.lemma)
     if term.is_identifier:
-        return "identifier"
-    if term.key in words.NEGATORS or term.key.endswith("n't"):
-        return "polarity"
-    if term.key in words.UNIVERSALS:
-        return "universal" if _is_universal(term, passage) else None
-    if term.key in words.LIMITERS:
-        return None if _stands_before_number(term, passage) else "limit"
-    return "name" if is_name(term, passage) else None
+        return Atom("identifier", term.text, term.start, term.end, term.key)
+    if is_name(term, passage):
+        return Atom("name", term.text, term.start, term.end, term.key)
+    return None
 
 
-def _is_universal(term: Term, passage: Passage) -> bool:
-    """Whether a word says `without exception`: not in `a third of all`, nor in `every 10 s`."""
-    if passage.text[: term.start].rstrip().casefold().endswith((" of", " av", " in")):
+def _whole_names(atoms: Sequence[Atom], sentence: str) -> Iterator[Atom]:
+    """`atoms`, those that are one name together as one."""
+    run: list[Atom] = []
+    for atom in atoms:
+        if run and not (_goes_on(run, atom) and sentence[run[-1].end : atom.start] == " "):
+            yield _joined(run, sentence)
+            run = []
+        run.append(atom)
+    if run:
+        yield _joined(run, sentence)
+
+
+def _goes_on(run: Sequence[Atom], atom: Atom) -> bool:
+    """Whether `atom` is the next word of the name that `run` begins."""
+    if not all(each.kind in ("name", "identifier") for each in run):
         return False
-    if term.key not in words.DISTRIBUTIVE:
-        return True
-    return not _stands_before_number(term, passage)
+    number = atom.number
+    if number is None:
+        return atom.kind in ("name", "identifier")
+    is_plain = number.measure is None or _LETTER_BEHIND.fullmatch(number.text) is not None
+    is_single = number.of_range is None and number.comparator == "=" and not number.is_word
+    return is_plain and is_single and not atom.is_year
 
 
-def _stands_before_number(term: Term, passage: Passage) -> bool:
-    return any(0 < number.start - term.end <= 2 for number in passage.numbers)
+def _joined(run: Sequence[Atom], sentence: str) -> Atom:
+    if len(run) == 1:
+        return run[0]
+    start, end = run[0].start, run[-1].end
+    text = sentence[start:end]
+    return Atom("name", text, start, end, key_of(text), parts=tuple(run))
 
 
 def is_name(term: Term, passage: Passage) -> bool:

@@ -58,9 +58,10 @@ def _row(cells: Sequence[Cell], units: Mapping[str, str] | None) -> CitedRow:
     first = cells[0]
     text = (units or {}).get(first.unit_id or "", "")
     return CitedRow(
-        (*map(_pair, cells), CitedPair("row", first.row_key)),
+        (*map(_pair, cells), CitedPair("key of the row", first.row_key)),
         subject=f"{first.table} {first.row_key} {text}".replace("_", " "),
         name=f"{first.table}, row {first.row_key}",
+        origin=first.source,
     )
 
 
@@ -71,13 +72,16 @@ def _pair(cell: Cell) -> CitedPair:
 def _sources(citation: Citation) -> Iterator[Source]:
     match citation:
         case Span():
-            yield CitedText(citation.text, name=named(citation))
+            yield CitedText(citation.text, name=named(citation), origin=citation.source)
             if about := " - ".join(filter(None, (citation.title, citation.section))):
-                yield CitedRow((), subject=about, name=named(citation))
+                yield CitedRow((), subject=about, name=named(citation), origin=citation.source)
         case Rows():
             count = CitedPair("number of rows", str(citation.count))
-            keys = tuple(CitedPair("row", key) for key in citation.row_keys[:MOST_INPUTS])
-            yield CitedRow((count, *keys), subject=citation.table, name=named(citation))
+            keys = tuple(
+                CitedPair("key of the row", key) for key in citation.row_keys[:MOST_INPUTS]
+            )
+            pairs = (count, *keys)
+            yield CitedRow(pairs, citation.table, named(citation), citation.source)
             yield from _conditions(citation)
         case Computed():
             yield _computed(citation)
@@ -87,7 +91,8 @@ def _sources(citation: Citation) -> Iterator[Source]:
                 f"None of the {citation.searched} of {citation.scope} has {citation.looked_for}: "
                 f"there is no {citation.looked_for}, {citation.looked_for} is not there."
             )
-            yield CitedText(words, name=named(citation))
+            origin = str(citation.plan["source"]) if citation.plan else ""
+            yield CitedText(words, name=named(citation), origin=origin)
         case Cell():
             yield _row([citation], None)
 
@@ -95,7 +100,7 @@ def _sources(citation: Citation) -> Iterator[Source]:
 def _conditions(rows: Rows) -> Iterator[CitedText]:
     """By what the rows were selected, in words."""
     if rows.where:
-        yield CitedText(f"{rows.title}{rows.where}", name=named(rows))
+        yield CitedText(f"{rows.title}{rows.where}", name=named(rows), origin=rows.source)
 
 
 def _computed(citation: Computed) -> CitedRow:
@@ -105,9 +110,10 @@ def _computed(citation: Computed) -> CitedRow:
         CitedPair(heading, str(citation.result), citation.unit),
         CitedPair("number of rows", str(citation.count)),
         *(_pair(cell) for cell in citation.inputs[:MOST_INPUTS]),
-        *(CitedPair("row", cell.row_key) for cell in citation.inputs[:MOST_INPUTS]),
+        *(CitedPair("key of the row", cell.row_key) for cell in citation.inputs[:MOST_INPUTS]),
     )
-    return CitedRow(pairs, subject=citation.rows.table.replace("_", " "), name=named(citation))
+    subject = citation.rows.table.replace("_", " ")
+    return CitedRow(pairs, subject, named(citation), citation.rows.source)
 
 
 _SPOKEN = {

@@ -44,8 +44,8 @@ def _numbers(
             one, other = number.measure, stated.measure
             if (one is None) != (other is None) or (one and other and not one.is_like(other)):
                 continue
-            own = one.in_base(number.values[0]) if one else number.values[0]
-            value = other.in_base(stated.values[0]) if other else stated.values[0]
+            own = one.in_base(number.values[0]) if one else float(number.values[0])
+            value = other.in_base(stated.values[0]) if other else float(stated.values[0])
             yield abs(own - value) / max(abs(own), abs(value), 1e-300), number.text, place
 
 

@@ -8,16 +8,19 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from rag_assets.answering.checks import words
 from rag_assets.answering.checks.atoms import Atom, atoms_of, dates_of, folded
 from rag_assets.answering.checks.chemical_elements import formula_of
 from rag_assets.answering.checks.numbers import Number, bears_out
 from rag_assets.answering.checks.passages import (
+    DASHES,
     Passage,
     Term,
     are_alike,
     initials,
+    is_word,
     lemma_of,
     parts_of,
 )
@@ -26,7 +29,6 @@ from rag_assets.answering.checks.units import Measure, denominator
 
 ENOUGH = 0.5
 """Strength from which an atom counts as matched."""
-_LIMITING = words.LIMITERS | words.NEGATORS | words.CONDITIONS
 _DIGITS = "0123456789"
 _UNSIGNED = r"(?<![\s(\[=:][-\u2212\u2013])(?<!\A[-\u2212\u2013])"
 """No sign before a number: a dash behind a word joins a name, `X-20%`."""
@@ -34,6 +36,14 @@ VERBATIM = 0.8
 """Where the number stands inside a name of the source: `X-20%`."""
 PART_OF_UNIT = 0.9
 """Where the sentence says the rest of a unit in words: `a mole of it takes 18.8 kJ`."""
+_COMPARING = {
+    comparator: frozenset(each.split()[0] for each in phrases if each.endswith((" than", " än")))
+    for comparator, phrases in (("<", words.LESS), (">", words.MORE))
+}
+"""Words that compare, by the comparator that they stand for."""
+_RUN = re.compile(r"[^\W\d_]+|\d+")
+_LISTED = r"(?:['\u2019]s)?\W{0,3}(?:(?:[^\W\d]{0,12}\d\w{0,12}|and|or|och|eller)\W{1,3}){0,5}"
+"""What may stand between the words of a name: `Eaton 3S and 5E` has an Eaton 5E."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +73,18 @@ class Match:
 
 def matches_of(sentence: Passage, places: Sequence[SourcePlace]) -> tuple[Match, ...]:
     """Each atom of `sentence`, matched in `places`."""
-    return tuple(_match(atom, sentence, places) for atom in atoms_of(sentence.text))
+    found = (_match(atom, sentence, places) for atom in atoms_of(sentence.text))
+    return tuple(match for match in found if match is not None)
 
 
-def _match(atom: Atom, sentence: Passage, places: Sequence[SourcePlace]) -> Match:
+def _match(atom: Atom, sentence: Passage, places: Sequence[SourcePlace]) -> Match | None:
+    """The match of an atom; None of `heading: value` where no row has the heading."""
+    if atom.kind == "cell":
+        named = [each for each in places if _is_under(atom, sentence, each)]
+        fits = any(_has_value(atom, sentence, each) for each in named)
+        return Match(atom, float(fits)) if named else None
+    if atom.parts:
+        return Match(atom, _whole_name(atom, places))
     if atom.number is not None:
         found = tuple(_numbers(atom.number, sentence, places))
         strength = found[0].strength if found else 0.0
@@ -75,7 +93,42 @@ def _match(atom: Atom, sentence: Passage, places: Sequence[SourcePlace]) -> Matc
         if strength < ENOUGH and any(_is_named(atom.number, sentence, each) for each in places):
             strength = 1.0
         return Match(atom, strength, found)
-    return Match(atom, max((strength_in(atom, sentence, place) for place in places), default=0.0))
+    return Match(atom, max((strength_in(atom, place) for place in places), default=0.0))
+
+
+def _whole_name(atom: Atom, places: Sequence[SourcePlace]) -> float:
+    """Whether one source has the whole name: in one sentence, or in the cells of one row.
+
+    One with a number in it must stand there in its order.
+    """
+    if any(_together(atom).search(_plain(place.passage.text)) for place in places):
+        return 1.0
+    is_plain = not any(map(str.isdigit, atom.key))
+    of_rows = {place.source for place in places if place.passage.is_cell}
+    groups = [[each for each in places if each.source == source] for source in of_rows]
+    groups += [[place] for place in places if is_plain and not place.passage.is_cell]
+    return max(
+        (
+            min(max(strength_in(part, each) for each in group) for part in atom.parts)
+            for group in groups
+        ),
+        default=0.0,
+    )
+
+
+@lru_cache(maxsize=1_024)
+def _together(atom: Atom) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){_LISTED.join(_solid_form(each.key) for each in atom.parts)}(?!\w)")
+
+
+def _plain(text: str) -> str:
+    """`text` in lower case, with one kind of dash."""
+    return text.translate(DASHES).casefold()
+
+
+def _solid_form(key: str) -> str:
+    """A pattern for an identifier, however its letters and digits are parted: `24U`, `24 U`."""
+    return r"[\s_./+-]?".join(map(re.escape, _RUN.findall(key))) or re.escape(key)
 
 
 def _numbers(
@@ -88,12 +141,26 @@ def _numbers(
             strength = bears_out(number, stated) or _with_rest(number, stated, sentence)
             if strength < ENOUGH and stated.comparator in ("<", ">"):
                 strength = max(strength, _as_compared(number, stated, each.passage))
-            if strength:
+            if strength and (number.measure or _has_unit(stated, places, source=each.source)):
                 of_heading = each.heading is not None and position >= of_value
                 found.append(FoundNumber(place, number, strength * (0.95 if of_heading else 1)))
         if ended := _within(stated, each.numbers):
             found.append(FoundNumber(place, ended, ENOUGH))
     yield from sorted(found, key=lambda match: -match.strength)
+
+
+def _has_unit(stated: Number, places: Sequence[SourcePlace], *, source: int) -> bool:
+    """Whether a source states the unit somewhere, for a number of it that has none."""
+    unit = stated.measure
+    if unit is None:
+        return True
+    word = re.compile(rf"(?<!\w){re.escape(unit.text)}(?!\w)", re.IGNORECASE)
+    return any(
+        any(other.measure and other.measure.is_like(unit) for other in place.numbers)
+        or any(word.search(each.text) for each in (place.passage, place.heading) if each)
+        for place in places
+        if place.source == source
+    )
 
 
 def _is_named(stated: Number, sentence: Passage, place: SourcePlace) -> bool:
@@ -107,15 +174,19 @@ def _is_named(stated: Number, sentence: Passage, place: SourcePlace) -> bool:
 
 def _as_compared(number: Number, stated: Number, passage: Passage) -> float:
     """The strength where the source compares with the number in words: `smaller than it`."""
-    sign = 1 if stated.comparator == ">" else -1
-    is_said = any(words.DIRECTIONS.get(term.key) == ("size", sign) for term in passage.terms)
+    said = _COMPARING[stated.comparator]
+    is_said = any(term.key in said for term in passage.terms)
     return 0.9 * bears_out(number, replace(stated, comparator="=")) if is_said else 0.0
 
 
 def _is_verbatim(stated: Number, place: SourcePlace) -> bool:
     """Whether the source writes the number, unit and all, in the middle of a name."""
     pattern = rf"(?<![\d.,]){_UNSIGNED}{re.escape(stated.text)}(?![\d.,]*\d|[^\W_])"
-    return stated.measure is not None and re.search(pattern, place.passage.text) is not None
+    read = [(each.start, each.end) for each in place.passage.numbers]
+    return stated.measure is not None and any(
+        not any(start < found.end() and found.start() < end for start, end in read)
+        for found in re.finditer(pattern, place.passage.text)
+    )
 
 
 def _with_rest(number: Number, stated: Number, sentence: Passage) -> float:
@@ -132,8 +203,8 @@ def _with_rest(number: Number, stated: Number, sentence: Passage) -> float:
         return 0.0
     rest = whole.removeprefix(part + "/").strip("()").casefold()
     said = any(term.key.startswith(rest) for term in sentence.terms)
-    value = number.values[0]
-    return PART_OF_UNIT if said and abs(value - stated.values[0]) <= 0.5 * stated.step else 0.0
+    off = abs(number.values[0] - stated.values[0])
+    return PART_OF_UNIT if said and off <= stated.step / 2 else 0.0
 
 
 def _within(stated: Number, numbers: Sequence[Number]) -> Number | None:
@@ -154,10 +225,10 @@ def _alike(one: Measure | None, other: Measure | None) -> bool:
 
 
 def _base(number: Number, measure: Measure | None) -> float:
-    return measure.in_base(number.values[0]) if measure else number.values[0]
+    return measure.in_base(number.values[0]) if measure else float(number.values[0])
 
 
-def strength_in(atom: Atom, sentence: Passage, place: SourcePlace) -> float:
+def strength_in(atom: Atom, place: SourcePlace) -> float:
     """How well one place has an atom."""
     if (stated := atom.number) is not None:
         return max((bears_out(number, stated) for number in place.numbers), default=0.0)
@@ -170,19 +241,12 @@ def strength_in(atom: Atom, sentence: Passage, place: SourcePlace) -> float:
         case "element":
             return max(_element(atom, passage) for passage in passages)
         case "name":
-            return max(_name(atom.key, passage) for passage in passages)
+            is_word_form = atom.start == 0 or is_word(atom.key)
+            return max(_name(atom.key, each, is_word_form=is_word_form) for each in passages)
         case "quotation":
             return max(float(atom.key in folded(passage.text)) for passage in passages)
         case "date":
             return max(_date(atom.key, passage.text) for passage in passages)
-        case "polarity":
-            return 1.0  # judged with what it negates: see `meaning`
-        case "universal":
-            return max(_has(passage, words.UNIVERSALS) for passage in passages)
-        case "limit":
-            return max(_has(passage, _LIMITING) for passage in passages)
-        case "cell":
-            return _cell(atom, sentence, place)
         case _:
             return 0.0
 
@@ -206,8 +270,8 @@ def _identifier(key: str, passage: Passage) -> float:
             best = max(best, 0.9)
     if best:
         return best
-    joined = "".join(term.key for term in passage.terms)
-    if len(key) > 3 and any(character.isdigit() for character in key) and key in joined:
+    has_digit = any(character.isdigit() for character in key)
+    if has_digit and re.search(rf"(?<!\w){_solid_form(key)}(?!\w)", _plain(passage.text)):
         return 0.9
     if key.isalpha() and key in initials(passage.terms):
         return 0.9 if len(key) > 2 else 0.75
@@ -215,7 +279,7 @@ def _identifier(key: str, passage: Passage) -> float:
     if stem and len(last) > 3 and last.isalpha() and not _has_sister(stem, passage):
         return 0.9 * _identifier(stem, passage)  # the name and a word: `X-4-coating`
     parts = parts_of(key)
-    if len(parts) > 1 and not any(character.isdigit() for character in key):
+    if len(parts) > 1 and not has_digit:
         keys = {part for term in passage.terms for part in (term.key, *parts_of(term.key))}
         return 0.9 if all(part in keys for part in parts) else 0.0
     return 0.0
@@ -231,17 +295,21 @@ def _has_sister(stem: str, passage: Passage) -> bool:
 
 
 def _element(atom: Atom, passage: Passage) -> float:
-    return 1.0 if atom.key in passage.elements else _name(atom.text.casefold(), passage)
+    if atom.key in passage.elements:
+        return 1.0
+    return _name(atom.text.casefold(), passage, is_word_form=True)
 
 
-def _name(key: str, passage: Passage) -> float:
-    lemma = lemma_of(key, passage.language)
+def _name(key: str, passage: Passage, *, is_word_form: bool) -> float:
+    """How well a passage has a name; one that may be a common word may be there in another form."""
+    lemma = lemma_of(key, passage.language) if is_word_form else None
     strength = 0.0
     for term in passage.terms:
         if key == term.key or key in parts_of(term.key):
             return 1.0
         is_part = len(term.key) > 4 and key.startswith(term.key)
-        if is_part or are_alike(lemma, term.lemma) or _is_inflected(key, term.key.rstrip(_DIGITS)):
+        is_form = lemma is not None and are_alike(lemma, term.lemma)
+        if is_part or is_form or _is_inflected(key, term.key.rstrip(_DIGITS)):
             strength = 0.9
     return strength
 
@@ -257,22 +325,28 @@ def _date(key: str, text: str) -> float:
     return 1.0 if key in found else 0.0
 
 
-def _has(passage: Passage, listed: frozenset[str]) -> float:
-    return float(any(term.key in listed for term in passage.terms))
+def _is_under(atom: Atom, sentence: Passage, place: SourcePlace) -> bool:
+    """Whether the heading of a cell is the one that the atom states, with its conditions."""
+    end = atom.start + len(atom.key)
+    stated = [term for term in sentence.content if term.end <= end]
+    if place.heading is None or not stated:
+        return False
+    heading = place.heading.content
+    return (
+        covers(heading, [term.lemma for term in stated])
+        and covers(stated, [term.lemma for term in heading])
+        and all(
+            any(bears_out(own, said) for said in sentence.numbers if said.end <= end)
+            for own in place.heading.numbers
+        )
+    )
 
 
-def _cell(atom: Atom, sentence: Passage, place: SourcePlace) -> float:
-    """Whether the cell under the stated heading says what the sentence says it does."""
-    if place.heading is None:
-        return float(not place.passage.is_cell)  # of a text the words decide
-    stated = [term.lemma for term in sentence.content if term.end <= atom.start + len(atom.key)]
-    if not stated or not covers(place.heading.content, stated):
-        return 0.0
-    value = sentence.text[atom.start + len(atom.key) :]
+def _has_value(atom: Atom, sentence: Passage, place: SourcePlace) -> bool:
     if place.passage.numbers:
         numbers = [number for number in sentence.numbers if number.start > len(atom.key)]
-        return float(any(bears_out(own, each) for own in place.numbers for each in numbers))
-    return float(folded(place.passage.text) in folded(value))
+        return any(bears_out(own, each) for own in place.numbers for each in numbers)
+    return folded(place.passage.text) in folded(sentence.text[atom.start + len(atom.key) :])
 
 
 def covers(terms: Sequence[Term], lemmas: Sequence[str]) -> bool:

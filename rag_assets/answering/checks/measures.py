@@ -2,43 +2,21 @@
 
 ALCE (Gao et al. 2023, its `eval.py`) is kept as it is, so that figures can be compared. Its faults,
 which the five numbers do not have: an answer without sentences is left out; the precision of an
-answer without citations is 0 by rule; a sentence that says `I do not know` lowers recall. So
-refusals are counted apart here (`Refusals`), before either.
+answer without citations is 0 by rule; a sentence that says `I do not know` lowers recall.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Protocol
 
-from rag_assets.answering.answer import Answer, Support
-from rag_assets.answering.checks.atoms import folded
+from rag_assets.answering.answer import Answer
 from rag_assets.answering.checks.citing import points_nowhere, sources_of
-from rag_assets.answering.checks.sources import Source
+from rag_assets.answering.checks.judging import SupportJudge
 from rag_assets.answering.checks.support import check
-from rag_assets.answering.checks.verifying import says_just_what_it_cites
-from rag_assets.answering.citations import Cell, Citation, Computed, Span
+from rag_assets.answering.citations import Cell, Citation, Span
 
-SUPPORT_WEIGHTS: Mapping[Support, float] = {"full": 1.0, "part": 0.5, "none": 0.0, "unchecked": 0.0}
-"""TREC RAG 2024, support evaluation (arXiv 2504.15205)."""
 MOST_CITATIONS = 3
 """Citations of a sentence that ALCE looks at (`at_most_citations`)."""
-
-
-class SupportJudge(Protocol):
-    """Says what sources say of a sentence: our rule, or a model."""
-
-    def judge(self, sentence: str, sources: Sequence[Source], /) -> Support:
-        """The support of `sentence` by all of `sources` together."""
-        ...
-
-
-class RuleJudge:
-    """The rule of `support`: no model."""
-
-    def judge(self, sentence: str, sources: Sequence[Source], /) -> Support:
-        """See `SupportJudge`."""
-        return check(sentence, sources).support if sources else "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +30,12 @@ class AlceScores:
 
 
 def alce(
-    answers: Sequence[Answer],
-    *,
-    judge: SupportJudge | None = None,
-    units: Mapping[str, str] | None = None,
+    answers: Sequence[Answer], *, judge: SupportJudge, units: Mapping[str, str] | None = None
 ) -> AlceScores:
-    """ALCE's citation recall and precision; full support is its entailment."""
-    entails = _entailment(judge or RuleJudge(), units)
-    scored = [_alce_of(answer, entails, units) for answer in answers if answer.sentences]
+    """ALCE's citation recall and precision; what the judge supports is its entailment."""
+    scored = [
+        _alce_of(answer, _entailment(judge, units), units) for answer in answers if answer.sentences
+    ]
     if not scored:
         return AlceScores(0.0, 0.0, 0)
     recalls, precisions = zip(*scored, strict=True)
@@ -70,7 +46,7 @@ Entails = Callable[[str, Sequence[Citation]], bool]
 
 
 def _entailment(judge: SupportJudge, units: Mapping[str, str] | None) -> Entails:
-    return lambda sentence, cited: judge.judge(sentence, sources_of(cited, units)) == "full"
+    return lambda sentence, cited: judge.judge(sentence, sources_of(cited, units)) is True
 
 
 def _alce_of(
@@ -108,60 +84,34 @@ class FiveNumbers:
     validity: float | None
     """Share of citations whose unit is there and was shown."""
     support_recall: float | None
-    """Mean support of sentences by all they cite: full 1, part 0.5."""
+    """Share of sentences that are supported: proven by comparing, or by the judge of the config."""
     support_precision: float | None
-    """Mean support that a citation gives its sentence by itself."""
-    completeness: float | None
-    """Share of the gold quotes and cells that are cited."""
-
-
-@dataclass(frozen=True, slots=True)
-class GoldOfAnswer:
-    """What a complete answer cites."""
-
-    quotes: tuple[str, ...] = ()
-    cells: tuple[tuple[str, str, str | None], ...] = ()
-    """Table, row key and column; any column where it is None."""
+    """Share of citations that agree with their sentence by themselves."""
+    completeness: float | None = None
+    """Share of the gold that is cited; for whoever knows it."""
 
 
 def five_numbers(
-    answers: Sequence[Answer],
-    *,
-    golds: Sequence[GoldOfAnswer] = (),
-    judge: SupportJudge | None = None,
-    units: Mapping[str, str] | None = None,
+    answers: Sequence[Answer], *, units: Mapping[str, str] | None = None
 ) -> FiveNumbers:
-    """The five numbers of answers that answer; refusals are for `refusals`.
+    """The five numbers of answers.
 
     Args:
         answers: Those without sentences are left out.
-        golds: What each should cite, in their order; empty where it is not known.
-        judge: Says what is supported; the rule unless given.
         units: Texts of the units by `unit_id`; None to take citations by their word.
     """
-    judge = judge or RuleJudge()
     sentences = [sentence for answer in answers for sentence in answer.sentences]
     cited = [(each.text, citation) for each in sentences for citation in each.citations]
-    recalls = [
-        1.0
-        if says_just_what_it_cites(each, units)
-        else SUPPORT_WEIGHTS[judge.judge(each.text, sources_of(each.citations, units))]
-        for each in sentences
-    ]
-    precisions = [
-        SUPPORT_WEIGHTS[judge.judge(text, sources_of([citation], units))]
-        for text, citation in cited
-    ]
     valid = [
         _is_valid(citation, answer, units) for answer in answers for citation in answer.citations
     ]
-    found = [each for pair in zip(answers, golds, strict=False) for each in _gold_found(*pair)]
     return FiveNumbers(
         coverage=_mean([bool(sentence.citations) for sentence in sentences]),
         validity=_mean(valid),
-        support_recall=_mean(recalls),
-        support_precision=_mean(precisions),
-        completeness=_mean(found),
+        support_recall=_mean([sentence.is_supported for sentence in sentences]),
+        support_precision=_mean(
+            [check(text, sources_of([citation], units)).agrees for text, citation in cited]
+        ),
     )
 
 
@@ -174,48 +124,3 @@ def _is_valid(citation: Citation, answer: Answer, units: Mapping[str, str] | Non
         return True
     shown = {each.unit_id for each in answer.shown}
     return not points_nowhere(citation, units) and (not shown or citation.unit_id in shown)
-
-
-def _gold_found(answer: Answer, gold: GoldOfAnswer) -> list[bool]:
-    """For each gold quote and cell, whether a citation touches it."""
-    spans = [folded(each.text) for each in answer.citations if isinstance(each, Span)]
-    cells = [each for each in answer.citations if isinstance(each, Cell)]
-    cells += [
-        cell for each in answer.citations if isinstance(each, Computed) for cell in each.inputs
-    ]
-    quotes = [folded(quote) for quote in gold.quotes]
-    return [
-        *(any(quote in span or span in quote for span in spans if span) for quote in quotes),
-        *(
-            any(
-                (cell.table, cell.row_key) == (table, key) and column in (None, cell.column)
-                for cell in cells
-            )
-            for table, key, column in gold.cells
-        ),
-    ]
-
-
-@dataclass(frozen=True, slots=True)
-class Refusals:
-    """Questions by whether they can be answered and were."""
-
-    answered: int
-    """Of those that can be."""
-    over_refused: int
-    refused: int
-    """Of those that cannot be answered."""
-    over_answered: int
-
-
-def refusals(answers: Sequence[Answer], answerable: Sequence[bool]) -> Refusals:
-    """The two by two table; the closest evidence without an answer is a refusal."""
-    pairs = [
-        (answer.outcome == "answered", can) for answer, can in zip(answers, answerable, strict=True)
-    ]
-    return Refusals(
-        answered=pairs.count((True, True)),
-        over_refused=pairs.count((False, True)),
-        refused=pairs.count((False, False)),
-        over_answered=pairs.count((True, False)),
-    )

@@ -2,11 +2,13 @@
 
 A number can be read in two ways where a comma or point divides thousands in one language and
 decimals in the other: `6,000` is six thousand or six. Both are kept; a source bears out either.
+Digits stay as they are written: in equal units numbers of any length are compared exactly.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
@@ -29,18 +31,20 @@ _WORD_NUMBERS = "|".join(sorted(words.NUMBER_WORDS, key=len, reverse=True))
 _FRACTIONS = "|".join(sorted(words.FRACTION_WORDS, key=len, reverse=True))
 _NUMBER = re.compile(
     f"(?<![^\\W_])(?<![^\\W\\d_][-\u2010\u2011#.])(?<!\\d[.,])(?P<numeral>{_SIGN}{_DIGITS}"
-    f"{_POWER_OF_TEN}?)"
+    f"{_POWER_OF_TEN}?)(?P<scale>[ \u00a0](?i:{'|'.join(words.SCALES)})(?!\\w))?"
     f"(?!-[A-Z]\\d|-[A-Z](?!\\w))(?P<unit>[ \u00a0\u202f\u2009-]?(?:{PATTERN}))?(?![^\\W_])"
     f"|(?<!\\w)(?P<word>(?i:{_WORD_NUMBERS}))(?!\\w)(?P<word_unit>[ \u00a0-](?:{PATTERN})(?!\\w))?"
     f"|(?<!\\w)(?P<fraction>(?i:{_FRACTIONS}))(?!\\w)"
 )
+_CURRENCY = re.compile(r"([$€£]|\b(?:USD|EUR|SEK|GBP|NOK|DKK|CHF))[ \u00a0]?$")
+"""What may stand before a number in the place of a unit behind it."""
 _LIST_GAP = re.compile(
     r"\s*(?:[,;/]|\u2013|-|\u2212|\u00d7|x|to|and|or|till|och|eller|respektive|resp\.?|versus)?\s*"
     r"(?:and|or|to|och|eller|up to|from|about|approximately|nearly|some|cirka|ca\.?|omkring)?\s*",
 )
 _RANGE_GAP = re.compile(r"\s*(?:\u2013|-|\u2212|to|till|and|och|up to|upp till)\s*(?:about|ca)?\s*")
 _BETWEEN = re.compile(r"\b(?:between|from|mellan|från|range of|ranging from|intervallet)\s*$", re.I)
-_UNDER = re.compile(r"\bunder\s+(?:a |an |the |en |ett )?$", re.I)
+_UNDER = re.compile(r"\bunder\s+(?:(?:a|an|the|en|ett) (?:\w+ )?)?$", re.I)
 _COUNTED = re.compile(rf"\s+(?:an?|en|ett)\s+({PATTERN})(?!\w)")
 """What half of is meant: `half an hour`."""
 _OVER = re.compile(r"\b(?:over|över)\s+(?:a |an |the |en |ett )?$", re.I)
@@ -49,8 +53,10 @@ _BEFORE = 100
 _CLAUSE = re.compile(r"[.;:()]\s|,\s")
 WRONG_SIDE = 0.2
 """`at least 10` of `4 to 10`, `more than 10` of 10."""
-HEDGED = 0.06
+HEDGED = Decimal("0.06")
 """How far from it the value may be that `about` stands before."""
+CONVERTED = Decimal("1e-9")
+"""What converting a unit may lose, as a share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +66,9 @@ class Number:
     text: str
     start: int
     end: int
-    values: tuple[float, ...]
+    values: tuple[Decimal, ...]
     """How its digits can be read; the first is the likelier."""
-    step: float
+    step: Decimal
     """One in its last stated digit, for the first value."""
     measure: Measure | None = None
     comparator: Comparator = "="
@@ -88,27 +94,35 @@ def numbers_of(text: str) -> tuple[Number, ...]:
 
 
 def _read(match: re.Match[str], text: str) -> Number | None:
+    start = match.start()
     if match["numeral"]:
         values, step = _values(match["numeral"], match["ten"] or match["e"])
-        measure = measure_of(match["unit"].strip(" -\u00a0\u202f\u2009")) if match["unit"] else None
+        exponent = words.SCALES[match["scale"].strip().casefold()] if match["scale"] else 0
+        values, step = tuple(each.scaleb(exponent) for each in values), step.scaleb(exponent)
+        unit = match["unit"] or ""
+        before = _CURRENCY.search(text[:start])
+        if before and (not unit or unit.lstrip().startswith(("/", "per "))):
+            unit, start = f"{before[1]}{unit}", before.start()
+        measure = measure_of(unit.strip(" -\u00a0\u202f\u2009")) if unit else None
         is_word = is_ratio = False
     elif match["word"]:
         if not (match["word"].islower() or match["word"].istitle()):
             return None  # NiO is no nine
-        values, step = (words.NUMBER_WORDS[match["word"].casefold()],), 1.0
+        values, step = (Decimal(words.NUMBER_WORDS[match["word"].casefold()]),), Decimal(1)
         measure = measure_of(match["word_unit"].strip(" -")) if match["word_unit"] else None
         is_word, is_ratio = True, False
     else:
-        values, step = (words.FRACTION_WORDS[match["fraction"].casefold()],), 0.01
+        values = (Decimal(words.FRACTION_WORDS[match["fraction"].casefold()]),)
+        step = Decimal("0.01")
         counted = _COUNTED.match(text, match.end())
         measure = measure_of(counted[1]) if counted else None
         is_word, is_ratio = True, measure is None
     if is_ratio and _is_ordinal(match, text):
         return None
-    comparator, just = comparator_before(text, match.start())
+    comparator, just = comparator_before(text, start)
     return Number(
-        text=match[0].strip(),
-        start=match.start(),
+        text=text[start : match.end()].strip(),
+        start=start,
         end=match.end(),
         values=values,
         step=step,
@@ -118,7 +132,7 @@ def _read(match: re.Match[str], text: str) -> Number | None:
         is_ratio=is_ratio,
         just=just,
         is_power=match["ten"] is not None,
-        is_loose=_is_loose(text[: match.start()], measure),
+        is_loose=_is_loose(text[:start], measure),
     )
 
 
@@ -135,9 +149,9 @@ def _is_ordinal(match: re.Match[str], text: str) -> bool:
     return not is_share and (not before or before[-1] not in ("a", "one", "en"))
 
 
-def _values(numeral: str, power: str | None) -> tuple[tuple[float, ...], float]:
+def _values(numeral: str, power: str | None) -> tuple[tuple[Decimal, ...], Decimal]:
     digits = re.split(r"\s?[\u00d7x·*⋅]\s?10|[eE]", numeral)[0]
-    sign = -1.0 if digits[0] in "-\u2212\u2013" else 1.0
+    sign = "-" if digits[0] in "-\u2212\u2013" else ""
     digits = digits.lstrip("-\u2212\u2013+")
     for blank in ("\u00a0", "\u202f", "\u2009", " "):
         digits = digits.replace(blank, "")
@@ -149,8 +163,8 @@ def _values(numeral: str, power: str | None) -> tuple[tuple[float, ...], float]:
     elif re.fullmatch(r"[1-9]\d{0,2}\.\d{3}", digits):
         forms = [digits, digits.replace(".", "")]
     decimals = len(forms[0].partition(".")[2])
-    scale = 10.0**exponent
-    return tuple(sign * float(form) * scale for form in forms), 10.0**-decimals * scale
+    values = tuple(Decimal(sign + form).scaleb(exponent) for form in forms)
+    return values, Decimal(1).scaleb(exponent - decimals)
 
 
 def comparator_before(text: str, place: int) -> tuple[Comparator, int]:
@@ -253,25 +267,22 @@ def _units_fit(source: Measure | None, stated: Measure | None) -> float:
     return float(source.is_like(stated))
 
 
-def _value_fits(own: float, value: float, *, source: Number, stated: Number) -> float:
+def _value_fits(own: Decimal, value: Decimal, *, source: Number, stated: Number) -> float:
     """How well one value bears out another, both in the units of their numbers."""
-    step = stated.step
-    if stated.measure and source.measure:
-        own, value = source.measure.in_base(own), stated.measure.in_base(value)
-        step *= abs(stated.measure.factor)
-        if {stated.measure.text, source.measure.text} & {
-            "°C",
-            "ºC",
-            "oC",
-            "℃",
-            "K",
-        } and own != value:
-            step = max(step, 0.4)  # 1150 °C is 1423 K and 1423.15 K
+    one, other, step = source.measure, stated.measure, stated.step
+    is_exact = True
+    if one and other and one.text != other.text:
+        own, value = Decimal(one.in_base(own)), Decimal(other.in_base(value))
+        step *= Decimal(abs(other.factor))
+        is_exact = False
+        if {one.text, other.text} & {"°C", "ºC", "oC", "℃", "K"}:
+            step = max(step, Decimal("0.4"))  # 1150 °C is 1423 K and 1423.15 K
     elif stated.is_ratio and not source.is_ratio:
-        own *= source.measure.factor if source.measure else 1.0
-    elif source.is_ratio and stated.measure and stated.measure.dimension == SHARE:
-        value, step = value * stated.measure.factor, step * stated.measure.factor
-    if _is_equal(own, value, step=step, stated=stated):
+        own *= Decimal(one.factor) if one else 1
+    elif source.is_ratio and other and other.dimension == SHARE:
+        value, step = value * Decimal(other.factor), step * Decimal(other.factor)
+        is_exact = False
+    if _is_equal(own, value, step=step, stated=stated, is_exact=is_exact):
         if source.of_range is not None and stated.of_range is None:
             return _end_fits(source, stated.comparator)
         is_loose = source.is_loose or stated.is_loose
@@ -281,22 +292,25 @@ def _value_fits(own: float, value: float, *, source: Number, stated: Number) -> 
     return _follows(own, value, source=source, stated=stated)
 
 
-def _is_equal(own: float, value: float, *, step: float, stated: Number) -> bool:
+def _is_equal(
+    own: Decimal, value: Decimal, *, step: Decimal, stated: Number, is_exact: bool = False
+) -> bool:
     """Whether `own`, rounded to the digits that are stated, is `value`."""
-    room = 0.5 * step * (1 + 1e-9) + 1e-12 * abs(value)
+    slack = 0 if is_exact else CONVERTED * (step + abs(value))
     if stated.just:
         over = (own - value) * stated.just
-        return -1e-9 * abs(value) <= over <= 0.1 * abs(value)
+        return -slack <= over <= abs(value) / 10
+    room = step / 2
     if stated.comparator == "~" or stated.is_ratio:
-        offset = stated.measure.offset if stated.measure else 0.0
+        offset = Decimal(stated.measure.offset if stated.measure else 0)
         most = HEDGED * abs(value - offset)
         room = max(room, most if stated.is_ratio else min(_last_digit(stated) * step, most))
-    return abs(own - value) <= room
+    return abs(own - value) <= room + slack
 
 
-def _last_digit(number: Number) -> float:
+def _last_digit(number: Number) -> int:
     """What one in the last digit is worth that is not a rounded zero, in steps."""
-    worth = 1.0
+    worth = 1
     if number.step < 1 and not number.is_power:
         return worth
     steps = abs(round(number.values[0] / number.step))
@@ -327,7 +341,7 @@ def _end_fits(end: Number, stated: Comparator) -> float:
     return 0.95 if (stated[0] == "<") == end.is_upper else WRONG_SIDE
 
 
-def _follows(own: float, value: float, *, source: Number, stated: Number) -> float:
+def _follows(own: Decimal, value: Decimal, *, source: Number, stated: Number) -> float:
     """How well a number bears out another that it implies: 12 is more than 10."""
     if stated.comparator in (">", ">=") and source.comparator in ("=", "~", ">", ">="):
         return 0.6 if value < own <= 5 * abs(value) else 0.0

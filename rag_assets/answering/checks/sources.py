@@ -16,8 +16,6 @@ _UNIT_IN_HEADING = re.compile(
 )
 _EXAMPLES = re.compile(r"\s*\([^()]*,[^()]*(?:\.\.\.|\u2026|etc\.?)\s*\)")
 """Examples of values in a heading: they are not what the row says."""
-_IS = re.compile(r"(?:is|has|are|can|har|är)\b", re.I)
-_TRUE, _FALSE = ("1", "1.0", "true", "yes", "ja"), ("0", "0.0", "false", "no", "nej")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +25,8 @@ class CitedText:
     text: str
     name: str = ""
     """How it is called in messages."""
+    origin: str = ""
+    """The source of the config that it is from; empty where nobody knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,8 @@ class CitedRow:
     subject: str = ""
     """What names the row beside its pairs: the title of its table."""
     name: str = ""
+    origin: str = ""
+    """See `CitedText`."""
 
 
 Source: TypeAlias = CitedText | CitedRow
@@ -60,8 +62,6 @@ class SourcePlace:
     passage: Passage
     heading: Passage | None = None
     """Of a cell."""
-    truth: bool | None = None
-    """Of a cell that says yes or no."""
 
     @property
     def numbers(self) -> tuple[Number, ...]:
@@ -100,14 +100,10 @@ def _cell(pair: CitedPair, *, beside: Sequence[Measure]) -> SourcePlace:
         for number in value.numbers
         for measure in ([number.measure] if number.measure else units or [None])
     ]
-    truth = None
-    if _IS.match(words_of_heading) and pair.value.casefold() in (*_TRUE, *_FALSE):
-        truth = pair.value.casefold() in _TRUE
     return SourcePlace(
         source=0,
         passage=replace(value, numbers=tuple(numbers)),
         heading=passage_of(words_of_heading, is_cell=True),
-        truth=truth,
     )
 
 

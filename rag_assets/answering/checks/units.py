@@ -7,8 +7,11 @@ atoms, by volume and by moles are four different things.
 
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING
+
+from rag_assets.answering.checks import words
 
 if TYPE_CHECKING:
     from pint import UnitRegistry
@@ -20,65 +23,14 @@ _PREFIXED = "Hz|Pa|Wh|eV|bar|mol|m|g|s|A|K|N|J|W|V|F|S|T|L|l|Ω|Ω"
 _PLAIN = (
     "°C|ºC|oC|°F|℃|C(?=$|[\\s,;.)])|"
     "wt\\.?[ -]?%|at\\.?[ -]?%|vol\\.?[ -]?%|mol\\.?[ -]?%|mass[ -]?%|%|‰|ppm|ppb|Å|"
-    "angstrom|bohr|min|hrs?|h|rpm|sccm|dB|HV|HRC|HB|Da|USD|EUR|SEK|years?|yr|bar|ksi|psi|ft|lbs?"
+    "angstrom|bohr|min|hrs?|h|rpm|sccm|dB|HV|HRC|HB|Da|years?|yr|bar|ksi|psi|ft|lbs?|"
+    "[kKMGTP]i?B|[kKMG]?bit|[kMG]?bps|[kM]?VA|m?Ah|USD|EUR|SEK|GBP|NOK|DKK|CHF|[€£$]|kr"
 )
 _WORD_PREFIX = "(?:kilo|mega|giga|tera|milli|micro|mikro|nano|pico|femto|centi|deci|deka|hekto)?"
 _SCALES = ("HV", "HRC", "HB", "dB")
 """Scales that nothing converts to."""
-_WORD_UNITS = {
-    **dict.fromkeys(("metres", "metre", "meters", "meter"), "m"),
-    **dict.fromkeys(("grams", "grammes", "gram", "gramme"), "g"),
-    **dict.fromkeys(("seconds", "second", "sekunder", "sekund"), "s"),
-    **dict.fromkeys(("minutes", "minute", "minuter", "minut"), "min"),
-    **dict.fromkeys(("hours", "hour", "timmars", "timmar", "timmes", "timme", "tim"), "h"),
-    **dict.fromkeys(("days", "day", "dygn", "dagar", "dag"), "day"),
-    **dict.fromkeys(("weeks", "week", "veckor", "vecka"), "week"),
-    **dict.fromkeys(("volts", "volt"), "V"),
-    **dict.fromkeys(("amperes", "ampere", "amps", "amp"), "A"),
-    **dict.fromkeys(("watts", "watt"), "W"),
-    **dict.fromkeys(("joules", "joule"), "J"),
-    **dict.fromkeys(("pascals", "pascal"), "Pa"),
-    **dict.fromkeys(("kelvins", "kelvin"), "K"),
-    **dict.fromkeys(("hertz",), "Hz"),
-    **dict.fromkeys(("newtons", "newton"), "N"),
-    **dict.fromkeys(("moles", "mole"), "mol"),
-    **dict.fromkeys(("litres", "litre", "liters", "liter"), "L"),
-    **dict.fromkeys(("ohms", "ohm"), "Ω"),
-    **dict.fromkeys(("siemens",), "S"),
-    **dict.fromkeys(("inches", "inch", "tum"), "inch"),
-    **dict.fromkeys(("feet", "foot", "fot"), "ft"),
-    **dict.fromkeys(("miles", "mile"), "mile"),
-    **dict.fromkeys(("tonnes", "tonne", "ton"), "tonne"),
-    **dict.fromkeys(("kilos", "kilo"), "kg"),
-    **dict.fromkeys(("horsepower", "hp", "hästkrafter"), "horsepower"),
-    **dict.fromkeys(("microns", "micron"), "µm"),
-    **dict.fromkeys(("percent", "per cent", "procent", "pct"), "%"),
-    **dict.fromkeys(("percent by weight", "weight percent", "weight per cent"), "wt%"),
-    **dict.fromkeys(("weight %", "viktprocent", "vikt-%", "mass percent"), "wt%"),
-    **dict.fromkeys(("atomic percent", "atomic per cent", "atomprocent", "atom-%"), "at%"),
-    **dict.fromkeys(("mole percent", "molprocent", "mol-%"), "mol%"),
-    **dict.fromkeys(("volume percent", "volymprocent", "vol-%"), "vol%"),
-    **dict.fromkeys(("ångström", "angstroms", "angstrom", "ångströms"), "Å"),
-    **dict.fromkeys(("degrees celsius", "degree celsius", "grader celsius", "grader"), "°C"),
-    **dict.fromkeys(("degrees c", "deg c", "degc", "grader c"), "°C"),
-    **dict.fromkeys(("dalton", "daltons"), "Da"),
-}
-_WORD_PREFIXES = {
-    "kilo": "k",
-    "mega": "M",
-    "giga": "G",
-    "tera": "T",
-    "milli": "m",
-    "micro": "µ",
-    "mikro": "µ",
-    "nano": "n",
-    "pico": "p",
-    "femto": "f",
-    "centi": "c",
-    "deci": "d",
-    "deka": "da",
-    "hekto": "h",
-}
+_WORD_UNITS = words.UNITS
+_WORD_PREFIXES = words.PREFIXES
 _WORDS = "|".join(sorted(map(re.escape, _WORD_UNITS), key=len, reverse=True))
 _POWER = f"(?:\\^?\\{{?[{_DASHES}]?[1-4](?!\\d|[.,]\\d)\\}}?|\\*\\*[{_DASHES}]?\\d|[\u207b]?[²³¹⁴])"
 _SYMBOL = f"(?:{_PLAIN}|{_PREFIX}(?:{_PREFIXED}))"
@@ -113,9 +65,9 @@ class Measure:
     basis: str = ""
     """Of a share, where it is stated: `wt`, `at`, `vol` or `mol`."""
 
-    def in_base(self, value: float) -> float:
+    def in_base(self, value: Decimal) -> float:
         """`value` of this unit in base units."""
-        return value * self.factor + self.offset
+        return float(value) * self.factor + self.offset
 
     def is_like(self, other: "Measure") -> bool:
         """Whether values in both can be compared."""
@@ -199,7 +151,9 @@ def _one(found: re.Match[str]) -> str:
     symbol = symbol.replace("℃", "°C")
     named = {"°C": "kelvin", "°F": "rankine", "h": "hour", "hr": "hour", "hrs": "hour", "l": "L"}
     named |= {"Å": "angstrom", "Da": "dalton", "bohr": "bohr", "%": "percent", "yr": "year"}
-    named |= {"lbs": "pound", "lb": "pound", "sccm": "(cm**3/minute)"}
+    named |= {"lbs": "pound", "lb": "pound", "sccm": "(cm**3/minute)", "KB": "kB"}
+    named |= {"€": "EUR", "$": "USD", "£": "GBP", "kr": "SEK"}
+    symbol = re.sub("bps$", "bit/second", re.sub("Ah$", "A*hour", symbol))
     symbol = named.get(symbol, symbol).replace("Ω", "ohm").replace("Ω", "ohm").replace("μ", "µ")
     return f"({symbol})**{exponent}"
 
@@ -238,6 +192,6 @@ def registry() -> "UnitRegistry":
     from pint import UnitRegistry
 
     known = UnitRegistry(autoconvert_offset_to_baseunit=True)
-    for currency in ("USD", "EUR", "SEK"):
+    for currency in ("USD", "EUR", "SEK", "GBP", "NOK", "DKK", "CHF"):
         known.define(f"{currency} = [{currency}]")
     return known

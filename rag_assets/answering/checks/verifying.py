@@ -1,19 +1,27 @@
 """Verifying answers, ours and those from anywhere: a verdict for each sentence.
 
-`verify` fills in the support of an answer of ours. `verdicts_of` says more, also of cited texts
-(see `cited_texts`): which atom no source has and where the closest is, which sentences cite nothing
-and which citations point nowhere.
+`verify` says of an answer of ours what was compared of each sentence. `verdicts_of` says more, also
+of cited texts (see `cited_texts`): which number or name no source has and where the closest is,
+which sentences cite nothing and which citations point nowhere.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from rag_assets.answering.answer import Answer, Sentence, Support
+from rag_assets.answering.answer import PROVEN, Answer, Compared, Sentence
 from rag_assets.answering.checks.citing import named, points_nowhere, sources_of
 from rag_assets.answering.checks.closest import Closest, closest_to
+from rag_assets.answering.checks.judging import SupportJudge
 from rag_assets.answering.checks.sources import Source
-from rag_assets.answering.checks.support import Checked, check, word_for_word
+from rag_assets.answering.checks.support import Checked, check
+from rag_assets.answering.citations import Cell, Span
 from rag_assets.answering.lookup.retelling import is_told
+
+if TYPE_CHECKING:
+    from rag_assets.answering.lookup.catalogue import Catalogue
+
+CHANGED = "computed again, its tables give something else"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +32,8 @@ class CitedSentence:
     sources: tuple[Source, ...]
     nowhere: tuple[str, ...] = ()
     """Its citations that point nowhere, as they are written."""
-    is_told: bool = False
-    """Whether it says just what its citations say: see `lookup.retelling`."""
+    told: Checked | None = None
+    """What was compared, where it says just what its citations say: see `lookup.retelling`."""
 
     @property
     def cites(self) -> bool:
@@ -35,7 +43,7 @@ class CitedSentence:
 
 @dataclass(frozen=True, slots=True)
 class Uncovered:
-    """An atom of a sentence that no source has."""
+    """A number, a name or another atom of a sentence that no source has."""
 
     kind: str
     text: str
@@ -44,98 +52,111 @@ class Uncovered:
 
 @dataclass(frozen=True, slots=True)
 class SentenceVerdict:
-    """What the sources say of a sentence."""
+    """What was compared of a sentence, and what speaks against it."""
 
     text: str
-    support: Support
-    score: float
-    """From 0 to 1: see `support`."""
+    compared: Compared
+    judged: bool | None
+    """What the judge says; None where none was asked, or it gave no answer."""
     uncovered: tuple[Uncovered, ...]
     reasons: tuple[str, ...]
     """What else speaks against it, in words."""
     nowhere: tuple[str, ...]
     cites: bool
 
+    @property
+    def is_supported(self) -> bool:
+        """Whether its sources are known to say it: by what was compared, or by the judge."""
+        return not self.is_bad and (self.compared in PROVEN or self.judged is True)
 
-_REASONS = {
-    "cells": "the value stands under another heading in the row",
-    "neighbours": "the value belongs to something else in the source",
-    "split": "it joins a value of one source with a name of another",
-    "polarity": "it negates what the source says, or says what the source negates",
-    "direction": "it says more where the source says less, or the other way round",
-    "universals": "it says all or always, and the source does not",
-    "dropped": "it leaves out conditions of the source",
-}
-_FROM = 0.45
-"""Strength of a sign from which it is told."""
+    @property
+    def is_bad(self) -> bool:
+        """Whether something speaks against it, it cites nothing, or what is not there."""
+        against = self.uncovered or self.reasons or self.judged is False
+        return bool(against or self.nowhere or not self.cites)
 
 
-def verify(answer: Answer, units: Mapping[str, str] | None = None) -> Answer:
-    """`answer` with the support of each sentence.
-
-    A sentence that cites nothing has none. A computed value is compared with the result that its
-    citation keeps; whether that result still holds is for `lookup.verifying`.
+def verify(
+    answer: Answer,
+    units: Mapping[str, str] | None = None,
+    *,
+    catalogue: "Catalogue | None" = None,
+    judge: SupportJudge | None = None,
+) -> Answer:
+    """`answer` with what was compared of each sentence, and what the judge says of it.
 
     Args:
         answer: Of any outcome.
         units: Texts of the units by `unit_id`, as they are in the index; None to take the words
             that the citations quote as they are.
+        catalogue: The tables, to compute again what is cited as computed; without them the result
+            that the citation keeps is compared.
+        judge: Says of what is not proven by comparing whether its sources support it.
     """
-    verdicts = verdicts_of(cited_sentences(answer, units))
+    verdicts = verdicts_of(cited_sentences(answer, units, catalogue=catalogue), judge=judge)
     sentences = (
-        replace(sentence, support=verdict.support)
+        replace(sentence, compared=verdict.compared, judged=verdict.judged)
         for sentence, verdict in zip(answer.sentences, verdicts, strict=True)
     )
     return replace(answer, sentences=tuple(sentences))
 
 
-def cited_sentences(answer: Answer, units: Mapping[str, str] | None) -> list[CitedSentence]:
+def cited_sentences(
+    answer: Answer, units: Mapping[str, str] | None, *, catalogue: "Catalogue | None" = None
+) -> list[CitedSentence]:
     """The sentences of an answer of ours with what they cite."""
-    return [_cited(sentence, units) for sentence in answer.sentences]
+    return [_cited(sentence, units, catalogue) for sentence in answer.sentences]
 
 
-def verdicts_of(sentences: Sequence[CitedSentence]) -> list[SentenceVerdict]:
+def verdicts_of(
+    sentences: Sequence[CitedSentence], *, judge: SupportJudge | None = None
+) -> list[SentenceVerdict]:
     """A verdict for each sentence."""
-    return [
-        _verdict(
-            sentence,
-            word_for_word() if sentence.is_told else check(sentence.text, sentence.sources),
-        )
-        for sentence in sentences
-    ]
+    return [_verdict(sentence, judge) for sentence in sentences]
 
 
-def _cited(sentence: Sentence, units: Mapping[str, str] | None) -> CitedSentence:
+def _cited(
+    sentence: Sentence, units: Mapping[str, str] | None, catalogue: "Catalogue | None"
+) -> CitedSentence:
     nowhere = tuple(named(each) for each in sentence.citations if points_nowhere(each, units))
+    is_our_own = not nowhere and is_told(sentence.text, sentence.citations)
     return CitedSentence(
         sentence.text,
         sources_of(sentence.citations, units),
         nowhere,
-        is_told=says_just_what_it_cites(sentence, units),
+        told=_told(sentence, catalogue) if is_our_own else None,
     )
 
 
-def says_just_what_it_cites(sentence: Sentence, units: Mapping[str, str] | None) -> bool:
-    """Whether a sentence of ours has the words of its citations, none of which points nowhere."""
-    is_there = not any(points_nowhere(each, units) for each in sentence.citations)
-    return is_there and is_told(sentence.text, sentence.citations)
+def _told(sentence: Sentence, catalogue: "Catalogue | None") -> Checked:
+    """What is compared of a sentence that says just what it cites."""
+    from rag_assets.answering.lookup.verifying import verify_again
+
+    plans = [each for each in sentence.citations if not isinstance(each, Span | Cell)]
+    if not plans:
+        return Checked("cell")
+    if catalogue is None:
+        return Checked("numbers and names")
+    if all(verify_again(plan, catalogue) == "same" for plan in plans):
+        return Checked("computed again")
+    return Checked("nothing", faults=(CHANGED,))
 
 
-def _verdict(sentence: CitedSentence, checked: Checked) -> SentenceVerdict:
+def _verdict(sentence: CitedSentence, judge: SupportJudge | None) -> SentenceVerdict:
+    checked = sentence.told or check(sentence.text, sentence.sources)
+    judged = None
+    if judge is not None and checked.agrees and not checked.is_proven:
+        judged = judge.judge(sentence.text, sentence.sources)
     uncovered = tuple(
         Uncovered(match.atom.kind, match.atom.text, closest_to(match.atom, sentence.sources))
         for match in checked.missing
-        if match.atom.kind not in ("universal", "limit")
     )
-    reasons = [reason for sign, reason in _REASONS.items() if getattr(checked.signs, sign) >= _FROM]
-    if checked.is_other_language and sentence.sources:
-        reasons.append("it is in another language than its sources: only its atoms were compared")
     return SentenceVerdict(
         text=sentence.text,
-        support=checked.support,
-        score=round(checked.score, 3),
-        uncovered=uncovered if sentence.sources else (),
-        reasons=tuple(reasons) if sentence.sources else (),
+        compared=checked.compared,
+        judged=judged,
+        uncovered=uncovered,
+        reasons=checked.faults if sentence.sources else (),
         nowhere=sentence.nowhere,
         cites=sentence.cites,
     )

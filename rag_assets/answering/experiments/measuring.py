@@ -10,18 +10,17 @@ from statistics import fmean
 
 from rag_assets.answering.checks.citing import sources_of
 from rag_assets.answering.checks.support import check
-from rag_assets.answering.extracting import span_of
 from rag_assets.answering.generation.writing import Written
-from rag_assets.answering.refusal.terms import HeldTerms, coverage, terms_of
 from rag_assets.answering.row_cells import RowCells
-from rag_assets.answering.row_facts import cells_of
+from rag_assets.answering.terms import HeldTerms, coverage, terms_of
+from rag_assets.answering.unit_citations import cells_of, span_of
 from rag_assets.retrieval.hits import Hit
 
 NUMBERS = {
     "answered": "questions for which a sentence was written",
-    "grounded": "sentences that the units found say in full, whatever is cited",
+    "grounded": "sentences of which the units found have every number and name, whatever is cited",
     "cited": "sentences that cite a unit that was shown",
-    "supported": "sentences that what they cite says in full",
+    "agreeing": "sentences of which what they cite has every number and name",
     "holds_answer": "terms of the reference answer that the answer holds",
     "sentences": "sentences of an answer",
 }
@@ -73,9 +72,11 @@ def measure(
     text = HeldTerms(" ".join(each.text for each in sentences))
     values: dict[str, float | None] = {
         "answered": float(bool(sentences)),
-        "grounded": _share([check(each.text, found).support == "full" for each in sentences]),
+        "grounded": _share([check(each.text, found).agrees for each in sentences]),
         "cited": _share([bool(each.citations) for each in sentences]),
-        "supported": _share([each.support == "full" for each in sentences]),
+        "agreeing": _share(
+            [bool(each.citations) and each.judged is not False for each in sentences]
+        ),
         "holds_answer": coverage(terms_of(reference), [text]) if reference else None,
         "sentences": float(len(sentences)),
     }

@@ -1,9 +1,15 @@
-"""A question answered by a language model: what was found is shown, what lacks is searched for."""
+"""A question answered by a language model: what was found is shown, what lacks is searched for.
+
+What lacks are words of the question. What the model wrote without a source is never searched for,
+and where it says so again with a source of the second search, it is not believed.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rag_assets.answering.answer import Generation
+from rag_assets.answering.condensation.conversation import Turn
+from rag_assets.answering.generation.from_tables import FromTables
 from rag_assets.answering.generation.further import further_queries
 from rag_assets.answering.generation.writing import Writer, Written
 from rag_assets.answering.row_cells import RowCells
@@ -35,17 +41,27 @@ def generate(
     *,
     search: Search,
     read_rows: ReadRows,
+    tables: FromTables | None = None,
+    said: Sequence[Turn] = (),
 ) -> Generated:
     """The answer of `writer` to `question` from `hits`, and from what else it needs.
 
-    Where the first answer lacks something, further queries are made of that. If they find units
-    that were not there, the model writes once more, and the answer is taken of which more is
-    supported.
+    Where words of the question are covered by nothing, they are searched for. If that finds units
+    that were not there, the model writes once more, and the answer is taken of which more holds.
+
+    Args:
+        question: As it was asked, with what it takes from a conversation.
+        hits: What was found, best first.
+        writer: Who writes.
+        search: Finds more.
+        read_rows: Reads the cells of rows among hits.
+        tables: The tables behind the question; None where none may be asked.
+        said: The conversation so far.
     """
-    written = writer.write(question, hits, read_rows(hits))
+    written = writer.write(question, hits, read_rows(hits), tables=tables, said=said)
     record = _record(writer, written)
     shown = tuple(hits)
-    queries = further_queries(question, written, hits, most=writer.further_queries)
+    queries = further_queries(question, written.absent, hits, most=writer.further_queries)
     if not queries or not written.is_written:
         return Generated(written, shown, record)
     known = {hit.unit_id for hit in hits}
@@ -57,21 +73,30 @@ def generate(
     if not found:
         return Generated(written, shown, record)
     more = [*found.values()]
-    second = writer.write(question, [*more, *hits], read_rows([*more, *hits]))
+    every = [*more, *hits]
+    second = writer.write(
+        question,
+        every,
+        read_rows(every),
+        tables=tables,
+        said=said,
+        invented=written.invented,
+    )
     record = _record(writer, written, second, queries=tuple(queries))
     chosen = second if _is_better(second, written) else written
     return Generated(chosen, (*shown, *more), record)
 
 
 def _is_better(second: Written, first: Written) -> bool:
-    """Whether more of it is supported; if equal, whether less of it is not, or less is lacking.
+    """Whether more of it holds; if equal, whether less of it does not, or less is lacking.
 
     A call that failed is no better than any answer.
     """
 
     def worth(written: Written) -> tuple[int, int, int]:
-        supported = sum(each.support == "full" for each in written.sentences)
-        return supported, -len(written.unsupported), -len(written.absent)
+        failing = [each for each in written.sentences if each.judged is False]
+        holding = len(written.sentences) - len(failing)
+        return holding, -len(failing) - len(written.left_out), -len(written.absent)
 
     return second.is_written and worth(second) > worth(first)
 

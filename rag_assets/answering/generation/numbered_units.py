@@ -1,4 +1,4 @@
-"""The numbered units that a language model is shown: units, with what each of them is.
+"""The numbered sources that a language model is shown: units, and what was computed from tables.
 
 P4, section 3.5: a header before each passage says where it stands, so that the model can cite it by
 its number alone. All that comes from a source, its names and headings too, stands between fences
@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rag_assets import identity
+from rag_assets.answering.answer import Sentence
+from rag_assets.answering.citations import cited_sources
 from rag_assets.answering.row_cells import RowCells
 from rag_assets.retrieval.hits import Hit
 
@@ -28,6 +30,12 @@ class NumberedUnit:
     row: RowCells | None
     """Its cells, if it is a row."""
     text: str
+    """Of a chunk, with what stands around it."""
+
+    @property
+    def sources(self) -> frozenset[str]:
+        """Names of the sources of its text."""
+        return frozenset({self.hit.source})
 
     @property
     def header(self) -> str:
@@ -42,12 +50,36 @@ class NumberedUnit:
 
 
 @dataclass(frozen=True, slots=True)
+class NumberedResult:
+    """What was computed from a table, as the model sees it."""
+
+    number: int
+    sentences: tuple[Sentence, ...]
+
+    @property
+    def text(self) -> str:
+        """What is told of it."""
+        return " ".join(each.text for each in self.sentences)
+
+    @property
+    def sources(self) -> frozenset[str]:
+        """Names of the sources of its tables."""
+        cited = (citation for each in self.sentences for citation in each.citations)
+        return frozenset().union(*map(cited_sources, cited))
+
+    def within(self, fence: str) -> str:
+        """The result as it is sent."""
+        return f"[{self.number}]\n<{fence}>\ncomputed from a table\n\n{self.text}\n</{fence}>"
+
+
+@dataclass(frozen=True, slots=True)
 class NumberedUnits:
-    """What is shown, in the order of the hits."""
+    """What is shown, in the order of the hits; results of lookups stand behind them."""
 
     units: tuple[NumberedUnit, ...]
     fence: str
     """Name of the tag around each text."""
+    results: tuple[NumberedResult, ...] = ()
 
     def __len__(self) -> int:
         return len(self.units)
@@ -55,29 +87,40 @@ class NumberedUnits:
     def __iter__(self) -> Iterator[NumberedUnit]:
         return iter(self.units)
 
-    def of_number(self, number: int) -> NumberedUnit | None:
-        """The unit called `[number]`; None if there is none."""
-        return self.units[number - 1] if 1 <= number <= len(self.units) else None
+    @property
+    def all(self) -> "tuple[NumberedUnit | NumberedResult, ...]":
+        """Units and results, by their numbers."""
+        return (*self.units, *self.results)
+
+    def of_number(self, number: int) -> NumberedUnit | NumberedResult | None:
+        """What is called `[number]`; None if there is nothing."""
+        return self.all[number - 1] if 1 <= number <= len(self.all) else None
 
     @property
     def sources(self) -> frozenset[str]:
         """Names of the sources whose text is shown."""
-        return frozenset(unit.hit.source for unit in self.units)
+        return frozenset().union(*(each.sources for each in self.all))
 
     @property
     def as_text(self) -> str:
-        """All units as they are sent."""
-        return "\n\n".join(unit.within(self.fence) for unit in self.units)
+        """All of it as it is sent."""
+        return "\n\n".join(each.within(self.fence) for each in self.all)
 
     def first(self, count: int) -> "NumberedUnits":
-        """The first `count` of them."""
-        return replace(self, units=self.units[:count])
+        """The first `count` units, and the results."""
+        results = _numbered([each.sentences for each in self.results], after=count)
+        return replace(self, units=self.units[:count], results=results)
 
 
 def numbered_units(
-    hits: Sequence[Hit], rows: Mapping[str, RowCells], *, characters: int
+    hits: Sequence[Hit],
+    rows: Mapping[str, RowCells],
+    *,
+    characters: int,
+    results: Sequence[tuple[Sentence, ...]] = (),
+    beside: str = "",
 ) -> NumberedUnits:
-    """The hits that fit into so many characters, best first.
+    """The hits that fit into so many characters, best first, and all `results`.
 
     The last one may be cut, and one that would take more than half, such as a row of a thousand
     columns: it leaves room for those behind it.
@@ -86,28 +129,38 @@ def numbered_units(
         hits: Best first.
         rows: The cells of those that are rows, by their unit.
         characters: Of headers and texts together, at most.
+        results: What was computed from tables.
+        beside: What else will stand between fences.
     """
     every = [
         NumberedUnit(number, hit, row, _text_of(hit, row))
         for number, hit in enumerate(hits, start=1)
         for row in [rows.get(hit.unit_id)]
     ]
-    fence = _fence([f"{unit.header}\n{unit.text}" for unit in every])
+    computed = _numbered(results, after=len(every))
+    told = [beside, *(each.text for each in computed)]
+    fence = _fence([*(f"{unit.header}\n{unit.text}" for unit in every), *told])
     shown: list[NumberedUnit] = []
-    left = characters
+    left = characters - sum(len(each.within(fence)) + len("\n\n") for each in computed)
     for unit in every:
         around = len(replace(unit, text="").within(fence)) + len("\n\n")
         room = left - around if unit is every[-1] else min(left - around, characters // 2)
         if room < min(LEAST_TEXT, len(unit.text)):
             break
-        shown.append(replace(unit, text=unit.text[:room]))
+        is_row = unit.row is not None and unit.row.cells
+        text = unit.text if is_row or len(unit.text) <= room else unit.hit.text
+        shown.append(replace(unit, text=text[:room]))
         left -= around + len(shown[-1].text)
-    return NumberedUnits(tuple(shown), fence)
+    return NumberedUnits(tuple(shown), fence, _numbered(results, after=len(shown)))
+
+
+def _numbered(results: Sequence[tuple[Sentence, ...]], *, after: int) -> tuple[NumberedResult, ...]:
+    return tuple(NumberedResult(*each) for each in enumerate(results, start=after + 1))
 
 
 def _text_of(hit: Hit, row: RowCells | None) -> str:
     if row is None or not row.cells:
-        return hit.text
+        return hit.context or hit.text
     return "; ".join(f"{cell.heading}: {cell.value}" for cell in row.cells)
 
 

@@ -26,6 +26,9 @@ ABSENT = "NOT IN THE SOURCES"
 _ABSENT = re.compile(
     rf"(?:^[^\w\n]*(?i:{ABSENT})|{ABSENT})\b(?:[^\w\n]*:[^\w\n]*\n)?[^\w\n]*([^\n]*)", re.MULTILINE
 )
+COMPUTE = "COMPUTE"
+"""What the prompt asks a model to begin a line with that asks for a computation."""
+_COMPUTE = re.compile(rf"^[^\w\n]*{COMPUTE}[^\w\n]*:[^\w\n]*([^\n]+)", re.MULTILINE)
 _PARAGRAPHS = re.compile(r"\n\s*\n")
 _MARK_AT_END = re.compile(r"\s*\[[\d,;\s\u2013-]+\]\W*$")
 
@@ -37,6 +40,8 @@ class ReadAnswer:
     sentences: tuple[MarkedSentence, ...]
     absent: tuple[str, ...]
     """What it says that the sources leave open; an empty text where it does not say what."""
+    to_compute: str = ""
+    """What it asks to have computed, in words; empty where it asks for nothing."""
 
 
 def read_answer(text: str) -> ReadAnswer:
@@ -48,6 +53,8 @@ def read_answer(text: str) -> ReadAnswer:
         return "\n\n"
 
     body = without_sources(plain_answer(text, longest=LONGEST_ANSWER))
+    asked = _COMPUTE.search(body)
+    body = _COMPUTE.sub("\n\n", body)
     paragraphs = _PARAGRAPHS.split(_ABSENT.sub(taken_out, body))
     said: dict[str, MarkedSentence] = {}
     for sentence in (each for paragraph in paragraphs for each in _sentences(paragraph)):
@@ -56,7 +63,11 @@ def read_answer(text: str) -> ReadAnswer:
             absent.append(lacking)
         elif not (known := said.get(sentence.text)) or not known.numbers:
             said[sentence.text] = sentence
-    return ReadAnswer(tuple(said.values())[:MOST_SENTENCES], tuple(dict.fromkeys(absent)))
+    return ReadAnswer(
+        sentences=tuple(said.values())[:MOST_SENTENCES],
+        absent=tuple(dict.fromkeys(absent)),
+        to_compute=asked[1].strip() if asked else "",
+    )
 
 
 def _sentences(paragraph: str) -> Iterator[MarkedSentence]:

@@ -1,20 +1,25 @@
 """One answer of a language model to one question, from what is shown to it.
 
 The answer is read sentence by sentence and checked. If some do not hold, the model is asked again
-once, with the fault of each named; then what still fails is marked or left out. Whatever the server
-or the model does ends in a `Written`: nothing is raised for it.
+once, with the fault of each named; then what still fails is left out, or marked. A computation that
+it asks for is made, and shown to it as one more source. Whatever the server or the model does ends
+in a `Written`: nothing is raised for it.
 """
 
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from rag_assets import identity
 from rag_assets.answering.answer import Sentence
+from rag_assets.answering.checks.atoms import atoms_of
+from rag_assets.answering.checks.judging import SupportJudge, open_judge
+from rag_assets.answering.condensation.conversation import Turn, remembered
+from rag_assets.answering.generation.from_tables import FromTables
 from rag_assets.answering.generation.numbered_units import NumberedUnits, numbered_units
-from rag_assets.answering.generation.proving import ProvenSentence, prove
-from rag_assets.answering.generation.reading import ABSENT, read_answer
+from rag_assets.answering.generation.proving import ProvenSentence, missing_in_all, prove
+from rag_assets.answering.generation.reading import ABSENT, COMPUTE, read_answer
 from rag_assets.answering.row_cells import RowCells
 from rag_assets.config import NOBODY, Config
 from rag_assets.models.language.calls import Completion, Message, Request
@@ -24,14 +29,20 @@ from rag_assets.models.language.prompts import Prompt, read_prompt
 from rag_assets.retrieval.hits import Hit
 
 PACKAGE = "rag_assets.answering.generation"
-REVISION = 2
+REVISION = 3
 """Raise it when the same calls should give another answer."""
 CHARACTERS_PER_TOKEN = 3
 """Fewer than texts with many numbers have: what is shown fits."""
 LASTING = frozenset({"done", "too_long", "not_allowed"})
 """Outcomes that the same call has every time."""
+SENTENCES = 4
+"""Of an answer, that a model is asked for at most."""
 LONGEST_FAULTS = 4_000
 """Characters of all faults that are named."""
+MOST_COMPUTATIONS = 2
+"""That a model may ask for."""
+REMEMBERED_TOKENS = 1_000
+"""Of the conversation so far, which is shown."""
 
 Rules: TypeAlias = Literal["answer", "answer_without_rules"]
 """The prompt that an answer is written by; the second one is for comparison alone."""
@@ -48,7 +59,9 @@ class Written:
     reason: str = ""
     """Why there is no sentence, in words."""
     left_out: tuple[Sentence, ...] = ()
-    """Sentences that no source supports, where these are left out."""
+    """Sentences that do not hold, where these are left out."""
+    invented: frozenset[str] = frozenset()
+    """Numbers and names of sentences that do not hold, which nothing shown has: see `Atom.key`."""
     completions: tuple[Completion, ...] = ()
     """The calls behind it."""
     is_second: bool = False
@@ -64,11 +77,6 @@ class Written:
         """Whether a call failed in a way that may pass: asked again, the answer may be another."""
         return any(not each.is_kept and each.outcome not in LASTING for each in self.completions)
 
-    @property
-    def unsupported(self) -> tuple[Sentence, ...]:
-        """The sentences, delivered or left out, that are not supported in full."""
-        return tuple(each for each in (*self.sentences, *self.left_out) if each.support != "full")
-
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
@@ -77,6 +85,7 @@ class _Draft:
     text: str
     proven: tuple[ProvenSentence, ...]
     absent: tuple[str, ...]
+    to_compute: str
 
     @property
     def faults(self) -> str:
@@ -94,6 +103,39 @@ class _Draft:
 
 
 @dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question with all that is shown beside the units."""
+
+    question: str
+    said: tuple[Turn, ...]
+    tables: FromTables | None
+    results: tuple[tuple[Sentence, ...], ...] = ()
+    notes: tuple[str, ...] = ()
+    """What the model is told of the tables, and of computations that could not be made."""
+    sources: frozenset[str] = frozenset()
+    """Names of the sources whose text stands in that."""
+
+    @property
+    def told(self) -> str:
+        """What is told of the tables."""
+        return "\n".join(self.notes)
+
+    @property
+    def conversation(self) -> str:
+        """What was said before."""
+        turns = (f"Question: {each.question}\nAnswer: {each.answer}" for each in self.said)
+        return "\n\n".join(turns)
+
+    def with_computed(self, asked: str) -> "_Asked":
+        """The same with the result of a computation, or with why there is none."""
+        assert self.tables is not None, "a computation was offered"
+        found = self.tables.computed(asked)
+        if isinstance(found, str):
+            return replace(self, notes=(*self.notes, f"Not computed ({asked}): {found}"))
+        return replace(self, results=(*self.results, found))
+
+
+@dataclass(frozen=True, slots=True)
 class Writer:
     """A language model that writes answers."""
 
@@ -107,6 +149,10 @@ class Writer:
     rules: Rules = "answer"
     asks_again: bool = True
     """Whether the model is asked again for an answer with faults."""
+    judge: SupportJudge | None = None
+    """Says of what is not proven by comparing whether it is supported."""
+    judged_by: str = ""
+    """The settings of the judge."""
     prompts: Mapping[str, Prompt] = field(default_factory=lambda: prompts_of("answer"))
 
     @property
@@ -130,93 +176,159 @@ class Writer:
             sorted(self.model.settings.allowed_sources or ["all"]),
             self.rules,
             self.asks_again,
+            self.judged_by,
             sorted(prompt.hash for prompt in self.prompts.values()),
         )
 
-    def write(self, question: str, hits: Sequence[Hit], rows: Mapping[str, RowCells]) -> Written:
-        """An answer to `question` from `hits`.
+    def write(
+        self,
+        question: str,
+        hits: Sequence[Hit],
+        rows: Mapping[str, RowCells],
+        *,
+        tables: FromTables | None = None,
+        said: Sequence[Turn] = (),
+        invented: frozenset[str] = frozenset(),
+    ) -> Written:
+        """An answer to `question` from `hits`, and from what tables say.
 
         Args:
             question: As it was asked, with what it takes from a conversation.
             hits: What was found, best first.
             rows: The cells of those that are rows, by their unit.
+            tables: The tables behind the question; None where none may be asked.
+            said: The conversation so far.
+            invented: What the model said before anything that it was shown had it: a sentence with
+                one of these does not hold, whatever has it now.
         """
-        units = numbered_units(hits, rows, characters=self._room(question))
-        if not units:
-            reason = (
+        asked = self._asked(question, tables, said)
+        completions: list[Completion] = []
+        for computed in range(MOST_COMPUTATIONS + 1):
+            sent = self._sent(asked, hits, rows, completions)
+            if isinstance(sent, str):
+                return Written((), reason=self._said(sent), completions=tuple(completions))
+            units, messages = sent
+            draft, is_second = self._draft(completions[-1].text, units, invented), False
+            if not draft.to_compute or not asked.notes or computed == MOST_COMPUTATIONS:
+                break
+            asked = asked.with_computed(draft.to_compute)
+        if draft.failing and self.asks_again:
+            completions.append(self._ask([*messages, *self._faults(draft)], units, asked))
+            if completions[-1].outcome == "done":
+                second = self._draft(completions[-1].text, units, invented)
+                if (second.proven or second.absent) and second.failing <= draft.failing:
+                    draft, is_second = second, True
+        written = self._delivered(draft, units)
+        return replace(written, completions=tuple(completions), is_second=is_second)
+
+    def _sent(
+        self,
+        asked: _Asked,
+        hits: Sequence[Hit],
+        rows: Mapping[str, RowCells],
+        completions: list[Completion],
+    ) -> tuple[NumberedUnits, list[Message]] | str:
+        """What was shown and sent, where the last of `completions` answers it; else why not.
+
+        What the server finds too long is sent again with half of the units.
+        """
+        units = numbered_units(
+            hits,
+            rows,
+            characters=self._room(asked),
+            results=asked.results,
+            beside=asked.told + asked.conversation,
+        )
+        if not units.all:
+            return (
                 "was not asked: no source fits beside the question into its "
                 f"{self.model.context_tokens:,} tokens of context (context_tokens)"
             )
-            return Written((), reason=self._said(reason))
-        completions: list[Completion] = []
         while True:
-            messages = self._messages(question, units)
-            completions.append(self._ask(messages, units))
-            if completions[-1].outcome != "too_long" or len(units) == 1:
+            messages = self._messages(asked, units)
+            completions.append(self._ask(messages, units, asked))
+            if completions[-1].outcome != "too_long" or len(units) <= 1:
                 break
             units = units.first(len(units) // 2)
-        first = completions[-1]
-        if first.outcome != "done":
-            reason = f"{self._said('gave no answer')}: {first.reason}"
-            return Written((), reason=reason, completions=tuple(completions))
-        draft, is_second = self._draft(first.text, units), False
-        if draft.failing and self.asks_again:
-            again = self._ask([*messages, *self._faults(draft)], units)
-            completions.append(again)
-            if again.outcome == "done":
-                second = self._draft(again.text, units)
-                if (second.proven or second.absent) and second.failing <= draft.failing:
-                    draft, is_second = second, True
-        return self._delivered(draft, tuple(completions), is_second=is_second)
+        if completions[-1].outcome != "done":
+            return f"gave no answer: {completions[-1].reason}"
+        return units, messages
 
-    def _room(self, question: str) -> int:
+    def _asked(self, question: str, tables: FromTables | None, said: Sequence[Turn]) -> _Asked:
+        turns = tuple(
+            each if self._may_see(each) else replace(each, answer="")
+            for each in remembered(said, most_tokens=REMEMBERED_TOKENS)
+        )
+        if tables is None or self.rules != "answer":
+            return _Asked(question, turns, None)
+        results = (tables.results,) if tables.results else ()
+        notes, sources = tables.described()
+        return _Asked(question, turns, tables, results, notes, sources)
+
+    def _may_see(self, turn: Turn) -> bool:
+        return self.sees_all or (turn.sources is not None and self.model.may_see(turn.sources))
+
+    def _room(self, asked: _Asked) -> int:
         """Characters of what is shown: the answer, and the faults, have to fit besides."""
         tokens = self.model.context_tokens - 2 * self.output_tokens
-        taken = len(self.prompts[self.rules].text) + len(question) + LONGEST_FAULTS // 4
+        beside = (self.prompts[self.rules].text, asked.question, asked.told, asked.conversation)
+        taken = sum(map(len, beside)) + LONGEST_FAULTS // 4
         return max(0, tokens * CHARACTERS_PER_TOKEN - taken)
 
-    def _messages(self, question: str, units: NumberedUnits) -> list[Message]:
+    def _messages(self, asked: _Asked, units: NumberedUnits) -> list[Message]:
         prompt = self.prompts[self.rules]
         values = {"fence": units.fence, "sentences": str(self.sentences)}
         if self.rules == "answer":
-            values["absent"] = ABSENT
-        shown = f"Sources:\n\n{units.as_text}\n\nQuestion: {question}"
+            values |= {"absent": ABSENT, "compute": COMPUTE}
+        parts = [f"Sources:\n\n{units.as_text}"]
+        beside = {"Tables": asked.told, "The conversation so far": asked.conversation}
+        for name, told in beside.items():
+            if told:
+                parts.append(f"{name}:\n<{units.fence}>\n{told}\n</{units.fence}>")
+        shown = "\n\n".join([*parts, f"Question: {asked.question}"])
         return [Message("system", prompt.filled(**values)), Message("user", shown)]
 
     def _faults(self, draft: _Draft) -> list[Message]:
         mend = self.prompts["mend"].filled(faults=draft.faults)
         return [Message("assistant", draft.text), Message("user", mend)]
 
-    def _ask(self, messages: Sequence[Message], units: NumberedUnits) -> Completion:
-        asked = Request(tuple(messages), self.output_tokens, sources=units.sources)
-        return self.model.complete(asked)
+    def _ask(self, messages: Sequence[Message], units: NumberedUnits, asked: _Asked) -> Completion:
+        sources = units.sources | asked.sources
+        return self.model.complete(Request(tuple(messages), self.output_tokens, sources=sources))
 
-    def _draft(self, text: str, units: NumberedUnits) -> _Draft:
+    def _draft(self, text: str, units: NumberedUnits, invented: frozenset[str]) -> _Draft:
         read = read_answer(text)
-        return _Draft(text, tuple(prove(read.sentences, units)), read.absent)
-
-    def _delivered(
-        self, draft: _Draft, completions: tuple[Completion, ...], *, is_second: bool
-    ) -> Written:
-        sentences = [each.sentence for each in draft.proven]
-        left_out: list[Sentence] = []
-        if self.unsupported == "leave_out":
-            left_out = [each for each in sentences if each.support != "full"]
-            sentences = [each for each in sentences if each.support == "full"]
-        written = Written(
-            tuple(sentences), draft.absent, "", tuple(left_out), completions, is_second
+        proven = (
+            each.without_belief() if _says(each.sentence.text, invented) else each
+            for each in prove(read.sentences, units, judge=self.judge)
         )
-        return written if sentences else replace(written, reason=self._why_nothing(written))
+        return _Draft(text, tuple(proven), read.absent, read.to_compute)
+
+    def _delivered(self, draft: _Draft, units: NumberedUnits) -> Written:
+        failing = [each.sentence for each in draft.proven if not each.holds]
+        keeps_all = self.unsupported == "mark"
+        written = Written(
+            sentences=tuple(each.sentence for each in draft.proven if each.holds or keeps_all),
+            absent=draft.absent,
+            left_out=() if keeps_all else tuple(failing),
+            invented=frozenset(key for each in failing for key in missing_in_all(each.text, units)),
+        )
+        reason = "" if written.sentences else self._why_nothing(written)
+        return replace(written, reason=reason)
 
     def _why_nothing(self, written: Written) -> str:
         if written.left_out:
-            return self._said("wrote what no source supports")
+            return self._said("wrote only what is not in the sources that it cites")
         if written.absent:
             return self._said("found no answer in the sources that it was shown")
         return self._said("wrote no sentence")
 
     def _said(self, what: str) -> str:
         return f"the language model {self.model.name} {what}"
+
+
+def _says(sentence: str, keys: frozenset[str]) -> bool:
+    return bool(keys) and any(atom.key in keys for atom in atoms_of(sentence))
 
 
 def prompts_of(rules: Rules) -> dict[str, Prompt]:
@@ -240,8 +352,9 @@ def open_writer(config: Config, name: str | None = None) -> Generator[Writer | N
     if chosen is None:
         yield None
         return
-    with open_language_model(config, chosen) as model:
-        yield writer_of(model, config)
+    with ExitStack() as stack:
+        model = stack.enter_context(open_language_model(config, chosen))
+        yield writer_of(model, config, judge=stack.enter_context(open_judge(config)))
 
 
 def writer_name(config: Config, name: str | None = None) -> str | None:
@@ -255,13 +368,17 @@ def writer_name(config: Config, name: str | None = None) -> str | None:
     return None if chosen == NOBODY else chosen
 
 
-def writer_of(model: LanguageModelClient, config: Config) -> Writer:
-    """`model` as the config has it write answers."""
+def writer_of(
+    model: LanguageModelClient, config: Config, *, judge: SupportJudge | None = None
+) -> Writer:
+    """`model` as the config has it write answers, with the judge that it names."""
     settings = config.answering
     return Writer(
         model=model,
-        sentences=settings.sentences,
+        sentences=SENTENCES,
         unsupported=settings.unsupported,
         further_queries=settings.further_queries,
+        judge=judge,
+        judged_by=settings.judge.model_dump_json() if settings.judge else "",
         output_tokens=min(model.settings.output_tokens, model.context_tokens // 4),
     )

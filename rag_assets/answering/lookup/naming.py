@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from rag_assets.answering.citations import Number
 from rag_assets.answering.lookup.catalogue import Catalogue, ColumnInfo, TableInfo
 from rag_assets.answering.lookup.phrases import Phrases
 from rag_assets.answering.lookup.running import Found, cells_of
@@ -15,6 +16,7 @@ _CODE = re.compile(
     r"[0-9a-f]{16,}|[0-9a-f-]{32,}|\S*://\S+|10\.\d{4,}/\S+|\d{4}-\d\d-\d\d.*", re.IGNORECASE
 )
 """Hashes, UUIDs, addresses and DOIs name a row to a machine alone; a date names none."""
+_NAME = re.compile(r"name|names|title|namn|titel|benamning|benämning|beteckning|designation")
 LONGEST_NAME = 80
 
 
@@ -27,7 +29,8 @@ def naming_column(table: TableInfo) -> ColumnInfo | None:
     texts = [column for column in table.columns if _is_of_names(column)]
     telling = [column for column in texts if column.distinct >= _TELLS_FROM * table.rows]
     if telling:
-        return telling[0]
+        called = (each for each in telling if _NAME.fullmatch(each.name.casefold()))
+        return next(called, telling[0])
     numbers = (
         column
         for column in table.columns
@@ -63,7 +66,7 @@ def listed(names: Sequence[str], *, most: int, phrases: Phrases) -> str:
 
 
 def _named(
-    column: ColumnInfo, cell: str | float | None, key: str, *, is_alone: bool, phrases: Phrases
+    column: ColumnInfo, cell: str | Number | None, key: str, *, is_alone: bool, phrases: Phrases
 ) -> str:
     by_key = phrases.row.format(key=key)
     if cell is None:

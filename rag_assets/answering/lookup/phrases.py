@@ -4,7 +4,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from rag_assets.answering.lookup.word_files import WordFile
+
 Language: TypeAlias = Literal["en", "sv"]
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestions:
+    """Templates of questions that can be read; `{where}` begins with a space, or is empty."""
+
+    operations: Mapping[str, str]
+    """By the operation that is asked for."""
+    count: str
+    within: str
+    counted_within: str
+    where: str
+    equals: str
+    conjunction: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,94 +39,38 @@ class Phrases:
     superlatives: Mapping[str, str]
     """`max` and `min`."""
     total: Mapping[str, str]
-    """`mean` and `sum`."""
+    """`mean`, `median` and `sum`."""
     range: str
     difference: str
+    change: str
+    """Of `change` and `percent`."""
+    distinct: str
+    groups: str
+    """What `distinct` counts, where not all of it is told."""
     unread: str
     many: str
     more: str
     nothing: str
     nearest: str
     others: str
+    suggestions: Suggestions
 
 
-ENGLISH = Phrases(
-    decimal=".",
-    where=" where {conditions}",
-    conjunction="and",
-    comparisons={
-        "=": "{heading} is {value}",
-        "!=": "{heading} is not {value}",
-        "<": "{heading} is below {value}",
-        "<=": "{heading} is at most {value}",
-        ">": "{heading} is above {value}",
-        ">=": "{heading} is at least {value}",
-        "between": "{heading} is between {low} and {value}",
-        "contains": "{heading} contains {value}",
-        "in": "{heading} is one of {value}",
-        "empty": "{heading} is empty",
-        "not_empty": "{heading} is given",
-    },
-    row="row {key}",
-    count="{title} has {count} rows{where}.",
-    count_column="{title} has {count} rows with {heading}{where}.",
-    superlatives={
-        "max": "The highest {heading}{where} is {value} ({names}), of {count} cells compared.",
-        "min": "The lowest {heading}{where} is {value} ({names}), of {count} cells compared.",
-    },
-    total={
-        "mean": "The mean {heading}{where} is {value}, over {count} cells.",
-        "sum": "The sum of {heading}{where} is {value}, over {count} cells.",
-    },
-    range="{heading}{where} goes from {low} to {high}, a range of {value} over {count} cells.",
-    difference="{heading} differs by {value} between {names}.",
-    unread="{count} cells of {heading} are no plain numbers and were left out.",
-    many="{title} has {count} rows{where}: {names}.",
-    more="{names} and {count} more",
-    nothing="No row of {title} was found{where}; {searched} rows were searched.",
-    nearest="Nearest in {title} is {heading} {values}; asked for: {asked}.",
-    others="{names} and {last}",
-)
+def _phrases(language: Language) -> Phrases:
+    """The templates of `words/phrases.txt`."""
+    file = WordFile("phrases")
+    plain = file.templates(language)
+    operations = file.templates(f"{language} operations")
+    return Phrases(
+        **{**plain, "where": f" {plain['where']}"},
+        comparisons=file.templates(f"{language} comparisons"),
+        superlatives=file.templates(f"{language} superlatives"),
+        total=file.templates(f"{language} total"),
+        suggestions=Suggestions(operations, **file.templates(f"{language} suggestions")),
+    )
 
-SWEDISH = Phrases(
-    decimal=",",
-    where=" där {conditions}",
-    conjunction="och",
-    comparisons={
-        "=": "{heading} är {value}",
-        "!=": "{heading} inte är {value}",
-        "<": "{heading} är under {value}",
-        "<=": "{heading} är högst {value}",
-        ">": "{heading} är över {value}",
-        ">=": "{heading} är minst {value}",
-        "between": "{heading} är mellan {low} och {value}",
-        "contains": "{heading} innehåller {value}",
-        "in": "{heading} är någon av {value}",
-        "empty": "{heading} saknas",
-        "not_empty": "{heading} är angiven",
-    },
-    row="rad {key}",
-    count="{title} har {count} rader{where}.",
-    count_column="{title} har {count} rader med {heading}{where}.",
-    superlatives={
-        "max": "Högsta {heading}{where} är {value} ({names}), av {count} jämförda celler.",
-        "min": "Lägsta {heading}{where} är {value} ({names}), av {count} jämförda celler.",
-    },
-    total={
-        "mean": "Medelvärdet av {heading}{where} är {value}, över {count} celler.",
-        "sum": "Summan av {heading}{where} är {value}, över {count} celler.",
-    },
-    range="{heading}{where} går från {low} till {high}: en spännvidd på {value} över {count} "
-    "celler.",
-    difference="{heading} skiljer sig med {value} mellan {names}.",
-    unread="{count} celler i {heading} är inte rena tal och räknades inte med.",
-    many="{title} har {count} rader{where}: {names}.",
-    more="{names} och {count} till",
-    nothing="Ingen rad i {title} hittades{where}; {searched} rader genomsöktes.",
-    nearest="Närmast i {title} är {heading} {values}; efterfrågat: {asked}.",
-    others="{names} och {last}",
-)
 
+ENGLISH, SWEDISH = _phrases("en"), _phrases("sv")
 PHRASES: Mapping[Language, Phrases] = {"en": ENGLISH, "sv": SWEDISH}
 
 _SWEDISH_WORDS = (

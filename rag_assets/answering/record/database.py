@@ -42,6 +42,16 @@ MIGRATIONS = (
     ) WITHOUT ROWID;
     CREATE INDEX units_by_unit ON units (unit_id);
     """,
+    """
+    UPDATE answers SET outcome = CASE
+        WHEN outcome = 'nothing' THEN 'nothing'
+        WHEN outcome = 'answered' AND mode = 'lookup' THEN 'computed'
+        WHEN outcome = 'answered' AND mode = 'generated' THEN 'written'
+        ELSE 'found'
+    END;
+    ALTER TABLE answers DROP COLUMN mode;
+    UPDATE answers SET is_exported = 0;
+    """,
 )
 """What each schema version adds to the one before; `user_version` of the file counts them."""
 

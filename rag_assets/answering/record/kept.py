@@ -14,7 +14,7 @@ from pydantic import JsonValue, TypeAdapter
 
 from rag_assets.answering.answer import Answer, to_json
 from rag_assets.config import Config, RetrieverName, Versions
-from rag_assets.config.answering import Answering
+from rag_assets.config.answering import GONE, Answering
 from rag_assets.identity import canonical_json, fingerprint
 from rag_assets.retrieval.filters import Filters
 from rag_assets.store.complete_sets import CompleteSet
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from rag_assets.retrieval.search import VariantIndex
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-NOT_COMPARED = ("seconds", "confidence", "generation")
+NOT_COMPARED = ("seconds", "generation")
 SHOWN_NOT_COMPARED = ("score",)
 """Parts of an answer, and of a unit it shows, that may differ each time it is made. The last digits
 of a reranker's score depend on the texts that were scored together with one, which a cache decides
-(1e-4 was seen); a confidence is computed from scores. What they decide is compared: the ranks."""
+(1e-4 was seen). What they decide is compared: the ranks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,9 @@ class Conditions:
         return config.model_copy(
             update={
                 "retrieval": retrieval.model_copy(update={"versions": self.versions}),
-                "answering": Answering.model_validate(self.answering),
+                "answering": Answering.model_validate(
+                    {name: value for name, value in self.answering.items() if name not in GONE}
+                ),
             }
         )
 

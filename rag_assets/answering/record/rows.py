@@ -53,7 +53,6 @@ class Prepared:
             "kept_at": kept.kept_at.isoformat(timespec="milliseconds"),
             "question": answer.question,
             "outcome": answer.outcome,
-            "mode": answer.mode,
             "user": kept.context.user,
             "variant": answer.scope.variant,
             "retriever": answer.scope.retriever,

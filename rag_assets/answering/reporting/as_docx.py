@@ -22,6 +22,12 @@ def as_docx(report: CitedReport) -> bytes:
     document.core_properties.title = laid.title[:LONGEST_TITLE]
     document.core_properties.author = "rag-assets"
     document.add_heading(laid.title, level=0)
+    if laid.comparison:
+        things = [f"{thing.text}{thing.marks}" for thing in laid.comparison.things]
+        table = document.add_table(0, 1 + len(things))
+        for row in (["", *things], *laid.comparison.rows):
+            for cell, text in zip(table.add_row().cells, row, strict=True):
+                cell.text = text
     for section in laid.sections:
         _add(document, section)
     if laid.not_covered:
@@ -41,6 +47,7 @@ def as_docx(report: CitedReport) -> bytes:
 def _add(document: "Document", section: LaidSection) -> None:
     document.add_heading(section.title, level=1)
     for sentence in section.sentences:
-        document.add_paragraph(f"{sentence.text}{sentence.marks}")
+        style = "List Bullet" if section.is_list else None
+        document.add_paragraph(f"{sentence.text}{sentence.marks}", style=style)
     if section.note:
         document.add_paragraph().add_run(section.note).italic = True

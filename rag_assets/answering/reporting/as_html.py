@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from html import escape
 
-from rag_assets.answering.reporting.layout import LaidReport, LaidSection, laid_out
+from rag_assets.answering.reporting.layout import LaidReport, LaidSection, LaidTable, laid_out
 from rag_assets.answering.reporting.report import CitedReport
 from rag_assets.reports.pages import bullets, note, page, section
 
@@ -16,6 +16,8 @@ def as_html(report: CitedReport) -> str:
 
 def _parts(laid: LaidReport) -> Iterator[str]:
     yield f"<h1>{escape(laid.title)}</h1>"
+    if laid.comparison:
+        yield _table(laid.comparison)
     for each in laid.sections:
         yield from section(each.title, *_told(each))
     if laid.not_covered:
@@ -26,8 +28,21 @@ def _parts(laid: LaidReport) -> Iterator[str]:
     yield note(laid.about)
 
 
+def _table(table: LaidTable) -> str:
+    things = (f"{thing.text}{thing.marks}" for thing in table.things)
+    rows = (
+        "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row)
+        for tag, row in [("th", ["", *things]), *(("td", row) for row in table.rows)]
+    )
+    return f"<table>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
+
+
 def _told(told: LaidSection) -> Iterator[str]:
-    for sentence in told.sentences:
-        yield f'<p>{escape(sentence.text)}<span class="about">{escape(sentence.marks)}</span></p>'
+    tag = "li" if told.is_list else "p"
+    lines = [
+        f'<{tag}>{escape(sentence.text)}<span class="about">{escape(sentence.marks)}</span></{tag}>'
+        for sentence in told.sentences
+    ]
+    yield from ["<ul>", *lines, "</ul>"] if told.is_list else lines
     if told.note:
         yield note(told.note)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from rag_assets.answering.reporting.layout import LaidSection, laid_out
+from rag_assets.answering.reporting.layout import LaidSection, LaidTable, laid_out
 from rag_assets.answering.reporting.report import CitedReport
 
 _SPECIAL = re.compile(r"((?<!\w)_|_(?!\w)|[\\`*\[\]<>|~$])")
@@ -18,6 +18,8 @@ def as_markdown(report: CitedReport) -> str:
 def _blocks(report: CitedReport) -> Iterator[str]:
     laid = laid_out(report)
     yield f"# {_plain(laid.title)}"
+    if laid.comparison:
+        yield _table(laid.comparison)
     for section in laid.sections:
         yield from _section(section)
     if laid.not_covered:
@@ -32,10 +34,19 @@ def _blocks(report: CitedReport) -> Iterator[str]:
 
 def _section(section: LaidSection) -> Iterator[str]:
     yield f"## {_plain(section.title)}"
-    for sentence in section.sentences:
-        yield f"{_plain(sentence.text)}{sentence.marks}"
+    told = [f"{_plain(sentence.text)}{sentence.marks}" for sentence in section.sentences]
+    if section.is_list:
+        yield "\n".join(f"- {line}" for line in told)
+    else:
+        yield from told
     if section.note:
         yield f"*{_plain(section.note)}*"
+
+
+def _table(table: LaidTable) -> str:
+    things = [f"{_plain(thing.text)}{thing.marks}" for thing in table.things]
+    rows = [["", *things], ["---"] * (1 + len(things)), *(map(_plain, row) for row in table.rows)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def _plain(text: str) -> str:

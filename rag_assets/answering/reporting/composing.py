@@ -10,22 +10,22 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from rag_assets.answering.answer import Sentence
-from rag_assets.answering.extracting import extract
-from rag_assets.answering.quoting_limits import QuotingLimits
-from rag_assets.answering.refusal.terms import HeldTerms, SoughtTerm, coverage, terms_of
+from rag_assets.answering.highlighting import passages_of
 from rag_assets.answering.reporting.decomposition import Decomposition, SubQuestion
 from rag_assets.answering.reporting.gathering import FoundFor, GatheredUnits
 from rag_assets.answering.reporting.prompt_words import OF_REQUESTS
 from rag_assets.answering.reporting.report import NotCovered, ReportSection
 from rag_assets.answering.row_cells import rows_among
-from rag_assets.answering.wording import folded
+from rag_assets.answering.terms import HeldTerms, SoughtTerm, coverage, terms_of
 from rag_assets.retrieval.filters import SECTION_MARK
 from rag_assets.retrieval.hits import Hit
 from rag_assets.store import Store
-from rag_assets.store.complete_sets import CompleteSet
+
+if TYPE_CHECKING:
+    from rag_assets.retrieval.search import VariantIndex
 
 NOTHING_TOLD = "nothing that was found could be told"
 LEAST_COVERED = 0.5
@@ -33,9 +33,6 @@ LEAST_COVERED = 0.5
 
 _NUMBER = re.compile(r"^\d+(?:\.\d+)*[.)]?\s+(?=[^\W\d_])")
 """The number of a heading."""
-
-MOST_OF_UNIT = 3
-"""Sentences of one unit in a section, at most: the others are heard too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,26 +58,24 @@ class ComposedSections:
 
 
 @dataclass(frozen=True, slots=True)
-class ExtractiveWriter:
-    """A `SectionWriter` that quotes: see `extracting`."""
+class ReadingList:
+    """A `SectionWriter` without a model: the passages to read, each highlighted in its unit."""
 
+    index: "VariantIndex"
     store: Store
-    complete_set: CompleteSet
-    """What was searched."""
     most: int
-    """Sentences, at most."""
+    """Passages, at most."""
 
     def __call__(self, part: SubQuestion, hits: Sequence[Hit]) -> SectionText:
-        """The words of `hits` that fit `part` best; each names something of its title.
+        """The passage of each of `hits` that fits `part` best.
 
         Raises:
             MissingTableError, DamagedTablesError: The rows among the hits cannot be read.
         """
-        rows = rows_among(hits, store=self.store, complete_set=self.complete_set)
-        about = _sought(part.title)
-        limits = QuotingLimits(len(hits), each=MOST_OF_UNIT, readable=True, about=about)
-        sentences = extract(part.question, hits, most=self.most, rows=rows, limits=limits)
-        return SectionText(sentences)
+        listed = hits[: self.most]
+        rows = rows_among(listed, store=self.store, complete_set=self.index.complete_set)
+        embed = self.index.encoder.embed_queries
+        return SectionText(passages_of(part.question, listed, rows=rows, embed=embed))
 
 
 def compose(
@@ -95,7 +90,7 @@ def compose(
     absent: list[NotCovered] = []
     topic = _topic_reason(decomposition, gathered)
     for found in gathered.by_part:
-        reason = topic or _reason(found)
+        reason = topic or not_found(found)
         written = () if reason else _sections(found, writer, whole=decomposition, most=most)
         told = [section for section in written if section.sentences]
         sections += told
@@ -103,31 +98,7 @@ def compose(
             notes = (section.note for section in written if section.note)
             part, reason = found.part, reason or next(notes, NOTHING_TOLD)
             absent.append(NotCovered(part.title, part.question, reason, len(found.candidates)))
-    return ComposedSections(said_once(sections), tuple(absent))
-
-
-def said_once(sections: Sequence[ReportSection]) -> tuple[ReportSection, ...]:
-    """`sections` without what another one says too, whose title fits it better.
-
-    Of titles that fit equally well the first is taken. A section that would lose all it says keeps
-    it.
-    """
-    owners: dict[str, tuple[float, int]] = {}
-    for place, section in enumerate(sections):
-        terms = terms_of(section.title)
-        for sentence in section.sentences:
-            fit = coverage(terms, [HeldTerms(sentence.text)])
-            told = folded(sentence.text)
-            if told not in owners or fit > owners[told][0]:
-                owners[told] = (fit, place)
-    kept = (
-        tuple(one for one in section.sentences if owners[folded(one.text)][1] == place)
-        for place, section in enumerate(sections)
-    )
-    return tuple(
-        replace(section, sentences=sentences or section.sentences)
-        for section, sentences in zip(sections, kept, strict=True)
-    )
+    return ComposedSections(tuple(sections), tuple(absent))
 
 
 def by_heading(hits: Sequence[Hit]) -> list[tuple[str, list[Hit]]]:
@@ -163,7 +134,7 @@ def _sections(
 ) -> tuple[ReportSection, ...]:
     """What was written of a sub-topic; of a single topic, until `most` sections say something."""
     if len(whole.parts) > 1:
-        about = _about(found)
+        about = [hit for hit in found.hits if is_about(hit, found.part)] or [*found.headed]
         groups = [(found.part.title, about)] if about else []
     else:
         groups = by_heading(_naming(found))
@@ -178,21 +149,28 @@ def _sections(
     return tuple(sections)
 
 
-def _about(found: FoundFor) -> list[Hit]:
-    """The hits that hold at least half of the terms of the sub-topic."""
-    terms = _sought(found.part.title)
-    return [hit for hit in found.hits if coverage(terms, [_held(hit)]) >= LEAST_COVERED]
+def is_about(hit: Hit, part: SubQuestion) -> bool:
+    """Whether a unit holds at least half of the terms of a sub-topic."""
+    return coverage(_sought(part.title), [_held(hit)]) >= LEAST_COVERED
+
+
+def holds_names(hit: Hit, part: SubQuestion) -> bool:
+    """Whether a unit holds the names, numbers and identifiers of a sub-topic."""
+    strict = [term for term in _sought(part.title) if term.kind != "word"]
+    return coverage(strict, [_held(hit)]) == 1
 
 
 def _naming(found: FoundFor) -> list[Hit]:
     """The hits that hold a term of the topic; all where none does."""
     terms = _sought(found.part.title)
     near = [hit for hit in found.hits if coverage(terms, [_held(hit)]) > 0]
-    return near or [*found.hits]
+    return near or [*found.headed] or [*found.hits]
 
 
-def _reason(found: FoundFor) -> str:
-    """Why a sub-topic is not covered; empty where it is."""
+def not_found(found: FoundFor) -> str:
+    """Why a sub-topic is not covered; empty where it is, if only under a heading that fits it."""
+    if found.headed:
+        return ""
     if not found.hits:
         return "the search found nothing"
     terms = _sought(found.part.title)

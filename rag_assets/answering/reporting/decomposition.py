@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol, TypeAlias
 
-from rag_assets.answering.refusal.terms import HeldTerms, coverage, terms_of
 from rag_assets.answering.reporting import prompt_words as words
 from rag_assets.answering.reporting.listing import cleaned, merged
 from rag_assets.answering.reporting.prompt_text import request_text
@@ -24,6 +23,7 @@ from rag_assets.answering.reporting.request_reading import (
     sentences_of,
     without_form,
 )
+from rag_assets.answering.terms import HeldTerms, coverage, terms_of
 
 MOST_PARTS = 5
 """Sub-questions of a prompt, at most, as in P4."""

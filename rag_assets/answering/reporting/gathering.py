@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from rag_assets.answering.refusal.terms import HeldTerms, coverage, terms_of
 from rag_assets.answering.reporting.decomposition import Decomposition, SubQuestion
+from rag_assets.answering.terms import HeldTerms, coverage, terms_of
 from rag_assets.config import Collapse, ReportSettings, Retriever, RetrieverName
 from rag_assets.retrieval.duplicates import UnitContent
 from rag_assets.retrieval.filters import Filters
@@ -39,6 +39,8 @@ class FoundFor:
     hits: tuple[Hit, ...]
     """Those of the report: what it found itself, in its own order, then what the whole prompt
     found and no sub-question did, where it is about this one."""
+    headed: tuple[Hit, ...] = ()
+    """Units under a heading that fits it, or beside what was found: see `under_headings`."""
 
 
 @dataclass(frozen=True, slots=True)

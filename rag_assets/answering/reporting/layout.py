@@ -3,9 +3,10 @@
 import re
 from dataclasses import dataclass
 
-from rag_assets.answering.answer import SUPPORT_TOLD, Sentence
-from rag_assets.answering.citations import Span
+from rag_assets.answering.answer import Sentence
+from rag_assets.answering.citations import Span, Value
 from rag_assets.answering.cited_places import numbered_places, place_of
+from rag_assets.answering.lookup.comparing import SideBySide
 from rag_assets.answering.reporting.report import CitedReport, NotCovered, ReportSection
 
 _UNPRINTABLE = re.compile(
@@ -31,6 +32,18 @@ class LaidSection:
     sentences: tuple[LaidSentence, ...]
     note: str
     """What of its topic was not found, or not written; else empty."""
+    is_list: bool
+    """Whether it lists passages to read, which no model wrote."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaidTable:
+    """Things side by side."""
+
+    things: tuple[LaidSentence, ...]
+    """What is compared, with the numbers of its sources."""
+    rows: tuple[tuple[str, ...], ...]
+    """A heading, and the value of each thing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +53,7 @@ class LaidReport:
     title: str
     about: str
     """What was searched, and how."""
+    comparison: LaidTable | None
     sections: tuple[LaidSection, ...]
     not_covered: tuple[str, ...]
     """A line for each sub-topic that the sources do not cover."""
@@ -53,6 +67,7 @@ def laid_out(report: CitedReport) -> LaidReport:
     return LaidReport(
         title=_printable(report.title),
         about=_printable(_about(report)),
+        comparison=_table(report.comparison, numbers) if report.comparison else None,
         sections=tuple(_section(section, numbers) for section in report.sections),
         not_covered=tuple(_printable(_absent(each)) for each in report.not_covered),
         sources=tuple(map(_printable, numbers)),
@@ -67,7 +82,30 @@ def _section(section: ReportSection, numbers: dict[str, int]) -> LaidSection:
         title=_printable(section.title),
         sentences=tuple(_sentence(sentence, numbers) for sentence in section.sentences),
         note=_printable(" ".join(notes)),
+        is_list=not any(sentence.is_written for sentence in section.sentences),
     )
+
+
+def _table(found: SideBySide, numbers: dict[str, int]) -> LaidTable:
+    marks = [dict[str, None]() for _ in found.names]
+    for line in found.lines:
+        cells = iter(line.cells)
+        for mark, value in zip(marks, line.values, strict=True):
+            if value is not None:
+                mark[f" [{numbers[place_of(next(cells))]}]"] = None
+    things = (
+        LaidSentence(_printable(name), "".join(mark))
+        for name, mark in zip(found.names, marks, strict=True)
+    )
+    rows = (
+        (f"{line.heading} ({line.unit})" if line.unit else line.heading, *map(_cell, line.values))
+        for line in found.lines
+    )
+    return LaidTable(tuple(things), tuple(tuple(map(_printable, row)) for row in rows))
+
+
+def _cell(value: Value) -> str:
+    return "-" if value is None else str(value)
 
 
 def _sentence(sentence: Sentence, numbers: dict[str, int]) -> LaidSentence:
@@ -75,7 +113,7 @@ def _sentence(sentence: Sentence, numbers: dict[str, int]) -> LaidSentence:
         f"[{numbers[place_of(citation)]}{_state(citation)}]" for citation in sentence.citations
     )
     marks = "".join(f" {place}" for place in places)
-    return LaidSentence(_printable(sentence.text), f"{marks}{SUPPORT_TOLD[sentence.support]}")
+    return LaidSentence(_printable(sentence.text), f"{marks}{sentence.mark}")
 
 
 def _state(citation: object) -> str:
@@ -90,9 +128,9 @@ def _about(report: CitedReport) -> str:
     scope = report.scope
     filters = "".join(f", {name} {value}" for name, value in scope.filters.items())
     written = (
-        f" Written by the language model {report.written_by}, and checked sentence by sentence."
+        f" Written by the language model {report.written_by}, and compared sentence by sentence."
         if report.written_by
-        else ""
+        else " No language model wrote it: each section lists the passages to read."
     )
     taken = f" {report.note[:1].upper()}{report.note[1:]}." if report.note else ""
     return (

@@ -1,4 +1,4 @@
-"""A report: sections of sentences with their proof, and what the sources do not cover.
+"""A report: sections, written or as passages to read, and what the sources do not cover.
 
 `to_json` and `from_json` are the form in which reports are sent and read: see docs/reports.md,
 which describes `FORMAT`.
@@ -13,9 +13,10 @@ from pydantic import JsonValue, TypeAdapter
 from rag_assets.answering import versioned_json
 from rag_assets.answering.answer import Scope, Sentence, Shown
 from rag_assets.answering.citations import Citation
+from rag_assets.answering.lookup.comparing import SideBySide
 from rag_assets.answering.reporting.decomposition import DecomposedBy
 
-FORMAT = "rag_assets/report/1"
+FORMAT = "rag_assets/report/2"
 """Moves when a reader of the JSON has to read it in another way."""
 
 
@@ -62,21 +63,26 @@ class CitedReport:
     not_covered: tuple[NotCovered, ...]
     scope: Scope
     """What was searched; its `units` are those of all searches, each counted once."""
+    comparison: SideBySide | None = None
+    """The rows that the prompt names, where a table has two of them."""
     shown: tuple[Shown, ...] = ()
     """The units that the report was made from, in the order in which they were taken."""
     decomposed_by: DecomposedBy = "rules"
     note: str = ""
     """Why a model did not take the prompt apart that was asked to; else empty."""
     written_by: str = ""
-    """Name of the language model that wrote the sections; empty where they are quoted."""
+    """Name of the language model that wrote the sections; empty where they list what to read."""
     seconds: Mapping[str, float] = field(default_factory=dict)
     """Wall time of each stage."""
 
     @property
     def citations(self) -> Iterator[Citation]:
-        """All citations, sentence after sentence."""
-        sentences = (sentence for section in self.sections for sentence in section.sentences)
-        return (citation for sentence in sentences for citation in sentence.citations)
+        """All citations: of the comparison, then sentence after sentence."""
+        if self.comparison:
+            yield from (cell for line in self.comparison.lines for cell in line.cells)
+        for section in self.sections:
+            for sentence in section.sentences:
+                yield from sentence.citations
 
 
 def to_json(report: CitedReport) -> dict[str, JsonValue]:

@@ -9,13 +9,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rag_assets.answering.answer import Scope, Shown
-from rag_assets.answering.asking import StageTimes, set_filters
+from rag_assets.answering.asking import StageTimes, allows_lookup, set_filters
 from rag_assets.answering.generation.writing import Writer
-from rag_assets.answering.reporting.composing import ExtractiveWriter, compose
+from rag_assets.answering.reporting.comparison import side_by_side
+from rag_assets.answering.reporting.composing import ReadingList, compose
 from rag_assets.answering.reporting.decomposition import Decomposer, RuleDecomposer
 from rag_assets.answering.reporting.gathering import gather
 from rag_assets.answering.reporting.model_sections import ModelSections
 from rag_assets.answering.reporting.report import CitedReport
+from rag_assets.answering.reporting.under_headings import with_headings
 from rag_assets.config import Config, RetrieverName
 from rag_assets.retrieval.filters import Filters
 from rag_assets.store import Store
@@ -54,7 +56,8 @@ def write_report(
         filters: What may be cited.
         retriever: What searches; that of the config unless given.
         decomposer: Takes the prompt apart; rules unless given.
-        writer: A language model that writes each section; the sources are quoted unless given.
+        writer: A language model that writes each section; without one the report is an outline
+            with the passages to read.
         progress: Is told what is done next.
 
     Raises:
@@ -62,10 +65,12 @@ def write_report(
         ModelMismatchError, MissingTextIndexError, RerankerError, OutdatedIndexError: As `search`.
     """
     _check(prompt)
+    from rag_assets.answering.lookup.catalogue import catalogue_of
+
     settings = config.answering.report
     decompose = decomposer or RuleDecomposer(settings.sub_questions)
-    quoting = ExtractiveWriter(store, index.complete_set, settings.sentences)
-    write = ModelSections(writer, quoting) if writer else quoting
+    reading = ReadingList(index, store, settings.sentences)
+    write = ModelSections(writer, reading) if writer else reading
     times = StageTimes()
     with times.timed("decompose"):
         decomposition = decompose(prompt)
@@ -78,6 +83,10 @@ def write_report(
             filters=filters,
             progress=progress,
         )
+        gathered = with_headings(gathered, index, filters=filters, retriever=retriever)
+    catalogue = catalogue_of(store, index.complete_set)
+    sides = [part.title for part in decomposition.parts]
+    compares = filters is None or allows_lookup(filters)
     progress("writing the sections")
     with times.timed("write"):
         composed = compose(decomposition, gathered, writer=write, most=settings.sub_questions)
@@ -86,6 +95,7 @@ def write_report(
         title=decomposition.title,
         sections=composed.sections,
         not_covered=composed.not_covered,
+        comparison=side_by_side(prompt, sides, catalogue) if compares else None,
         scope=Scope(index.variant, gathered.retriever, set_filters(filters), gathered.searched),
         shown=tuple(
             Shown(hit.unit_id, hit.text_hash, rank, hit.score, hit.domain, hit.uri)

@@ -141,7 +141,7 @@ class _BothWays:
         }
         return Appendix(
             title="What is compared (P4, table 2)",
-            about=f"Retriever {self.retriever}; the same writer quotes from the units of both.",
+            about=f"Retriever {self.retriever}; the passages to read are listed alike for both.",
             rows=[{"": what, BROAD: one, PARTS: other} for what, (one, other) in rows.items()],
         )
 

@@ -1,6 +1,7 @@
-"""`rag-assets ask`: answer questions in the words of the sources, with their proof."""
+"""`rag-assets ask`: compute, write or find the answer to questions, with its proof."""
 
 import argparse
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,13 +27,13 @@ if TYPE_CHECKING:
     from rag_assets.answering.condensation.conversation import Turn
     from rag_assets.retrieval.filters import Filters
 
-SUMMARY = "answer a question from the sources, each sentence with its proof"
+SUMMARY = "compute, write or find the answer to a question, with its proof"
 EXAMPLES = """\
   rag-assets ask "What is the yield strength of hot rolled steel?"
   rag-assets ask "Which element has the highest melting point?" --domain table
   rag-assets ask "How is the surface treated?" --source documents --json
   rag-assets ask "and of cold rolled?" --after 0198c5d2-...    go on from a kept answer
-  rag-assets ask "How is it welded?" --writer local   a language model writes, each sentence checked
+  rag-assets ask "How is it welded?" --writer local   a language model writes the answer
   rag-assets ask - < questions.txt         one question a line"""
 
 
@@ -63,7 +64,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--writer",
         metavar="NAME",
         help="entry of language_models that writes the answer instead of answering.writer; none: "
-        "the sources are quoted",
+        "no model is asked",
     )
     command.add_argument("--user", help="who asks: `answers --forget-user` erases by it")
 
@@ -133,6 +134,7 @@ def _answers(
                 retriever=retriever,
                 catalogue=catalogue,
                 read_as=whole.question if whole.is_follow_up else "",
+                said=said,
                 writer=assistants.writer,
                 planner=assistants.planner,
             )
@@ -158,7 +160,8 @@ def _said_before(store: Store, options: argparse.Namespace) -> "Sequence[Turn]":
 def _one(asked: Asked) -> Reply:
     from rag_assets.answering.answer import to_json
 
-    record, text = to_json(asked.answer), answer_text(asked.answer)
+    text = answer_text(asked.answer, bold=sys.stdout.isatty())
+    record = to_json(asked.answer)
     if asked.kept is None:
         return Reply(record, text)
     return Reply({"id": asked.kept, **record}, f"{text}\n\nKept as {asked.kept}")

@@ -1,7 +1,6 @@
 """`rag-assets evaluate`: how well retrieval finds the gold of questions, and what that is worth."""
 
 import argparse
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -32,8 +31,7 @@ SUMMARY = "measure retrieval on questions with gold evidence, and examine the me
 EXAMPLES = """\
   rag-assets evaluate --questions questions.jsonl
   rag-assets evaluate --questions questions.jsonl --variant json_rows --retriever bm25 --json
-  rag-assets evaluate --doctor      is the evaluation of the imported questions itself sound?
-  rag-assets evaluate --refusal     which answers are withheld, and what that promises"""
+  rag-assets evaluate --doctor      is the evaluation of the imported questions itself sound?"""
 NO_QUESTIONS = (
     "no questions are imported: name a file with --questions, or under evaluation.questions in the "
     "config, and refresh"
@@ -46,7 +44,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--questions",
         type=Path,
         help="JSONL, one question a line; needed unless the imported questions are meant, as by "
-        "--doctor and --refusal",
+        "--doctor",
     )
     command.add_argument("--variant", help="variant to use (default: the one that serves)")
     command.add_argument(
@@ -59,23 +57,13 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         help="say what makes the numbers say less than they seem to, each with a code and a "
         "remedy; exits 3 where no verdict may rest on them",
     )
-    command.add_argument(
-        "--refusal",
-        action="store_true",
-        help="say which answers are withheld: fit the rule on the imported questions of the split "
-        "dev, unless nothing changed since it was",
-    )
 
 
 def run(options: argparse.Namespace) -> Reply:
     """Measure, or show the stored result for the same index and questions."""
-    if options.refusal and (options.questions or options.doctor):
-        raise UsageError("--refusal is about the imported questions alone: leave out the rest")
-    if options.questions is None and not options.doctor and not options.refusal:
-        raise UsageError(
-            "name a file with --questions, or examine the imported ones with --doctor or --refusal"
-        )
-    if options.questions is None and options.retriever and not options.refusal:
+    if options.questions is None and not options.doctor:
+        raise UsageError("name a file with --questions, or examine the imported ones with --doctor")
+    if options.questions is None and options.retriever:
         raise UsageError("--retriever is for a file of questions: name one with --questions")
     config = configuration.load()
     if options.questions is not None:
@@ -88,9 +76,6 @@ def run(options: argparse.Namespace) -> Reply:
     except ValueError as error:
         raise CommandError(str(error)) from error
     store = Store.of(config)
-    if options.refusal:
-        with disk_errors.writing(config.state_dir), search_errors():
-            return _refusal(store, config, variant=variant, retriever=options.retriever)
     with disk_errors.writing(config.state_dir):
         result = _evaluated(store, config, options, variant=variant)
     if options.doctor:
@@ -141,22 +126,6 @@ def _evaluated(
     if result is None:
         raise CommandError(NO_QUESTIONS)
     return result
-
-
-def _refusal(store: Store, config: Config, *, variant: str, retriever: str | None) -> Reply:
-    """The rule that withholds answers, and what it promises."""
-    from rag_assets.answering.refusal.fitting import fit
-    from rag_assets.answering.refusal.report import report_markdown
-
-    rule = fit(store, config, variant, retriever=retriever, log=say)
-    return Reply(
-        record={
-            "variant": variant,
-            "retriever": retriever or config.retrieval.retriever,
-            **json.loads(rule.to_json()),
-        },
-        text=report_markdown(rule, unanswerable=config.answering.unanswerable),
-    )
 
 
 def _examined(result: "EvaluationResult", flaws: "Sequence[Flaw]") -> Reply:

@@ -1,4 +1,4 @@
-"""`rag-assets report`: a prompt with several topics, answered in sections with citations."""
+"""`rag-assets report`: a prompt with several topics, as sections with citations."""
 
 import argparse
 from contextlib import contextmanager
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from rag_assets.answering.reporting.decomposition import Decomposer
     from rag_assets.answering.reporting.report import CitedReport
 
-SUMMARY = "write a report on a prompt with several topics, each sentence with its proof"
+SUMMARY = "make a report on a prompt with several topics: written by a model, or what to read"
 EXAMPLES = """\
   rag-assets report "Write a report on welding covering preheating, electrodes and testing"
   rag-assets report "Compare hot and cold rolled steel" --output comparison.docx
   rag-assets report @prompt.txt --output report.html    the prompt of a file
-  rag-assets report @prompt.txt --writer local    a language model writes, each sentence checked
+  rag-assets report @prompt.txt --writer local    a language model writes, each sentence compared
   rag-assets report - --json < prompt.txt"""
 
 Form: TypeAlias = "Callable[[CitedReport], str | bytes]"
@@ -44,7 +44,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--writer",
         metavar="NAME",
         help="entry of language_models that writes the sections instead of answering.writer; none: "
-        "the sources are quoted",
+        "an outline with the passages to read",
     )
 
 

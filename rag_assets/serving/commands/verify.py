@@ -1,19 +1,29 @@
-"""`rag-assets verify`: whether the sentences of an answer are supported by what they cite."""
+"""`rag-assets verify`: what of an answer is in the sources that it cites, sentence by sentence."""
 
 import argparse
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
-from rag_assets.serving.replies import OK, PARTLY, CommandError, Reply, UsageError, search_errors
+from rag_assets.serving.replies import (
+    OK,
+    PARTLY,
+    CommandError,
+    Reply,
+    UsageError,
+    assistant_errors,
+    search_errors,
+)
 
 if TYPE_CHECKING:
-    from rag_assets.answering.answer import Answer
+    from rag_assets.answering.answer import Answer, Compared
     from rag_assets.answering.checks.verifying import CitedSentence, SentenceVerdict, Uncovered
+    from rag_assets.answering.lookup.catalogue import Catalogue
     from rag_assets.retrieval.search import VariantIndex
 
 SUMMARY = "check the sentences of an answer against what they cite"
@@ -21,13 +31,20 @@ EXAMPLES = """\
   rag-assets ask "How dense is copper?" --json > answer.json && rag-assets verify answer.json
   rag-assets verify report.md                 sentences with [1], a list of sources at the end
   rag-assets verify report.md --index         its sources are ids of units, or URIs of documents
-  rag-assets verify - --json < report.md      exit code 3 where something is not supported"""
+  rag-assets verify report.md --judge         asks the judge of the config (answering.judge) as well
+  rag-assets verify - --json < report.md      exit code 3 where something is not in its sources"""
 
 STDIN = "-"
 MOST_UNITS = 200
 """Units of one document that are read as its text."""
-MARKS = {"full": "ok  ", "part": "part", "none": "NO  ", "unchecked": "?   "}
-"""How a verdict is marked."""
+MARKS: "Mapping[Compared, str]" = {
+    "verbatim": "verbatim",
+    "cell": "cell",
+    "computed again": "computed again",
+    "numbers and names": "numbers and names agree",
+    "nothing": "not compared",
+}
+"""What is told of a sentence that nothing speaks against."""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -41,34 +58,41 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         help="look sources up in the index that serves: ids of units, URIs of documents",
     )
     command.add_argument("--variant", help="variant to look them up in (implies --index)")
+    command.add_argument(
+        "--judge",
+        action="store_true",
+        help="ask the judge of the config about what is not proven by comparing",
+    )
 
 
 def run(options: argparse.Namespace) -> Reply:
     """Check the answer, sentence by sentence."""
+    from rag_assets.answering.checks.judging import open_judge
+    from rag_assets.answering.checks.verifying import verdicts_of
+
     text = read_file(options.file)
     index = _opened(options.variant) if options.index or options.variant else None
     sentences = _sentences(text, index, name=options.file)
-
-    from rag_assets.answering.checks.verifying import verdicts_of
-
-    verdicts = verdicts_of(sentences)
-    bad = [each for each in verdicts if is_bad(each)]
+    asked = open_judge(configuration.load()) if options.judge else nullcontext()
+    with assistant_errors(), asked as judge:
+        if options.judge and judge is None:
+            raise UsageError("--judge: the config names no judge (answering.judge)")
+        verdicts = verdicts_of(sentences, judge=judge)
+    supported = sum(each.is_supported for each in verdicts)
+    bad = sum(each.is_bad for each in verdicts)
     record = {
         "file": options.file,
-        "sentences": [asdict(each) for each in verdicts],
-        "supported": sum(each.support == "full" for each in verdicts),
-        "in_part": sum(each.support == "part" and not is_bad(each) for each in verdicts),
-        "unsupported": len(bad),
+        "sentences": [asdict(each) | {"supported": each.is_supported} for each in verdicts],
+        "supported": supported,
+        "not_in_sources": bad,
+        "left_open": len(verdicts) - supported - bad,
     }
     lines = [line for each in verdicts for line in _lines(each)]
-    total = f"{record['supported']} of {len(verdicts)} sentences are supported in full"
-    lines.append(f"{total}, {record['in_part']} in part, {len(bad)} are not.")
+    lines.append(
+        f"Of {len(verdicts)} sentences {supported} are supported, {bad} are not in their sources; "
+        f"of {record['left_open']} nobody knows: numbers and names agree, or nothing was compared."
+    )
     return Reply(record, "\n".join(lines), PARTLY if bad else OK)
-
-
-def is_bad(verdict: "SentenceVerdict") -> bool:
-    """Whether a sentence is unsupported, cites nothing, or cites what is not there."""
-    return verdict.support == "none" or not verdict.cites or bool(verdict.nowhere)
 
 
 def read_file(file: str) -> str:
@@ -91,7 +115,9 @@ def _sentences(text: str, index: "VariantIndex | None", *, name: str) -> "Sequen
 
     if text.lstrip().startswith("{"):
         answer = _answer(text, name=name)
-        return cited_sentences(answer, _units(answer, index) if index else None)
+        if index is None:
+            return cited_sentences(answer, None)
+        return cited_sentences(answer, _units(answer, index), catalogue=_catalogue(index))
     try:
         return read_cited(text, find=_finder(index) if index else None)
     except CitedTextError as error:
@@ -120,6 +146,14 @@ def _opened(variant: str | None) -> "VariantIndex":
         return open_serving(store, config)
     config.variant(variant)
     return open_index(store, config, variant)
+
+
+def _catalogue(index: "VariantIndex") -> "Catalogue":
+    """The tables of the index, to compute again what is cited as computed."""
+    from rag_assets.answering.lookup.catalogue import catalogue_of
+    from rag_assets.store import Store
+
+    return catalogue_of(Store.of(configuration.load()), index.complete_set)
 
 
 def _units(answer: "Answer", index: "VariantIndex") -> Mapping[str, str]:
@@ -162,15 +196,20 @@ def _finder(index: "VariantIndex") -> "Callable[[str], str | None]":
 
 
 def _lines(verdict: "SentenceVerdict") -> list[str]:
-    """A verdict for people."""
-    lines = [f"{MARKS[verdict.support if verdict.cites else 'none']}  {verdict.text}"]
-    if not verdict.cites:
-        lines.append("      it cites nothing")
-    lines += [f"      {each} points nowhere" for each in verdict.nowhere]
-    if verdict.support != "full":
-        lines += [f"      {_told(each)}" for each in verdict.uncovered]
-        lines += [f"      {reason}" for reason in verdict.reasons]
-    return lines
+    """A verdict for people: the sentence, and below it what was compared or speaks against it."""
+    against = [] if verdict.cites else ["it cites nothing"]
+    against += [f"{each} points nowhere" for each in verdict.nowhere]
+    against += [_told(each) for each in verdict.uncovered]
+    against += verdict.reasons
+    if verdict.judged is False:
+        against.append("the judge finds that its sources do not say it")
+    if against:
+        return [f"NO  {verdict.text}", *(f"      {each}" for each in against)]
+    compared = MARKS[verdict.compared]
+    told = f"supported: {compared}" if verdict.is_supported else compared
+    if verdict.judged:
+        told = f"supported by the judge; {compared}"
+    return [f"{'ok' if verdict.is_supported else '? '}  {verdict.text}", f"      {told}"]
 
 
 def _told(uncovered: "Uncovered") -> str:

@@ -28,10 +28,11 @@ def says(source, sentence):
         ("at \u2212500 mA", (-500.0,)),
         ("nine hours", (9.0,)),
         ("1,234.5 m", (1234.5,)),
+        ("5.2 million EUR", (5_200_000,)),
     ],
 )
 def test_digits_are_read_in_all_forms(text, values):
-    assert only(text).values == pytest.approx(values)
+    assert [float(value) for value in only(text).values] == pytest.approx(values)
 
 
 @pytest.mark.parametrize("text", ["Mo5+ ions", "S355J2", "treatment-4 cell", "NiO", "8YSZ"])
@@ -56,6 +57,10 @@ def test_a_unit_stands_for_all_numbers_of_a_list():
         ("0.98 to 1.07 V", "not lower than 0.98 V"),
         ("36 %", "just over a third"),
         ("0.421 J/g/K", "0,421 J/(g·K)"),
+        ("780 MB", "780MB"),
+        ("0.78 GB", "780 megabytes"),
+        ("$5", "5 dollars"),
+        ("EUR 12 per kg", "12 €/kg"),
     ],
 )
 def test_a_number_is_borne_out_in_other_units_and_words(source, sentence):
@@ -75,6 +80,9 @@ def test_a_number_is_borne_out_in_other_units_and_words(source, sentence):
         ("1150 °C", "1150 K"),
         ("4.506 g/cm3", "4.5 kg"),
         ("at least 355 MPa", "at most 355 MPa"),
+        ("780 MB", "780GB"),
+        ("5.2 million EUR", "5.2 billion EUR"),
+        ("$5", "5 EUR"),
     ],
 )
 def test_another_value_unit_sign_or_comparator_is_not_borne_out(source, sentence):

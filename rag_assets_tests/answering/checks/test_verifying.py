@@ -8,6 +8,9 @@ from rag_assets.answering.answer import Answer, Scope, Sentence
 from rag_assets.answering.checks.cited_texts import CitedTextError, read_cited
 from rag_assets.answering.checks.verifying import cited_sentences, verdicts_of, verify
 from rag_assets.answering.citations import Absence, Cell, Computed, Rows, Span
+from rag_assets.answering.lookup.looking_up import answer_plan
+from rag_assets.answering.lookup.plan import LookupPlan
+from rag_assets_tests.answering.lookup.tables import SOURCE, catalogue, contents
 
 TEXT = "The rotor is made of steel. Its yield strength is 355 MPa at 20 °C. It weighs 12 kg."
 SPAN = Span(
@@ -49,14 +52,14 @@ COMPUTED = Computed(
 def answer(*sentences):
     return Answer(
         question="How strong is the rotor?",
-        outcome="answered",
+        outcome="written",
         sentences=sentences,
         scope=Scope(variant="v", retriever="baseline", filters={}, units=10),
     )
 
 
 def supports(*sentences, units=None):
-    return [each.support for each in verify(answer(*sentences), units).sentences]
+    return [each.compared for each in verify(answer(*sentences), units).sentences]
 
 
 def test_each_sentence_gets_the_support_of_its_own_citations():
@@ -64,15 +67,15 @@ def test_each_sentence_gets_the_support_of_its_own_citations():
         Sentence("The yield strength of the rotor is 355 N/mm2 at 20 °C.", (SPAN,)),
         Sentence("The yield strength of the rotor is 535 MPa at 20 °C.", (SPAN,)),
         Sentence("The yield strength of the rotor is 355 MPa at 20 °C.", ()),
-    ) == ["full", "none", "none"]
+    ) == ["numbers and names", "nothing", "nothing"]
 
 
 def test_a_citation_whose_unit_is_gone_or_has_other_words_supports_nothing():
     sentence = Sentence(SPAN.text, (SPAN,))
 
-    assert supports(sentence, units={"u1": TEXT}) == ["full"]
-    assert supports(sentence, units={}) == ["none"]
-    assert supports(sentence, units={"u1": "Other words."}) == ["none"]
+    assert supports(sentence, units={"u1": TEXT}) == ["verbatim"]
+    assert supports(sentence, units={}) == ["nothing"]
+    assert supports(sentence, units={"u1": "Other words."}) == ["nothing"]
 
 
 def test_cells_and_computed_values_are_held_to_their_headings():
@@ -81,13 +84,34 @@ def test_cells_and_computed_values_are_held_to_their_headings():
         Sentence("The highest maximum pressure of the pumps is 16 bar.", (COMPUTED,)),
         Sentence("The highest maximum pressure of the pumps is 61 bar.", (COMPUTED,)),
         Sentence("There are 2 rows of pumps.", (ROWS,)),
-    ) == ["full", "full", "none", "full"]
+    ) == ["numbers and names", "numbers and names", "nothing", "numbers and names"]
 
 
 def test_an_absence_supports_that_there_is_none():
     absence = Absence(scope="table pumps, column grade", looked_for="X9", searched=40)
 
-    assert supports(Sentence("None of the 40 pumps has grade X9.", (absence,))) == ["full"]
+    assert supports(Sentence("None of the 40 pumps has grade X9.", (absence,))) == [
+        "numbers and names"
+    ]
+
+
+def test_what_was_computed_is_supported_only_once_it_is_computed_again():
+    tables = catalogue(
+        contents({"pump": ["P4", "P7"], "p_max": ["16", "10"]}, table="pumps", title="pumps")
+    )
+    plan = LookupPlan(SOURCE, "pumps", operation="max", column="p_max")
+    told = answer(*answer_plan(plan, tables).sentences)
+    moved = catalogue(
+        contents({"pump": ["P4", "P7"], "p_max": ["16", "20"]}, table="pumps", title="pumps")
+    )
+
+    assert {each.compared for each in verify(told).sentences} == {"numbers and names"}
+    assert {each.compared for each in verify(told, catalogue=tables).sentences} == {
+        "computed again"
+    }
+    [verdict] = verdicts_of(cited_sentences(told, None, catalogue=moved))
+    assert (verdict.compared, verdict.is_bad) == ("nothing", True)
+    assert "give something else" in verdict.reasons[0]
 
 
 def test_verifying_twice_changes_nothing():
@@ -112,7 +136,7 @@ def test_a_verdict_says_which_citations_point_nowhere():
     (verdict,) = verdicts_of(cited_sentences(answer(Sentence(SPAN.text, (SPAN,))), {}))
 
     assert verdict.nowhere == ("rotor.pdf, page 3",)
-    assert verdict.support == "none"
+    assert (verdict.compared, verdict.is_bad) == ("nothing", True)
 
 
 MARKDOWN = """# Rotor

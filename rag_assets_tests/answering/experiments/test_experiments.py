@@ -144,7 +144,7 @@ def test_written_answers_are_evaluated_and_asked_once(built, tmp_path):
         store = Store.of(config)
         failed = evaluate_answers(store, config, variant="default", log=print)
         assert failed is not None
-        assert failed.failed == sum(each.mode == "extractive" for each in failed.answers) > 0
+        assert failed.failed == sum(each.outcome == "found" for each in failed.answers) > 0
         assert "the language model failed" in report_of(failed).replace("\n", " ")
         failing = server.calls
         server.script = says
@@ -152,7 +152,7 @@ def test_written_answers_are_evaluated_and_asked_once(built, tmp_path):
         calls = server.calls
         assert found is not None
         assert found.failed == 0
-        assert "generated" in {each.mode for each in found.answers}
+        assert "written" in {each.outcome for each in found.answers}
         assert evaluate_answers(store, config, variant="default", log=print) == found
         assert server.calls == calls
         assert found.spending["language model calls"] == calls - failing

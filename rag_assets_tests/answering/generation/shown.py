@@ -25,8 +25,9 @@ def chunk(unit_id: str, text: str, **parts) -> Hit:
         "version": None,
         "is_superseded": False,
         "arms": {},
+        "context": text,
     }
-    return Hit(unit_id=unit_id, text=text, context=text, **{**fields, **parts})
+    return Hit(unit_id=unit_id, text=text, **{**fields, **parts})
 
 
 def row(unit_id: str, **cells: str) -> tuple[Hit, RowCells]:

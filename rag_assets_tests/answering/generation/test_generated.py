@@ -1,6 +1,6 @@
 """Answers of a language model, through a real server that plays a script."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from rag_assets.answering.generation.generated import Generated, generate
 from rag_assets.answering.generation.writing import Writer, open_writer
 from rag_assets.config import Config
 from rag_assets.retrieval.hits import Hit
-from rag_assets_tests.answering.generation.shown import chunk
+from rag_assets_tests.answering.generation.shown import chunk, row
 from rag_assets_tests.scripted_language_model import (
     Behaviour,
     Script,
@@ -31,13 +31,21 @@ PAINT = chunk("paint", "The paint of the spring is red.")
 
 @contextmanager
 def writing(
-    script: Script, state: Path, *, answering: dict | None = None, **model: object
+    script: Script,
+    state: Path,
+    *,
+    answering: dict | None = None,
+    tables: Sequence[str] = (),
+    **model: object,
 ) -> Generator[tuple[Writer, ScriptedServer]]:
     with ScriptedServer(script) as server:
         entry = {"base_url": server.url, "model": "scripted", "local": True, "attempts": 1, **model}
         config = Config.model_validate(
             {
-                "sources": {"documents": [{"name": "handbook", "url": "/nowhere"}]},
+                "sources": {
+                    "documents": [{"name": "handbook", "url": "/nowhere"}],
+                    "tables": [{"name": name, "url": "sqlite:///nowhere"} for name in tables],
+                },
                 "state_dir": str(state),
                 "language_models": {"w": entry},
                 "answering": {"writer": "w", **(answering or {})},
@@ -66,7 +74,7 @@ def test_a_sentence_that_holds_is_delivered_with_its_proof(tmp_path):
     with writing(answers(GOOD), tmp_path) as (writer, server):
         found = generated(writer)
     [sentence] = found.written.sentences
-    assert (sentence.text, sentence.support) == ("The stiffness of the spring is 12 N/mm.", "full")
+    assert (sentence.text, sentence.compared) == (GOOD.replace(" [1]", ""), "verbatim")
     assert sentence.citations[0].unit_id == "spring"
     assert server.calls == 1
     assert set(found.record.prompts) == {"answer", "mend"}
@@ -80,25 +88,67 @@ def test_what_fails_is_asked_again_once_with_its_fault(tmp_path):
         found = generated(writer)
     assert server.calls == 2
     assert "13 N/mm" in told(server.requests[1])
-    assert [each.support for each in found.written.sentences] == ["full"]
+    assert [each.compared for each in found.written.sentences] == ["verbatim"]
     assert found.record.asked_again
 
 
-@pytest.mark.parametrize(("setting", "delivered"), [("mark", 2), ("leave_out", 1)])
-def test_what_still_fails_is_marked_or_left_out(tmp_path, setting, delivered):
-    bad = f"{GOOD} It is blue [99]."
-    with writing(answers(bad), tmp_path, answering={"unsupported": setting}) as (writer, _):
+@pytest.mark.parametrize(
+    ("answering", "judged"),
+    [
+        ({}, [None]),
+        ({"unsupported": "leave_out"}, [None]),
+        ({"unsupported": "mark"}, [None, False]),
+    ],
+)
+def test_what_still_fails_is_left_out_unless_it_is_to_be_marked(tmp_path, answering, judged):
+    bad = f"{GOOD} It is 13 m long [1]."
+    with writing(answers(bad), tmp_path, answering=answering) as (writer, _):
         written = generated(writer).written
-    assert len(written.sentences) == delivered
-    assert all(each.support != "full" for each in written.unsupported)
-    assert len(written.unsupported) == 1
+    assert [each.judged for each in written.sentences] == judged
+    assert len(written.sentences) + len(written.left_out) == 2
+
+
+def test_with_nothing_left_there_is_a_reason_and_no_sentence(tmp_path):
+    with writing(answers("It is 13 m long [1]."), tmp_path) as (writer, _):
+        written = generated(writer).written
+    assert written.sentences == ()
+    assert "only what is not in the sources that it cites" in written.reason
+
+
+def test_a_sentence_in_which_nothing_can_be_compared_is_delivered_and_not_supported(tmp_path):
+    with writing(answers("The part is a spring [1]."), tmp_path) as (writer, _):
+        [sentence] = generated(writer).written.sentences
+    assert sentence.is_not_compared
+    assert not sentence.is_supported
+
+
+INVENTED = "I recommend the Eaton 5E."
+FAQ = chunk("faq", "Many devices are listed. The Eaton 5E works with the driver.", title="FAQ")
+
+
+def test_an_invention_is_not_searched_for_and_cannot_be_cited_afterwards(tmp_path):
+    """It was searched for with its own words, found in a FAQ, cited, and passed as supported."""
+    asked: list[str] = []
+
+    def search(query: str) -> tuple[Hit, ...]:
+        asked.append(query)
+        return (FAQ,)
+
+    def script(body: dict) -> Behaviour:
+        number = 1 if FAQ.text in told(body) else 9
+        return answers(f"{INVENTED} [{number}]\nNOT IN THE SOURCES: whether an Eaton 5E is good")
+
+    with writing(script, tmp_path) as (writer, _):
+        found = generated(writer, search=search, question="Which UPS should I buy for a spring?")
+    assert asked == ["UPS buy"]
+    assert found.written.sentences == ()
 
 
 def test_a_second_answer_that_is_worse_is_not_taken(tmp_path):
     worse = answers("It is blue [7]. It is tall [8]. It is 3 m long [1].")
     with writing([answers(f"{GOOD} It is blue [7]."), worse], tmp_path) as (writer, _):
         found = generated(writer)
-    assert found.written.sentences[0].support == "full"
+    assert found.written.sentences[0].compared == "verbatim"
     assert not found.record.asked_again
 
 
@@ -140,21 +190,28 @@ def test_what_the_answer_lacks_is_searched_for(tmp_path):
         return (PAINT, SPRING)
 
     with writing(script, tmp_path) as (writer, _):
-        found = generated(writer, search=search)
-    assert asked[0] == "the paint of the spring"
-    assert [each.support for each in found.written.sentences] == ["full", "full"]
+        found = generated(writer, search=search, question=f"{QUESTION} And its paint?")
+    assert asked == ["paint", "spring paint"]
+    assert [each.text for each in found.written.sentences] == [
+        "The paint of the spring is red.",
+        "The stiffness is 12 N/mm.",
+    ]
     assert [hit.unit_id for hit in found.hits] == ["spring", "paint"]
     assert found.record.further_queries == tuple(asked)
 
 
-@pytest.mark.parametrize("first", ["NOT IN THE SOURCES: the paint", "The paint of it is blue [1]."])
+@pytest.mark.parametrize("first", ["NOT IN THE SOURCES: the paint", "The spring is stiff [1]."])
 @pytest.mark.parametrize("failure", [status(500), cut("The"), empty()])
 def test_a_second_answer_that_fails_takes_the_place_of_none(tmp_path, first, failure):
     def script(body: dict) -> Behaviour:
         return failure if PAINT.text in told(body) else answers(first)
 
     with writing(script, tmp_path) as (writer, _):
-        found = generated(writer, search=lambda query: (PAINT,))
+        found = generated(
+            writer,
+            search=lambda query: (PAINT,),
+            question="What stiffness has the spring, and what paint?",
+        )
     assert found.record.further_queries
     assert found.record.is_written
     assert found.written.absent or found.written.sentences
@@ -200,10 +257,14 @@ def test_the_context_and_the_sources_that_are_seen_make_the_answer(tmp_path):
 
 def test_no_more_is_searched_for_than_the_config_allows(tmp_path):
     asked: list[str] = []
-    lacking = answers("NOT IN THE SOURCES: paint\nNOT IN THE SOURCES: price\nIt is blue [9].")
+    lacking = answers("NOT IN THE SOURCES: stiffness\nNOT IN THE SOURCES: spring\nIt is blue [9].")
     for most in (0, 1, 2):
         with writing(lacking, tmp_path, answering={"further_queries": most}) as (writer, _):
-            generated(writer, search=lambda query: asked.append(query) or ())
+            generated(
+                writer,
+                search=lambda query: asked.append(query) or (),
+                question=f"{QUESTION} And the price?",
+            )
         assert len(asked) == most
         asked.clear()
 
@@ -228,7 +289,7 @@ def test_a_context_that_the_server_finds_too_long_is_halved(tmp_path):
     with writing(script, tmp_path) as (writer, server):
         found = generated(writer, hits=(SPRING, PAINT))
     assert server.calls == 2
-    assert [each.support for each in found.written.sentences] == ["full"]
+    assert [each.compared for each in found.written.sentences] == ["verbatim"]
 
 
 def test_a_question_that_leaves_no_room_is_not_sent(tmp_path):
@@ -262,7 +323,7 @@ def test_planted_instructions_stay_quotations_and_what_obeys_them_is_caught(tmp_
     obeying = answers("The spring weighs 7 kg and is certified by the authority EX-7 [1].")
     with writing(obeying, tmp_path) as (writer, server):
         written = generated(writer, hits=(hit,)).written
-    assert all(each.support != "full" for each in written.sentences)
+    assert all(each.compared == "nothing" for each in written.sentences)
     system, user = server.requests[0]["messages"]
     assert planted not in system["content"]
     fence = user["content"].split("<source-")[1].split(">")[0]
@@ -292,3 +353,17 @@ def test_a_name_that_cannot_write_is_told_when_the_config_is_read(names, writer,
     read = {"language_models": dict.fromkeys(names, entry), "answering": {"writer": writer}}
     with pytest.raises(ValueError, match=says):
         Config.model_validate(read)
+
+
+def test_a_value_of_another_row_is_left_out(tmp_path):
+    found = [row(name, pump=name, pressure=value) for name, value in (("P7", "16"), ("P8", "21"))]
+    reply = answers("P7 has a pressure of 21 [1, 2]. P8 has a pressure of 21 [1, 2].")
+    with writing(reply, tmp_path) as (writer, _):
+        written = generate(
+            "What pressure has P7?",
+            [hit for hit, _ in found],
+            writer,
+            search=lambda _: (),
+            read_rows=lambda _: {cells.row_id: cells for _, cells in found},
+        ).written
+    assert [each.text for each in written.sentences] == ["P8 has a pressure of 21."]

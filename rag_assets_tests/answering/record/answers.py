@@ -2,10 +2,11 @@
 
 import re
 from pathlib import Path
+from typing import get_args
 
 from hypothesis import strategies as st
 
-from rag_assets.answering.answer import Answer, Outcome, Scope, Sentence, Shown
+from rag_assets.answering.answer import Answer, Compared, Outcome, Scope, Sentence, Shown
 from rag_assets.answering.citations import Absence, Box, Cell, Citation, Computed, Rows, Span
 from rag_assets.answering.record.keeping import keep
 from rag_assets.answering.record.kept import AnswerContext, Conditions, context_of
@@ -45,14 +46,13 @@ def quoting(
     sentences = tuple(_quoted(hit) for hit in found[:QUOTED])
     return Answer(
         question=question,
-        outcome="answered" if sentences else "nothing",
+        outcome="found" if sentences else "nothing",
         sentences=sentences,
         scope=Scope(index.variant, found.retriever, {}, len(found.ranking)),
         shown=tuple(
             Shown(hit.unit_id, hit.text_hash, hit.rank, hit.score, hit.domain, hit.uri)
             for hit in found
         ),
-        mode="extractive" if sentences else None,
         seconds=found.seconds,
     )
 
@@ -146,7 +146,7 @@ def conditions() -> Conditions:
 def answer(
     question: str = "What bears salt?",
     *texts: str,
-    outcome: Outcome = "answered",
+    outcome: Outcome = "found",
     citations: tuple[Citation, ...] = (),
 ) -> Answer:
     """An answer with sentences that all have the same citations."""
@@ -155,7 +155,6 @@ def answer(
         outcome=outcome,
         sentences=tuple(Sentence(text, citations) for text in texts),
         scope=Scope("default", "best", {}, 10),
-        mode="extractive",
         seconds={"search": 0.25},
     )
 
@@ -233,20 +232,20 @@ SENTENCES = st.builds(
     Sentence,
     text=TEXTS,
     citations=st.lists(st.one_of(SPANS, CELLS, ROWS, COMPUTED, ABSENCES), max_size=3).map(tuple),
-    support=st.sampled_from(["full", "part", "none", "unchecked"]),
+    compared=st.sampled_from(get_args(Compared)),
+    judged=st.sampled_from([None, True, False]),
+    is_written=st.booleans(),
 )
 SHOWN = st.builds(Shown, TEXTS, TEXTS, COUNTS, NUMBERS, TEXTS, TEXTS)
 ANSWERS = st.builds(
     Answer,
     question=TEXTS,
-    outcome=st.sampled_from(["answered", "closest", "nothing"]),
+    outcome=st.sampled_from(get_args(Outcome)),
     sentences=st.lists(SENTENCES, max_size=3).map(tuple),
     scope=st.builds(Scope, TEXTS, TEXTS, JSON, COUNTS),
     shown=st.lists(SHOWN, max_size=3, unique_by=lambda shown: shown.unit_id).map(tuple),
-    mode=st.sampled_from(["extractive", "lookup", "both", None]),
     reason=TEXTS,
     readings=st.lists(TEXTS, max_size=2).map(tuple),
-    confidence=st.one_of(st.none(), st.floats(0, 1)),
     seconds=st.dictionaries(TEXTS, st.floats(0, 10), max_size=2),
 )
 """Answers of all kinds."""

@@ -76,6 +76,14 @@ def test_settings_of_then_are_used_whatever_the_config_says_now(made):
     assert len(replayed(made, answer_id, on="current").answer.shown) == 1
 
 
+def test_settings_that_are_gone_change_nothing(made):
+    kept = one(answers_of(made.store), asked(made, QUESTION))
+    settings = {**kept.context.conditions.answering, "risk": 0.1, "sentences": 4}
+    conditions = replace(kept.context.conditions, answering=settings)
+
+    assert conditions.within(made.config).answering == made.config.answering
+
+
 def test_a_retriever_is_that_of_then_whatever_its_name_means_now(made):
     answer_id = asked(made, QUESTION, retriever="bm25")
     edited = "retrieval: {retriever: bm25, retrievers: {bm25: {signals: [dense]}}}"

@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from rag_assets.answering.answer import Sentence
-from rag_assets.answering.extracting import extract, span_of
-from rag_assets.answering.reporting.composing import SectionText, by_heading, compose, said_once
+import numpy as np
+
+from rag_assets.answering.highlighting import passages_of
+from rag_assets.answering.reporting.composing import SectionText, by_heading, compose
 from rag_assets.answering.reporting.decomposition import Decomposition, SubQuestion
 from rag_assets.answering.reporting.gathering import FoundFor, GatheredUnits
-from rag_assets.answering.reporting.report import ReportSection
 from rag_assets_tests.answering.found import document
 
 SALT = document("salt", "Salt spray lasts 500 hours. It is sprayed at 35 degrees.", title="Salt")
@@ -16,7 +16,10 @@ PARTS = (SubQuestion("Salt spray", "salt spray"), SubQuestion("Heat of Invar", "
 
 
 def writer(part, hits):
-    return SectionText(extract(part.question, hits, most=2))
+    embed = np.ones((1, 1), np.float32).repeat
+    return SectionText(
+        passages_of(part.question, hits, rows={}, embed=lambda texts: embed(len(texts), axis=0))
+    )
 
 
 def composed(*found, parts=PARTS, title="Salt and heat"):
@@ -118,14 +121,15 @@ def test_a_prompt_with_one_topic_is_told_from_the_units_about_it():
     assert [section.title for section in found.sections] == ["Salt"]
 
 
-def test_what_two_sections_say_stays_where_it_fits_better():
-    both = Sentence("Gas flow is choked.", (span_of(SALT, 0, 4),), "full")
-    other = Sentence("Liquid flows.", (span_of(SALT, 0, 4),), "full")
-    liquid = ReportSection("Liquid flow", "q", (both, other))
-    gas = ReportSection("Gas flow", "q", (both,))
-    one, two = said_once([liquid, gas])
-    assert (one.sentences, two.sentences) == ((other,), (both,))
-    assert said_once([gas, gas])[1].sentences == (both,)
+def test_a_sub_topic_is_covered_under_a_heading_that_fits_it():
+    life = replace(document("life", "It lasts 9 hours.", title="Laptop"), section="Battery life")
+    found = FoundFor(SubQuestion("Lifetime", "lifetime"), (HEAT,), (HEAT,), headed=(life,))
+    decomposition = Decomposition("prompt", "Salt and heat", (PARTS[0], found.part))
+    gathered = GatheredUnits((SALT, HEAT), (FoundFor(PARTS[0], (SALT,), (SALT,)), found), "best", 2)
+    report = compose(decomposition, gathered, writer=writer, most=5)
+    assert [section.title for section in report.sections] == ["Salt spray", "Lifetime"]
+    assert report.sections[1].sentences[0].text == "It lasts 9 hours."
+    assert report.not_covered == ()
 
 
 def test_units_that_do_not_name_a_sub_topic_do_not_speak_for_it():

@@ -8,7 +8,6 @@ import pytest
 from markdown_it import MarkdownIt
 
 from rag_assets.answering.answer import Scope, Sentence
-from rag_assets.answering.extracting import span_of
 from rag_assets.answering.reporting.as_docx import as_docx
 from rag_assets.answering.reporting.as_html import as_html
 from rag_assets.answering.reporting.as_markdown import as_markdown
@@ -20,6 +19,7 @@ from rag_assets.answering.reporting.report import (
     from_json,
     to_json,
 )
+from rag_assets.answering.unit_citations import span_of
 from rag_assets_tests.answering.found import document
 
 NEW = span_of(document("new_guide", "It holds.", pages=(3,)), 0, 9)
@@ -32,8 +32,13 @@ REPORT = CitedReport(
             "Salt",
             "salt",
             (
-                Sentence("# Not a heading, *not* bold, [1] no mark.", (NEW,), "full"),
-                Sentence("An old \x0b fact.", (OLD, NEW), "part"),
+                Sentence(
+                    "# Not a heading, *not* bold, [1] no mark.",
+                    (NEW,),
+                    "numbers and names",
+                    is_written=True,
+                ),
+                Sentence("An old \x0b fact.", (OLD, NEW), is_written=True),
             ),
             missing=("AlMg3",),
         ),
@@ -85,7 +90,7 @@ def test_word_has_headings_sources_and_no_unprintable_characters():
     texts = shown_by_word()
     assert texts[:2] == ["Parts & <joints>", "Salt"]
     assert "[1] new_guide.md, page 3" in texts
-    assert "An old  fact. [2, superseded] [1] (only a part of it is in the source)" in texts
+    assert "An old  fact. [2, superseded] [1] (not compared)" in texts
 
 
 @pytest.mark.parametrize(

@@ -61,23 +61,30 @@ def test_sections_are_written_and_checked(built, tmp_path):
         assert server.calls >= len(report.sections) > 0
     assert report.written_by == "w"
     sentences = [each for section in report.sections for each in section.sentences]
-    assert any(each.support == "full" for each in sentences)
+    assert any(each.compared != "nothing" for each in sentences)
     assert from_json(to_json(report)) == report
     assert "Written by the language model w" in as_markdown(report)
 
 
-def test_what_no_source_supports_bears_a_mark_in_the_report(built, tmp_path):
+def test_what_no_source_has_is_left_out_of_the_report(built, tmp_path):
     with written(built, answers("It costs 4711 EUR [1]."), tmp_path) as (report, _):
-        assert "not in the source" in as_markdown(report)
+        assert "4711" not in as_markdown(report)
+    assert "To be read, as the language model w wrote only" in as_markdown(report)
 
 
-def test_a_model_that_fails_leaves_quotations_and_says_so(built, tmp_path):
+def test_a_sentence_that_cannot_be_compared_bears_a_mark_in_the_report(built, tmp_path):
+    with written(built, answers("The spring is a part [1]."), tmp_path) as (report, _):
+        shown = as_markdown(report)
+    assert "The spring is a part. [1] (not compared)" in shown
+
+
+def test_a_model_that_fails_leaves_what_to_read_and_says_so(built, tmp_path):
     with written(built, status(500), tmp_path) as (report, _):
         assert report.sections
     for section in report.sections:
-        assert section.note.startswith("Quoted, as the language model w gave no answer")
-        assert all(each.support == "full" for each in section.sentences)
-    assert "Quoted, as" in as_markdown(report)
+        assert section.note.startswith("To be read, as the language model w gave no answer")
+        assert all(each.compared != "nothing" for each in section.sentences)
+    assert "To be read, as" in as_markdown(report)
 
 
 def test_what_the_model_finds_no_answer_to_is_not_covered(built, tmp_path):

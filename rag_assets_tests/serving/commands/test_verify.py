@@ -24,11 +24,29 @@ def verified(tmp_path, capsys):
     return run
 
 
-def test_what_is_supported_ends_with_0(verified):
-    code, out, _ = verified(GOOD)
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (GOOD, ["?   The rotor weighs 12 kg.", "numbers and names agree", "of 1 nobody knows"]),
+        (GOOD.replace("weighs 12 kg", "turns"), ["not compared", "0 are supported"]),
+        (
+            GOOD.replace("The rotor weighs 12 kg", "The mass of the rotor is 12000 g"),
+            ["supported: verbatim", "1 are supported"],
+        ),
+    ],
+)
+def test_what_nothing_speaks_against_ends_with_0_and_says_what_was_compared(verified, text, told):
+    code, out, _ = verified(text)
 
     assert code == 0
-    assert "1 of 1 sentences are supported in full" in out
+    assert all(each in out for each in told), out
+
+
+def test_a_judge_that_the_config_does_not_name_is_told(verified):
+    code, _, error = verified(GOOD, "--judge")
+
+    assert code == 2
+    assert "answering.judge" in error
 
 
 @pytest.mark.parametrize(
@@ -60,7 +78,7 @@ def test_an_answer_of_ours_is_verified_as_json(verified):
     )
     answer = Answer(
         question="?",
-        outcome="answered",
+        outcome="written",
         sentences=(Sentence("The rotor weighs 14 kg.", (span,)),),
         scope=Scope(variant="v", retriever="r", filters={}, units=1),
     )
@@ -69,7 +87,7 @@ def test_an_answer_of_ours_is_verified_as_json(verified):
 
     record = json.loads(out)
     assert code == 3
-    assert record["unsupported"] == 1
+    assert (record["supported"], record["not_in_sources"], record["left_open"]) == (0, 1, 0)
     assert record["sentences"][0]["uncovered"][0]["closest"]["text"] == "12 kg"
 
 
