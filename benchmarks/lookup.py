@@ -23,6 +23,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from decimal import Decimal
 from pathlib import Path
 
 import yaml
@@ -265,8 +266,9 @@ def _is_value(found: LookedUp, question: Mapping[str, object], expected: object)
     if _same(result, expected, signless=is_signless):
         return True
     own = computed_ones[0].unit
-    is_other = isinstance(unit, str) and own is not None and isinstance(result, (int, float))
-    changed = converted(float(result), own, unit) if is_other else None
+    if not (isinstance(result, (int, Decimal)) and isinstance(unit, str) and own is not None):
+        return False
+    changed = converted(result, own, unit)
     return changed is not None and _same(changed, expected, signless=is_signless)
 
 
@@ -299,7 +301,7 @@ def _lists_all(found: LookedUp, expected: Sequence[object], catalogue: Catalogue
 
 
 def _plain(value: object) -> str:
-    return f"{value:g}" if isinstance(value, (int, float)) else str(value)
+    return f"{float(value):g}" if isinstance(value, (int, float, Decimal)) else str(value)
 
 
 def _names_all(found: LookedUp, expected: Sequence[object]) -> bool:

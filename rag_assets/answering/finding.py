@@ -87,7 +87,10 @@ def find(
     if nowhere and len(nowhere) == len(names) and all(name.is_code for name in names):
         return _nothing(nowhere, results, index, filters)
     passages = passages_of(question, best, rows=rows, embed=index.encoder.embed_queries)
+    has_row = any(hit.domain == "table" for hit in best)
     refused = _refused(question, looked, catalogue, is_to_table=is_to_table)
+    if refused and not (has_row or refused.suggestion):
+        refused = None
     reasons = [refused.reason if is_to_table else f"{NO_TABLE}{refused.reason}"] if refused else []
     reasons += [_said(missing, nowhere)] if missing else []
     unknown = _unknown(refused, best) if refused and is_to_table else ()
@@ -122,7 +125,7 @@ def _refused(
     if looked is None or looked.outcome == "answered":
         return None
     is_question = looked.outcome != "none"
-    if is_question and is_to_table:
+    if looked.suggestion or (is_question and is_to_table):
         return looked
     is_near = is_question or is_to_table
     return looked if is_near and asks_operation(question, catalogue) else None

@@ -7,7 +7,7 @@ of a table is one piece with all its cells.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from rag_assets.answering.pieces import Piece, pieces_of, shown
 from rag_assets.answering.pieces import cells_of as cells_of_line
 from rag_assets.answering.row_cells import RowCells
 from rag_assets.answering.unit_citations import ToldCell, span_of, told_cells
-from rag_assets.answering.wording import Vocabulary, terms, words_of
+from rag_assets.answering.wording import Vocabulary, parts_of, terms, words_of
 from rag_assets.retrieval.hits import Hit
 
 WORDS = 1.0
@@ -54,11 +54,7 @@ def passages_of(
         rows: The cells of those that are rows, by their unit.
         embed: The encoder of the index.
     """
-    units = [
-        _Unit(hit, pieces_of(hit.text) or [Piece(0, len(hit.text), "fragment")])
-        for hit in hits
-        if hit.unit_id not in rows
-    ]
+    units = [_Unit(hit, _pieces(hit)) for hit in hits if hit.unit_id not in rows]
     best = _best(question, [unit.texts for unit in units], embed)
     passages = {
         unit.hit.unit_id: _passage(unit, place) for unit, place in zip(units, best, strict=True)
@@ -66,6 +62,33 @@ def passages_of(
     return tuple(
         passages.get(hit.unit_id) or _row(question, rows[hit.unit_id], hit) for hit in hits
     )
+
+
+def _pieces(hit: Hit) -> list[Piece]:
+    """The pieces of a hit below the lines that only say where it stands; all of it without any."""
+    start = _header(hit)
+    found = pieces_of(hit.text[start:])
+    shifted = [
+        replace(
+            piece,
+            start=piece.start + start,
+            end=piece.end + start,
+            lead=(piece.lead[0] + start, piece.lead[1] + start) if piece.lead else None,
+        )
+        for piece in found
+    ]
+    return shifted or [Piece(0, len(hit.text), "fragment")]
+
+
+def _header(hit: Hit) -> int:
+    """Characters of the first lines that have no word but those of title, section and address."""
+    known = {*parts_of(f"{hit.title} {hit.section} {hit.uri}".casefold())}
+    end = 0
+    for line in hit.text.splitlines(keepends=True):
+        if not known.issuperset(parts_of(line.casefold())):
+            break
+        end += len(line)
+    return end
 
 
 def _best(question: str, units: Sequence[Sequence[str]], embed: Embed) -> list[int]:

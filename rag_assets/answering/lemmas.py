@@ -28,14 +28,22 @@ class KeptDictionary(Mapping[str, str]):
         """Look up in `table`, of one chunk, with the columns `word` and `lemma` as binary."""
         self._words = table["word"].chunk(0)
         self._lemmas = table["lemma"].chunk(0)
+        _, offsets, letters = self._words.buffers()
+        ends = memoryview(offsets).cast("i")
+        self._ends = ends[self._words.offset :]
+        self._letters = memoryview(letters)
 
     def __getitem__(self, word: str) -> str:
         wanted = word.encode()
         places = range(len(self._words))
-        place = bisect_left(places, wanted, key=lambda each: self._words[each].as_py())
-        if place == len(places) or self._words[place].as_py() != wanted:
+        place = bisect_left(places, wanted, key=self._bytes_at)
+        if place == len(places) or self._bytes_at(place) != wanted:
             raise KeyError(word)
         return self._lemmas[place].as_py().decode()
+
+    def _bytes_at(self, place: int) -> bytes:
+        """A word, read past Arrow's objects, which cost ten times as much."""
+        return self._letters[self._ends[place] : self._ends[place + 1]].tobytes()
 
     def __iter__(self) -> Iterator[str]:
         return (word.as_py().decode() for word in self._words)

@@ -92,6 +92,4 @@ def _value(cell: FilledCell) -> Value:
     if not cell.is_number:
         return cell.value
     number = number_of(cell.value)
-    if number is None:
-        return cell.value
-    return int(cell.value) if cell.value.lstrip("-").isdecimal() else number
+    return cell.value if number is None else number

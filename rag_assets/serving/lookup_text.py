@@ -1,12 +1,15 @@
 """What `rag-assets lookup` replies: sentences and tables of rows."""
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+from rag_assets.answering.citations import Value, in_json
 from rag_assets.serving.replies import Json, Reply, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from _typeshed import DataclassInstance
 
     from rag_assets.answering.lookup.catalogue import Catalogue, TableInfo
     from rag_assets.answering.lookup.comparing import Alternative, SideBySide
@@ -32,7 +35,7 @@ def looked_up(found: "LookedUp", catalogue: "Catalogue", *, question: str | None
     record: dict[str, Json] = {
         "question": question,
         "outcome": found.outcome,
-        "sentences": [asdict(each) for each in found.sentences],
+        "sentences": [_record(each) for each in found.sentences],
         "plan": plan_to_json(found.plan) if found.plan else None,
         "unit_ids": list(found.row_ids),
         "reason": found.reason,
@@ -91,7 +94,7 @@ def side_by_side(found: "SideBySide") -> Reply:
     ]
     legend = "* differs"
     text = f"{table(rows, columns=['', 'heading', *names])}\n{legend}"
-    return Reply(asdict(found), text)
+    return Reply(_record(found), text)
 
 
 def alternatives(found: "Sequence[Alternative]") -> Reply:
@@ -129,7 +132,7 @@ def required(
             lines.append(f"{each.table}: {words}  <-  {_cut(each.text, 100)}")
     counts = [f"{each.table.table}: {len(each.row_keys):,} rows meet all of it." for each in met]
     record: dict[str, Json] = {
-        "requirements": [asdict(each) for each in requirements],
+        "requirements": [_record(each) for each in requirements],
         "met": [{"plan": plan_to_json(each.plan), "row_keys": list(each.row_keys)} for each in met],
     }
     if not lines:
@@ -185,8 +188,8 @@ def _described(info: "TableInfo") -> dict[str, Json]:
                 "numeric": each.is_numeric,
                 "filled": each.filled,
                 "not_numbers": each.unread,
-                "minimum": each.minimum,
-                "maximum": each.maximum,
+                "minimum": in_json(each.minimum),
+                "maximum": in_json(each.maximum),
             }
             for each in info.columns
             if not each.is_hidden
@@ -199,10 +202,26 @@ def _heading(words: str, unit: str | None) -> str:
     return f"{short} ({unit})" if unit else short
 
 
-def _cell(value: str | float | None) -> str:
-    if value is None:
-        return "-"
-    return _cut(value, CELL_CHARACTERS) if isinstance(value, str) else f"{value:.12g}"
+def _cell(value: Value) -> str:
+    from rag_assets.answering.lookup.phrases import ENGLISH
+    from rag_assets.answering.lookup.writing import measured
+
+    return _cut(measured(value, None, phrases=ENGLISH), CELL_CHARACTERS)
+
+
+def _record(part: "DataclassInstance") -> dict[str, Json]:
+    """All fields of a part of a reply, numbers as citations have them in JSON."""
+    return {name: _plain(value) for name, value in asdict(part).items()}
+
+
+def _plain(value: object) -> Json:
+    match value:
+        case dict():
+            return {str(name): _plain(each) for name, each in value.items()}
+        case list() | tuple():
+            return [*map(_plain, value)]
+        case _:
+            return in_json(cast("Value", value))
 
 
 def _cut(text: str, most: int) -> str:

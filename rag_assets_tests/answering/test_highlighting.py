@@ -1,5 +1,7 @@
 """The passage of a unit that fits a question best, and what stands around it."""
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,6 +49,15 @@ def test_the_sentence_that_fits_is_cited_and_its_neighbours_stand_beside_it():
     assert SPRING.text[citation.start : citation.end] == citation.text == found.text
     assert (citation.uri, citation.pages) == ("springs.md", (4,))
     assert (found.before, found.after) == ("A spring stores energy. ", " It was painted red.")
+
+
+def test_lines_that_only_say_where_a_unit_stands_are_no_passage():
+    text = "Cab sheet 2024 > 3 Zinc\nTable 1\n\n| Zone | Mass |\n| --- | --- |\n| A | 50 |"
+    hit = replace(document("NHS", text, title="Cab_sheet_2024.pdf"), section="3 Zinc")
+    [found] = passages("What zinc has the cab sheet?", hit)
+    assert (found.text, found.before, found.after) == ("Zone: A; Mass: 50", "", "")
+    [bare] = passages("zinc", replace(hit, text="3 Zinc"))
+    assert bare.text == "3 Zinc"
 
 
 def test_the_encoder_speaks_where_no_word_does():

@@ -4,37 +4,17 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
-_LISTED = """H:hydrogen:väte He:helium:helium Li:lithium:litium Be:beryllium:beryllium
-B:boron:bor C:carbon:kol N:nitrogen:kväve O:oxygen:syre F:fluorine:fluor Ne:neon:neon
-Na:sodium:natrium Mg:magnesium:magnesium Al:aluminium,aluminum:aluminium Si:silicon:kisel
-P:phosphorus:fosfor S:sulfur,sulphur:svavel Cl:chlorine:klor Ar:argon:argon K:potassium:kalium
-Ca:calcium:kalcium Sc:scandium:skandium Ti:titanium:titan V:vanadium:vanadin,vanadium
-Cr:chromium:krom Mn:manganese:mangan Fe:iron:järn Co:cobalt:kobolt Ni:nickel:nickel
-Cu:copper:koppar Zn:zinc:zink Ga:gallium:gallium Ge:germanium:germanium As:arsenic:arsenik
-Se:selenium:selen Br:bromine:brom Kr:krypton:krypton Rb:rubidium:rubidium
-Sr:strontium:strontium Y:yttrium:yttrium Zr:zirconium:zirkonium Nb:niobium:niob
-Mo:molybdenum:molybden Tc:technetium:teknetium Ru:ruthenium:rutenium Rh:rhodium:rodium
-Pd:palladium:palladium Ag:silver:silver Cd:cadmium:kadmium In:indium:indium Sn:tin:tenn
-Sb:antimony:antimon Te:tellurium:tellur I:iodine:jod Xe:xenon:xenon Cs:caesium,cesium:cesium
-Ba:barium:barium La:lanthanum:lantan Ce:cerium:cerium Pr:praseodymium:praseodym
-Nd:neodymium:neodym Pm:promethium:prometium Sm:samarium:samarium Eu:europium:europium
-Gd:gadolinium:gadolinium Tb:terbium:terbium Dy:dysprosium:dysprosium Ho:holmium:holmium
-Er:erbium:erbium Tm:thulium:tulium Yb:ytterbium:ytterbium Lu:lutetium:lutetium
-Hf:hafnium:hafnium Ta:tantalum:tantal W:tungsten:volfram Re:rhenium:rhenium Os:osmium:osmium
-Ir:iridium:iridium Pt:platinum:platina Au:gold:guld Hg:mercury:kvicksilver Tl:thallium:tallium
-Pb:lead:bly Bi:bismuth:vismut Po:polonium:polonium At:astatine:astat Rn:radon:radon
-Fr:francium:francium Ra:radium:radium Ac:actinium:aktinium Th:thorium:torium
-Pa:protactinium:protaktinium U:uranium:uran Np:neptunium:neptunium Pu:plutonium:plutonium"""
+from rag_assets.answering.lookup.formulas import symbols_by_name
 
-_SPLIT = [entry.split(":") for entry in _LISTED.split()]
+_MADE = frozenset(["Am", "Cm", "Bk", "Cf", "Es", "Fm", "Md", "No", "Lr"])
+"""Elements that no text is about: what looks like their symbols is something else."""
 SYMBOL_OF: Mapping[str, str] = {
     name: symbol
-    for symbol, english, swedish in _SPLIT
-    for name in (*english.split(","), *swedish.split(","))
-    if name not in ("lead", "tin", "bor")
+    for name, symbol in symbols_by_name().items()
+    if name not in ("lead", "tin", "bor") and symbol not in _MADE
 }
 """Symbol by name, in lower case; names that are common words of another meaning are left out."""
-SYMBOLS = frozenset(symbol for symbol, _, _ in _SPLIT)
+SYMBOLS = frozenset(SYMBOL_OF.values())
 READ_AS_WORDS = frozenset(("He", "Be", "In", "As", "I", "At", "No", "Am", "Pa", "C", "K", "V"))
 """Symbols that running text has as words or units."""
 

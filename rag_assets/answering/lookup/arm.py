@@ -57,7 +57,8 @@ class LookupArm:
 
         if filters is not None and filters.domain == "document":
             return ()
-        found = look_up(query, self.catalogue(pins), in_documents=False)
+        catalogue = self.catalogue(pins)
+        found = look_up(query, catalogue, in_documents=False, suggests=False)
         is_sure = found.outcome == "answered" and found.confidence >= SURE_FROM
         if not is_sure or not 1 <= len(found.row_ids) <= MOST_FOUND:
             return ()

@@ -38,7 +38,7 @@ def take_kinds(draft: Draft, columns: tuple[ColumnMention, ...]) -> None:
             if {place - 1, place + 1} & set(mention.words)
             for column, _ in mention.candidates[:1]
         ]
-        if any(own and converted(1.0, own, unit) is not None for own in beside):
+        if any(own and converted(1, own, unit) is not None for own in beside):
             draft.explain((place,), 0.5)
 
 
@@ -68,7 +68,7 @@ def take_asked_units(draft: Draft, plans: tuple[LookupPlan, ...]) -> None:
     for start, unit, end in _named_units(draft.question.text):
         names = {plan.column or name for plan in plans for name in (*plan.columns, plan.order_by)}
         own = [draft.table.column(name).info.unit for name in names if name]
-        if any(each and converted(1.0, each, unit) is not None for each in own):
+        if any(each and converted(1, each, unit) is not None for each in own):
             draft.explain(draft.question.inside(start, end), 0.0)
         elif plans and not _is_said(draft, start, end):
             draft.fail("unit", f"nothing that is asked for is measured in {unit}")
@@ -80,7 +80,7 @@ def take_unit_words(draft: Draft, plans: tuple[LookupPlan, ...]) -> None:
     own = [unit for name in names if name and (unit := draft.table.column(name).info.unit)]
     for place, word in enumerate(draft.question.words):
         unit = unit_word(word.text) if place not in draft.explained else None
-        if unit and any(converted(1.0, plain_unit(each), unit) is not None for each in own):
+        if unit and any(converted(1, plain_unit(each), unit) is not None for each in own):
             draft.explain((place,), 0.0)
 
 

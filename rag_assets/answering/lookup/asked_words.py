@@ -1,7 +1,7 @@
 """Which words of a question say what is asked for: `which colour` of `which colour has R16`."""
 
 from rag_assets.answering.lookup.question import AskedQuestion
-from rag_assets.answering.lookup.vocabulary import words_in
+from rag_assets.answering.lookup.word_files import words_in
 
 _ASKING = words_in(
     "what which who whom whose when where how vilken vilket vilka vad vem när var hur"

@@ -10,8 +10,9 @@ from rag_assets.answering.lookup.mentions import ColumnMention
 from rag_assets.answering.lookup.plan import Operation
 from rag_assets.answering.lookup.quantities import unit_at
 from rag_assets.answering.lookup.question import AskedQuestion, Mark
+from rag_assets.answering.lookup.word_files import words_in
 
-_THING_BEFORE = vocabulary.words_in("with has have having med har som that")
+_THING_BEFORE = words_in("with has have having med har som that")
 HALF = 0.5
 """Share of a heading from which words are about it, and not only like it."""
 
@@ -34,7 +35,13 @@ def operation_of(
         mark
         for mark in question.marks
         if not set(mark.words) & (valued if mark.adjective else inside)
+        or (mark.words[-1] == len(question.words) - 1 and _ends_with(question))
     )
+    if any(mark.adjective or mark.operation in ("max", "min") for mark in marks):
+        whole = {mention.words for mention in columns if mention.candidates[0][1] >= HALF}
+        marks = tuple(
+            each for each in marks if each.operation != "range" or each.words not in whole
+        )
     others = tuple(mark for mark in marks if not _asks_amount(question, mark))
     marks = others or marks
     asked = {mark.operation for mark in marks}
@@ -42,7 +49,7 @@ def operation_of(
         return own
     if "range" in asked or ({"max", "min"} <= asked and "count" not in asked):
         return "range", marks
-    for operation in ("mean", "difference", "sum", "count", "max", "min"):
+    for operation in ("median", "mean", "difference", "sum", "distinct", "count", "max", "min"):
         if operation in asked:
             if operation == "sum" and "count" in asked:
                 return "count", marks
@@ -50,6 +57,10 @@ def operation_of(
                 return "rows", ()
             return operation, marks
     return "rows", marks
+
+
+def _ends_with(question: AskedQuestion) -> bool:
+    return question.words[-1].folded in vocabulary.AT_THE_END
 
 
 def _of_headings(

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from rag_assets.answering.citations import in_json
 from rag_assets.answering.lookup.offering import Offer, OfferedColumn, offer_for, table_name
 from rag_assets.answering.lookup.plan import (
     COMPARISONS,
@@ -209,7 +210,7 @@ def _condition(
     else:
         words = offer.words if op == "contains" else ()
         values = [_text(text, info, words, clause) for text in texts]
-    return {"column": named, "op": op, "values": [*values]}
+    return {"column": named, "op": op, "values": [*map(in_json, values)]}
 
 
 def _number(text: str, info: "ColumnInfo", offer: Offer, clause: str) -> PlanValue:

@@ -1,38 +1,66 @@
 """Cells as typed values: a column of texts that are numbers is a column of numbers."""
 
-import math
 import re
 import unicodedata
+from collections.abc import Sequence
+from decimal import Decimal
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rag_assets.answering.citations import Number, number_from
+from rag_assets.identity import canonical_number
+
 NUMERIC_FROM = 0.8
 """Share of the filled cells that must be numbers, so that a column is one of numbers."""
+MOST_DIGITS = 38
+"""Of a decimal number in Arrow and DuckDB."""
+FARTHEST_DIGIT = 330
+"""A number whose first digit is farther from the decimal point is left a text."""
 _NUMBER = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][+-]?\d{1,3})?")
 _PADDED = re.compile(r"[+-]?0\d")
 
 
-def number_of(text: str) -> float | None:
+def number_of(text: str) -> Number | None:
     """The number that a cell is; None where it is more or something else (`280 max`, `007`)."""
     plain = unicodedata.normalize("NFKC", text).replace("\u2212", "-").strip()
     if not _NUMBER.fullmatch(plain) or _PADDED.match(plain):
         return None
-    value = float(plain.replace(",", ""))
-    return value if math.isfinite(value) else None
+    value = Decimal(plain.replace(",", ""))
+    return exact(value) if abs(value.adjusted()) <= FARTHEST_DIGIT else None
 
 
 def numbers_of(texts: pa.Array) -> pa.Array:
-    """The numbers of a column of texts as float64; NULL where a cell is empty or is no number."""
+    """The numbers of a column of texts; NULL where a cell is empty or is no number.
+
+    They keep their digits: as int64, else as decimals of at most `MOST_DIGITS`. Numbers that lie
+    too far apart for these (1e-30 beside 1e20) are float64.
+    """
     encoded = texts.dictionary_encode()
     values = [number_of(text) for text in encoded.dictionary.to_pylist()]
-    return pa.array(values, pa.float64()).take(encoded.indices)
+    kind = _type_of([each for each in values if each is not None])
+    if pa.types.is_floating(kind):
+        values = [None if each is None else float(each) for each in values]
+    return pa.array(values, kind).take(encoded.indices)
+
+
+def _type_of(numbers: Sequence[Number]) -> pa.DataType:
+    if all(isinstance(each, int) and abs(each) < 2**63 for each in numbers):
+        return pa.int64()
+    scale = max(decimals(each) for each in numbers)
+    before = max(max(Decimal(each).adjusted() + 1, 1) for each in numbers)
+    return pa.decimal128(MOST_DIGITS, scale) if before + scale <= MOST_DIGITS else pa.float64()
+
+
+def decimals(number: Number) -> int:
+    """Digits after the decimal point."""
+    return 0 if isinstance(number, int) else max(-int(number.as_tuple().exponent), 0)
 
 
 def typed(texts: pa.Array, *, numeric: pa.Array) -> pa.Array:
-    """A column as float64 where it holds numbers, else as it is.
+    """A column of numbers where it holds numbers, else as it is.
 
     Args:
         texts: Canonical values; NULL is an empty cell.
@@ -76,10 +104,23 @@ def distinct_texts(texts: pa.Array, *, most: int) -> tuple[int, tuple[str, ...]]
     return len(values), tuple(values[place] for place in order[:most])
 
 
-def extremes(numbers: pa.Array) -> tuple[float | None, float | None]:
+def scale_of(kind: pa.DataType) -> int | None:
+    """Digits after the decimal point that a type keeps; None of floats and texts."""
+    if pa.types.is_decimal(kind):
+        return kind.scale
+    return 0 if pa.types.is_integer(kind) else None
+
+
+def exact(value: float | Decimal) -> Number:
+    """A number of Arrow or DuckDB without trailing zeros; of a float its shortest digits."""
+    return number_from(canonical_number(value) or "0")
+
+
+def extremes(numbers: pa.Array) -> tuple[Number | None, Number | None]:
     """The least and the greatest number; None where there is none."""
     found = pc.min_max(numbers)
-    return found["min"].as_py(), found["max"].as_py()
+    least, greatest = found["min"].as_py(), found["max"].as_py()
+    return (None, None) if least is None else (exact(least), exact(greatest))
 
 
 class ColumnCells(NamedTuple):

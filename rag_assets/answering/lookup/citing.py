@@ -1,6 +1,7 @@
 """Citations of what a plan found: cells, rows, computed values, and that nothing was found."""
 
 from collections.abc import Sequence
+from decimal import Decimal
 
 from rag_assets.answering.citations import (
     MOST_INPUTS,
@@ -76,16 +77,22 @@ def computed(found: Found, catalogue: Catalogue, *, phrases: Phrases = ENGLISH) 
     Raises:
         UnitsDifferError: Its cells have different units.
     """
-    column = found.table.find(found.plan.column) if found.plan.column else None
-    counts = found.plan.operation == "count"
+    plan = found.plan
+    column = found.table.find(plan.column) if plan.column else None
+    other = found.table.find(plan.other) if plan.other else None
+    before = cells(found, catalogue, other) if other else ()
+    is_measured = column and plan.operation not in ("count", "distinct", "percent")
+    unit = common_unit(found, catalogue, column) if column and is_measured else None
     return Computed(
-        operation=found.plan.operation,
-        inputs=cells(_extremes_kept(found, catalogue), catalogue, column) if column else (),
+        operation=plan.operation,
+        inputs=before + cells(_extremes_kept(found, catalogue), catalogue, column)
+        if column
+        else (),
         count=len(found.row_keys),
-        plan=plan_to_json(found.plan),
+        plan=plan_to_json(plan),
         sql=found.sql,
         result=found.value,
-        unit=common_unit(found, catalogue, column) if column and not counts else None,
+        unit="%" if plan.operation == "percent" else unit,
         pin=catalogue.version_of(found.table),
         rows=rows(found, phrases=phrases),
         heading=column.heading if column else "",
@@ -97,7 +104,8 @@ def _extremes_kept(found: Found, catalogue: Catalogue) -> Found:
     """The rows in an order in which the first `MOST_INPUTS` have the least and greatest number."""
     if len(found.places) <= MOST_INPUTS or not found.plan.column:
         return found
-    values = [float(each or 0) for each in cells_of(found, catalogue, found.plan.column)]
+    cells = cells_of(found, catalogue, found.plan.column)
+    values = [each if isinstance(each, (int, Decimal)) else 0 for each in cells]
     ends = [values.index(end(values)) for end in (min, max)]
     wanted = {values[place] for place in ends}
     order = sorted(

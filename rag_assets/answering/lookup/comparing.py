@@ -8,19 +8,21 @@ as `MISSING`, and how many it lacks is said.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
 
-from rag_assets.answering.citations import Cell
+from rag_assets.answering.citations import Cell, Number, Value
 from rag_assets.answering.lookup import citing
 from rag_assets.answering.lookup.catalogue import Catalogue, ColumnInfo, TableInfo
 from rag_assets.answering.lookup.cells import folded
 from rag_assets.answering.lookup.naming import names_of
 from rag_assets.answering.lookup.phrases import PHRASES, Language
 from rag_assets.answering.lookup.plan import Condition, LookupPlan, PlanError
-from rag_assets.answering.lookup.running import Found, at_places, run_plan
+from rag_assets.answering.lookup.running import Found, at_places, cells_of, run_plan
 from rag_assets.answering.lookup.units import converted
+from rag_assets.identity import canonical_number
 
 FARTHEST, MISSING = 3.0, 1.0
 ALTERNATIVES = 5
@@ -43,7 +45,7 @@ class ComparedLine:
     heading: str
     unit: str | None
     """That of the first row that has one; numbers are converted to it."""
-    values: tuple[str | float | None, ...]
+    values: tuple[Value, ...]
     """In the order of the rows; None where a row has no such cell."""
     differs: bool
     """Whether two rows that have the cell say different things."""
@@ -141,16 +143,15 @@ def alternatives(
     )
 
 
-def own_value(row: RowName, column: str, catalogue: Catalogue) -> float:
+def own_value(row: RowName, column: str, catalogue: Catalogue) -> Number:
     """The number that `row` has in a column, for a constraint such as "lower than its own".
 
     Raises:
         PlanError: There is no such row or column, or the cell holds no number.
     """
     found = _row(row, catalogue)
-    info = found.table.find(column)
-    value = catalogue.rows(found.table)[column][found.places[0]].as_py() if info else None
-    if not isinstance(value, float):
+    value = cells_of(found, catalogue, column)[0] if found.table.find(column) else None
+    if not isinstance(value, (int, Decimal)):
         raise PlanError("where", f"row {row.row_key} has no number in {column!r}")
     return value
 
@@ -182,7 +183,7 @@ def _comparable(own: Found, catalogue: Catalogue) -> list[str]:
 
 def _apart(column: pa.ChunkedArray, place: int) -> np.ndarray:
     """How far each cell is from that at `place`, in distances between the quartiles."""
-    values = column.to_numpy()
+    values = column.cast(pa.float64()).to_numpy()
     low, high = np.nanpercentile(values, QUARTILES)
     scale = high - low or float(np.nanmax(values) - np.nanmin(values)) or 1.0
     return np.abs(values - values[place]) / scale
@@ -196,12 +197,12 @@ def _line(cells: dict[int, Cell], *, count: int) -> ComparedLine:
     return ComparedLine(first.heading, unit, tuple(values), len(said) > 1, tuple(cells.values()))
 
 
-def _aligned(cell: Cell, unit: str | None) -> str | float:
+def _aligned(cell: Cell, unit: str | None) -> str | Number:
     """The cell's number in `unit`; with its own unit, as a text, where it is of another kind."""
     value = cell.value
     if isinstance(value, str) or value is None:
         return str(value)
     if cell.unit in (unit, None) or unit is None:
-        return float(value)
-    moved = converted(float(value), cell.unit, unit)
-    return f"{value:g} {cell.unit}" if moved is None else moved
+        return value
+    moved = converted(value, cell.unit, unit)
+    return f"{canonical_number(value)} {cell.unit}" if moved is None else moved

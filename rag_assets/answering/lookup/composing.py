@@ -1,7 +1,10 @@
 """One table's reading of a question: every word gets a role, and the roles make a plan."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
+from rag_assets.answering.citations import Number
 from rag_assets.answering.lookup import vocabulary
 from rag_assets.answering.lookup.asked_units import (
     take_asked_units,
@@ -18,13 +21,15 @@ from rag_assets.answering.lookup.conditions import (
     take_values,
 )
 from rag_assets.answering.lookup.draft import Draft
+from rag_assets.answering.lookup.linked_values import ValueLink
 from rag_assets.answering.lookup.linking import TableLinks
-from rag_assets.answering.lookup.mentions import column_mentions
+from rag_assets.answering.lookup.mentions import ColumnMention, column_mentions
 from rag_assets.answering.lookup.placing import Placed, ordinals, place_quantities
-from rag_assets.answering.lookup.plan import LookupPlan
-from rag_assets.answering.lookup.planning import plans_of
-from rag_assets.answering.lookup.quantities import base_adjective
+from rag_assets.answering.lookup.plan import MOST_ROWS, LookupPlan
+from rag_assets.answering.lookup.planning import plans_of, plans_of_pair, take_group
+from rag_assets.answering.lookup.quantities import base_adjective, counted_words
 from rag_assets.answering.lookup.question import AskedQuestion
+from rag_assets.answering.lookup.two_columns import column_pair
 from rag_assets.answering.lookup.value_mentions import ValueMention, value_mentions
 from rag_assets.answering.lookup.value_parts import part_mentions
 
@@ -58,12 +63,22 @@ def read_table(question: AskedQuestion, table: TableLinks) -> TableReading:
         draft.explain(question.inside(number.start, number.end), 0.0)
     draft.explain(_compared_words(question), 0.0)
     values = _apart_from_headings(question, table, value_mentions(question, table))
+    pair = None if _names_two(values) else column_pair(question, table)
+    paired = set(pair.words) if pair else set()
+    draft.explain(paired, 1.5)
+    draft.limit, ranks = _ranks(question)
+    draft.explain(ranks, 0.0)
+    values = tuple(each for each in values if not paired & set(each.words))
     whole = {place for mention in values for place in mention.words}
     numbers = _number_words(question) - _heading_numbers(question, table)
-    columns = column_mentions(question, table, whole | numbers)
+    columns = column_mentions(question, table, whole | numbers | paired | ranks)
     named = {place for mention in columns for place in mention.words}
     operation, marks = operation_of(question, columns, whole)
-    placed = place_quantities(question, table, columns, whole | (named - numbers))
+    by_number = tuple(_names_in_numbers(question, table, columns, whole | ranks | paired))
+    values += by_number
+    whole |= {place for mention in by_number for place in mention.words}
+    used = whole | (named - numbers) | paired | ranks
+    placed = place_quantities(question, table, columns, used)
     take_placed(draft, placed, columns, operation)
     verbs = {place for each in placed if isinstance(each, Placed) for place in each.verb}
     draft.explain(verbs, 1.0)
@@ -89,10 +104,22 @@ def read_table(question: AskedQuestion, table: TableLinks) -> TableReading:
     take_values(draft, (*values, *parts), columns, operation)
     take_spelled_out(draft, values)
     take_units_of_rows(draft)
-    _require_no_ranks(draft)
+    take_group(draft, columns, operation)
+    comparing = {
+        place
+        for place, word in enumerate(question.words)
+        if word.folded in vocabulary.COMPARING and place not in draft.explained
+    }
+    if comparing and _names_two(values):
+        draft.explain(comparing, 0.0)
+        draft.compares = True
     if operation == "rows":
         _require_asked_column(draft)
-    plans = plans_of(draft, columns, operation, marks)
+    plans = (
+        plans_of_pair(draft, pair)
+        if pair and draft.conditions
+        else plans_of(draft, columns, operation, marks)
+    )
     take_asked_units(draft, plans)
     take_unit_words(draft, plans)
     take_kinds(draft, columns)
@@ -123,6 +150,42 @@ def _number_words(question: AskedQuestion) -> set[int]:
     }
 
 
+def _names_two(values: Sequence[ValueMention]) -> bool:
+    """Whether two values of one column are named: a difference is then one of two rows."""
+    named = [each.columns for each in values]
+    return any(first & second for first, second in combinations(named, 2))
+
+
+def _names_in_numbers(
+    question: AskedQuestion,
+    table: TableLinks,
+    columns: Sequence[ColumnMention],
+    used: set[int],
+) -> Iterator[ValueMention]:
+    """`the lead time of 6082`: a number that names a row, and is no value of what is asked."""
+    asked = [column.info for mention in columns for column in mention.close()]
+    for number in question.quantities:
+        places = question.inside(number.at, number.end)
+        if number.unit or number.is_marked or len(places) != 1 or used & set(places):
+            continue
+        text = question.words[places[0]].text
+        named = [
+            *(ValueLink(each.info.name, text) for each in table.columns if text in each.info.names),
+            *(link for link in table.by_word.get(text, ()) if link.value == text),
+        ]
+        others = (each for each in asked if each.name not in {link.column for link in named})
+        if len(named) == 1 and not any(_lies_within(number.values[0], each) for each in others):
+            yield ValueMention(places, tuple(named), is_whole=True)
+
+
+def _lies_within(number: Number, column: ColumnInfo) -> bool:
+    return (
+        column.minimum is not None
+        and column.maximum is not None
+        and column.minimum <= number <= column.maximum
+    )
+
+
 def _heading_numbers(question: AskedQuestion, table: TableLinks) -> set[int]:
     """Bare numbers that stand in headings: `ISO 9001`."""
     return {
@@ -138,6 +201,12 @@ def _apart_from_headings(
     question: AskedQuestion, table: TableLinks, values: tuple[ValueMention, ...]
 ) -> tuple[ValueMention, ...]:
     """`values` without words that are part of a longer heading (`surface roughness`)."""
+    groups = {
+        mention.words
+        for mention in column_mentions(question, table, set())
+        if mention.words[0] and mention.candidates[0][1] >= HALF
+        if question.words[mention.words[0] - 1].folded in vocabulary.GROUPING | vocabulary.BY
+    }
     headings = [
         {
             place
@@ -150,6 +219,7 @@ def _apart_from_headings(
     return tuple(
         mention
         for mention in values
+        if mention.words not in groups
         if not any(set(mention.words) < heading for heading in headings)
         and not _is_of_title(question, table, mention)
     )
@@ -161,20 +231,26 @@ def _is_of_title(question: AskedQuestion, table: TableLinks, mention: ValueMenti
     return len(words) == 1 and words[0].text.islower() and bool(words[0].forms & table.title_forms)
 
 
-def _require_no_ranks(draft: Draft) -> None:
-    """`the 20 strongest`: a plan has one row of an extreme, or all."""
+def _ranks(question: AskedQuestion) -> tuple[int | None, set[int]]:
+    """`the 20 strongest`, `top five`: how many rows are asked for, and the words that say it."""
     asked = {
         place
-        for mark in draft.question.marks
+        for mark in question.marks
         if mark.operation in ("max", "min")
         for place in mark.words
         if place - mark.words[0] < len(mark.words)
     }
-    for number in draft.question.quantities:
-        places = draft.question.inside(number.at, number.end)
-        beside = {place + step for place in places for step in (-1, 1)}
-        if places and not (number.unit or number.is_marked) and asked & beside:
-            draft.fail("vague", "it asks for several rows by rank, and one can be given")
+    numbers = {
+        place: number.values[0]
+        for number in question.quantities
+        if not (number.unit or number.is_marked) and len(number.values) == 1
+        for place in question.inside(number.at, number.end)
+    }
+    for place, word in enumerate(question.words):
+        count = numbers.get(place, counted_words().get(word.folded))
+        if {place - 1, place + 1} & asked and isinstance(count, int) and 1 < count <= MOST_ROWS:
+            return count, {place}
+    return None, set()
 
 
 def _require_asked_column(draft: Draft) -> None:

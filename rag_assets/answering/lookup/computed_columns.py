@@ -14,7 +14,7 @@ from rag_assets.answering.lookup.wording import forms
 
 WHOLE = 0.6
 """Share of a heading that a word of the table's title must say to mean the column."""
-AGGREGATES = ("max", "min", "mean", "sum", "range", "difference")
+AGGREGATES = ("max", "min", "mean", "median", "sum", "range", "difference")
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,8 @@ class ComputedColumns:
         marks: Sequence[Mark],
     ) -> "ComputedColumns":
         """The target among the mentions that have no other role."""
+        if operation == "distinct":
+            return cls._counted(free, marks)
         if operation not in AGGREGATES:
             return cls()
         numeric = {
@@ -52,6 +54,8 @@ class ComputedColumns:
         usable = [each for each in usable if not _is_title(question, table, each)]
         if not usable:
             return cls()
+        named = [each for each in usable if _follows_by(question, each)]
+        usable = named or usable
         groups = _merged(usable, numeric)
         if len(groups) > 1:
             groups = _named_ones(groups, marks) or groups
@@ -64,11 +68,25 @@ class ComputedColumns:
         share = max(mention.share(columns[0]) for mention in mentions)
         return cls(tuple(columns), tuple(mentions), share)
 
+    @classmethod
+    def _counted(cls, free: Sequence[ColumnMention], marks: Sequence[Mark]) -> "ComputedColumns":
+        """The column that follows `how many different`."""
+        end = max(place for mark in marks for place in mark.words if mark.operation == "distinct")
+        after = [each for each in free if each.words[0] > end]
+        shown = [each for each in after[0].close() if not each.info.is_hidden] if after else []
+        return cls(tuple(shown[:1]), tuple(after[:1]), after[0].share(shown[0])) if shown else cls()
+
 
 def only_values(table: TableLinks) -> tuple[LinkedColumn, ...]:
     """The column of values of a table that names a property and a unit in each row."""
     found = [each for each in table.columns if each.info.is_numeric and each.info.unit_column]
     return tuple(found) if len(found) == 1 else ()
+
+
+def _follows_by(question: AskedQuestion, mention: ColumnMention) -> bool:
+    """`the top 3 by amount`: the heading that rows are ordered by."""
+    place = mention.words[0] - 1
+    return place >= 0 and question.words[place].folded in vocabulary.BY
 
 
 def _is_title(question: AskedQuestion, table: TableLinks, mention: ColumnMention) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from rag_assets.answering.lookup import vocabulary
+from rag_assets.answering.lookup.adjectives import DATES
 from rag_assets.answering.lookup.draft import Draft, flag_values, select_by_filling
 from rag_assets.answering.lookup.linked_columns import LinkedColumn
 from rag_assets.answering.lookup.linking import TableLinks
@@ -131,7 +132,7 @@ def _typed(column: LinkedColumn, condition: Condition) -> Condition:
     """Codes of a column of numbers as numbers."""
     if not column.info.is_numeric:
         return condition
-    return replace(condition, values=tuple(float(value) for value in condition.values))
+    return replace(condition, values=tuple(int(value) for value in condition.values))
 
 
 def _order(table: TableLinks, name: str) -> int:
@@ -240,10 +241,14 @@ def take_absences(draft: Draft, columns: tuple[ColumnMention, ...]) -> None:
     """`without carburising`: the heading that follows has empty cells."""
     words = draft.question.words
     for mention in columns:
-        before = [
-            folded(word.text) for word in words[max(0, mention.words[0] - 3) : mention.words[0]]
-        ]
-        is_flag = any(flag_values(each) for each in mention.close())
+        start = mention.words[0]
+        while start and words[start - 1].folded in vocabulary.AUXILIARY:
+            start -= 1
+        before = [folded(word.text) for word in words[max(0, start - 3) : start]]
+        is_flag = any(
+            flag_values(each, draft.table.info.rows) or _is_gappy(draft, each)
+            for each in mention.close()
+        )
         negations = (*vocabulary.NEGATIONS, *vocabulary.EXCLUDING)
         phrases = (*vocabulary.EMPTY, *vocabulary.ABSENT, *(negations if is_flag else ()))
         phrase = next(
@@ -253,9 +258,22 @@ def take_absences(draft: Draft, columns: tuple[ColumnMention, ...]) -> None:
         if phrase is None or mention in draft.roles:
             continue
         count = len(phrase.split())
-        draft.explain(tuple(range(mention.words[0] - count, mention.words[0])), 0.5)
+        draft.explain(tuple(range(start - count, start)), 0.5)
+        for place in range(mention.words[-1] + 1, min(mention.words[-1] + 3, len(words))):
+            if words[place].folded in DATES and mention.close()[0].is_date:
+                draft.explain((place,), 0.0)
         _explain_aside(draft, mention)
         select_by_filling(draft, mention, "empty")
+
+
+def _is_gappy(draft: Draft, column: LinkedColumn) -> bool:
+    """Whether a column of dates, or of one text, is empty in some rows: those where it is not so.
+
+    `not certified` asks for the rows without `yes`, and `not closed` for those without a date.
+    """
+    info = column.info
+    is_of_one = column.is_date or info.distinct == 1
+    return is_of_one and 0 < info.filled < draft.table.info.rows
 
 
 def _explain_aside(draft: Draft, mention: ColumnMention) -> None:

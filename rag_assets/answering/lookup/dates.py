@@ -134,6 +134,6 @@ IS_DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}.*)?")
 """A cell that is a date, or a date with a time."""
 
 
-def packed(day: date) -> float:
+def packed(day: date) -> int:
     """A day as the number YYYYMMDD."""
-    return float(day.year * 10_000 + day.month * 100 + day.day)
+    return day.year * 10_000 + day.month * 100 + day.day

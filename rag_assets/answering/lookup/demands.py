@@ -24,7 +24,7 @@ _EXTREME = re.compile(
 )
 _HOW_FAR = re.compile(r"\bhow (?!many|much)[a-z]+ (?:can|could|may|might)\b|\bhur \w+ kan\b")
 _COUNT = re.compile(r"\b(?:how many|number of|hur många|antal(?:et)?)\b")
-EXTREMES = ("max", "min", "range", "difference")
+EXTREMES = ("max", "min", "range", "difference", "change", "percent")
 
 
 def unmet_demand(question: str, plan: LookupPlan, table: TableInfo) -> str:
@@ -44,7 +44,7 @@ def unmet_demand(question: str, plan: LookupPlan, table: TableInfo) -> str:
 
 
 def _gives_extreme(plan: LookupPlan) -> bool:
-    return plan.operation in EXTREMES or plan.order_by is not None
+    return plan.operation in EXTREMES or plan.order_by is not None or plan.limit is not None
 
 
 def _headings_of(plan: LookupPlan, table: TableInfo) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from rag_assets.answering.lookup.linked_columns import LinkedColumn
 from rag_assets.answering.lookup.linking import TableLinks
 from rag_assets.answering.lookup.mentions import ColumnMention
-from rag_assets.answering.lookup.plan import Condition
+from rag_assets.answering.lookup.plan import Condition, PlanValue
 from rag_assets.answering.lookup.question import AskedQuestion
 from rag_assets.answering.lookup.wording import folded
 
@@ -25,6 +25,12 @@ class Draft:
     score: float = 0.0
     shares: list[float] = field(default_factory=list)
     roles: set[ColumnMention] = field(default_factory=set)
+    limit: int | None = None
+    """How many rows or groups are asked for, where a number of them is."""
+    group: str | None = None
+    """The column, for each value of which something is computed."""
+    compares: bool = False
+    """Whether rows are asked for side by side."""
     kind: str = ""
     reason: str = ""
 
@@ -48,17 +54,16 @@ def is_key(draft: Draft, column: LinkedColumn) -> bool:
     return info.filled == info.distinct == draft.table.info.rows
 
 
-def flag_values(column: LinkedColumn) -> tuple[str | float, str | float] | None:
-    """What stands for yes and for no in a column of either."""
+def flag_values(column: LinkedColumn, rows: int) -> tuple[PlanValue, PlanValue] | None:
+    """What stands for yes and for no in a column of either; of one alone if no cell is empty."""
     if column.is_flag:
-        return (1.0, 0.0)
+        return (1, 0)
     values = {folded(value): value for value in column.info.values}
-    if column.info.distinct == 2 and len(values) == 2:
-        yes = [value for key, value in values.items() if key in _YES]
-        no = [value for key, value in values.items() if key in _NO]
-        if yes and no:
-            return yes[0], no[0]
-    return None
+    yes = [value for key, value in values.items() if key in _YES]
+    no = [value for key, value in values.items() if key in _NO]
+    is_of_both = len(values) == 2 and yes and no
+    is_of_one = len(values) == 1 and (yes or no) and column.info.filled == rows
+    return ((yes or ["yes"])[0], (no or ["no"])[0]) if is_of_both or is_of_one else None
 
 
 def _with_zeros(draft: Draft, mention: ColumnMention) -> LinkedColumn | None:
@@ -73,7 +78,7 @@ def select_by_filling(draft: Draft, mention: ColumnMention, op: str) -> None:
     """Rows in which a column is empty, or is not; columns that are filled alike count as one."""
     draft.roles.add(mention)
     columns = mention.close()
-    flags = [each for each in columns if flag_values(each)]
+    flags = [each for each in columns if flag_values(each, draft.table.info.rows)]
     if flags:
         said = frozenset(
             form for place in mention.words for form in draft.question.words[place].forms
@@ -82,13 +87,13 @@ def select_by_filling(draft: Draft, mention: ColumnMention, op: str) -> None:
             heading = flags[0].info.heading
             draft.fail("no_column", f"{heading} may be meant, and its first word is not said")
             return
-        yes, no = flag_values(flags[0]) or ("", "")
+        yes, no = flag_values(flags[0], draft.table.info.rows) or ("", "")
         draft.conditions.append(
             ((Condition(flags[0].info.name, "=", (no if op == "empty" else yes,)),),)
         )
         return
     if op == "empty" and (zeros := _with_zeros(draft, mention)):
-        draft.conditions.append(((Condition(zeros.info.name, "=", (0.0,)),),))
+        draft.conditions.append(((Condition(zeros.info.name, "=", (0,)),),))
         return
     partly = [each for each in columns if 0 < each.info.filled < draft.table.info.rows]
     alike = {each.info.filled for each in partly}

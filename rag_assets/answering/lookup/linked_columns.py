@@ -11,6 +11,8 @@ from rag_assets.answering.lookup import vocabulary
 from rag_assets.answering.lookup.catalogue import ColumnInfo
 from rag_assets.answering.lookup.dates import IS_DATE
 from rag_assets.answering.lookup.formulas import names_of
+from rag_assets.answering.lookup.headings import words_and_unit
+from rag_assets.answering.lookup.word_files import words_in
 from rag_assets.answering.lookup.wording import (
     folded,
     forms,
@@ -19,14 +21,16 @@ from rag_assets.answering.lookup.wording import (
     stem,
     words_of,
 )
+from rag_assets.tables.headings import humanised
 
 _YEAR = re.compile(r"\byear\b|\bår\b|år$|_year|year$")
+_COUNTRY = re.compile(r"countr|nation|\bland|origin|ctry", re.IGNORECASE)
 _YEARS = (1_000, 2_200)
 _PACKED = (19_000_101, 21_001_231)
-_FLAGS = frozenset((0.0, 1.0))
+_FLAGS = frozenset((0, 1))
 IMPLIED = 0.25
 """What a word of a heading counts that says little, or that the title says already."""
-IMPLIED_WORDS = vocabulary.words_in(
+IMPLIED_WORDS = words_in(
     """at by of the a an in on for to from and or per according et al is with which it av i på vid
     för och den det en ett som 25 c"""
 )
@@ -61,6 +65,8 @@ class LinkedColumn:
     """Of the heading itself."""
     asides: frozenset[str]
     """Forms of remarks in brackets and of further sentences: they explain, and do not count."""
+    small: frozenset[str]
+    """Words of the heading that say little (`per`, `by`): read with the others, and no mention."""
     names: frozenset[str]
     """Short names, squashed: the column's own, initials, an abbreviation in brackets."""
     codes: Mapping[tuple[str, ...], str]
@@ -68,6 +74,7 @@ class LinkedColumn:
     is_date: bool
     is_year: bool
     is_flag: bool
+    is_country: bool
     is_number: bool
     """Whether its numbers are names: of an order, an article."""
 
@@ -135,6 +142,7 @@ def linked_column(
         info=column,
         words=tuple(_heading_word(word, frequency, title_forms) for word in main),
         asides=frozenset(form for word in words_of(asides) for form in word.forms),
+        small=IMPLIED_WORDS & {folded(word) for word in plain_words(column.heading)},
         names=_short_names(column, main),
         codes=_codes(column),
         is_date=_is_date(column),
@@ -142,6 +150,8 @@ def linked_column(
         is_flag=column.is_numeric
         and column.distinct <= len(_FLAGS)
         and {column.minimum, column.maximum} <= _FLAGS,
+        is_country=not column.is_numeric
+        and _COUNTRY.search(f"{column.heading} {column.name}") is not None,
         is_number=column.is_numeric
         and column.unit is None
         and bool(_NUMBERING.search(f"{column.heading} {column.name.replace('_', ' ')}")),
@@ -241,7 +251,7 @@ def _with_symbol(word: str, found: frozenset[str]) -> frozenset[str]:
 def _short_names(column: ColumnInfo, main: Sequence[str]) -> frozenset[str]:
     initials = "".join(word[0] for word in main if word[0].isalpha())
     inside = [part for part in _BRACKETS.findall(column.heading) if re.fullmatch(r"\w{2,8}", part)]
-    names = {squashed(column.name), *map(squashed, inside)}
-    if len(initials) >= 3:
-        names.add(squashed(initials))
+    own, _ = words_and_unit(humanised(column.name), is_numeric=column.is_numeric)
+    names = {squashed(column.name), squashed(own), *map(squashed, inside)}
+    names |= {squashed(initials[:size]) for size in range(3, len(initials) + 1)}
     return frozenset(name for name in names if len(name) >= 2)

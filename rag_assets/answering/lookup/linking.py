@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from rag_assets.answering.lookup import vocabulary
 from rag_assets.answering.lookup.catalogue import Catalogue, TableInfo
-from rag_assets.answering.lookup.formulas import Formula, symbols_by_name
+from rag_assets.answering.lookup.formulas import Formula
 from rag_assets.answering.lookup.linked_columns import (
     IMPLIED_WORDS,
     LinkedColumn,
@@ -25,7 +25,6 @@ from rag_assets.answering.lookup.linked_values import (
     formula_keys,
     keys_of_words,
 )
-from rag_assets.answering.lookup.swedish import ENGLISH
 from rag_assets.answering.lookup.wording import forms, words_of
 
 LONGEST_VALUE_WORDS = 12
@@ -53,6 +52,8 @@ class TableLinks:
     by_name: Mapping[str, LinkedColumn] = field(default_factory=dict)
     heading_forms: frozenset[str] = frozenset()
     """Forms of the words of all its headings."""
+    single_forms: frozenset[str] = frozenset()
+    """Forms of the headings that are one word."""
     touched: Mapping[str, frozenset[int]] = field(default_factory=dict)
     """Form of a word, or squashed name, to the places of the columns that have it."""
 
@@ -67,7 +68,7 @@ class CatalogueLinks:
 
     tables: tuple[TableLinks, ...]
     known: frozenset[str]
-    """All forms of headings, titles, general words: what compounds are taken apart into."""
+    """Forms of words of headings, titles, values and operations: what compounds are made of."""
     whole: frozenset[str]
     """Words of values: no compound is taken apart that is one."""
     scales: frozenset[str]
@@ -84,19 +85,23 @@ def links_of(catalogue: Catalogue) -> CatalogueLinks:
 
 
 def _built(catalogue: Catalogue) -> CatalogueLinks:
-    general = _general_forms()
-    whole = {
+    splitting = frozenset(
         form
         for table in catalogue.tables
         for column in table.columns
         for word in words_of(f"{column.heading} {table.title}")
         for form in word.forms
         if len(form) >= SHORTEST_PART and form.isalpha()
-    }
-    splitting = frozenset(general | whole)
+    )
     tables = tuple(_table_links(table, splitting) for table in catalogue.tables)
+    whole = frozenset(
+        key
+        for table in tables
+        for key in table.by_word
+        if len(key) > SHORTEST_PART and key.isalpha()
+    )
     known = {
-        *general,
+        *_operations(),
         *(form for table in tables for column in table.columns for form in column.forms),
         *(
             form
@@ -110,10 +115,10 @@ def _built(catalogue: Catalogue) -> CatalogueLinks:
     columns = [column.info for table in tables for column in table.columns]
     return CatalogueLinks(
         tables=tables,
-        known=frozenset(form for form in known if len(form) >= 3 and form.isalpha()),
-        whole=frozenset(
-            key for table in tables for key in table.by_word if len(key) > SHORTEST_PART
+        known=whole.union(
+            form for form in known if len(form) >= 3 and (form.isalpha() or " " in form)
         ),
+        whole=whole,
         scales=frozenset(column.unit for column in columns if column.unit and len(column.unit) > 1),
         identifiers=tuple(
             {
@@ -126,14 +131,10 @@ def _built(catalogue: Catalogue) -> CatalogueLinks:
     )
 
 
-def _general_forms() -> frozenset[str]:
-    """Forms of general words that compounds are made of."""
-    single = [
-        phrase for each in vocabulary.OPERATIONS.values() for phrase in each if " " not in phrase
-    ]
-    return frozenset(
-        form for word in (*ENGLISH, *single, *symbols_by_name()) for form in forms(word)
-    )
+def _operations() -> frozenset[str]:
+    """Forms of words that ask for an operation, which compounds may begin with: `medelvikt`."""
+    phrases = (phrase for each in vocabulary.OPERATIONS.values() for phrase in each)
+    return frozenset(form for each in phrases if " " not in each for form in forms(each))
 
 
 def _table_links(table: TableInfo, known: frozenset[str]) -> TableLinks:
@@ -155,6 +156,9 @@ def _table_links(table: TableInfo, known: frozenset[str]) -> TableLinks:
         by_word=_grouped(keys_of_words(columns)),
         by_name={column.info.name: column for column in columns},
         heading_forms=frozenset(form for column in columns for form in column.forms),
+        single_forms=frozenset().union(
+            *(each.forms for each in columns if len(each.words) == 1 and not each.info.is_hidden)
+        ),
         touched=_touched(columns),
     )
 
@@ -177,7 +181,7 @@ def _touched(columns: Sequence[LinkedColumn]) -> dict[str, frozenset[int]]:
 
 
 def _grouped(pairs: Iterable[tuple[Key, ValueLink]]) -> dict[Key, tuple[ValueLink, ...]]:
-    groups: dict[Key, dict[ValueLink, None]] = defaultdict(dict)
-    for key, link in pairs:
-        groups[key][link] = None
+    groups: dict[Key, list[ValueLink]] = defaultdict(list)
+    for key, link in dict.fromkeys(pairs):
+        groups[key].append(link)
     return {key: tuple(links) for key, links in groups.items()}

@@ -5,11 +5,12 @@ from typing import Literal
 
 from rag_assets.answering.answer import Sentence
 from rag_assets.answering.lookup.catalogue import Catalogue
+from rag_assets.answering.lookup.cells import folded
 from rag_assets.answering.lookup.citing import UnitsDifferError
 from rag_assets.answering.lookup.nearest import closest, nearest_rows
 from rag_assets.answering.lookup.phrases import PHRASES, Language, language_of
-from rag_assets.answering.lookup.phrasing import nothing, sentences_of
-from rag_assets.answering.lookup.plan import Condition, LookupPlan, PlanError
+from rag_assets.answering.lookup.phrasing import counted, nothing, sentences_of, told
+from rag_assets.answering.lookup.plan import Condition, LookupPlan, PlanError, validated
 from rag_assets.answering.lookup.planner import (
     CONFIDENCE,
     MOST_ROWS_FOUND,
@@ -17,13 +18,15 @@ from rag_assets.answering.lookup.planner import (
     Unplanned,
     plan_by,
 )
-from rag_assets.answering.lookup.running import Found, cells_of, run_plan
+from rag_assets.answering.lookup.replacing import Replacements, replacements
+from rag_assets.answering.lookup.running import Found, at_places, cells_of, run_plan
 from rag_assets.answering.lookup.sandbox import SandboxError
 from rag_assets.answering.lookup.understanding import (
     NOTHING_UNKNOWN,
     Unclear,
     Understood,
     UnknownWords,
+    near_question,
     understand,
 )
 
@@ -36,6 +39,8 @@ MOST_IN_DOCUMENTS = 200
 SURE_IN_DOCUMENTS = 0.9
 """Their headings are less sure than those of a source."""
 
+MOST_GROUPS = 200
+GROUPS_SHOWN = 10
 LONGEST_NAME = 40
 """Characters of a cell of a document that a word within it names; a longer one is a text."""
 
@@ -59,6 +64,9 @@ class LookedUp:
     """How sure the reading is, 0 to 1; of a plan that was given, 1."""
     unknown: UnknownWords = NOTHING_UNKNOWN
     """What stands in the way, where that is words that no table explains."""
+    suggestion: str = ""
+    """A question that would work, where an operation is asked for and the question is refused; the
+    reason ends with it."""
     planned_as: str = ""
     """How a planner read the question, in words; empty where the rules did."""
 
@@ -69,6 +77,7 @@ def look_up(
     *,
     language: Language | None = None,
     in_documents: bool = True,
+    suggests: bool = True,
     planner: Planner | None = None,
 ) -> LookedUp:
     """Answer `question` from the tables of `catalogue`, if it is a question to them.
@@ -79,17 +88,28 @@ def look_up(
         language: Of the sentences; that of the question unless given.
         in_documents: Whether tables inside documents are asked too, where no table of a source
             answers: as long as there are at most `MOST_IN_DOCUMENTS` of them.
+        suggests: Whether a question that would work is looked for where this one is refused.
         planner: Reads a question to a table that the rules refuse, unless they found two readings
             of it: nobody else knows which is meant, either.
     """
     if not question.strip() or len(question) > LONGEST_QUESTION:
         return LookedUp("none", reason="the text is no question to a table")
     spoken = language or language_of(question)
+    replaced = replacements(question, catalogue)
+    if isinstance(replaced, Unclear):
+        return _unclear(replaced)
+    if replaced is not None:
+        return _alike(replaced, catalogue, language=spoken)
     read = understand(question, catalogue)
     if isinstance(read, Unclear) and in_documents and read.kind in NOT_IN_SOURCES:
         read = _in_documents(question, catalogue) or read
     if isinstance(read, Unclear):
         refused = _unclear(read)
+        near = near_question(question, catalogue) if suggests else None
+        if near is not None:
+            asked, headings = near
+            reason = f'{refused.reason}; {headings}: ask for example "{asked}"'
+            refused = replace(refused, reason=reason, suggestion=asked)
         if planner is None or refused.outcome != "refused" or read.kind == "two_readings":
             return refused
         return _planned(question, catalogue, planner, refused, language=spoken)
@@ -103,6 +123,27 @@ def look_up(
         reason=reason,
         readings=found.readings,
         confidence=read.confidence,
+    )
+
+
+def _alike(replaced: Replacements, catalogue: Catalogue, *, language: Language) -> LookedUp:
+    """The rows that may take the place of one, the most alike first."""
+    found = run_plan(replaced.plan, catalogue)
+    if not replaced.row_keys:
+        return _closest(found, catalogue, language=language)
+    place_of = dict(zip(found.row_keys, found.places, strict=True))
+    alike = at_places(found, catalogue, [place_of[key] for key in replaced.row_keys])
+    shown = replace(alike, plan=replace(alike.plan, limit=len(alike.places)))
+    sentences = told(shown, catalogue, PHRASES[language])
+    if len(found.places) > len(alike.places):
+        sentences += told(found, catalogue, PHRASES[language])[:1]
+    return LookedUp(
+        outcome="answered",
+        sentences=sentences,
+        row_ids=tuple(alike.row_ids),
+        plan=replaced.plan,
+        reason=replaced.reading,
+        confidence=1.0,
     )
 
 
@@ -144,6 +185,8 @@ def _in_documents(question: str, catalogue: Catalogue) -> Understood | None:
 def answer_plan(plan: LookupPlan, catalogue: Catalogue, *, language: Language = "en") -> LookedUp:
     """What `plan` gives, in sentences; a plan that cannot be run is refused with its reason."""
     try:
+        if plan.group_by is not None:
+            return _in_groups(validated(plan, catalogue), catalogue, language=language)
         found = run_plan(plan, catalogue)
         if found.row_keys or found.plan.operation == "count":
             sentences = sentences_of(found, catalogue, language=language)
@@ -152,6 +195,43 @@ def answer_plan(plan: LookupPlan, catalogue: Catalogue, *, language: Language = 
         return _closest(found, catalogue, language=language)
     except (PlanError, SandboxError, UnitsDifferError) as error:
         return LookedUp("refused", plan=plan, reason=str(error))
+
+
+def _in_groups(plan: LookupPlan, catalogue: Catalogue, *, language: Language) -> LookedUp:
+    """The operation for each value of a column, each with a sentence of its own."""
+    assert plan.group_by is not None, "only such plans come here"
+    rows = LookupPlan(plan.source, plan.table, plan.where)
+    cells = cells_of(run_plan(rows, catalogue), catalogue, plan.group_by)
+    values = {folded(str(cell)): cell for cell in cells if cell is not None}
+    if len(values) > MOST_GROUPS:
+        why = f"{plan.group_by} has {len(values):,} values, and at most {MOST_GROUPS} are compared"
+        return LookedUp("refused", plan=plan, reason=why)
+    ungrouped = replace(plan, group_by=None, limit=None, descending=False)
+    groups = [
+        run_plan(
+            replace(ungrouped, where=(*plan.where, Condition(plan.group_by, "=", (value,)))),
+            catalogue,
+        )
+        for value in values.values()
+    ]
+    found = [each for each in groups if each.value is not None]
+    is_up = plan.limit is not None and not plan.descending
+    found.sort(key=lambda each: each.value or 0, reverse=not is_up)
+    if plan.limit is not None:
+        last = [each.value for each in found[: plan.limit]][-1:]
+        found = [each for each in found if [each.value] == last or each in found[: plan.limit]]
+    if not found:
+        return LookedUp("refused", plan=plan, reason="no group has a number to compute with")
+    told = found[:GROUPS_SHOWN]
+    sentences = [each for one in told for each in sentences_of(one, catalogue, language=language)]
+    if len(found) > len(told):
+        counting = replace(rows, operation="distinct", column=plan.group_by)
+        counted_groups = run_plan(counting, catalogue)
+        phrases = PHRASES[language]
+        first = counted(counted_groups, catalogue, phrases, shown=len(told))
+        sentences.insert(0, first)
+    row_ids = tuple(dict.fromkeys(row for each in told for row in each.row_ids))
+    return LookedUp("answered", tuple(sentences), row_ids, plan, confidence=1.0)
 
 
 def _closest(found: Found, catalogue: Catalogue, *, language: Language) -> LookedUp:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rag_assets.answering.lookup import vocabulary
-from rag_assets.answering.lookup.linked_columns import LinkedColumn
+from rag_assets.answering.lookup.linked_columns import IMPLIED_WORDS, LinkedColumn
 from rag_assets.answering.lookup.linking import TableLinks
 from rag_assets.answering.lookup.question import AskedQuestion
 from rag_assets.answering.lookup.wording import squashed
@@ -73,7 +73,7 @@ def column_mentions(
     for size in range(min(LONGEST_HEADING, len(free)), 0, -1):
         for place in range(len(question.words) - size + 1):
             span = tuple(range(place, place + size))
-            if taken & set(span) or not _bounds(question, span):
+            if taken & set(span) or not _bounds(question, table, span):
                 continue
             mention = _column_mention(question, table, span)
             if mention is not None:
@@ -82,8 +82,12 @@ def column_mentions(
     return tuple(sorted(found, key=lambda each: each.words))
 
 
-def _bounds(question: AskedQuestion, span: tuple[int, ...]) -> bool:
-    """A heading begins and ends with a word that says something."""
+def _bounds(question: AskedQuestion, table: TableLinks, span: tuple[int, ...]) -> bool:
+    """A heading begins and ends with a word that says something, or is all of that word."""
+    if len(span) == 1 and span[0] and question.words[span[0]].forms & table.single_forms:
+        before = question.words[span[0] - 1].folded
+        if before in vocabulary.BEFORE_HEADING | vocabulary.GROUPING and _may_end(question, span):
+            return True
     if len(span) == 1 and is_operation(question, span[0] - 1) and _may_end(question, span):
         return True
     return not (question.is_harmless[span[0]] or question.is_harmless[span[-1]]) or (
@@ -111,11 +115,16 @@ def _column_mention(
     question: AskedQuestion, table: TableLinks, span: tuple[int, ...]
 ) -> ColumnMention | None:
     said = [place for place in span if not question.is_harmless[place]] or list(span)
-    if all(is_operation(question, place) and not question.extra_forms[place] for place in said):
+    small = {question.words[place].folded for place in said} & IMPLIED_WORDS
+    said = [place for place in said if question.words[place].folded not in small]
+    if not said:
+        return None
+    is_asked = all(is_operation(question, each) and not question.extra_forms[each] for each in said)
+    if is_asked and not _follows_extreme(question, span[0]):
         return None
     candidates = []
     for column in _touched(question, table, said):
-        share = _share(question, column, span, said)
+        share = _share(question, column, span, said) if small <= column.small else 0.0
         if share >= LEAST_COVERAGE:
             candidates.append((column, share))
     candidates.sort(key=lambda each: (-each[1], each[0].info.is_hidden))
@@ -124,6 +133,13 @@ def _column_mention(
     forms = frozenset(form for column, _ in candidates for form in column.forms)
     is_adjective = not any(question.words[place].forms & forms for place in said)
     return ColumnMention(span, tuple(candidates), is_adjective)
+
+
+def _follows_extreme(question: AskedQuestion, place: int) -> bool:
+    """`the highest span`: a word that asks for an operation names a column after an extreme."""
+    return any(
+        mark.words[-1] == place - 1 and mark.operation in ("max", "min") for mark in question.marks
+    )
 
 
 def _touched(question: AskedQuestion, table: TableLinks, said: list[int]) -> list[LinkedColumn]:

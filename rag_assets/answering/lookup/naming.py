@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from rag_assets.answering.citations import Number
 from rag_assets.answering.lookup.catalogue import Catalogue, ColumnInfo, TableInfo
 from rag_assets.answering.lookup.phrases import Phrases
 from rag_assets.answering.lookup.running import Found, cells_of
@@ -63,7 +64,7 @@ def listed(names: Sequence[str], *, most: int, phrases: Phrases) -> str:
 
 
 def _named(
-    column: ColumnInfo, cell: str | float | None, key: str, *, is_alone: bool, phrases: Phrases
+    column: ColumnInfo, cell: str | Number | None, key: str, *, is_alone: bool, phrases: Phrases
 ) -> str:
     by_key = phrases.row.format(key=key)
     if cell is None:

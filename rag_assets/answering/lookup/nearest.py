@@ -3,8 +3,7 @@
 import difflib
 from collections.abc import Sequence
 from dataclasses import replace
-
-import pyarrow as pa
+from decimal import Decimal
 
 from rag_assets.answering.answer import Sentence
 from rag_assets.answering.citations import Cell
@@ -91,19 +90,18 @@ def _moved(
     condition: Condition, column: ColumnInfo, selected: Found, catalogue: Catalogue
 ) -> Condition | None:
     """A condition that some of the selected rows fulfil; None if nothing is near."""
-    cells = (
-        catalogue.rows(selected.table)[column.name]
-        .take(pa.array(selected.places, pa.int64()))
-        .drop_null()
-    )
-    values = cells.unique().to_pylist()
-    if not values or condition.op in ("empty", "not_empty", "!="):
+    if condition.op in ("empty", "not_empty", "!="):
         return None
+    cells = dict.fromkeys(cells_of(selected, catalogue, column.name))
     if not column.is_numeric:
-        near = nearest_texts([str(value) for value in condition.values], values)
+        texts = [cell for cell in cells if isinstance(cell, str)]
+        near = nearest_texts([str(value) for value in condition.values], texts)
         return Condition(column.name, "in", near) if near else None
-    ends = [float(value) for value in condition.values]
-    best = min(values, key=lambda value: (min(abs(value - end) for end in ends), value))
+    numbers = [cell for cell in cells if isinstance(cell, (int, Decimal))]
+    ends = [value for value in condition.values if not isinstance(value, str)]
+    if not numbers:
+        return None
+    best = min(numbers, key=lambda value: (min(abs(value - end) for end in ends), value))
     return Condition(column.name, "=", (best,))
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from rag_assets.answering.citations import Number
 from rag_assets.answering.lookup.catalogue import Catalogue
 from rag_assets.answering.lookup.composing import read_table
 from rag_assets.answering.lookup.labels import labels_of
@@ -20,6 +21,7 @@ from rag_assets.answering.lookup.question import AskedQuestion, parsed
 from rag_assets.answering.lookup.units import converted
 from rag_assets.answering.lookup.value_mentions import value_mentions
 from rag_assets.answering.lookup.value_parts import part_mentions
+from rag_assets.identity import canonical_number
 
 MOST_TABLES = 3
 MOST_OFFERED = 30
@@ -47,13 +49,13 @@ class OfferedColumn:
 class OfferedNumber:
     """A number of the question."""
 
-    value: float
+    value: Number
     unit: str | None
 
     @property
     def text(self) -> str:
         """As it is offered: `500 MPa`."""
-        return f"{self.value:.12g} {self.unit or ''}".strip()
+        return f"{canonical_number(self.value)} {self.unit or ''}".strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +198,7 @@ def _suiting(asked: AskedQuestion, table: TableLinks) -> Iterator[str]:
     units = {each.unit for each in asked.quantities if each.unit}
     for column in table.columns:
         own = column.info.unit
-        if own and any(converted(1.0, unit, own) is not None for unit in units):
+        if own and any(converted(1, unit, own) is not None for unit in units):
             yield column.info.name
 
 

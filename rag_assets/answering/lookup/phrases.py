@@ -1,10 +1,28 @@
-"""The words of sentences about rows, in English and Swedish; no word of a table."""
+"""Templates of sentences about rows, in English and Swedish; no word of a table stands in them."""
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Literal, TypeAlias
 
+from pydantic import TypeAdapter
+
 Language: TypeAlias = Literal["en", "sv"]
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestions:
+    """Templates of questions that can be read; `{where}` begins with a space, or is empty."""
+
+    operations: Mapping[str, str]
+    """By the operation that is asked for."""
+    count: str
+    within: str
+    counted_within: str
+    where: str
+    equals: str
+    conjunction: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,95 +41,31 @@ class Phrases:
     superlatives: Mapping[str, str]
     """`max` and `min`."""
     total: Mapping[str, str]
-    """`mean` and `sum`."""
+    """`mean`, `median` and `sum`."""
     range: str
     difference: str
+    change: str
+    """Of `change` and `percent`."""
+    distinct: str
+    groups: str
+    """What `distinct` counts, where not all of it is told."""
     unread: str
     many: str
     more: str
     nothing: str
     nearest: str
     others: str
+    suggestions: Suggestions
 
 
-ENGLISH = Phrases(
-    decimal=".",
-    where=" where {conditions}",
-    conjunction="and",
-    comparisons={
-        "=": "{heading} is {value}",
-        "!=": "{heading} is not {value}",
-        "<": "{heading} is below {value}",
-        "<=": "{heading} is at most {value}",
-        ">": "{heading} is above {value}",
-        ">=": "{heading} is at least {value}",
-        "between": "{heading} is between {low} and {value}",
-        "contains": "{heading} contains {value}",
-        "in": "{heading} is one of {value}",
-        "empty": "{heading} is empty",
-        "not_empty": "{heading} is given",
-    },
-    row="row {key}",
-    count="{title} has {count} rows{where}.",
-    count_column="{title} has {count} rows with {heading}{where}.",
-    superlatives={
-        "max": "The highest {heading}{where} is {value} ({names}), of {count} cells compared.",
-        "min": "The lowest {heading}{where} is {value} ({names}), of {count} cells compared.",
-    },
-    total={
-        "mean": "The mean {heading}{where} is {value}, over {count} cells.",
-        "sum": "The sum of {heading}{where} is {value}, over {count} cells.",
-    },
-    range="{heading}{where} goes from {low} to {high}, a range of {value} over {count} cells.",
-    difference="{heading} differs by {value} between {names}.",
-    unread="{count} cells of {heading} are no plain numbers and were left out.",
-    many="{title} has {count} rows{where}: {names}.",
-    more="{names} and {count} more",
-    nothing="No row of {title} was found{where}; {searched} rows were searched.",
-    nearest="Nearest in {title} is {heading} {values}; asked for: {asked}.",
-    others="{names} and {last}",
-)
+def _read() -> Mapping[Language, Phrases]:
+    text = files("rag_assets.answering.lookup").joinpath("words", "phrases.toml").read_text("utf-8")
+    return TypeAdapter(dict[Language, Phrases]).validate_python(tomllib.loads(text))
 
-SWEDISH = Phrases(
-    decimal=",",
-    where=" där {conditions}",
-    conjunction="och",
-    comparisons={
-        "=": "{heading} är {value}",
-        "!=": "{heading} inte är {value}",
-        "<": "{heading} är under {value}",
-        "<=": "{heading} är högst {value}",
-        ">": "{heading} är över {value}",
-        ">=": "{heading} är minst {value}",
-        "between": "{heading} är mellan {low} och {value}",
-        "contains": "{heading} innehåller {value}",
-        "in": "{heading} är någon av {value}",
-        "empty": "{heading} saknas",
-        "not_empty": "{heading} är angiven",
-    },
-    row="rad {key}",
-    count="{title} har {count} rader{where}.",
-    count_column="{title} har {count} rader med {heading}{where}.",
-    superlatives={
-        "max": "Högsta {heading}{where} är {value} ({names}), av {count} jämförda celler.",
-        "min": "Lägsta {heading}{where} är {value} ({names}), av {count} jämförda celler.",
-    },
-    total={
-        "mean": "Medelvärdet av {heading}{where} är {value}, över {count} celler.",
-        "sum": "Summan av {heading}{where} är {value}, över {count} celler.",
-    },
-    range="{heading}{where} går från {low} till {high}: en spännvidd på {value} över {count} "
-    "celler.",
-    difference="{heading} skiljer sig med {value} mellan {names}.",
-    unread="{count} celler i {heading} är inte rena tal och räknades inte med.",
-    many="{title} har {count} rader{where}: {names}.",
-    more="{names} och {count} till",
-    nothing="Ingen rad i {title} hittades{where}; {searched} rader genomsöktes.",
-    nearest="Närmast i {title} är {heading} {values}; efterfrågat: {asked}.",
-    others="{names} och {last}",
-)
 
-PHRASES: Mapping[Language, Phrases] = {"en": ENGLISH, "sv": SWEDISH}
+PHRASES = _read()
+"""By language."""
+ENGLISH = PHRASES["en"]
 
 _SWEDISH_WORDS = (
     "och att det som en ett av är för med till inte har hur vilken vilket vilka vad vem när där "

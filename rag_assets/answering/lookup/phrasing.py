@@ -1,5 +1,6 @@
 """Sentences about what a plan found, each with its citation."""
 
+from decimal import Decimal
 from itertools import compress
 
 from rag_assets.answering.answer import Sentence
@@ -8,16 +9,14 @@ from rag_assets.answering.lookup import citing
 from rag_assets.answering.lookup.catalogue import Catalogue, ColumnInfo
 from rag_assets.answering.lookup.naming import listed, names_of, naming_column
 from rag_assets.answering.lookup.phrases import PHRASES, Language, Phrases
+from rag_assets.answering.lookup.plan import OF_TWO_COLUMNS
 from rag_assets.answering.lookup.running import Found, at_places, cells_of, first_rows
-from rag_assets.answering.lookup.writing import (
-    COMPUTED_DIGITS,
-    DIGITS,
-    measured,
-    where_in_words,
-)
+from rag_assets.answering.lookup.writing import measured, result_of, where_in_words
 
 ROWS_SHOWN = 3
 """Rows that are told one by one; of more, the first so many after a sentence that counts them."""
+MOST_SHOWN = 10
+"""The same where so many were asked for."""
 NAMES_SHOWN = 5
 COLUMNS_SHOWN = 6
 
@@ -31,12 +30,12 @@ def sentences_of(
         UnitsDifferError: Cells that were to be computed with have different units.
     """
     phrases = PHRASES[language]
-    if found.plan.operation == "count":
-        return (_counted(found, catalogue, phrases),)
+    if found.plan.operation in ("count", "distinct"):
+        return (counted(found, catalogue, phrases),)
     if not found.row_keys:
         return (nothing(found, phrases=phrases),)
     if found.plan.operation == "rows":
-        return _told(found, catalogue, phrases)
+        return told(found, catalogue, phrases)
     return (_computed(found, catalogue, phrases), *_unread(found, catalogue, phrases))
 
 
@@ -47,10 +46,16 @@ def nothing(found: Found, *, phrases: Phrases) -> Sentence:
     return Sentence(text, (citing.absence(found, phrases=phrases),))
 
 
-def _counted(found: Found, catalogue: Catalogue, phrases: Phrases) -> Sentence:
+def counted(
+    found: Found, catalogue: Catalogue, phrases: Phrases, *, shown: int | None = None
+) -> Sentence:
+    """How many rows or values there are; with `shown`, that so many of them follow."""
     column = found.table.find(found.plan.column) if found.plan.column else None
     template = phrases.count_column if column else phrases.count
+    if found.plan.operation == "distinct":
+        template = phrases.distinct if shown is None else phrases.groups
     text = template.format(
+        shown=shown,
         title=found.table.title,
         count=found.value,
         heading=column.heading if column else "",
@@ -71,12 +76,7 @@ def _computed(found: Found, catalogue: Catalogue, phrases: Phrases) -> Sentence:
         "heading": column.heading,
         "where": where_in_words(found.plan, found.table, phrases=phrases),
         "count": citation.count,
-        "value": measured(
-            citation.result,
-            citation.unit,
-            phrases=phrases,
-            digits=COMPUTED_DIGITS if operation == "mean" else DIGITS,
-        ),
+        "value": result_of(citation, phrases=phrases),
     }
     if operation in phrases.superlatives:
         winners = _winners(found, catalogue)
@@ -89,6 +89,12 @@ def _computed(found: Found, catalogue: Catalogue, phrases: Phrases) -> Sentence:
         return Sentence(phrases.total[operation].format(**given), (citation,))
     if operation == "range":
         return Sentence(_ranged(citation, given, phrases), (citation,))
+    if operation in OF_TWO_COLUMNS:
+        before, after = citation.inputs
+        low, high = (measured(each.value, each.unit, phrases=phrases) for each in (before, after))
+        names = listed(names_of(found, catalogue, phrases=phrases), most=1, phrases=phrases)
+        text = phrases.change.format(**given, other=before.heading, low=low, high=high, names=names)
+        return Sentence(text, (citation, *citing.names(found, catalogue)))
     both = [
         f"{name} ({measured(cell.value, cell.unit, phrases=phrases)})"
         for name, cell in zip(
@@ -108,7 +114,7 @@ def _winners(found: Found, catalogue: Catalogue) -> Found:
 
 
 def _ranged(citation: Computed, given: dict[str, str | int], phrases: Phrases) -> str:
-    numbers = [cell.value for cell in citation.inputs if isinstance(cell.value, (int, float))]
+    numbers = [cell.value for cell in citation.inputs if isinstance(cell.value, (int, Decimal))]
     return phrases.range.format(
         low=measured(min(numbers), None, phrases=phrases),
         high=measured(max(numbers), citation.unit, phrases=phrases),
@@ -124,10 +130,12 @@ def _unread(found: Found, catalogue: Catalogue, phrases: Phrases) -> tuple[Sente
     return (Sentence(text, (citing.computed(found, catalogue, phrases=phrases),)),)
 
 
-def _told(found: Found, catalogue: Catalogue, phrases: Phrases) -> tuple[Sentence, ...]:
+def told(found: Found, catalogue: Catalogue, phrases: Phrases) -> tuple[Sentence, ...]:
+    """The rows one by one, after a sentence that counts them where there are more."""
     names = names_of(found, catalogue, phrases=phrases)
     counting: tuple[Sentence, ...] = ()
-    if len(names) > ROWS_SHOWN:
+    most = min(max(ROWS_SHOWN, found.plan.limit or 0), MOST_SHOWN)
+    if len(names) > most:
         text = phrases.many.format(
             title=found.table.title,
             count=len(names),
@@ -136,16 +144,16 @@ def _told(found: Found, catalogue: Catalogue, phrases: Phrases) -> tuple[Sentenc
         )
         named = citing.names(first_rows(found, NAMES_SHOWN), catalogue)
         counting = (Sentence(text, (citing.rows(found, phrases=phrases), *named)),)
-    shown = first_rows(found, ROWS_SHOWN)
+    shown = first_rows(found, most)
     columns = _columns(found)
     cited = [citing.cells(shown, catalogue, column) for column in columns]
     naming = naming_column(found.table)
     naming_cells = {cell.row_key: cell for cell in citing.names(shown, catalogue)}
-    told = [
+    rows = [
         _row(name, cells, phrases, named_by=naming, name_cell=naming_cells.get(cells[0].row_key))
-        for name, *cells in zip(names[:ROWS_SHOWN], *cited, strict=True)
+        for name, *cells in zip(names[:most], *cited, strict=True)
     ]
-    return (*counting, *told)
+    return (*counting, *rows)
 
 
 def _row(
@@ -169,16 +177,19 @@ def _row(
 def _columns(found: Found) -> list[ColumnInfo]:
     """The columns that are wanted, and those that the rows are selected and ordered by."""
     plan, table = found.plan, found.table
-    conditions = [each.column for each in plan.where]
+    conditions = [each.column for each in plan.where if each.op != "empty"]
+    naming = naming_column(table)
     wanted = plan.columns or tuple(conditions)
+    if naming is not None and set(wanted) == {naming.name}:
+        wanted += tuple(each.column for each in plan.where if each.op not in ("=", "empty"))
     names = [*wanted, *([plan.order_by] if plan.order_by else [])]
     shown = [
         column
         for name in dict.fromkeys(names)
         if (column := table.find(name)) is not None and not column.is_hidden
     ]
-    if not shown and (naming := naming_column(table)):
+    if not shown and naming is not None:
         shown = [naming]
     if not shown:
         shown = [column for column in table.columns if not column.is_hidden]
-    return shown[:COLUMNS_SHOWN]
+    return shown[: max(COLUMNS_SHOWN, len(plan.columns))]

@@ -1,9 +1,10 @@
 """Numbers and dates of a question, placed on columns."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from rag_assets.answering.lookup import adjectives
+from rag_assets.answering.citations import Number
+from rag_assets.answering.lookup import adjectives, vocabulary
 from rag_assets.answering.lookup.dates import Day, day_after, packed
 from rag_assets.answering.lookup.labels import main_dates
 from rag_assets.answering.lookup.linked_columns import LinkedColumn
@@ -13,7 +14,7 @@ from rag_assets.answering.lookup.plan import Condition
 from rag_assets.answering.lookup.quantities import Quantity, plain_unit
 from rag_assets.answering.lookup.question import ORDINALS, AskedQuestion
 from rag_assets.answering.lookup.units import converted, pint_unit
-from rag_assets.answering.lookup.wording import forms
+from rag_assets.answering.lookup.wording import folded, forms, plain_words
 
 FARTHEST = 9
 """Words between a number and the heading that it belongs to, at most."""
@@ -84,6 +85,11 @@ def _place(
         for column in table.columns
         if (conditions := conditions_of(quantity, column))
     }
+    if quantity.days and not quantity.is_marked and _asks_validity(question):
+        if valid := _valid_on(quantity, table, mentions):
+            return Placed(quantity, valid, table.column(valid[0].column), None)
+        heading = table.info.title
+        return Unplaced(quantity, "vague", f"{heading} leaves open what is valid on a day")
     if quantity.days and (dated := [each for each in table.columns if _is_dated(each, taking)]):
         taking = {each.info.name: taking[each.info.name] for each in dated}
         verbs = {each.info.name: _verb(question, each, table, quantity) for each in dated}
@@ -120,6 +126,30 @@ def _place(
         return Placed(quantity, taking[visible[0].info.name], visible[0], None)
     shown = question.text[quantity.at : quantity.end]
     return Unplaced(quantity, "no_column", f"no column is named that {shown} belongs to")
+
+
+def _asks_validity(question: AskedQuestion) -> bool:
+    return any(word.folded in vocabulary.VALID for word in question.words)
+
+
+def _valid_on(
+    quantity: Quantity, table: TableLinks, mentions: Sequence[ColumnMention]
+) -> tuple[Condition, ...]:
+    """`valid on 1 May`: from a date until a date, or until one; none if an end may be missing."""
+    named = {column.info.name for each in mentions for column, _ in each.candidates[:1]}
+    dated = [each for each in table.columns if each.is_date and not each.info.is_hidden]
+    words = {each.info.name: set(map(folded, plain_words(each.info.heading))) for each in dated}
+    begins = [each for each in dated if words[each.info.name] & vocabulary.BEGINNING]
+    ends = [each for each in dated if words[each.info.name] & vocabulary.ENDING]
+    ends = [each for each in ends if each.info.name in named] or ends
+    if len(ends) != 1 or len(begins) > 1:
+        return ()
+    if begins and ends[0].info.filled < table.info.rows:
+        return ()
+    return (
+        *_on_dates(replace(quantity, op=">="), ends[0]),
+        *(each for one in begins for each in _on_dates(replace(quantity, op="<="), one)),
+    )
 
 
 def _is_of_another(question: AskedQuestion, quantity: Quantity, table: TableLinks) -> bool:
@@ -229,11 +259,11 @@ def conditions_of(quantity: Quantity, column: LinkedColumn) -> tuple[Condition, 
     return (Condition(info.name, quantity.op, _ordered(quantity, values)),)
 
 
-def _ordered(quantity: Quantity, values: tuple[float, ...]) -> tuple[float, ...]:
+def _ordered(quantity: Quantity, values: tuple[Number, ...]) -> tuple[Number, ...]:
     return tuple(sorted(values)) if quantity.op == "between" else values
 
 
-def _in_unit(quantity: Quantity, unit: str | None) -> tuple[float, ...] | None:
+def _in_unit(quantity: Quantity, unit: str | None) -> tuple[Number, ...] | None:
     if quantity.unit is None:
         return quantity.values
     if unit is None:

@@ -5,25 +5,42 @@ of the form; `validated` also compares it with the tables that there are. Only a
 run (`running`).
 """
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast, get_args
 
 from pydantic import JsonValue
 
+from rag_assets.answering.citations import Number, from_json_value, in_json
+from rag_assets.answering.lookup.cells import exact
+
 if TYPE_CHECKING:
     from rag_assets.answering.lookup.catalogue import Catalogue, ColumnInfo, TableInfo
 
-Operation: TypeAlias = Literal["rows", "count", "max", "min", "mean", "sum", "difference", "range"]
+Operation: TypeAlias = Literal[
+    "rows",
+    "count",
+    "distinct",
+    "max",
+    "min",
+    "mean",
+    "median",
+    "sum",
+    "difference",
+    "range",
+    "change",
+    "percent",
+]
 Comparison: TypeAlias = Literal[
     "=", "!=", "<", "<=", ">", ">=", "between", "contains", "in", "empty", "not_empty"
 ]
-PlanValue: TypeAlias = str | float
+PlanValue: TypeAlias = str | Number
 
 OPERATIONS: Final[tuple[Operation, ...]] = get_args(Operation)
 """What is computed from the rows; `rows` shows them as they are."""
 COMPARISONS: Final[tuple[Comparison, ...]] = get_args(Comparison)
+OF_TWO_COLUMNS: Final[tuple[Operation, ...]] = ("change", "percent")
 TEXT_COMPARISONS: Final = ("=", "!=", "contains", "in", "empty", "not_empty")
 NUMBER_COMPARISONS: Final = ("=", "!=", "<", "<=", ">", ">=", "between", "in", "empty", "not_empty")
 VALUE_COUNTS: Final[Mapping[str, tuple[int, int]]] = {
@@ -38,7 +55,7 @@ MOST_CONDITIONS = 12
 MOST_COLUMNS = 30
 MOST_CHARACTERS = 200
 MOST_ROWS = 1_000
-LARGEST = 1e300
+LARGEST = Decimal("1e300")
 """A number beyond it is refused: no measurement is, and sums of it are infinite."""
 
 
@@ -79,7 +96,13 @@ class LookupPlan:
     operation: Operation = "rows"
     column: str | None = None
     """What is aggregated. `difference`: of the two rows that are selected, without its sign.
-    `count` without a column counts rows."""
+    `count` without a column counts rows; `distinct` counts the different values of one."""
+    other: str | None = None
+    """Of `change` and `percent`, which are of one row: the column that `column` is compared with;
+    `percent` is of its number."""
+    group_by: str | None = None
+    """A column, for each value of which the operation is done: with `limit` for so many of the
+    highest results, or the lowest unless `descending`, and for those that equal the last one."""
 
 
 def plan_to_json(plan: LookupPlan) -> dict[str, JsonValue]:
@@ -88,7 +111,7 @@ def plan_to_json(plan: LookupPlan) -> dict[str, JsonValue]:
         "source": plan.source,
         "table": plan.table,
         "where": [
-            {"column": each.column, "op": each.op, "values": list(each.values)}
+            {"column": each.column, "op": each.op, "values": [*map(in_json, each.values)]}
             for each in plan.where
         ],
         "columns": list(plan.columns),
@@ -97,6 +120,8 @@ def plan_to_json(plan: LookupPlan) -> dict[str, JsonValue]:
         "limit": plan.limit,
         "operation": plan.operation,
         "column": plan.column,
+        **({"other": plan.other} if plan.other else {}),
+        **({"group_by": plan.group_by} if plan.group_by else {}),
     }
 
 
@@ -131,6 +156,8 @@ def plan_from_json(record: object) -> LookupPlan:
             "Operation", _one_of(fields.get("operation", "rows"), "operation", OPERATIONS)
         ),
         column=_text_or_none(fields.get("column"), "column"),
+        other=_text_or_none(fields.get("other"), "other"),
+        group_by=_text_or_none(fields.get("group_by"), "group_by"),
     )
     _require_bounds(plan)
     return plan
@@ -148,17 +175,19 @@ def validated(plan: LookupPlan, catalogue: "Catalogue") -> LookupPlan:
     if table is None:
         known = ", ".join(f"{each.source}/{each.table}" for each in catalogue.tables[:20])
         raise PlanError("table", f"there is no {plan.source}/{plan.table}; there are {known}")
-    for place, condition in enumerate(plan.where):
-        _require_suiting(condition, table, f"where[{place}]")
+    where = tuple(
+        _suiting(condition, table, f"where[{place}]") for place, condition in enumerate(plan.where)
+    )
     for place, name in enumerate(plan.columns):
         _shown(table, name, f"columns[{place}]")
     if plan.order_by is not None:
         _shown(table, plan.order_by, "order_by")
     _require_operation(plan, table)
-    return plan
+    return replace(plan, where=where)
 
 
-def _require_suiting(condition: Condition, table: "TableInfo", clause: str) -> None:
+def _suiting(condition: Condition, table: "TableInfo", clause: str) -> Condition:
+    """`condition` as its column is compared: JSON has long numbers as strings."""
     column = _column(table, condition.column, f"{clause}.column")
     allowed = NUMBER_COMPARISONS if column.is_numeric else TEXT_COMPARISONS
     kind = "numbers" if column.is_numeric else "texts"
@@ -168,29 +197,53 @@ def _require_suiting(condition: Condition, table: "TableInfo", clause: str) -> N
             f"{condition.op} does not suit column {column.name}, which holds {kind}: use one of "
             f"{', '.join(allowed)}",
         )
-    for value in condition.values:
-        if isinstance(value, str) == column.is_numeric:
-            raise PlanError(
-                f"{clause}.values", f"column {column.name} holds {kind}, and {value!r} is none"
-            )
+    values = [_of_kind(value, is_numeric=column.is_numeric) for value in condition.values]
+    if None in values:
+        wrong = in_json(condition.values[values.index(None)])
+        raise PlanError(
+            f"{clause}.values", f"column {column.name} holds {kind}, and {wrong!r} is none"
+        )
+    return replace(condition, values=tuple(value for value in values if value is not None))
+
+
+def _of_kind(value: PlanValue, *, is_numeric: bool) -> PlanValue | None:
+    """A number for a column of numbers, a text for one of texts; else None."""
+    if is_numeric and isinstance(value, str):
+        number = from_json_value(value)
+        return number if isinstance(number, (int, Decimal)) else None
+    return None if is_numeric == isinstance(value, str) else value
 
 
 def _require_operation(plan: LookupPlan, table: "TableInfo") -> None:
+    if (plan.other is not None) != (plan.operation in OF_TWO_COLUMNS):
+        raise PlanError("other", f"it is for the operations {' and '.join(OF_TWO_COLUMNS)} alone")
+    if plan.group_by is not None:
+        _shown(table, plan.group_by, "group_by")
+        if plan.operation in ("rows", "difference", *OF_TWO_COLUMNS):
+            raise PlanError("group_by", f"operation {plan.operation} is not done for groups")
     if plan.operation == "rows":
         if plan.column is not None:
             raise PlanError("column", "operation rows computes nothing: name it in columns")
         return
-    if plan.order_by is not None or plan.limit is not None:
+    if plan.order_by is not None or (plan.limit is not None and plan.group_by is None):
         raise PlanError("order_by", f"operation {plan.operation} takes no order_by and no limit")
     if plan.column is None:
         if plan.operation != "count":
             raise PlanError("column", f"operation {plan.operation} needs a column of numbers")
         return
-    column = _shown(table, plan.column, "column")
-    if plan.operation != "count" and not column.is_numeric:
-        raise PlanError(
-            "column", f"operation {plan.operation} needs numbers, and {column.name} holds texts"
-        )
+    columns = [
+        _shown(table, name, clause)
+        for clause, name in (("column", plan.column), ("other", plan.other))
+        if name
+    ]
+    for column in columns if plan.operation not in ("count", "distinct") else ():
+        if not column.is_numeric:
+            raise PlanError(
+                "column", f"operation {plan.operation} needs numbers, and {column.name} holds texts"
+            )
+    if len({(each.unit, each.unit_column) for each in columns}) > 1:
+        units = " and ".join(str(each.unit) for each in columns)
+        raise PlanError("other", f"{units} are not compared: name columns of one unit")
     if plan.operation == "difference" and not plan.where:
         raise PlanError("where", "operation difference needs conditions that select two rows")
 
@@ -237,13 +290,13 @@ def _condition(record: object, clause: str) -> Condition:
 
 
 def _value(value: object, clause: str) -> PlanValue:
-    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+    if isinstance(value, bool) or not isinstance(value, (str, int, float, Decimal)):
         raise PlanError(clause, f"{value!r} is neither a text nor a number")
     if isinstance(value, str):
         return _text(value, clause)
-    if not -LARGEST <= value <= LARGEST or not math.isfinite(float(value)):
+    if value != value or not -LARGEST <= value <= LARGEST:
         raise PlanError(clause, f"the number lies beyond {LARGEST:g}")
-    return float(value)
+    return exact(value)
 
 
 def _limit(value: object) -> int | None:

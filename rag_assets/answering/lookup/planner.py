@@ -7,9 +7,9 @@ where a number, an identifier, a name or a negation of the question has no part 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import isclose
 from typing import TYPE_CHECKING, Protocol
 
+from rag_assets.answering.citations import Number
 from rag_assets.answering.lookup import vocabulary
 from rag_assets.answering.lookup.demands import unmet_demand
 from rag_assets.answering.lookup.describing import described
@@ -94,7 +94,7 @@ def plan_by(planner: Planner, question: str, catalogue: "Catalogue") -> PlannedQ
     return PlannedQuestion(plan, f"{reading} (read by {planner.name})")
 
 
-def _counts(asked: AskedQuestion) -> Iterator[float]:
+def _counts(asked: AskedQuestion) -> Iterator[Number]:
     """Numbers of a question that may say how many rows are wanted."""
     for quantity in asked.quantities:
         if quantity.unit is None:
@@ -114,7 +114,7 @@ def unaccounted(asked: AskedQuestion, plan: LookupPlan, table: TableLinks) -> It
     for place, word in enumerate(asked.words):
         if place in inside:
             continue
-        number = counted_words().get(word.folded) or ORDINALS.get(word.folded, 1.0)
+        number = counted_words().get(word.folded) or ORDINALS.get(word.folded, 1)
         if number > 1:
             if number != plan.limit and not used.hold(word):
                 yield word.text
@@ -147,14 +147,12 @@ def _is_compared(quantity: Quantity, plan: LookupPlan, table: TableLinks) -> boo
 
 
 def _is_among(
-    number: float, unit: str | None, values: Sequence[PlanValue], unit_of_values: str | None
+    number: Number, unit: str | None, values: Sequence[PlanValue], unit_of_values: str | None
 ) -> bool:
-    moved: float | None = number
+    moved: Number | None = number
     if unit is not None:
         moved = converted(number, unit, unit_of_values) if unit_of_values else None
-    return moved is not None and any(
-        isinstance(value, float) and isclose(value, moved, rel_tol=1e-9) for value in values
-    )
+    return moved is not None and moved in values
 
 
 def _is_written(asked: AskedQuestion, quantity: Quantity, used: "_UsedTexts") -> bool:

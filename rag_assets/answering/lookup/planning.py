@@ -14,11 +14,16 @@ from rag_assets.answering.lookup.computed_columns import (
 )
 from rag_assets.answering.lookup.draft import Draft, flag_values, is_key, select_by_filling
 from rag_assets.answering.lookup.labels import labels_of, wanted_by_word
+from rag_assets.answering.lookup.linked_columns import LinkedColumn
 from rag_assets.answering.lookup.mentions import ColumnMention
+from rag_assets.answering.lookup.naming import naming_column
 from rag_assets.answering.lookup.plan import Condition, LookupPlan, Operation
 from rag_assets.answering.lookup.question import Mark
+from rag_assets.answering.lookup.two_columns import ColumnPair
 from rag_assets.answering.lookup.units import converted
 
+MOST_COMPARED = 30
+"""Columns of rows side by side."""
 MOST_READINGS = 6
 """Readings of one table that are compared."""
 
@@ -44,10 +49,13 @@ def plans_of(
         draft.roles.add(mention)
     if target.columns:
         draft.shares.append(target.share)
+    is_ranked = operation in ("max", "min") and draft.group is None
+    if draft.group is None and (ranked := _ranked_group(draft, base, free, target, marks)):
+        return _with_conditions(draft, [ranked])
     wants_rows = operation == "rows" or (
-        operation in ("max", "min") and asks_for_rows(draft.question, draft.table, target, marks)
+        is_ranked and (draft.limit or asks_for_rows(draft.question, draft.table, target, marks))
     )
-    outputs = _outputs(draft, free, target, is_row_wanted=wants_rows)
+    outputs = _outputs(draft, free, target, is_row_wanted=bool(wants_rows))
     if operation == "rows":
         outputs = wanted_by_word(draft, outputs)
     if operation == "rows":
@@ -55,16 +63,59 @@ def plans_of(
     bases = _with_operation(draft, base, operation, target, outputs, marks)
     if not bases:
         return ()
-    choices = [alternatives for alternatives in draft.conditions if alternatives]
+    return _with_conditions(draft, bases)
+
+
+def plans_of_pair(draft: Draft, pair: ColumnPair) -> tuple[LookupPlan, ...]:
+    """The change between two columns, in the rows of each reading of the conditions."""
+    info = draft.table.info
+    base = LookupPlan(
+        info.source, info.table, operation=pair.operation, column=pair.column, other=pair.other
+    )
+    return _with_conditions(draft, [base])
+
+
+def _with_conditions(draft: Draft, bases: Sequence[LookupPlan]) -> tuple[LookupPlan, ...]:
+    alternatives = [each for each in draft.conditions if each]
     return tuple(
         islice(
             (
                 replace(plan, where=tuple(dict.fromkeys(c for group in chosen for c in group)))
                 for plan in bases
-                for chosen in product(*choices)
+                for chosen in product(*alternatives)
             ),
             MOST_READINGS,
         )
+    )
+
+
+def take_group(draft: Draft, columns: tuple[ColumnMention, ...], operation: Operation) -> None:
+    """`per supplier`, `for each year`: the heading, for each value of which it is computed."""
+    words = draft.question.words
+    for mention in columns:
+        place = mention.words[0] - 1
+        before = words[place].folded if place >= 0 else ""
+        is_by = before in vocabulary.BY and operation in (*AGGREGATES, "count", "distinct")
+        if mention in draft.roles or not (is_by or before in vocabulary.GROUPING):
+            continue
+        column = _grouping(mention)
+        if column is not None and operation != "rows":
+            draft.group = column.info.name
+            draft.roles.add(mention)
+            draft.explain((place,), 0.0)
+            draft.shares.append(mention.share(column))
+            return
+
+
+def _grouping(mention: ColumnMention) -> LinkedColumn | None:
+    """The column of a mention whose values may be groups; a measured number is none."""
+    return next(
+        (
+            each
+            for each in mention.close()
+            if not (each.info.is_hidden or each.info.unit) and each.info.distinct < each.info.filled
+        ),
+        None,
     )
 
 
@@ -112,7 +163,7 @@ def _outputs(
             or draft.question.is_harmless[place]
             for place in mention.words
         )
-        is_filter = flag_values(column) is not None and not draft.conditions
+        is_filter = flag_values(column, draft.table.info.rows) is not None and not draft.conditions
         if is_row_wanted and not is_filter:
             shown = labels_of(draft.table)
             visible = [
@@ -135,7 +186,11 @@ def _outputs(
         elif _is_counted(draft, mention) and mention.candidates[0][1] < WHOLE:
             said = draft.question.words[mention.words[0]].text
             draft.fail("no_column", f"rows of {draft.table.info.title} are no {said}")
-        elif not is_filter and not flag_values(column) and not _is_held(draft, mention):
+        elif (
+            not is_filter
+            and not flag_values(column, draft.table.info.rows)
+            and not _is_held(draft, mention)
+        ):
             said = " ".join(draft.question.words[place].text for place in mention.words)
             draft.fail("vague", f"it is open what is asked of {said}")
         else:
@@ -153,7 +208,7 @@ def _is_kind(draft: Draft, mention: ColumnMention, target: ComputedColumns) -> b
         near for each in target.mentions for word in each.words for near in (word - 1, word + 1)
     }
     own = target.columns[0].info.unit
-    return bool(unit and own and place in beside and converted(1.0, own, unit) is not None)
+    return bool(unit and own and place in beside and converted(1, own, unit) is not None)
 
 
 def _is_beside(mention: ColumnMention, target: ComputedColumns) -> bool:
@@ -189,14 +244,15 @@ def _with_operation(
 ) -> list[LookupPlan]:
     names = [column.info.name for column in target.columns]
     if operation in ("max", "min") and _counts_rows(draft, marks, target):
-        draft.fail("vague", "it asks which has the most rows, and groups are not counted")
+        draft.fail("vague", "it asks which has the most rows, and names no column to group them by")
         return []
-    if operation in ("max", "min"):
+    if operation in ("max", "min") and draft.group is None:
         if not names:
             draft.fail("no_column", "no column of numbers is named that could be compared")
             return []
         if (
-            asks_for_rows(draft.question, draft.table, target, marks)
+            draft.limit
+            or asks_for_rows(draft.question, draft.table, target, marks)
             or not target.columns[0].info.is_numeric
         ):
             shown = _with_labels(draft, outputs)
@@ -206,13 +262,13 @@ def _with_operation(
                     columns=tuple(dict.fromkeys((*shown, name))),
                     order_by=name,
                     descending=operation == "max",
-                    limit=1,
+                    limit=draft.limit or 1,
                 )
                 for name in names
             ]
         return [replace(base, operation=operation, column=name) for name in names]
     if operation == "count":
-        return [replace(base, operation="count")]
+        return [replace(base, operation="count", group_by=draft.group)]
     if operation == "rows":
         if not draft.conditions and len(outputs) > 1:
             outputs = _filled_ones(draft, outputs)
@@ -229,6 +285,9 @@ def _with_operation(
             for each in chosen
             if each.op == "=" and len(each.values) == 1
         }
+        if draft.compares and not outputs:
+            visible = [each for each in draft.table.info.columns if not each.is_hidden]
+            return [replace(base, columns=tuple(each.name for each in visible)[:MOST_COMPARED])]
         if not outputs and shown and set(shown) <= named:
             draft.fail("vague", "it names one thing, and nothing that is asked of it")
             return []
@@ -236,7 +295,38 @@ def _with_operation(
     if not names:
         draft.fail("no_column", "no column of numbers is named that could be computed with")
         return []
-    return [replace(base, operation=operation, column=name) for name in names]
+    return [replace(base, operation=operation, column=name, group_by=draft.group) for name in names]
+
+
+def _ranked_group(
+    draft: Draft,
+    base: LookupPlan,
+    free: Sequence[ColumnMention],
+    target: ComputedColumns,
+    marks: Sequence[Mark],
+) -> LookupPlan | None:
+    """`which supplier has the most orders`, `the highest total amount`: a group by its result."""
+    ends = {mark.operation: mark for mark in draft.question.marks}
+    end = ends.get("max") or ends.get("min")
+    computed = next((each for each in ("mean", "median", "sum") if each in ends), None)
+    counts = computed is None and _counts_rows(draft, marks, target)
+    if end is None or not (counts or (computed and target.columns)):
+        return None
+    for mention in free:
+        column = _grouping(mention)
+        if column is None or column.info.is_numeric or mention.words[0] > end.words[0]:
+            continue
+        draft.roles.add(mention)
+        draft.shares.append(mention.share(column))
+        return replace(
+            base,
+            operation="count" if computed is None else computed,
+            column=None if computed is None else target.columns[0].info.name,
+            group_by=column.info.name,
+            limit=draft.limit or 1,
+            descending=end.operation == "max",
+        )
+    return None
 
 
 def _counts_rows(draft: Draft, marks: Sequence[Mark], target: ComputedColumns) -> bool:
@@ -262,5 +352,12 @@ def _filled_ones(draft: Draft, outputs: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _with_labels(draft: Draft, outputs: tuple[str, ...]) -> tuple[str, ...]:
-    """What is asked for, after the columns that name the rows for people."""
-    return tuple(dict.fromkeys((*labels_of(draft.table), *outputs)))
+    """What is asked for, after the columns that name the rows for people.
+
+    Where something is asked for, only the name that the rows are told by stands before it.
+    """
+    naming = naming_column(draft.table.info)
+    labels = labels_of(draft.table)
+    if outputs and naming is not None:
+        labels = tuple(each for each in labels if each == naming.name)
+    return tuple(dict.fromkeys((*labels, *outputs)))

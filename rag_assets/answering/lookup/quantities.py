@@ -7,13 +7,18 @@ a comparison, one or two values, and a unit where one is written.
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import cache
 from itertools import pairwise
 from typing import Final
 
+from rag_assets.answering.citations import Number
 from rag_assets.answering.lookup import adjectives, vocabulary
+from rag_assets.answering.lookup.cells import exact, number_of
 from rag_assets.answering.lookup.dates import Day, days_of
 from rag_assets.answering.lookup.plan import Comparison
+from rag_assets.answering.lookup.units import converted, is_money, pint_unit
+from rag_assets.answering.lookup.word_files import WordFile, words_in
 from rag_assets.answering.lookup.wording import folded
 
 _NUMBER = re.compile(
@@ -22,12 +27,15 @@ _NUMBER = re.compile(
     r"|\d+(?:[.,]\d+)*(?:[eE][+-]?\d+)?)"
     r"(?P<times>\s*(?:k|M)(?=\s?(?:€|\$|kr|EUR|SEK|USD|GBP)\b)|\s+(?:thousand|million|tusen|miljoner)\b)?"
 )
-_TIMES = {"k": 1e3, "thousand": 1e3, "tusen": 1e3, "M": 1e6, "million": 1e6, "miljoner": 1e6}
+_TIMES = {
+    **dict.fromkeys(("k", "thousand", "tusen"), 1_000),
+    **dict.fromkeys(("M", "million", "miljoner"), 1_000_000),
+}
 _ENDS = re.compile(r"\s*(?:and|to|och|till|-|\u2013)\s*")
 _WITHIN = ("under", "from", "fran")
 """Before a date they say that something lies in it: `under 2022` is Swedish for during it."""
 _COUNTS: Final = {
-    word: float(value)
+    word: value
     for value, words in enumerate(
         (
             *(("one", "a", "an", "en", "ett"), ("two", "två"), ("three", "tre"), ("four", "fyra")),
@@ -39,58 +47,14 @@ _COUNTS: Final = {
     for word in words
 }
 _COUNTED = re.compile(rf"\b(?:{'|'.join(_COUNTS)})\b", re.IGNORECASE)
-_SYMBOLS: Final = vocabulary.words_in(
-    """MPa GPa kPa Pa hPa bar mbar psi ksi N kN mN J kJ MJ W kW MW mW V kV mV A mA Hz kHz MHz GHz eV
-    keV mm cm dm m km um µm nm pm g kg mg t K s ms min h L l ml mL dl cl ppm wppm ppb HV HB HRC
-    HBW HRB HRA Nm dB lm lx rpm mol mmol F C % ‰ € $ £ kr SEK EUR USD GBP NOK DKK CHF st pcs Da
-    MPa·m kWh MWh Wh cd Pa·s mPas cP Mg dB(A) å"""
-)
-_WORDS: Final = {
-    **dict.fromkeys(("percent", "per cent", "procent", "pct"), "%"),
-    **dict.fromkeys(("percentage points", "procentenheter"), "%"),
-    **dict.fromkeys(("wt%", "wt.%", "wt-%", "viktprocent", "weight percent", "mass%"), "wt%"),
-    **dict.fromkeys(("at%", "at.%", "atomic percent"), "at%"),
-    **dict.fromkeys(("degrees celsius", "degree celsius", "degrees c", "celsius", "deg c"), "degC"),
-    **dict.fromkeys(("°c", "° c", "grader celsius", "grader c", "degrees", "grader"), "degC"),
-    **dict.fromkeys(("°f", "° f", "degrees fahrenheit", "fahrenheit", "deg f", "f"), "degF"),
-    **dict.fromkeys(("kelvin", "degrees kelvin"), "K"),
-    **dict.fromkeys(("minutes", "minute", "minuter", "minut"), "min"),
-    **dict.fromkeys(("seconds", "second", "sekunder", "sekund"), "s"),
-    **dict.fromkeys(("hours", "hour", "timmar", "timme", "hrs", "tim"), "h"),
-    **dict.fromkeys(("days", "day", "dagar", "dag", "dygn"), "day"),
-    **dict.fromkeys(("weeks", "week", "veckor", "vecka"), "week"),
-    **dict.fromkeys(("months", "month", "månader", "månad"), "month"),
-    **dict.fromkeys(("years", "year", "år"), "year"),
-    **dict.fromkeys(("kilo", "kilos", "kilograms", "kilogram", "kgs"), "kg"),
-    **dict.fromkeys(("grams", "gram"), "g"),
-    **dict.fromkeys(("tonnes", "tonne", "tons", "ton"), "t"),
-    **dict.fromkeys(("millimetres", "millimeters", "millimeter"), "mm"),
-    **dict.fromkeys(("centimetres", "centimeters", "centimeter"), "cm"),
-    **dict.fromkeys(("metres", "meters", "meter", "metre"), "m"),
-    **dict.fromkeys(("kilometres", "kilometers", "kilometer"), "km"),
-    **dict.fromkeys(("micrometres", "micrometers", "mikrometer", "microns", "micron"), "um"),
-    **dict.fromkeys(("nanometres", "nanometers", "nanometer"), "nm"),
-    **dict.fromkeys(("litres", "liters", "liter", "litre"), "L"),
-    **dict.fromkeys(("euros", "euro", "€"), "EUR"),
-    **dict.fromkeys(("dollars", "dollar", "$"), "USD"),
-    **dict.fromkeys(("kronor", "kr", "krona"), "SEK"),
-    **dict.fromkeys(("pounds sterling", "£"), "GBP"),
-    **dict.fromkeys(("å", "angstrom", "ångström", "angstroms"), "angstrom"),
-    **dict.fromkeys(("pieces", "pcs", "stycken", "st"), "pcs"),
-    **dict.fromkeys(("cubic metres", "cubic metre", "cubic meters", "cubic meter"), "m3"),
-    **dict.fromkeys(("square metres", "square metre", "square meters", "square meter"), "m2"),
-    **dict.fromkeys(("kubikmeter", "m³"), "m3"),
-    **dict.fromkeys(("kvadratmeter", "m²"), "m2"),
-    **dict.fromkeys(("joules", "joule"), "J"),
-    **dict.fromkeys(("volts", "volt"), "V"),
-    **dict.fromkeys(("watts", "watt"), "W"),
-    **dict.fromkeys(("kilowatts", "kilowatt"), "kW"),
-    **dict.fromkeys(("megapascals", "megapascal"), "MPa"),
-    **dict.fromkeys(("gigapascals", "gigapascal"), "GPa"),
-    **dict.fromkeys(("newtons", "newton"), "N"),
-    "c": "degC",
-}
+_SYMBOLS: Final = WordFile("units").words("symbols")
+_WORDS: Final = WordFile("units").keys_by_phrase("words")
 """Units as words, in small letters."""
+_TIMES_OF = ("s", "min", "h", "day", "week", "month", "year")
+_NO_UNITS = words_in(
+    "min max mean st hour day week month year timme dag vecka manad ar minute minut second sekund"
+)
+"""Words at the end of a name that are no units there: a limit, and what is counted one by one."""
 _CURRENCY = re.compile(r"(?P<unit>€|\$|£|\b(?:EUR|SEK|USD|GBP|NOK|DKK)|\bkEUR)\s?$")
 _AFTER = re.compile(
     r"\s?(?P<unit>[^\s,;?!]{1,24}\sper\s(?:cubic\s|square\s)?[^\W\d]+|[^\s,;?!]+(?:\s[^\s,;?!\d]+)?)"
@@ -115,7 +79,7 @@ class Quantity:
     at: int
     """First character of the number itself."""
     op: Comparison
-    values: tuple[float, ...]
+    values: tuple[Number, ...]
     unit: str | None
     """As `units.converted` reads it; None where none is written."""
     is_marked: bool
@@ -151,7 +115,16 @@ def quantities(text: str, scales: frozenset[str]) -> tuple[Quantity, ...]:
 
 
 @cache
-def counted_words() -> dict[str, float]:
+def _symbols() -> dict[str, str]:
+    """Symbols by their small letters, those that no other has too."""
+    found: dict[str, list[str]] = {}
+    for each in _SYMBOLS:
+        found.setdefault(each.casefold(), []).append(each)
+    return {key: symbols[0] for key, symbols in found.items() if len(symbols) == 1}
+
+
+@cache
+def counted_words() -> dict[str, int]:
     """Numbers from two on that are written as words, folded."""
     return {folded(word): value for word, value in _COUNTS.items() if value > 1}
 
@@ -176,6 +149,37 @@ def unit_word(word: str) -> str | None:
     return _WORDS.get(word.casefold()) if len(word) >= _SHORTEST_NAME else None
 
 
+def named_unit(word: str, beside: str = "") -> str | None:
+    """The unit that a word of a name is in any case (`mpa`, `m3`, `days`, `sek`); None if none is.
+
+    Args:
+        word: The word.
+        beside: The word before it. A single letter is a unit after a kind of quantity, or a unit,
+            alone: `length m`, `flow m3 h`, and not `class a`.
+    """
+    base = word[:-1] if word[-1:] in "23²³" else word
+    written = base if base in _SYMBOLS else _symbols().get(base.casefold())
+    if len(word) < 2:
+        unit = _WORDS.get(word.casefold(), written)
+        kind = vocabulary.KINDS.get(folded(beside))
+        is_one = unit and kind and converted(1, unit, kind) is not None
+        return unit if is_one or (len(beside) > 1 and named_unit(beside)) else None
+    if folded(word) in _NO_UNITS:
+        return None
+    if is_money(word):
+        return word if word.endswith("kr") else f"{word[:-3]}{word[-3:].upper()}"
+    if written is not None:
+        return written + word[len(base) :]
+    unit = _WORDS.get(word.casefold())
+    return word if unit in _TIMES_OF else unit
+
+
+def is_of_symbols(text: str) -> bool:
+    """Whether `text` is symbols of units alone (`W/(m K)`), so that `pint` need not be asked."""
+    parts = [each for each in re.split(r"[\s/*·^()\d.²³⁻¹-]+", text) if each]
+    return bool(parts) and all(each in _SYMBOLS or each == "deg" for each in parts)
+
+
 def plain_unit(unit: str) -> str:
     """A unit of a heading in the words of `units`: `månader` is `month`."""
     return _WORDS.get(unit.casefold(), unit)
@@ -196,8 +200,8 @@ def _unit(word: str, scales: frozenset[str]) -> str | None:
     if " per " in word and (match := _PER.fullmatch(word)):
         above, below = _unit(match["above"], scales), _unit(match["below"], scales)
         return f"{above}/{below}" if above and below else None
-    from rag_assets.answering.lookup.units import pint_unit
-
+    if word.isupper() and is_money(word):
+        return word
     return word if _COMPOUND.fullmatch(word) and pint_unit(word.replace(" per ", "/")) else None
 
 
@@ -211,7 +215,7 @@ def _plain(text: str, scales: frozenset[str]) -> Iterator[Quantity]:
         if value is None or is_power:
             continue
         if match["times"]:
-            value *= _TIMES[match["times"].strip()]
+            value = exact(Decimal(value) * _TIMES[match["times"].strip()])
         start, end = match.start(), match.end()
         if match["sign"] in ("-", "\u2212"):
             value = -value
@@ -241,7 +245,7 @@ def _is_range(text: str, end: int) -> bool:
     return text[end] == "-" and text[end + 1 : end + 2].isdigit()
 
 
-def _value(digits: str, text: str) -> float | None:
+def _value(digits: str, text: str) -> Number | None:
     plain = re.sub(r"[ \u00a0\u202f]", "", digits)
     commas, points = plain.count(","), plain.count(".")
     if commas and points:
@@ -254,10 +258,7 @@ def _value(digits: str, text: str) -> float | None:
         plain = plain.replace(",", "")
     elif points > 1:
         plain = plain.replace(".", "")
-    try:
-        return float(plain)
-    except ValueError:
-        return None
+    return number_of(plain.lower())
 
 
 def _reads_swedish(text: str) -> bool:
@@ -265,7 +266,7 @@ def _reads_swedish(text: str) -> bool:
 
 
 def _dated(day: Day) -> Quantity:
-    values = (float(day.first.year),) if day.is_year else ()
+    values = (day.first.year,) if day.is_year else ()
     return Quantity(day.start, day.end, day.start, "=", values, None, is_marked=False, days=(day,))
 
 

@@ -8,9 +8,10 @@ from functools import cache
 from rag_assets.answering.lookup import adjectives, vocabulary
 from rag_assets.answering.lookup.extremes import phrased_extremes
 from rag_assets.answering.lookup.quantities import Quantity, base_adjective, quantities
+from rag_assets.answering.lookup.word_files import words_in
 from rag_assets.answering.lookup.wording import QuestionWord, folded, forms, lemmas_of, words_of
 
-_WH = vocabulary.words_in("which what who vilken vilket vilka vad vem how hur")
+_WH = words_in("which what who vilken vilket vilka vad vem how hur")
 _ORDINALS = (
     ("first", "1st", "första"),
     ("second", "2nd", "andra"),
@@ -23,9 +24,7 @@ _ORDINALS = (
     ("ninth", "9th", "nionde"),
     ("tenth", "10th", "tionde"),
 )
-ORDINALS = {
-    folded(word): float(place) for place, words in enumerate(_ORDINALS, 1) for word in words
-}
+ORDINALS = {folded(word): place for place, words in enumerate(_ORDINALS, 1) for word in words}
 _POWER = re.compile(r"(?<=\^\d)-(?=[a-z])")
 """The hyphen of `10^7-cycle`: what follows is a word of its own."""
 _CONTRACTED = re.compile(r"\bI['\u2019](?:m|ve|d|ll)\b")
@@ -223,6 +222,8 @@ def _marks(text: str, words: tuple[QuestionWord, ...], taken: set[int]) -> Itera
                 used |= set(span)
                 yield Mark(operation, tuple(span))
     yield from _superlatives(words, used)
+    if words and (operation := vocabulary.AT_THE_END.get(words[-1].folded)):
+        yield Mark(operation, (len(words) - 1,))
 
 
 def _superlatives(words: tuple[QuestionWord, ...], used: set[int]) -> Iterator[Mark]:

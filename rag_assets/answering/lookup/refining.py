@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from rag_assets.answering.lookup.cells import number_of
 from rag_assets.answering.lookup.plan import (
     COMPARISONS,
     Comparison,
@@ -69,12 +70,12 @@ def condition_from_text(text: str, table: TableInfo) -> Condition:
     op: Comparison = "contains" if found["op"] == _CONTAINS else _comparison(found["op"])
     if not column.is_numeric:
         return Condition(column.name, op, (found["value"],))
-    try:
-        return Condition(column.name, op, (float(found["value"]),))
-    except ValueError:
+    number = number_of(found["value"])
+    if number is None:
         raise PlanError(
             "where", f"column {column.name} holds numbers, and {found['value']!r} is none"
-        ) from None
+        )
+    return Condition(column.name, op, (number,))
 
 
 def _comparison(text: str) -> Comparison:

@@ -7,13 +7,15 @@ is cited. Any other sentence is for `checks.support`.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from string import Formatter
 
 from rag_assets.answering.citations import MOST_INPUTS, Absence, Cell, Citation, Computed, Rows
 from rag_assets.answering.lookup.naming import LONGEST_NAME
 from rag_assets.answering.lookup.phrases import PHRASES, Phrases
 from rag_assets.answering.lookup.phrasing import NAMES_SHOWN
-from rag_assets.answering.lookup.writing import COMPUTED_DIGITS, DIGITS, measured, number
+from rag_assets.answering.lookup.plan import OF_TWO_COLUMNS
+from rag_assets.answering.lookup.writing import measured, number, result_of
 
 
 def is_told(sentence: str, citations: Sequence[Citation]) -> bool:
@@ -73,20 +75,23 @@ def _of_rows(
 
 def _of_computed(citation: Computed, cells: Sequence[Cell], phrases: Phrases) -> Iterator[str]:
     operation = citation.operation
-    result, unit = citation.result, citation.unit
+    result = citation.result
     given = {
         "title": citation.rows.title,
         "where": citation.rows.where,
         "heading": citation.heading,
         "count": f"{citation.count}",
-        "value": measured(
-            result,
-            unit,
-            phrases=phrases,
-            digits=COMPUTED_DIGITS if operation == "mean" else DIGITS,
-        ),
+        "value": result_of(citation, phrases=phrases),
     }
-    if operation == "count":
+    if operation == "distinct":
+        for template in (phrases.distinct, phrases.groups):
+            yield _filled(template, {**given, "count": f"{result}"}, {"shown": r"\d+"})
+    elif operation in OF_TWO_COLUMNS:
+        before, after = citation.inputs
+        told = {"low": _measured(before, phrases), "high": _measured(after, phrases)}
+        names = _listed(_names([after.row_key], cells, phrases), phrases)
+        yield _filled(phrases.change, {**given, "other": before.heading}, {**told, "names": names})
+    elif operation == "count":
         yield _filled(
             phrases.count_column if citation.heading else phrases.count,
             {**given, "count": f"{result}"},
@@ -100,10 +105,10 @@ def _of_computed(citation: Computed, cells: Sequence[Cell], phrases: Phrases) ->
     elif operation in phrases.total:
         yield _filled(phrases.total[operation], given)
     elif operation == "range":
-        numbers = [cell.value for cell in citation.inputs if isinstance(cell.value, int | float)]
+        numbers = [cell.value for cell in citation.inputs if isinstance(cell.value, (int, Decimal))]
         if numbers:
             low = measured(min(numbers), None, phrases=phrases)
-            high = measured(max(numbers), unit, phrases=phrases)
+            high = measured(max(numbers), citation.unit, phrases=phrases)
             yield _filled(phrases.range, {**given, "low": low, "high": high})
     else:
         names = _names([cell.row_key for cell in citation.inputs], cells, phrases)
@@ -162,8 +167,8 @@ def _names(keys: Sequence[str], cells: Sequence[Cell], phrases: Phrases) -> list
 def _name(cell: Cell, phrases: Phrases) -> str:
     """What a row may be called by a cell of it: see `naming`."""
     by_key = phrases.row.format(key=cell.row_key)
-    if isinstance(cell.value, int | float) and not isinstance(cell.value, bool):
-        named = re.escape(f"{cell.heading} {number(float(cell.value), phrases=phrases)}")
+    if isinstance(cell.value, (int, Decimal)) and not isinstance(cell.value, bool):
+        named = re.escape(f"{cell.heading} {number(cell.value, phrases=phrases)}")
         return f"(?:{named}|{re.escape(by_key)})"
     text = str(cell.value)
     short = text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}..."

@@ -6,11 +6,14 @@ of their keys, and sums do not hang on the order of their cells.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Context, Decimal, localcontext
+from fractions import Fraction
 
 import pyarrow as pa
 
+from rag_assets.answering.citations import Number
 from rag_assets.answering.lookup.catalogue import ROW_ID, ROW_KEY, Catalogue, TableInfo
-from rag_assets.answering.lookup.cells import folded_column
+from rag_assets.answering.lookup.cells import decimals, exact, folded_column, number_of
 from rag_assets.answering.lookup.plan import LookupPlan, PlanError, validated
 from rag_assets.answering.lookup.sandbox import SECONDS, run
 from rag_assets.answering.lookup.statements import (
@@ -22,6 +25,13 @@ from rag_assets.answering.lookup.statements import (
     readable,
     selecting,
 )
+
+FLOAT_DIGITS = 12
+"""Digits of what is computed from numbers that could not keep all of theirs."""
+SUMMED = ("sum", "mean", "range")
+MEAN_DECIMALS = 12
+_WIDE = Context(prec=700)
+"""Holds any two numbers of a column digit by digit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +46,7 @@ class Found:
     row_ids: Sequence[str]
     """Their units."""
     row_keys: Sequence[str]
-    value: float | int | None
+    value: Number | None
     """Of an aggregate; None for `rows`, and where there is nothing to compute from."""
     unread: int
     """Filled cells of the aggregated column, of rows that fulfil all else, that are no numbers."""
@@ -64,7 +74,7 @@ def run_plan(plan: LookupPlan, catalogue: Catalogue, *, seconds: float = SECONDS
         places=places,
         row_ids=taken[ROW_ID].to_pylist(),
         row_keys=taken[ROW_KEY].to_pylist(),
-        value=_value(plan, table, rows, taken, seconds=seconds),
+        value=_value(plan, table, rows, taken, seconds=seconds) if places else _of_nothing(plan),
         unread=_unread(plan, table, catalogue, found=len(places), seconds=seconds),
         sql=readable(plan, table),
     )
@@ -96,7 +106,7 @@ def prepared(plan: LookupPlan, table: TableInfo, catalogue: Catalogue) -> pa.Tab
     names = SqlNames.of(table)
     rows = catalogue.rows(table)
     columns: dict[str, pa.Array | pa.ChunkedArray] = {PLACE: pa.array(range(rows.num_rows))}
-    named = (*(each.column for each in plan.where), plan.order_by, plan.column)
+    named = (*(each.column for each in plan.where), plan.order_by, plan.column, plan.other)
     for name in dict.fromkeys(each for each in named if each):
         columns[names.plain[name]] = rows[name]
         if name in names.folded:
@@ -104,41 +114,83 @@ def prepared(plan: LookupPlan, table: TableInfo, catalogue: Catalogue) -> pa.Tab
     return pa.table(columns)
 
 
-def cells_of(found: Found, catalogue: Catalogue, name: str) -> list[str | float | None]:
+def cells_of(found: Found, catalogue: Catalogue, name: str) -> list[str | Number | None]:
     """The cells of one column in the rows found: a number where it is one, else its text."""
     places = pa.array(found.places, pa.int64())
     typed = catalogue.rows(found.table)[name].take(places).to_pylist()
     texts = catalogue.texts(found.table)[name].take(places).to_pylist()
-    return [text if value is None else value for value, text in zip(typed, texts, strict=True)]
+    return [
+        text if value is None else value if isinstance(value, (int, str)) else number_of(text)
+        for value, text in zip(typed, texts, strict=True)
+    ]
 
 
 def _value(
     plan: LookupPlan, table: TableInfo, rows: pa.Table, taken: pa.Table, *, seconds: float
-) -> float | int | None:
-    if plan.operation == "rows":
-        return None
-    if plan.operation == "difference":
-        return _difference(plan, taken)
+) -> Number | None:
+    match plan.operation:
+        case "rows":
+            return None
+        case "difference":
+            return _difference(plan, taken)
+        case "median":
+            return _median(sorted(exact(cell) for cell in taken[plan.column].to_pylist()))
+        case "change" | "percent":
+            return _change(plan, taken)
     [result] = run(aggregating(plan, table), rows, seconds=seconds).to_pylist()
-    if plan.operation == "count":
-        return result[COUNT]
-    return rounded(result[VALUE]) if result[COUNT] else None
+    if plan.operation in ("count", "distinct"):
+        return result[VALUE]
+    column = table.find(plan.column or "")
+    is_rounded = column is not None and column.scale is None and plan.operation in SUMMED
+    value = exact(float(f"{result[VALUE]:.{FLOAT_DIGITS}g}") if is_rounded else result[VALUE])
+    return _quotient(value, result[COUNT]) if plan.operation == "mean" else value
 
 
-def _difference(plan: LookupPlan, taken: pa.Table) -> float:
-    cells = taken[plan.column].to_pylist()
+def _quotient(total: Number, count: int) -> Number:
+    """A mean: all its digits, or `MEAN_DECIMALS` more than its total has where it has no end."""
+    places = decimals(total) + MEAN_DECIMALS
+    return exact(Decimal(round(Fraction(total) / count * 10**places)).scaleb(-places, _WIDE))
+
+
+def _of_nothing(plan: LookupPlan) -> Number | None:
+    return 0 if plan.operation in ("count", "distinct") else None
+
+
+def _median(ordered: Sequence[Number]) -> Number:
+    low, high = ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2]
+    with localcontext(_WIDE):
+        return exact(Decimal(low + high) / 2)
+
+
+def _change(plan: LookupPlan, taken: pa.Table) -> Number:
+    """From the other column to the column of the one row, or what that is in percent of it."""
+    if len(taken) != 1:
+        raise PlanError(
+            "where",
+            f"a change from {plan.other} to {plan.column} is of one row that has both, and "
+            f"{len(taken)} are selected: name one",
+        )
+    before, after = (exact(taken[name][0].as_py()) for name in (plan.other, plan.column))
+    with localcontext(_WIDE):
+        change = exact(Decimal(after) - before)
+        if plan.operation == "change":
+            return change
+        if not before:
+            raise PlanError("other", f"{plan.other} is 0, of which nothing is a percentage")
+        places = Decimal(1).scaleb(-MEAN_DECIMALS)
+        return exact((Decimal(100) * change / before).quantize(places))
+
+
+def _difference(plan: LookupPlan, taken: pa.Table) -> Number:
+    cells = [exact(cell) for cell in taken[plan.column].to_pylist()]
     if len(cells) != 2:
         raise PlanError(
             "where",
             f"a difference is of two rows with a number in {plan.column}, and {len(cells)} are "
             "selected: add a condition, or take one away",
         )
-    return rounded(abs(cells[0] - cells[1]))
-
-
-def rounded(number: float) -> float:
-    """A result without the noise of its last digits."""
-    return float(f"{number:.12g}")
+    with localcontext(_WIDE):
+        return exact(abs(cells[0] - cells[1]))
 
 
 def _unread(

@@ -8,6 +8,7 @@ through, were tried on DuckDB 2.0.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache
 from threading import Timer
 from typing import TYPE_CHECKING
@@ -21,7 +22,7 @@ TABLE = "rows"
 """What the table that is handed in is called."""
 SECONDS = 2.0
 MEMORY = "256MB"
-FUNCTIONS = frozenset({"Abs", "Contains", "Count", "Max", "Min", "Rank", "Anonymous:FSUM"})
+FUNCTIONS = frozenset({"Abs", "Contains", "Count", "Max", "Min", "Rank", "Sum", "Anonymous:FSUM"})
 """What a statement may call, as sqlglot names it."""
 
 
@@ -34,7 +35,7 @@ class Statement:
     """A SELECT with its values apart."""
 
     sql: str
-    values: Sequence[str | float]
+    values: Sequence[str | float | Decimal]
 
 
 def run(statement: Statement, table: pa.Table, *, seconds: float = SECONDS) -> pa.Table:

@@ -6,17 +6,20 @@ Text is compared in its folded form (`cells.folded`), which the table has as col
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from typing import TYPE_CHECKING, TypeAlias
 
+from rag_assets.answering.citations import Number
 from rag_assets.answering.lookup.catalogue import ColumnInfo, TableInfo
-from rag_assets.answering.lookup.cells import folded
-from rag_assets.answering.lookup.plan import Condition, LookupPlan, PlanValue
+from rag_assets.answering.lookup.cells import MOST_DIGITS, decimals, folded
+from rag_assets.answering.lookup.plan import Comparison, Condition, LookupPlan, PlanValue
 from rag_assets.answering.lookup.sandbox import TABLE, Statement
+from rag_assets.identity import canonical_number
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-    Given: TypeAlias = Callable[[PlanValue], exp.Expression]
+    Given: TypeAlias = Callable[[PlanValue | float], exp.Expression]
     """Writes a value: as a parameter, or as itself."""
 
 PLACE = "@row"
@@ -24,6 +27,8 @@ PLACE = "@row"
 VALUE = "value"
 """What an aggregate is called in the result; `COUNT`: how many cells it is of."""
 COUNT = "count"
+AGGREGATED = ("count", "distinct", "max", "min", "mean", "sum", "range")
+"""Operations that DuckDB does; others are done with the cells of the rows that it selects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +53,9 @@ class Parameters:
     """Writes values as `$1`, `$2` and so on, and keeps them."""
 
     def __init__(self) -> None:
-        self.values: list[PlanValue] = []
+        self.values: list[PlanValue | float] = []
 
-    def __call__(self, value: PlanValue) -> "exp.Expression":
+    def __call__(self, value: PlanValue | float) -> "exp.Expression":
         """The parameter that stands for `value`."""
         from sqlglot import exp
 
@@ -74,7 +79,7 @@ def readable(plan: LookupPlan, table: TableInfo) -> str:
     """What is run, with the values and the table's name in it: to read, never to run."""
     from sqlglot import exp
 
-    build = _selected if plan.operation in ("rows", "difference") else _aggregated
+    build = _aggregated if plan.operation in AGGREGATED else _selected
     tree = build(plan, table, _literal)
     for each in tree.find_all(exp.Table):
         each.set("this", exp.to_identifier(table.table, quoted=True))
@@ -113,23 +118,32 @@ def _aggregated(plan: LookupPlan, table: TableInfo, given: "Given") -> "exp.Sele
 
 
 def _aggregate(plan: LookupPlan, table: TableInfo) -> "exp.Expression":
-    """Sums are those of `fsum`, whose result does not hang on the order of the cells."""
+    """Of a mean its sum: `running` divides, as DuckDB would divide by binary floats.
+
+    Sums do not hang on the order of the cells: of floats they are those of `fsum`.
+    """
     from sqlglot import exp
 
-    column = _column(SqlNames.of(table).plain[plan.column or ""])
+    info = table.find(plan.column or "")
+    assert info is not None, "the plan was validated"
+    column = _column(_compared(SqlNames.of(table), info))
     least, greatest = exp.Min(this=column.copy()), exp.Max(this=column.copy())
-    total = exp.Anonymous(this="fsum", expressions=[column.copy()])
+    total = (
+        exp.Sum(this=column.copy())
+        if info.scale is not None
+        else exp.Anonymous(this="fsum", expressions=[column.copy()])
+    )
     match plan.operation:
+        case "distinct":
+            return exp.Count(this=exp.Distinct(expressions=[column]))
         case "max":
             return greatest
         case "min":
             return least
         case "range":
             return exp.Sub(this=greatest, expression=least)
-        case "sum":
+        case "sum" | "mean":
             return total
-        case "mean":
-            return exp.Div(this=total, expression=exp.Count(this=column.copy()))
         case _:
             raise ValueError(f"operation {plan.operation} is no aggregate")
 
@@ -140,7 +154,7 @@ def _conditions(plan: LookupPlan, table: TableInfo, given: "Given") -> list["exp
 
     names = SqlNames.of(table)
     built = [_condition(each, table, names, given) for each in plan.where]
-    for name in dict.fromkeys(each for each in (plan.column, plan.order_by) if each):
+    for name in dict.fromkeys(each for each in (plan.column, plan.other, plan.order_by) if each):
         built.append(exp.Not(this=_is_null(names.plain[name])))
     return built
 
@@ -153,9 +167,13 @@ def _condition(
     info = table.find(condition.column)
     name = _compared(names, info)
     column = _column(name)
-    values = [
-        given(folded(value) if isinstance(value, str) else value) for value in condition.values
+    placed = [
+        folded(value) if isinstance(value, str) else _placed(value, condition.op, place, info)
+        for place, value in enumerate(condition.values)
     ]
+    values = [given(value) for value in placed if value is not None]
+    if not values and condition.values:
+        return exp.Not(this=_is_null(name)) if condition.op == "!=" else exp.false()
     match condition.op:
         case "empty":
             return _is_null(name)
@@ -169,6 +187,31 @@ def _condition(
             return exp.Contains(this=column, expression=values[0])
         case comparison:
             return _COMPARED[comparison](column, values[0])
+
+
+_DOWN, _UP = (">", "<="), (">=", "<")
+
+
+def _placed(
+    value: Number, op: Comparison, place: int, column: ColumnInfo | None
+) -> Number | float | None:
+    """A number with the decimals of its column, so that it is compared digit by digit.
+
+    A limit with more decimals is moved to the side on which it selects the same rows; a number
+    that no cell can be is None.
+    """
+    scale = column.scale if column is not None else None
+    if scale is None or abs(value) >= 10 ** (MOST_DIGITS - scale):
+        return float(value)
+    if decimals(value) <= scale:
+        return value if scale == 0 else Decimal(value)
+    if op not in (*_DOWN, *_UP, "between"):
+        return None
+    is_down = op in _DOWN or (op == "between" and place == 1)
+    with localcontext(prec=2 * MOST_DIGITS):
+        step = Decimal(1).scaleb(-scale)
+        moved = Decimal(value).quantize(step, ROUND_FLOOR if is_down else ROUND_CEILING)
+    return int(moved) if scale == 0 else moved
 
 
 def _compared(names: SqlNames, column: ColumnInfo | None) -> str:
@@ -194,13 +237,12 @@ def _called(value: "exp.Expression", name: str) -> "exp.Expression":
     return exp.Alias(this=value, alias=exp.to_identifier(name, quoted=True))
 
 
-def _literal(value: PlanValue) -> "exp.Expression":
+def _literal(value: PlanValue | float) -> "exp.Expression":
     from sqlglot import exp
 
     if isinstance(value, str):
         return exp.Literal.string(value)
-    written = f"{value:.17g}" if value != int(value) else f"{value:.0f}"
-    number = exp.Literal.number(written.removeprefix("-"))
+    number = exp.Literal.number((canonical_number(value) or "0").removeprefix("-"))
     return exp.Neg(this=number) if value < 0 else number
 
 

@@ -5,10 +5,12 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from rag_assets.answering.citations import Number
 from rag_assets.answering.lookup.cells import (
     ColumnCells,
     distinct_texts,
     extremes,
+    scale_of,
     typed,
     without_blanks,
 )
@@ -36,8 +38,6 @@ class ColumnInfo:
     """In plain words, the unit taken off."""
     unit: str | None
     """As the heading states it; None for texts, and for numbers without one."""
-    pint_unit: str | None
-    """The same as `pint` names it; None where pint does not know it."""
     is_numeric: bool
     """Its cells are numbers. A few may be none (`280 max`): see `unread`."""
     is_hidden: bool
@@ -47,12 +47,22 @@ class ColumnInfo:
     unread: int
     """Filled cells of a column of numbers that are no numbers: NULL in `Catalogue.rows`."""
     distinct: int
-    minimum: float | None
-    maximum: float | None
+    minimum: Number | None
+    maximum: Number | None
+    scale: int | None
+    """Digits after the decimal point that its numbers are kept with; None of texts, and of numbers
+    that lie too far apart to keep all digits."""
     values: tuple[str, ...]
     """Distinct texts, the most frequent first, at most `MOST_VALUES`; none for numbers."""
+    names: frozenset[str] = frozenset()
+    """Whole numbers without a unit that tell all rows apart: they may be names of rows."""
     unit_column: str | None = None
     """The column that gives each row's unit, where the heading states none."""
+
+    @property
+    def pint_unit(self) -> str | None:
+        """The unit as `pint` names it; None where pint does not know it."""
+        return pint_unit(self.unit) if self.unit else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +92,8 @@ class TableContents:
 
     info: TableInfo
     rows: pa.Table
-    """`ROW_ID`, `ROW_KEY`, `TEXT_HASH`, then the columns: float64 where numeric, else string.
-    NULL is an empty cell; there is no NaN."""
+    """`ROW_ID`, `ROW_KEY`, `TEXT_HASH`, then the columns: numbers where numeric (see
+    `cells.numbers_of`), else string. NULL is an empty cell; there is no NaN."""
     texts: pa.Table
     """The same with all cells as canonical texts."""
 
@@ -155,7 +165,7 @@ def _is_whole(text: str) -> bool:
 
 
 def _column_info(cells: ColumnCells, *, texts: pa.Array, values: pa.Array) -> ColumnInfo:
-    is_numeric = pa.types.is_floating(values.type)
+    is_numeric = not pa.types.is_string(values.type)
     words, unit = words_and_unit(cells.heading, is_numeric=is_numeric)
     filled = len(texts) - texts.null_count
     least, greatest = extremes(values) if is_numeric else (None, None)
@@ -164,7 +174,6 @@ def _column_info(cells: ColumnCells, *, texts: pa.Array, values: pa.Array) -> Co
         name=cells.name,
         heading=words,
         unit=unit,
-        pint_unit=pint_unit(unit) if unit else None,
         is_numeric=is_numeric,
         is_hidden=cells.is_hidden,
         filled=filled,
@@ -172,5 +181,9 @@ def _column_info(cells: ColumnCells, *, texts: pa.Array, values: pa.Array) -> Co
         distinct=distinct,
         minimum=least,
         maximum=greatest,
+        scale=scale_of(values.type),
         values=() if is_numeric else most_frequent,
+        names=frozenset(most_frequent)
+        if unit is None and scale_of(values.type) == 0 and len(texts) == distinct > 1
+        else frozenset(),
     )

@@ -24,6 +24,7 @@ from rag_assets.answering.lookup.linking import CatalogueLinks, links_of
 from rag_assets.answering.lookup.plan import LookupPlan, PlanError
 from rag_assets.answering.lookup.question import AskedQuestion, parsed
 from rag_assets.answering.lookup.running import run_plan
+from rag_assets.answering.lookup.suggesting import suggestions_for
 from rag_assets.answering.lookup.wording import folded, squashed
 
 UnclearKind: TypeAlias = Literal[
@@ -38,6 +39,8 @@ LEAST_SHARE = 0.3
 """Share of a heading that must be said of each column that is used; fitted on dev."""
 CLOSE_SCORE = 0.9
 """A second table whose score is at least this share of the best one's is a reading, too."""
+FULLER = 0.3
+"""How much more of its headings a table must have said, so that another is no second reading."""
 OPEN = ("two_readings", "vague", "no_value")
 """Kinds of failure of a table that a question is about; another table answers another question."""
 MOST_CLOSEST = 3
@@ -114,7 +117,7 @@ def _understood(question: str, catalogue: Catalogue) -> Understood | Unclear:
         return Unclear("no word of it stands in a table", (), "not_a_lookup")
     accepted = [each for each in readings if each.plans]
     if not accepted:
-        return _refused(asked, readings, links)
+        return _refused(asked, readings, links, catalogue)
     best = accepted[0]
     nearer = [
         each
@@ -122,11 +125,15 @@ def _understood(question: str, catalogue: Catalogue) -> Understood | Unclear:
         if each.score > best.score and not each.unexplained and each.kind in OPEN
     ]
     if nearer:
-        return _refused(asked, nearer, links)
+        return _refused(asked, nearer, links, catalogue)
     if best.share < LEAST_SHARE:
         heading = " / ".join(described(plan, best.table) for plan in best.plans[:1])
         return Unclear(f"too little is said to be sure of this reading: {heading}", (), "vague")
-    close = [each for each in accepted if each.score >= CLOSE_SCORE * best.score]
+    close = [
+        each
+        for each in accepted
+        if each.score >= CLOSE_SCORE * best.score and each.share > best.share - FULLER
+    ]
     plans = [(plan, reading) for reading in close for plan in reading.plans]
     agreed = _only_one(plans, catalogue) if len(plans) > 1 else plans[0]
     if isinstance(agreed, Unclear):
@@ -138,6 +145,25 @@ def _understood(question: str, catalogue: Catalogue) -> Understood | Unclear:
     if problem := _several_dates(asked, plan, reading, catalogue):
         return problem
     return Understood(plan, round(0.5 + reading.share / 2, 3), described(plan, reading.table))
+
+
+def near_question(question: str, catalogue: Catalogue) -> tuple[str, str] | None:
+    """A question like one that was refused, which asks for its operation and can be read.
+
+    With it the numbers that its table has, in words.
+    """
+    links = links_of(catalogue)
+    asked = parsed(question, known=links.known, scales=links.scales, whole=links.whole)
+    readings = [read_table(asked, table) for table in links.tables]
+    readings = sorted((each for each in readings if each.score > 0), key=lambda each: -each.score)
+    return next(
+        (
+            (near, headings)
+            for near, headings in suggestions_for(asked, readings)
+            if isinstance(_understood(near, catalogue), Understood)
+        ),
+        None,
+    )
 
 
 def _asks_for_reasons(asked: AskedQuestion) -> bool:
@@ -198,7 +224,10 @@ def _says_extreme(asked: AskedQuestion, column: LinkedColumn) -> bool:
 
 
 def _refused(
-    asked: AskedQuestion, readings: Sequence[TableReading], links: CatalogueLinks
+    asked: AskedQuestion,
+    readings: Sequence[TableReading],
+    links: CatalogueLinks,
+    catalogue: Catalogue,
 ) -> Unclear:
     best = min(readings, key=lambda each: (len(each.unexplained), -each.score))
     is_asked = asked_words(asked)
@@ -210,6 +239,8 @@ def _refused(
     wanted = [asked.words[place].text for place in best.unexplained if place in is_asked]
     unknown = UnknownWords(tuple(names), tuple(wanted))
     if names:
+        if place := _cell_with(names, catalogue):
+            return Unclear(f"{place}, and what is asked of it is not clear", (), "no_column")
         closest = tuple(near for name in names for near in _closest(name, links))[:MOST_CLOSEST]
         shown = f"; the nearest there are: {', '.join(closest)}" if closest else ""
         return Unclear(f"no table has {', '.join(names)}{shown}", (), "no_value", closest, unknown)
@@ -224,6 +255,21 @@ def _refused(
             kind = "not_a_lookup" if best.score < 3 else "no_column"
         return Unclear(reason, (), kind, unknown=unknown)
     return Unclear(best.reason or "it asks for nothing that a table has", (), best.kind or "vague")  # ty: ignore
+
+
+def _cell_with(names: Sequence[str], catalogue: Catalogue) -> str | None:
+    """Where a cell holds all of `names`, however it spells them: `fi-7160` is in `Fujitsu fi 7160`.
+
+    Looked for in each cell of the tables: only so can it be said that no table has them.
+    """
+    wanted = [squashed(name) for name in names]
+    for table in catalogue.tables:
+        texts = catalogue.texts(table)
+        for column in table.columns:
+            for value in texts[column.name].unique().drop_null().to_pylist():
+                if not column.is_hidden and all(each in squashed(value) for each in wanted):
+                    return f"{value} stands in {table.title}, {column.heading}"
+    return None
 
 
 def _closest(name: str, links: CatalogueLinks) -> tuple[str, ...]:

@@ -6,9 +6,14 @@ on such a scale is compared with numbers on the same scale only.
 
 import re
 import unicodedata
+from decimal import Decimal
 from functools import cache, lru_cache
 from tokenize import TokenError
 from typing import TYPE_CHECKING
+
+from rag_assets.answering.citations import Number
+from rag_assets.answering.lemmas import is_known
+from rag_assets.answering.lookup.cells import exact
 
 if TYPE_CHECKING:
     from pint import UnitRegistry
@@ -34,8 +39,10 @@ _DEFINITIONS = (
     "appm = 1e-4 * atomic_percent",
     "volume_percent = [volume_share]",
 )
-_MONEY = re.compile(r"(?P<times>[kKtTM]?)(?P<currency>EUR|USD|SEK|GBP|NOK|DKK|CHF|kr)")
-_TIMES = {"": 1.0, **dict.fromkeys("kKtT", 1e3), "M": 1e6}
+_MONEY = re.compile(r"(?P<times>[kKtTM]?)(?P<currency>kr|[A-Z]{3}|[a-z]{3})")
+_TIMES = {"": 1, **dict.fromkeys("kKtT", 1_000), "M": 1_000_000}
+DIGITS = 24
+"""Of a converted number; factors between units have 28."""
 NO_UNIT = (
     *(ArithmeticError, AssertionError, AttributeError, LookupError),
     *(SyntaxError, TokenError, TypeError, ValueError),
@@ -68,10 +75,10 @@ def is_unit(text: str) -> bool:
     text = text.strip()
     if not text or len(text) > LONGEST_UNIT:
         return False
-    return pint_unit(text) is not None or _PLAIN_SCALE.fullmatch(text) is not None
+    return _PLAIN_SCALE.fullmatch(text) is not None or pint_unit(text) is not None
 
 
-def converted(value: float, of: str, to: str) -> float | None:
+def converted(value: Number, of: str, to: str) -> Number | None:
     """`value` in the unit `of` as a number in the unit `to`; None if one is not the other's kind.
 
     A bare percent is taken as whatever share the other one is, by mass, atoms or volume.
@@ -79,26 +86,42 @@ def converted(value: float, of: str, to: str) -> float | None:
     if _folded(of) == _folded(to):
         return value
     if (own := _money(of)) and (asked := _money(to)):
-        return float(f"{value * own[0] / asked[0]:.12g}") if own[1] == asked[1] else None
+        return exact(Decimal(value) * own[0] / asked[0]) if own[1] == asked[1] else None
     source, target = pint_unit(of), pint_unit(to)
     if source is None or target is None:
         return None
     if source == target or ("percent" in (source, target) and {source, target} & _SHARES):
         return value
     try:
-        found = _registry().Quantity(value, source).to(target).magnitude
+        found = _registry().Quantity(Decimal(value), source).to(target).magnitude
     except NO_UNIT:
         return None
-    return float(f"{found:.12g}")
+    return exact(Decimal(f"{found:.{DIGITS}g}"))
 
 
-def _money(unit: str) -> tuple[float, str] | None:
+def _money(unit: str) -> tuple[int, str] | None:
     """How many of which currency: `kEUR` is 1,000 EUR, and `tkr` 1,000 SEK."""
     match = _MONEY.fullmatch(unit.strip())
     if match is None:
         return None
-    currency = "SEK" if match["currency"] == "kr" else match["currency"]
-    return _TIMES[match["times"]], currency
+    currency = "SEK" if match["currency"] == "kr" else match["currency"].upper()
+    return (_TIMES[match["times"]], currency) if currency in _currencies() else None
+
+
+def is_money(text: str) -> bool:
+    """Whether `text` is a currency by its code of ISO 4217, or thousands or millions of it.
+
+    Of codes in small letters those that are words are none: `all`, `top`, `cup`.
+    """
+    is_word = not text.isupper() and is_known(text.lower(), languages=("en",))
+    return not is_word and _money(text) is not None
+
+
+@cache
+def _currencies() -> frozenset[str]:
+    import pycountry
+
+    return frozenset(each.alpha_3 for each in pycountry.currencies)
 
 
 def _spelled(text: str) -> str:
@@ -117,7 +140,7 @@ def _folded(text: str) -> str:
 def _registry() -> "UnitRegistry":
     import pint
 
-    registry = pint.UnitRegistry(cache_folder=None)
+    registry = pint.UnitRegistry(cache_folder=None, non_int_type=Decimal)
     for definition in _DEFINITIONS:
         registry.define(definition)
     return registry

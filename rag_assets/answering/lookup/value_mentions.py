@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rag_assets.answering.lookup import vocabulary
+from rag_assets.answering.lookup.countries import spellings_like, spellings_of
 from rag_assets.answering.lookup.formulas import formula
 from rag_assets.answering.lookup.linked_values import ValueLink, word_keys
 from rag_assets.answering.lookup.linking import FEW_VALUES, LONGEST_VALUE_WORDS, TableLinks
@@ -144,8 +145,12 @@ def _links(
     exact = table.exact.get(key, ())
     if len(span) == 1 and text.islower() and folded(text) in vocabulary.VAGUE:
         return _of_named_columns(question, table, span[0], exact)
+    if not exact and len(span) == 1 and key.endswith("s"):
+        exact = tuple(link for link in table.exact.get(key[:-1], ()) if link.value.isupper())
     if exact and not (len(key) <= 3 and text.islower()):
         return exact
+    if text[0].isupper() and (countries := _countries(table, text)):
+        return countries
     stems = "".join(stem(question.words[each].text) for each in span)
     links = table.exact.get(stems, ())
     if len(span) == 1:
@@ -161,6 +166,18 @@ def _links(
             return ()
         return links or _coded(question, table, span) or _abbreviated(question, table, span[0])
     return links or _coded(question, table, span)
+
+
+def _countries(table: TableLinks, text: str) -> tuple[ValueLink, ...]:
+    """The values of columns of countries that mean the one that is named, by name or code."""
+    return tuple(
+        ValueLink(column.info.name, value)
+        for column in table.columns
+        if column.is_country
+        for spellings in [spellings_of(text) or spellings_like(text)]
+        for value in column.info.values
+        if squashed(value) in spellings
+    )
 
 
 def _of_named_columns(

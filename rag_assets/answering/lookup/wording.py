@@ -6,11 +6,11 @@ Two words are the same if they share a form. A form is a stem: a word without it
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from rag_assets.answering.lemmas import lemmatized
+from rag_assets.answering.lemmas import is_known, lemmatized
 from rag_assets.answering.lookup import adjectives
 from rag_assets.answering.lookup.formulas import formula, symbols_by_name
 from rag_assets.answering.lookup.swedish import ENGLISH
@@ -59,6 +59,8 @@ class QuestionWord:
 @lru_cache(maxsize=65_536)
 def folded(text: str) -> str:
     """`text` without case and accents, in the letters that are compared."""
+    if text.isascii():
+        return text.casefold()
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
     return "".join(letter for letter in plain if not unicodedata.combining(letter))
 
@@ -66,14 +68,14 @@ def folded(text: str) -> str:
 @lru_cache(maxsize=65_536)
 def squashed(text: str) -> str:
     """The letters and digits of `text` alone: `EN 15804+A2` and `EN15804 + A2` are the same."""
-    return "".join(letter for letter in folded(text) if letter.isalnum())
+    return "".join(filter(str.isalnum, folded(text)))
 
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
     """A word, folded, without the ending that tells its kind."""
     plain = folded(word).replace("ph", "f").replace("z", "s")
-    return _without_ending(plain, _ENDINGS)
+    return _without_ending(plain, _by_last_letter(_ENDINGS))
 
 
 @lru_cache(maxsize=65_536)
@@ -83,12 +85,13 @@ def forms(word: str) -> frozenset[str]:
     if any(letter.isdigit() for letter in plain):
         return frozenset((plain,))
     lemmas = {plain, *lemmas_of(word.casefold())}
-    swedish = {*lemmas, _without_ending(plain, _SWEDISH_ENDINGS)}
+    stemmed = _without_ending(plain, _by_last_letter(_SWEDISH_ENDINGS))
+    swedish = {*lemmas, stemmed}
     english = {other for lemma in swedish for other in _english().get(lemma, ())}
     same = {other for lemma in (*lemmas, *english) for other in adjectives.SAME.get(lemma, ())}
     symbols = {_symbol(lemma) for lemma in lemmas} - {""}
     found = {stem(each) for each in (*lemmas, *english, *same, *_cognates(swedish))}
-    return frozenset({*found, *symbols, _without_ending(plain, _SWEDISH_ENDINGS)})
+    return frozenset({*found, *symbols, stemmed})
 
 
 def _cognates(lemmas: set[str]) -> set[str]:
@@ -136,9 +139,11 @@ class _Compounds:
     is_heading: bool
 
     def parts(self, word: str) -> tuple[str, ...]:
-        """The parts of `word`; none if it is no compound."""
+        """The parts of `word`; none if it is no compound, or a word of English, which has none."""
         text = word.casefold()
         if not self.known or len(text) < 2 * _LEAST_PART + 1 or folded(text) in self.whole:
+            return ()
+        if is_known(text, languages=("en",)):
             return ()
         if not self.is_heading and forms(word) & self.known:
             return ()
@@ -193,11 +198,18 @@ def _compound_parts(word: str, known: frozenset[str]) -> tuple[str, ...]:
     return ()
 
 
-def _without_ending(word: str, endings: tuple[str, ...]) -> str:
-    for ending in endings:
+def _without_ending(word: str, endings: Mapping[str, tuple[str, ...]]) -> str:
+    for ending in endings.get(word[-1:], ()):
         if word.endswith(ending) and len(word) - len(ending) >= _LEAST_STEM:
             return _undoubled(word[: -len(ending)])
     return word
+
+
+@lru_cache(maxsize=2)
+def _by_last_letter(endings: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
+    """Endings by their last letter, in their order."""
+    letters = dict.fromkeys(ending[-1] for ending in endings)
+    return {last: tuple(each for each in endings if each[-1] == last) for last in letters}
 
 
 def _undoubled(word: str) -> str:

@@ -1,31 +1,42 @@
 """Values and conditions in words."""
 
-from rag_assets.answering.citations import Value
-from rag_assets.answering.lookup.catalogue import ColumnInfo, TableInfo
-from rag_assets.answering.lookup.phrases import Phrases
-from rag_assets.answering.lookup.plan import Condition, LookupPlan
+from decimal import Decimal
 
-DIGITS = 12
-COMPUTED_DIGITS = 6
-"""Digits of a mean in a sentence; its citation has all."""
+from rag_assets.answering.citations import Computed, Number, Value
+from rag_assets.answering.lookup.catalogue import ColumnInfo, TableInfo
+from rag_assets.answering.lookup.cells import decimals, exact
+from rag_assets.answering.lookup.phrases import Phrases
+from rag_assets.answering.lookup.plan import Condition, LookupPlan, PlanValue
+from rag_assets.identity import canonical_number
+
+MEAN_DIGITS, MEAN_DECIMALS = 6, 2
+"""A mean has at least so many digits in a sentence, and so many decimals more than what it is of;
+its citation has all."""
 VALUES_SHOWN = 3
 
 
-def number(value: float, *, phrases: Phrases, digits: int = DIGITS) -> str:
-    """A number with at most so many digits, a large one without an exponent."""
-    text = f"{value:.{digits}g}"
-    if "e" in text and abs(value) >= 1:
-        text = f"{float(text):.0f}"
-    return text.replace(".", phrases.decimal)
+def number(value: Number, *, phrases: Phrases) -> str:
+    """A number with all its digits, without an exponent."""
+    return (canonical_number(value) or "").replace(".", phrases.decimal)
 
 
-def measured(value: Value, unit: str | None, *, phrases: Phrases, digits: int = DIGITS) -> str:
+def measured(value: Value, unit: str | None, *, phrases: Phrases) -> str:
     """A value with its unit."""
     if value is None:
         return "-"
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    text = number(float(value), phrases=phrases, digits=digits) if is_number else str(value)
+    is_number = isinstance(value, (int, Decimal)) and not isinstance(value, bool)
+    text = number(value, phrases=phrases) if is_number else str(value)
     return f"{text} {unit}" if unit else text
+
+
+def result_of(citation: Computed, *, phrases: Phrases) -> str:
+    """The result of a computation with its unit; a mean or share without an end is rounded."""
+    result = citation.result
+    if citation.operation in ("mean", "percent") and isinstance(result, Decimal):
+        inputs = [cell.value for cell in citation.inputs if isinstance(cell.value, (int, Decimal))]
+        places = max(map(decimals, inputs), default=0) + MEAN_DECIMALS
+        result = exact(round(result, max(places, MEAN_DIGITS - 1 - result.adjusted())))
+    return measured(result, citation.unit, phrases=phrases)
 
 
 def condition_in_words(condition: Condition, column: ColumnInfo, *, phrases: Phrases) -> str:
@@ -55,5 +66,5 @@ def where_in_words(plan: LookupPlan, table: TableInfo, *, phrases: Phrases) -> s
     return phrases.where.format(conditions=f" {phrases.conjunction} ".join(shown))
 
 
-def _text(value: str | float, *, phrases: Phrases) -> str:
+def _text(value: PlanValue, *, phrases: Phrases) -> str:
     return value if isinstance(value, str) else number(value, phrases=phrases)

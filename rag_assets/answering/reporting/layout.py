@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from rag_assets.answering.answer import Sentence
-from rag_assets.answering.citations import Span
+from rag_assets.answering.citations import Span, Value
 from rag_assets.answering.cited_places import numbered_places, place_of
 from rag_assets.answering.lookup.comparing import SideBySide
 from rag_assets.answering.reporting.report import CitedReport, NotCovered, ReportSection
@@ -98,16 +98,14 @@ def _table(found: SideBySide, numbers: dict[str, int]) -> LaidTable:
         for name, mark in zip(found.names, marks, strict=True)
     )
     rows = (
-        (f"{line.heading} ({line.unit})" if line.unit else line.heading, *map(_value, line.values))
+        (f"{line.heading} ({line.unit})" if line.unit else line.heading, *map(_cell, line.values))
         for line in found.lines
     )
     return LaidTable(tuple(things), tuple(tuple(map(_printable, row)) for row in rows))
 
 
-def _value(value: str | float | None) -> str:
-    if value is None:
-        return "-"
-    return value if isinstance(value, str) else f"{value:.12g}"
+def _cell(value: Value) -> str:
+    return "-" if value is None else str(value)
 
 
 def _sentence(sentence: Sentence, numbers: dict[str, int]) -> LaidSentence:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rag_assets import config as configuration
 from rag_assets.columns.sql import quoted
 from rag_assets.config import Config
+from rag_assets.identity import canonical_number
 from rag_assets.serving import lookup_text
 from rag_assets.serving.replies import (
     CommandError,
@@ -168,7 +169,7 @@ def _with_own(text: str, row: "RowName", info: "TableInfo", catalogue: "Catalogu
         return text
     column = head.rstrip(" <>=!")
     named = next((each for each in info.columns if column in (each.name, each.heading)), None)
-    return f"{head}{own_value(row, named.name if named else column, catalogue)!r}"
+    return f"{head}{canonical_number(own_value(row, named.name if named else column, catalogue))}"
 
 
 def _table(catalogue: "Catalogue", name: str | None) -> "TableInfo":

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 
@@ -38,7 +39,7 @@ def test_a_row_is_told_with_its_cells():
         row_key="3",
         column="mass",
         heading="Mass per metre",
-        value=22.4,
+        value=Decimal("22.4"),
         unit="kg/m",
     )
     assert found.row_ids == ("beams-3",)
@@ -65,7 +66,7 @@ def test_an_extreme_names_who_has_it_and_how_many_were_compared():
     ]
     citation = cited(plan)
     assert isinstance(citation, Computed)
-    assert (citation.result, citation.unit, citation.count) == (26.2, "kg/m", 3)
+    assert (citation.result, citation.unit, citation.count) == (Decimal("26.2"), "kg/m", 3)
     assert [cell.row_key for cell in citation.inputs] == ["3", "4", "5"]
     assert citation.pin == "v1"
     assert answer_plan(plan, HELD).row_ids[0] == "beams-4"

@@ -5,6 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rag_assets.answering.citations import in_json
+from rag_assets.answering.lookup.cells import exact
 from rag_assets.answering.lookup.plan import (
     COMPARISONS,
     MOST_CONDITIONS,
@@ -12,6 +14,7 @@ from rag_assets.answering.lookup.plan import (
     Condition,
     LookupPlan,
     PlanError,
+    PlanValue,
     plan_from_json,
     plan_to_json,
     validated,
@@ -21,7 +24,8 @@ from rag_assets_tests.answering.lookup.tables import SOURCE, catalogue
 PLAN = LookupPlan(SOURCE, "beams", where=(Condition("mass", ">=", (20.0,)),), columns=("name",))
 
 TEXT = st.text("abc åäö'\";-", min_size=1, max_size=20).filter(str.strip)
-VALUE = TEXT | st.floats(-1e12, 1e12)
+NUMBER = st.integers() | st.decimals(-(10**12), 10**12)
+VALUE = TEXT | NUMBER.map(exact)
 
 
 def a_condition() -> st.SearchStrategy[Condition]:
@@ -50,7 +54,20 @@ PLANS = st.builds(
 
 @given(PLANS)
 def test_a_plan_is_read_back_as_it_was_written(plan):
-    assert plan_from_json(json.loads(json.dumps(plan_to_json(plan)))) == plan
+    assert plan_from_json(json.loads(json.dumps(plan_to_json(plan)))) == _with_long_texts(plan)
+
+
+def _with_long_texts(plan: LookupPlan) -> LookupPlan:
+    """JSON has long numbers as strings: `validated` reads them by the kind of their column."""
+    where = tuple(
+        replace(each, values=tuple(_if_long(value) for value in each.values)) for each in plan.where
+    )
+    return replace(plan, where=where)
+
+
+def _if_long(value: PlanValue) -> PlanValue:
+    written = in_json(value)
+    return written if isinstance(written, str) else value
 
 
 def test_a_plan_needs_a_source_and_a_table_alone():

@@ -68,7 +68,8 @@ def conditions(table: TableInfo, draw: random.Random) -> Iterator[Condition]:
 
 def _numeric(column: ColumnInfo, draw: random.Random) -> Condition:
     low, high = sorted(
-        round(draw.uniform(column.minimum or 0, column.maximum or 0), 2) for _ in range(2)
+        round(draw.uniform(float(column.minimum or 0), float(column.maximum or 0)), 2)
+        for _ in range(2)
     )
     if draw.random() < 0.3:
         return Condition(column.name, "between", (low, high))
