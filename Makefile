@@ -13,10 +13,10 @@ DONE_WITH_FAILED_UNITS := 3
 IS_SUPPORTED := import sys; sys.exit(None if (3, 11) <= sys.version_info < (3, 14) else \
     "rag_assets needs Python 3.11 to 3.13, and $(PYTHON) is " + sys.version.split()[0] + \
     ": name another one, as in make demo PYTHON=python3.12")
-QUERIES := "minimum coating thickness against corrosion on cab sheet" \
-    "vilka krav gäller för åldring av tätningar" "fatigue strength of tempered chromium steel"
-QUESTIONS := "What is the minimum coating thickness against corrosion on cab sheet?" \
-    "What is the highest stress amplitude of the fatigue tests?"
+QUERIES := "shelf life of N75 seals" "hur många gånger får en svets repareras" \
+    "tensile strength of WR 500"
+QUESTIONS := "What is the highest stress amplitude of the fatigue tests?" \
+    "How many steel grades have a yield strength above 700 MPa?"
 
 # No weights are fetched and nothing calls home: all that is needed comes with the packages.
 export HF_HUB_OFFLINE := 1

@@ -13,8 +13,9 @@ the sentence that the encoder alone finds nearest. Of tables, the cell that is a
 for in these lines. Gold without a quote is the answer's words in the gold document.
 
 A question without an answer may be neither computed nor written, and a line must name what is
-missing; few others may bear such a line. The weight of words was chosen on dev; the bounds are held
-on test and on the third hand. With --state the indexes are kept and found again.
+missing; few others may bear such a line, where the first hits hold the gold. The weight of words
+was chosen on dev; the bounds are held on test and on the third hand. With --state the indexes are
+kept and found again.
 """
 
 import argparse
@@ -364,6 +365,7 @@ def compared(measured: Sequence[Measured], name: str) -> Iterator[Bound]:
             "marked touches": share(hit, "is_marked"),
             "nearest by the encoder": share(hit, "is_nearest"),
             "told to be missing": share(rows, "is_named"),
+            "the same of hits": share(hit, "is_named"),
         }
         outcomes = dict(Counter(each.outcome for each in rows))
         print(f"{name} {group} ({len(rows)}): {json.dumps(outcomes)}")
@@ -382,7 +384,8 @@ def compared(measured: Sequence[Measured], name: str) -> Iterator[Bound]:
     yield at_least(
         f"{name}: right, of {len(computed)} computed", share(computed, "is_right"), RIGHT
     )
-    yield at_most(f"{name}: told to be missing, of answerable", share(measured, "is_named"), NAMED)
+    hit = [each for each in measured if each.is_hit or each.group == "questions with SQL"]
+    yield at_most(f"{name}: told to be missing, of answerable", share(hit, "is_named"), NAMED)
 
 
 def share(rows: Sequence[Measured], what: str) -> float:

@@ -1,12 +1,15 @@
 """Questions to tables without a language model: what is accepted, what of it is right, what is not.
 
 usage: lookup.py [--questions FOLDER] [--split dev|test] [--state FOLDER] [--only PART ...]
+       lookup.py --questions benchmarks/other_hand/third --only third
 
 Parts:
     computed   questions with SQL and questions that must be refused, by another hand that saw the
                tables only (`computed.jsonl`, `computed_refused.jsonl`); hostile plans and texts
     databases  databases by another hand, read through a config and a refresh (`databases/NAME/`:
                NAME.sqlite, columns.json with a description for each column, questions.jsonl)
+    third      plain questions of a third hand with their answers (`tables.jsonl`), questions that
+               have none (`unanswerable.jsonl`), and loosely worded operations (`operations.jsonl`)
     ranking    the arm `lookup` in the default retriever, on the questions of the shared datasets
 
 A question is accepted if it is answered. An answer is right if its value is that of the SQL (within
@@ -18,6 +21,7 @@ indexes are kept and found again.
 import argparse
 import csv
 import json
+import re
 import sqlite3
 import tempfile
 import time
@@ -37,6 +41,7 @@ from rag_assets.answering.answer import Sentence
 from rag_assets.answering.citations import Cell, Computed, Rows
 from rag_assets.answering.lookup.catalogue import Catalogue, catalogue_of
 from rag_assets.answering.lookup.looking_up import LookedUp, look_up
+from rag_assets.answering.lookup.naming import naming_column
 from rag_assets.answering.lookup.planner import Planner
 from rag_assets.answering.lookup.running import cells_of, run_plan
 from rag_assets.answering.lookup.units import converted
@@ -44,7 +49,8 @@ from rag_assets.store import Store
 from rag_assets.store.complete_sets import set_of
 
 OTHER_HAND = Path(__file__).with_name("other_hand")
-PARTS = ("computed", "databases", "ranking")
+PARTS = ("computed", "databases", "third", "ranking")
+PROJECT = OTHER_HAND.parents[1] / "rag_assets.yaml"
 ACCEPTED = 0.6
 RIGHT = 0.95
 RIGHT_ELSEWHERE = 0.9
@@ -71,7 +77,9 @@ def main() -> None:
     )
     parser.add_argument("--split", choices=("dev", "test"), default="test")
     parser.add_argument("--state", type=Path, help="folder to keep indexes in")
-    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument(
+        "--only", nargs="+", choices=PARTS, default=("computed", "databases", "ranking")
+    )
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         root = (arguments.state or Path(temporary)).absolute()
@@ -80,6 +88,8 @@ def main() -> None:
             bounds += computed(arguments.questions, split=arguments.split, state=root)
         if "databases" in arguments.only:
             bounds += databases(arguments.questions / "databases", state=root)
+        if "third" in arguments.only:
+            bounds += third(arguments.questions, state=root)
         if "ranking" in arguments.only:
             bounds += ranking(root, split=arguments.split)
     finish("lookup", bounds)
@@ -166,6 +176,77 @@ def databases(folder: Path, *, state: Path) -> Iterator[Bound]:
             RIGHT_ELSEWHERE,
             1,
         )
+
+
+def third(folder: Path, *, state: Path) -> Iterator[Bound]:
+    """The questions of a third hand, on four corpora: accepted, right, and to be refused."""
+    asked = read_lines(folder / "tables.jsonl")
+    held = {name: _corpus(name, folder, state=state) for name in {str(q["corpus"]) for q in asked}}
+    found = [(each, look_up(str(each["question"]), held[str(each["corpus"])])) for each in asked]
+    accepted = [(each, one) for each, one in found if one.outcome == "answered"]
+    right = [
+        one for each, one in accepted if _is_answer(one, each["answer"], held[str(each["corpus"])])
+    ]
+    answered = [
+        each["question"]
+        for each in read_lines(folder / "unanswerable.jsonl")
+        if look_up(str(each["question"]), held[str(each["corpus"])]).outcome == "answered"
+    ]
+    refused = [
+        one
+        for each in read_lines(folder / "operations.jsonl")
+        for one in [look_up(str(each["question"]), held[str(each["corpus"])])]
+        if one.outcome != "answered"
+    ]
+    working = [each for each in refused if each.suggestion]
+    yield at_least(f"third: accepted of {len(asked)}", share(asked, accepted), 0.5)
+    yield within(f"third: right of {len(accepted)} accepted", share(accepted, right), RIGHT, 1)
+    yield equal("third: answered of 40 without an answer", len(answered), 0)
+    yield at_least(
+        f"third: {len(refused)} refused operations that say what works", len(working), 30
+    )
+
+
+def _corpus(name: str, folder: Path, *, state: Path) -> Catalogue:
+    if name == "demo":
+        config = yaml.safe_load(PROJECT.read_text("utf-8"))
+        config["state_dir"] = str(state / "demo")
+        path = PROJECT.with_name("rag_assets.benchmark.yaml")
+        path.write_text(yaml.safe_dump(config, sort_keys=False), "utf-8")
+        try:
+            return catalogue_at(path)
+        finally:
+            path.unlink()
+    place = folder / "databases" / name
+    if place.is_dir():
+        file = place / f"{name}.sqlite"
+        return catalogue_at(database_config(place, file=file, state=state / name))
+    return catalogue_at(write_config(dataset(name), state=state / name))
+
+
+def _is_answer(found: LookedUp, answer: object, catalogue: Catalogue) -> bool:
+    """Whether an answer gives a cell, or all cells or rows of a list, each row in one sentence.
+
+    Of a list of cells, some column of the rows that are selected has these and no others.
+    """
+    told = [sentence.text for sentence in found.sentences]
+    if not isinstance(answer, list):
+        return any(_says(text, answer) for text in told)
+    rows = [row if isinstance(row, list) else [row] for row in answer]
+    if found.plan is not None and found.plan.operation == "rows":
+        ran = run_plan(found.plan, catalogue)
+        wanted = {_plain(row[0]) for row in rows}
+        names = [column.name for column in ran.table.columns]
+        return wanted == set(ran.row_keys) or any(
+            {_plain(cell) for cell in cells_of(ran, catalogue, name) if cell is not None} == wanted
+            for name in names
+        )
+    return all(any(all(_says(text, cell) for cell in row) for text in told) for row in rows)
+
+
+def _says(text: str, value: object) -> bool:
+    numbers = re.findall(r"-?\d+(?:[.,]\d+)?", text)
+    return str(value) in text or any(_same(each.replace(",", "."), value) for each in numbers)
 
 
 def database_config(place: Path, *, file: Path, state: Path) -> Path:
@@ -292,6 +373,8 @@ def _lists_all(found: LookedUp, expected: Sequence[object], catalogue: Catalogue
     ran = run_plan(found.plan, catalogue)
     wanted = {_plain(value) for value in expected}
     columns = ran.plan.columns or tuple(each.column for each in ran.plan.where)
+    naming = naming_column(ran.table)
+    columns += (naming.name,) if naming else ()
     if wanted == {str(key) for key in ran.row_keys}:
         return True
     return any(

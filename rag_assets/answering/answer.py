@@ -144,7 +144,7 @@ class Answer:
     reason: str = ""
     """Why there is no answer, or what stands in its way, in one sentence; else empty."""
     missing: tuple[str, ...] = ()
-    """Names and words of the question that what is shown does not hold; the reason says so."""
+    """Names of the question that what is shown does not hold; the reason says so."""
     readings: tuple[str, ...] = ()
     """How the question could be read, where two ways differ and none was chosen; of `nothing`, the
     nearest names that there are."""

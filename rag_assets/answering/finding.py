@@ -5,7 +5,7 @@ where no unit of the whole index holds the codes that a question names, there is
 name of letters alone may be there in other words.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,6 @@ from rag_assets.answering.highlighting import passages_of
 from rag_assets.answering.lookup.formulas import formula
 from rag_assets.answering.names import Name, missing_of, names_of, nearest_names
 from rag_assets.answering.row_cells import rows_among
-from rag_assets.answering.wording import Vocabulary, folded, words_of
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.hits import Hit, Results
 from rag_assets.retrieval.lexical import MissingTextIndexError
@@ -80,25 +79,27 @@ def find(
     names = names_of(question)
     missing = missing_of(names, best, rows)
     is_to_table = best[0].domain == "table"
-    if looked is not None and looked.outcome == "closest" and is_to_table and missing:
+    is_of_rows = all(hit.domain == "table" for hit in best)
+    if (
+        looked is not None
+        and looked.outcome == "closest"
+        and (is_of_rows or missing)
+        and is_to_table
+    ):
         absent = tuple(name.text for name in missing)
         return Told("nothing", looked.sentences, looked.reason, absent, looked.readings)
     nowhere = _nowhere(missing, index, filters) if missing else ()
     if nowhere and len(nowhere) == len(names) and all(name.is_code for name in names):
         return _nothing(nowhere, results, index, filters)
     passages = passages_of(question, best, rows=rows, embed=index.encoder.embed_queries)
-    has_row = any(hit.domain == "table" for hit in best)
-    refused = _refused(question, looked, catalogue, is_to_table=is_to_table)
-    if refused and not (has_row or refused.suggestion):
-        refused = None
+    refused = _refused(question, looked, catalogue, best)
     reasons = [refused.reason if is_to_table else f"{NO_TABLE}{refused.reason}"] if refused else []
     reasons += [_said(missing, nowhere)] if missing else []
-    unknown = _unknown(refused, best) if refused and is_to_table else ()
     return Told(
         "found",
         passages,
         "; ".join(reasons),
-        (*(name.text for name in missing), *unknown),
+        tuple(name.text for name in missing),
         refused.readings if refused else (),
     )
 
@@ -119,24 +120,17 @@ def asks_operation(question: str, catalogue: "Catalogue") -> bool:
 
 
 def _refused(
-    question: str, looked: "LookedUp | None", catalogue: "Catalogue", *, is_to_table: bool
+    question: str, looked: "LookedUp | None", catalogue: "Catalogue", shown: Sequence[Hit]
 ) -> "LookedUp | None":
     """The lookup whose reason is told: of a question to a table, or one for an operation."""
     if looked is None or looked.outcome == "answered":
         return None
-    is_question = looked.outcome != "none"
+    is_question, is_to_table = looked.outcome != "none", shown[0].domain == "table"
     if looked.suggestion or (is_question and is_to_table):
         return looked
-    is_near = is_question or is_to_table
+    has_row = any(hit.domain == "table" for hit in shown)
+    is_near = has_row if is_question else is_to_table
     return looked if is_near and asks_operation(question, catalogue) else None
-
-
-def _unknown(refused: "LookedUp", shown: Sequence[Hit]) -> Iterator[str]:
-    """Words that no table explains, and that nothing of what is shown holds."""
-    held = Vocabulary(word for hit in shown for word in words_of(f"{hit.title} {hit.text}"))
-    for word in refused.unknown.asked:
-        if not held.share_of(folded(word)):
-            yield word
 
 
 def _nowhere(

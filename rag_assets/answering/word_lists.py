@@ -21,9 +21,16 @@ class WordLists(BaseModel):
     numbers: Mapping[str, Mapping[str, float]] = {}
     """By the name of a list, what each word stands for."""
 
+    names: Mapping[str, Mapping[str, tuple[str, ...]]] = {}
+    """By the name of a list, what each thing is called."""
+
     def set_of(self, name: str) -> frozenset[str]:
         """The words of a list."""
         return frozenset(self.words[name].split())
+
+    def things_by_name(self, name: str) -> Mapping[str, str]:
+        """What is called so, by each name of a list."""
+        return {called: thing for thing, names in self.names[name].items() for called in names}
 
 
 def read_word_lists(package: str) -> WordLists:

@@ -11,6 +11,8 @@ from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING
 
+from rag_assets.answering.checks import words
+
 if TYPE_CHECKING:
     from pint import UnitRegistry
 
@@ -27,65 +29,8 @@ _PLAIN = (
 _WORD_PREFIX = "(?:kilo|mega|giga|tera|milli|micro|mikro|nano|pico|femto|centi|deci|deka|hekto)?"
 _SCALES = ("HV", "HRC", "HB", "dB")
 """Scales that nothing converts to."""
-_WORD_UNITS = {
-    **dict.fromkeys(("metres", "metre", "meters", "meter"), "m"),
-    **dict.fromkeys(("grams", "grammes", "gram", "gramme"), "g"),
-    **dict.fromkeys(("seconds", "second", "sekunder", "sekund"), "s"),
-    **dict.fromkeys(("minutes", "minute", "minuter", "minut"), "min"),
-    **dict.fromkeys(("hours", "hour", "timmars", "timmar", "timmes", "timme", "tim"), "h"),
-    **dict.fromkeys(("days", "day", "dygn", "dagar", "dag"), "day"),
-    **dict.fromkeys(("weeks", "week", "veckor", "vecka"), "week"),
-    **dict.fromkeys(("volts", "volt"), "V"),
-    **dict.fromkeys(("amperes", "ampere", "amps", "amp"), "A"),
-    **dict.fromkeys(("watts", "watt"), "W"),
-    **dict.fromkeys(("joules", "joule"), "J"),
-    **dict.fromkeys(("pascals", "pascal"), "Pa"),
-    **dict.fromkeys(("kelvins", "kelvin"), "K"),
-    **dict.fromkeys(("hertz",), "Hz"),
-    **dict.fromkeys(("newtons", "newton"), "N"),
-    **dict.fromkeys(("moles", "mole"), "mol"),
-    **dict.fromkeys(("litres", "litre", "liters", "liter"), "L"),
-    **dict.fromkeys(("ohms", "ohm"), "Ω"),
-    **dict.fromkeys(("siemens",), "S"),
-    **dict.fromkeys(("inches", "inch", "tum"), "inch"),
-    **dict.fromkeys(("feet", "foot", "fot"), "ft"),
-    **dict.fromkeys(("miles", "mile"), "mile"),
-    **dict.fromkeys(("tonnes", "tonne", "ton"), "tonne"),
-    **dict.fromkeys(("kilos", "kilo"), "kg"),
-    **dict.fromkeys(("horsepower", "hp", "hästkrafter"), "horsepower"),
-    **dict.fromkeys(("microns", "micron"), "µm"),
-    **dict.fromkeys(("percent", "per cent", "procent", "pct"), "%"),
-    **dict.fromkeys(("percent by weight", "weight percent", "weight per cent"), "wt%"),
-    **dict.fromkeys(("weight %", "viktprocent", "vikt-%", "mass percent"), "wt%"),
-    **dict.fromkeys(("atomic percent", "atomic per cent", "atomprocent", "atom-%"), "at%"),
-    **dict.fromkeys(("mole percent", "molprocent", "mol-%"), "mol%"),
-    **dict.fromkeys(("volume percent", "volymprocent", "vol-%"), "vol%"),
-    **dict.fromkeys(("ångström", "angstroms", "angstrom", "ångströms"), "Å"),
-    **dict.fromkeys(("degrees celsius", "degree celsius", "grader celsius", "grader"), "°C"),
-    **dict.fromkeys(("degrees c", "deg c", "degc", "grader c"), "°C"),
-    **dict.fromkeys(("dalton", "daltons"), "Da"),
-    **dict.fromkeys(("bytes", "byte"), "B"),
-    **dict.fromkeys(("bits",), "bit"),
-    **dict.fromkeys(("euros", "euro"), "EUR"),
-    **dict.fromkeys(("dollars", "dollar"), "USD"),
-    **dict.fromkeys(("kronor", "krona"), "SEK"),
-}
-_WORD_PREFIXES = {
-    "kilo": "k",
-    "mega": "M",
-    "giga": "G",
-    "tera": "T",
-    "milli": "m",
-    "micro": "µ",
-    "mikro": "µ",
-    "nano": "n",
-    "pico": "p",
-    "femto": "f",
-    "centi": "c",
-    "deci": "d",
-    "deka": "da",
-    "hekto": "h",
-}
+_WORD_UNITS = words.UNITS
+_WORD_PREFIXES = words.PREFIXES
 _WORDS = "|".join(sorted(map(re.escape, _WORD_UNITS), key=len, reverse=True))
 _POWER = f"(?:\\^?\\{{?[{_DASHES}]?[1-4](?!\\d|[.,]\\d)\\}}?|\\*\\*[{_DASHES}]?\\d|[\u207b]?[²³¹⁴])"
 _SYMBOL = f"(?:{_PLAIN}|{_PREFIX}(?:{_PREFIXED}))"

@@ -33,3 +33,5 @@ SCALES = {word: int(power) for word, power in _LISTS.numbers["scales"].items()}
 """Powers of ten behind a number in digits: `5.2 million`."""
 FRACTION_WORDS = _LISTS.numbers["fraction_words"]
 MONTHS = {name: int(number) for name, number in _LISTS.numbers["months"].items()}
+UNITS = _LISTS.things_by_name("units")
+PREFIXES = _LISTS.things_by_name("prefixes")

@@ -89,6 +89,9 @@ def _counting(question: AskedQuestion, columns: Sequence[ColumnMention]) -> set[
     found: set[int] = set()
     for mark in question.marks:
         said = " ".join(question.words[place].folded for place in mark.words)
+        is_heading = any({mark.words[0] - 1, mark.words[0]} <= set(each.words) for each in columns)
+        if is_heading:
+            continue
         if mark.operation == "count" and not any(said in heading for heading in headings):
             found |= set(mark.words)
     return found

@@ -7,6 +7,7 @@ catalogue is built when it is first asked and kept with its index; tables of mor
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 
 import pyarrow as pa
@@ -69,13 +70,14 @@ class Catalogue:
                 too large.
             load_documents: Gives the sound tables inside documents, and how many are not sound.
             document_version: Of the units of documents.
-            glossary: Other words for what a question says.
+            glossary: Other words for what a question says. Those that are names of columns are
+                left out: a question is linked to headings and names without it.
         """
         self.data_version = data_version
         self.document_version = document_version
         self._load = load
         self._load_documents = load_documents
-        self._glossary = glossary
+        self._glossary = replace(glossary, headings=()) if glossary else None
 
     def rephrased(self, question: str) -> str | None:
         """The question in other words of the glossary; None if it has none for it."""

@@ -37,7 +37,11 @@ def unmet_demand(question: str, plan: LookupPlan, table: TableInfo) -> str:
         if unmet or _HOW_FAR.search(text):
             return "the highest or lowest of something"
     if plan.operation == "rows" and _COUNT.search(text):
-        counts = [found[0] for found in _COUNT.finditer(text) if folded(found[0]) not in named]
+        counts = [
+            found[0]
+            for found in _COUNT.finditer(text)
+            if folded(found[0]).removesuffix(" of") not in named
+        ]
         if counts:
             return "how many there are"
     return ""

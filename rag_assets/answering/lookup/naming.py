@@ -16,6 +16,7 @@ _CODE = re.compile(
     r"[0-9a-f]{16,}|[0-9a-f-]{32,}|\S*://\S+|10\.\d{4,}/\S+|\d{4}-\d\d-\d\d.*", re.IGNORECASE
 )
 """Hashes, UUIDs, addresses and DOIs name a row to a machine alone; a date names none."""
+_NAME = re.compile(r"name|names|title|namn|titel|benamning|benämning|beteckning|designation")
 LONGEST_NAME = 80
 
 
@@ -28,7 +29,8 @@ def naming_column(table: TableInfo) -> ColumnInfo | None:
     texts = [column for column in table.columns if _is_of_names(column)]
     telling = [column for column in texts if column.distinct >= _TELLS_FROM * table.rows]
     if telling:
-        return telling[0]
+        called = (each for each in telling if _NAME.fullmatch(each.name.casefold()))
+        return next(called, telling[0])
     numbers = (
         column
         for column in table.columns

@@ -1,12 +1,10 @@
-"""Templates of sentences about rows, in English and Swedish; no word of a table stands in them."""
+"""The words of sentences about rows, in English and Swedish; no word of a table."""
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Literal, TypeAlias
 
-from pydantic import TypeAdapter
+from rag_assets.answering.lookup.word_files import WordFile
 
 Language: TypeAlias = Literal["en", "sv"]
 
@@ -58,14 +56,22 @@ class Phrases:
     suggestions: Suggestions
 
 
-def _read() -> Mapping[Language, Phrases]:
-    text = files("rag_assets.answering.lookup").joinpath("words", "phrases.toml").read_text("utf-8")
-    return TypeAdapter(dict[Language, Phrases]).validate_python(tomllib.loads(text))
+def _phrases(language: Language) -> Phrases:
+    """The templates of `words/phrases.txt`."""
+    file = WordFile("phrases")
+    plain = file.templates(language)
+    operations = file.templates(f"{language} operations")
+    return Phrases(
+        **{**plain, "where": f" {plain['where']}"},
+        comparisons=file.templates(f"{language} comparisons"),
+        superlatives=file.templates(f"{language} superlatives"),
+        total=file.templates(f"{language} total"),
+        suggestions=Suggestions(operations, **file.templates(f"{language} suggestions")),
+    )
 
 
-PHRASES = _read()
-"""By language."""
-ENGLISH = PHRASES["en"]
+ENGLISH, SWEDISH = _phrases("en"), _phrases("sv")
+PHRASES: Mapping[Language, Phrases] = {"en": ENGLISH, "sv": SWEDISH}
 
 _SWEDISH_WORDS = (
     "och att det som en ett av är för med till inte har hur vilken vilket vilka vad vem när där "

@@ -36,6 +36,8 @@ def plans_of(
 ) -> tuple[LookupPlan, ...]:
     """The plans of a reading, the likeliest first; none, and the draft says why, if it fails."""
     free = [mention for mention in columns if mention not in draft.roles]
+    if operation == "count" and any(_is_amount(draft, each) for each in free):
+        operation = "rows"
     info = draft.table.info
     base = LookupPlan(info.source, info.table)
     target = ComputedColumns.of(draft.question, draft.table, free, operation, marks)
@@ -224,6 +226,14 @@ def _is_counted(draft: Draft, mention: ColumnMention) -> bool:
     return any(mark.words[-1] + 1 == mention.words[0] for mark in counting)
 
 
+def _is_amount(draft: Draft, mention: ColumnMention) -> bool:
+    """`how many cycles did A01 last`: a number of the rows that are named, and no count of rows."""
+    column = mention.candidates[0][0]
+    said = frozenset(form for place in mention.words for form in draft.question.words[place].forms)
+    is_number = column.info.is_numeric and not column.is_number and column.says_first(said)
+    return is_number and bool(draft.conditions) and _is_counted(draft, mention)
+
+
 def _is_held(draft: Draft, mention: ColumnMention) -> bool:
     """Whether rows are asked for in which the column is filled: `the carburised steels`."""
     words = draft.question.words
@@ -275,7 +285,8 @@ def _with_operation(
         if not draft.conditions and not outputs:
             draft.fail("not_a_lookup", "it names no value, number or column of a table")
             return []
-        if not draft.conditions and len(draft.table.info.columns) and not names:
+        asks_all = any(word.folded in vocabulary.ALL_ROWS for word in draft.question.words)
+        if not draft.conditions and not names and not asks_all:
             draft.fail("vague", "it names a column, and nothing that selects rows")
             return []
         shown = _with_labels(draft, outputs)

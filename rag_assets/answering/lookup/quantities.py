@@ -57,7 +57,7 @@ _NO_UNITS = words_in(
 """Words at the end of a name that are no units there: a limit, and what is counted one by one."""
 _CURRENCY = re.compile(r"(?P<unit>€|\$|£|\b(?:EUR|SEK|USD|GBP|NOK|DKK)|\bkEUR)\s?$")
 _AFTER = re.compile(
-    r"\s?(?P<unit>[^\s,;?!]{1,24}\sper\s(?:cubic\s|square\s)?[^\W\d]+|[^\s,;?!]+(?:\s[^\s,;?!\d]+)?)"
+    r"\s?(?P<unit>[^\s,;?!]{1,24}\sper\s(?:cubic\s|square\s)?[^\W\d]+|[^\s,;?!]+(?:\s[^\s,;?!\d][^\s,;?!]*)?)"
 )
 _SHORTEST_NAME = 3
 _PER = re.compile(r"(?P<above>[^\s/]+)\s+per\s+(?P<below>.+)")

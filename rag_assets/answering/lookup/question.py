@@ -12,6 +12,7 @@ from rag_assets.answering.lookup.word_files import words_in
 from rag_assets.answering.lookup.wording import QuestionWord, folded, forms, lemmas_of, words_of
 
 _WH = words_in("which what who vilken vilket vilka vad vem how hur")
+_WHICH = words_in("which who whose vilken vilket vem vems")
 _ORDINALS = (
     ("first", "1st", "första"),
     ("second", "2nd", "andra"),
@@ -222,7 +223,8 @@ def _marks(text: str, words: tuple[QuestionWord, ...], taken: set[int]) -> Itera
                 used |= set(span)
                 yield Mark(operation, tuple(span))
     yield from _superlatives(words, used)
-    if words and (operation := vocabulary.AT_THE_END.get(words[-1].folded)):
+    asks_which = any(word.folded in _WHICH for word in words[:2])
+    if asks_which and (operation := vocabulary.AT_THE_END.get(words[-1].folded)):
         yield Mark(operation, (len(words) - 1,))
 
 

@@ -78,3 +78,5 @@ HOLDING: Final = _FILE.words("holding")
 """Words before or after a heading whose cells are filled."""
 KINDS: Final = _FILE.keys_by_phrase("kinds")
 """Words that say what kind of quantity a heading is of, with a unit of it."""
+ALL_ROWS: Final = _FILE.words("all_rows")
+"""Words with which a question for a column alone asks for all rows."""

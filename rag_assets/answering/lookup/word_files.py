@@ -43,6 +43,10 @@ class WordFile:
             word: tuple(rest.split()) for key, rest in self._lines(section) for word in key.split()
         }
 
+    def templates(self, section: str) -> dict[str, str]:
+        """Lines of `name: template`."""
+        return {key: rest.strip() for key, rest in self._lines(section)}
+
     def _text(self, section: str) -> str:
         return _sections(self.name)[section]
 

@@ -17,14 +17,14 @@ def table(*headings: str) -> TableInfo:
             name="wall" if place == 0 else f"c{place}",
             heading=heading,
             unit=None,
-            pint_unit=None,
             is_numeric=True,
             is_hidden=False,
             filled=3,
             unread=0,
             distinct=3,
-            minimum=1.0,
-            maximum=3.0,
+            minimum=1,
+            maximum=3,
+            scale=0,
             values=(),
         )
         for place, heading in enumerate(headings)

@@ -1,6 +1,7 @@
 """Numbers of a question with their comparison, unit and date."""
 
 from datetime import date
+from decimal import Decimal
 
 import pytest
 from hypothesis import given
@@ -47,7 +48,7 @@ def test_digits_within_names_are_no_numbers(text):
 def test_a_decimal_comma_and_a_point_say_the_same(number):
     with_point, with_comma = f"över {number:.2f} kg", f"över {number:.2f} kg".replace(".", ",")
     [first], [second] = quantities(with_point, SCALES), quantities(with_comma, SCALES)
-    assert first.values == second.values == (number,)
+    assert first.values == second.values == (Decimal(f"{number:.2f}"),)
 
 
 @pytest.mark.parametrize(

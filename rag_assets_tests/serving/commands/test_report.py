@@ -32,7 +32,7 @@ def test_a_report_in_markdown_with_its_sources_and_what_is_not_covered(capsys):
     assert cli.main(["report", PROMPT]) == OK
     shown = capsys.readouterr()
     assert "# Springs\n\n## Stiffness\n\n" in shown.out
-    assert "\n\nIts stiffness is 12 N/mm at room temperature. [1]\n\n" in shown.out
+    assert "\n\n- Its stiffness is 12 N/mm at room temperature. [1]\n\n" in shown.out
     assert "## Not covered\n\n- Prices: nothing that was found holds" in shown.out
     assert "1. spring.md" in shown.out
     assert "2 of 3: Paint" in shown.err
