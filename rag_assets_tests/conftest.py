@@ -38,6 +38,11 @@ def pytest_collection_finish():
     gc.freeze()
 
 
+def pytest_unconfigure():
+    """The process ends as it would: libraries tell of what was not freed."""
+    gc.unfreeze()
+
+
 @pytest.fixture(autouse=True)
 def keep_priority(monkeypatch):
     """A command that yields to others runs in the process of the tests, which goes on after it."""

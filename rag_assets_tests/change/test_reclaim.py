@@ -2,6 +2,7 @@
 
 import shutil
 from datetime import timedelta
+from pathlib import Path
 from unittest.mock import patch
 
 import pytest
@@ -14,7 +15,7 @@ from rag_assets.store import clean_up, exports, serving_pointer
 from rag_assets.store.catalog import is_of_recipe
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets_tests.faults import comparing, project
-from rag_assets_tests.faults.built import small
+from rag_assets_tests.faults.built import built_once
 from rag_assets_tests.faults.hashing import hashing
 from rag_assets_tests.faults.pipeline import refresh
 from rag_assets_tests.faults.project import Project
@@ -23,9 +24,18 @@ from rag_assets_tests.faults.reading import found, opened
 DAY = 86_400.0
 
 
+@built_once
+def embedded(home: Path) -> Project:
+    """A small project with a ledger of what was embedded."""
+    made = project.make(home, documents=3, rows=6)
+    with hashing(made.home / "ledger"):
+        refresh(made.config)
+    return made
+
+
 @pytest.fixture
 def made(tmp_path):
-    made = small(tmp_path)
+    made = embedded(tmp_path)
     with hashing(made.home / "ledger"):
         yield made
 
