@@ -32,10 +32,10 @@ def types_of_their_own() -> Generator[None]:
 
     Their values are read as text.
     """
-    import sqlalchemy as sa
+    from sqlalchemy.exc import SAWarning
 
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Did not recognize type", sa.exc.SAWarning)
+        warnings.filterwarnings("ignore", "Did not recognize type", SAWarning)
         yield
 
 
