@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 
@@ -65,7 +66,7 @@ def test_a_question_to_a_table_is_answered_by_its_cells(asked: Asked):
     answer = asked("What is the density of Invar?")
     assert answer.outcome == "answered"
     values = {each.value for each in answer.citations if isinstance(each, Cell)}
-    assert 8.05 in values
+    assert Decimal("8.05") in values
     assert {each.support for each in answer.sentences} == {"full"}
 
 
