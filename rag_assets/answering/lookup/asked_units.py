@@ -8,7 +8,7 @@ from rag_assets.answering.lookup.conditions import listed
 from rag_assets.answering.lookup.draft import Draft
 from rag_assets.answering.lookup.mentions import ColumnMention
 from rag_assets.answering.lookup.plan import LookupPlan
-from rag_assets.answering.lookup.quantities import plain_unit, unit_at, unit_word
+from rag_assets.answering.lookup.quantities import plain_unit, unit_at
 from rag_assets.answering.lookup.table_contents import UNIT_HEADINGS
 from rag_assets.answering.lookup.units import converted, pint_unit
 
@@ -72,16 +72,6 @@ def take_asked_units(draft: Draft, plans: tuple[LookupPlan, ...]) -> None:
             draft.explain(draft.question.inside(start, end), 0.0)
         elif plans and not _is_said(draft, start, end):
             draft.fail("unit", f"nothing that is asked for is measured in {unit}")
-
-
-def take_unit_words(draft: Draft, plans: tuple[LookupPlan, ...]) -> None:
-    """`the euro value`, `take in hours`: a unit of the kind of a column that is used."""
-    names = {plan.column or name for plan in plans for name in (*plan.columns, plan.order_by)}
-    own = [unit for name in names if name and (unit := draft.table.column(name).info.unit)]
-    for place, word in enumerate(draft.question.words):
-        unit = unit_word(word.text) if place not in draft.explained else None
-        if unit and any(converted(1, plain_unit(each), unit) is not None for each in own):
-            draft.explain((place,), 0.0)
 
 
 def _is_said(draft: Draft, start: int, end: int) -> bool:

@@ -9,7 +9,6 @@ from rag_assets.answering.lookup import vocabulary
 from rag_assets.answering.lookup.asked_units import (
     take_asked_units,
     take_kinds,
-    take_unit_words,
     take_units_of_rows,
 )
 from rag_assets.answering.lookup.asking_for import HALF, operation_of
@@ -17,7 +16,6 @@ from rag_assets.answering.lookup.catalogue import ColumnInfo
 from rag_assets.answering.lookup.conditions import (
     take_absences,
     take_placed,
-    take_spelled_out,
     take_values,
 )
 from rag_assets.answering.lookup.draft import Draft
@@ -102,7 +100,6 @@ def read_table(question: AskedQuestion, table: TableLinks) -> TableReading:
     for mention in parts:
         draft.explain(mention.words, 0.7)
     take_values(draft, (*values, *parts), columns, operation)
-    take_spelled_out(draft, values)
     take_units_of_rows(draft)
     take_group(draft, columns, operation)
     comparing = {
@@ -121,7 +118,6 @@ def read_table(question: AskedQuestion, table: TableLinks) -> TableReading:
         else plans_of(draft, columns, operation, marks)
     )
     take_asked_units(draft, plans)
-    take_unit_words(draft, plans)
     take_kinds(draft, columns)
     unexplained = _unexplained(draft)
     return TableReading(

@@ -282,16 +282,3 @@ def _explain_aside(draft: Draft, mention: ColumnMention) -> None:
     for place in range(mention.words[-1] + 1, min(mention.words[-1] + 3, len(words))):
         if words[place].folded in ("aside", "out"):
             draft.explain((place,), 0.0)
-
-
-def take_spelled_out(draft: Draft, values: tuple[ValueMention, ...]) -> None:
-    """`body-centred cubic (BCC)`: the words before a short value in brackets spell it out."""
-    words, text = draft.question.words, draft.question.text
-    for mention in values:
-        first = words[mention.words[0]]
-        if not (first.text.isupper() and text[first.start - 1 : first.start] == "("):
-            continue
-        place = mention.words[0] - 1
-        while place >= 0 and not draft.question.is_harmless[place] and not words[place].is_name:
-            draft.explain((place,), 0.0)
-            place -= 1

@@ -144,11 +144,6 @@ def unit_at(text: str, start: int, scales: frozenset[str]) -> tuple[str, int] | 
     return None
 
 
-def unit_word(word: str) -> str | None:
-    """The unit that a word of at least three letters is the name of: `hours`."""
-    return _WORDS.get(word.casefold()) if len(word) >= _SHORTEST_NAME else None
-
-
 def named_unit(word: str, beside: str = "") -> str | None:
     """The unit that a word of a name is in any case (`mpa`, `m3`, `days`, `sek`); None if none is.
 
