@@ -203,10 +203,11 @@ def _for_writer(
 ) -> "FromTables | None":
     """The tables that a model is told of and may ask; none where filters leave rows out."""
     from rag_assets.answering.generation.from_tables import FromTables
+    from rag_assets.answering.lookup.looking_up import LONGEST_QUESTION
 
-    if filters is not None and set_filters(filters).keys() - {"domain"}:
-        return None
-    if filters is not None and filters.domain == "document":
+    leaves_out = set_filters(filters).keys() - {"domain"}
+    is_of_documents = filters is not None and filters.domain == "document"
+    if leaves_out or is_of_documents or len(question) > LONGEST_QUESTION:
         return None
     return FromTables(question, tables, looked, writer.model)
 
