@@ -5,15 +5,15 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
+from rag_assets.answering.refusal.curve import Curve
+from rag_assets.answering.refusal.deciding import RefusalRule
+from rag_assets.answering.refusal.deciding import file_of as refusal_file
+from rag_assets.answering.refusal.promise import Promise
 
 from rag_assets.answering.answer import Answer, from_json, to_json
 from rag_assets.answering.asking import ask
 from rag_assets.answering.citations import Cell, Span
 from rag_assets.answering.evaluating import evaluate_answers, file_of
-from rag_assets.answering.refusal.curve import Curve
-from rag_assets.answering.refusal.deciding import RefusalRule
-from rag_assets.answering.refusal.deciding import file_of as refusal_file
-from rag_assets.answering.refusal.promise import Promise
 from rag_assets.answering.report import report_of
 from rag_assets.config import Config
 from rag_assets.evaluation.questions import refresh_questions
