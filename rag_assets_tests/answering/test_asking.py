@@ -2,17 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from decimal import Decimal
 
 import pytest
-from rag_assets.answering.refusal.curve import Curve
-from rag_assets.answering.refusal.deciding import RefusalRule
-from rag_assets.answering.refusal.deciding import file_of as refusal_file
-from rag_assets.answering.refusal.promise import Promise
 
 from rag_assets.answering.answer import Answer, from_json, to_json
 from rag_assets.answering.asking import ask
-from rag_assets.answering.citations import Cell, Span
+from rag_assets.answering.citations import Absence, Cell, Span
 from rag_assets.answering.evaluating import evaluate_answers, file_of
 from rag_assets.answering.report import report_of
 from rag_assets.config import Config
@@ -21,8 +16,9 @@ from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.opening import open_index
 from rag_assets.retrieval.search import EmptyQueryError, VariantIndex
 from rag_assets.store import Store
-from rag_assets.store.atomic import write_atomically
 from rag_assets_tests.answering import project
+from rag_assets_tests.answering.generation.test_generated import writing
+from rag_assets_tests.scripted_language_model import answers
 
 Asked = Callable[..., Answer]
 
@@ -45,14 +41,16 @@ def asked(config: Config, index: VariantIndex) -> Asked:
     return answer
 
 
-def test_a_question_to_documents_is_answered_in_their_words(asked: Asked):
+def test_a_question_to_documents_finds_their_words(asked: Asked):
     answer = asked("What is the stiffness of the spring?")
-    assert (answer.outcome, answer.mode) == ("answered", "extractive")
+    assert answer.outcome == "found"
     stating = [each for each in answer.sentences if "12 N/mm" in each.text]
-    assert [each.support for each in stating] == ["full"]
+    assert [each.compared for each in stating] == ["verbatim"]
     [citation] = stating[0].citations
     assert isinstance(citation, Span)
     assert citation.uri == "spring.md"
+    assert "stores energy" in stating[0].before
+    assert "paint is red" in stating[0].after
 
 
 def test_all_cited_units_were_shown(asked: Asked):
@@ -62,12 +60,12 @@ def test_all_cited_units_were_shown(asked: Asked):
         assert {getattr(each, "unit_id", None) for each in answer.citations} <= {*shown, None}
 
 
-def test_a_question_to_a_table_is_answered_by_its_cells(asked: Asked):
+def test_a_question_to_a_table_is_computed(asked: Asked):
     answer = asked("What is the density of Invar?")
-    assert answer.outcome == "answered"
-    values = {each.value for each in answer.citations if isinstance(each, Cell)}
-    assert Decimal("8.05") in values
-    assert {each.support for each in answer.sentences} == {"full"}
+    assert answer.outcome == "computed"
+    values = {str(each.value) for each in answer.citations if isinstance(each, Cell)}
+    assert "8.05" in values
+    assert all(each.is_supported for each in answer.sentences)
 
 
 def test_filters_hold_for_the_answer_and_stand_in_its_scope(asked: Asked):
@@ -79,16 +77,54 @@ def test_filters_hold_for_the_answer_and_stand_in_its_scope(asked: Asked):
 
 def test_where_nothing_may_be_found_nothing_is_said(asked: Asked):
     answer = asked("stiffness", filters=Filters(source="laboratory", domain="document"))
-    assert (answer.outcome, answer.sentences, answer.mode) == ("nothing", (), None)
+    assert (answer.outcome, answer.sentences) == ("nothing", ())
     assert answer.reason
 
 
-def test_no_more_sentences_than_the_config_allows(config: Config, index: VariantIndex):
-    few = config.model_copy(
-        update={"answering": config.answering.model_copy(update={"sentences": 1})}
-    )
-    answer = ask(index, "spring energy stiffness paint", store=Store.of(config), config=few)
-    assert len(answer.sentences) == 1
+@pytest.mark.parametrize(
+    ("question", "name"),
+    [
+        ("What is the stiffness of the spring XR-7160?", "XR-7160"),
+        ("How long does salt spray last on RTX 5090?", "RTX 5090"),
+    ],
+)
+def test_a_code_that_is_nowhere_leaves_nothing(asked: Asked, question: str, name: str):
+    answer = asked(question)
+    assert answer.outcome == "nothing"
+    [sentence] = answer.sentences
+    [absent] = sentence.citations
+    assert isinstance(absent, Absence)
+    assert absent.looked_for == name
+    assert absent.searched > 0
+    assert answer.missing == (name,)
+    assert name in answer.reason
+
+
+def test_a_name_in_letters_that_is_nowhere_is_told_above_what_fits_best(asked: Asked):
+    answer = asked("Is the paint of Greenland red?")
+    assert answer.outcome == "found"
+    assert answer.missing == ("Greenland",)
+    assert answer.reason == "nothing in the index holds 'Greenland'"
+
+
+def test_a_name_that_is_missing_beside_others_is_told(asked: Asked):
+    answer = asked("Do Invar and Kovar differ in heat?", filters=Filters(domain="document"))
+    assert answer.outcome == "found"
+    assert answer.reason == "nothing in the index holds 'Kovar'"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the highest price of the alloys?",
+        "How many alloys are cheaper than 3 EUR?",
+        "Which alloy has the third highest density?",
+    ],
+)
+def test_an_operation_that_no_lookup_does_is_no_answer(asked: Asked, question: str):
+    answer = asked(question)
+    assert answer.outcome != "computed"
+    assert answer.reason
 
 
 def test_the_same_question_has_the_same_answer_but_for_its_times(asked: Asked):
@@ -103,31 +139,39 @@ def test_an_answer_survives_its_json(asked: Asked):
 
 def test_a_row_that_is_left_out_is_not_looked_up(asked: Asked):
     answer = asked("What is the density of Invar?")
-    assert answer.mode == "lookup"
+    assert answer.outcome == "computed"
     rows = frozenset(each.unit_id for each in answer.shown if each.domain == "table")
     found = asked("What is the density of Invar?", filters=Filters(without=rows))
     cited = {each.unit_id for each in found.citations if isinstance(each, Cell | Span)}
     assert cited.isdisjoint(rows)
 
 
-@pytest.mark.parametrize("question", ["What is the density of Invar?", "spring stiffness"])
-def test_a_doubtful_answer_is_withheld_however_it_was_made(
-    asked: Asked, config: Config, index: VariantIndex, question: str
+def test_what_a_model_adds_stands_below_what_was_computed(asked: Asked, tmp_path):
+    added = "Invar has a density of 8.05 and a curl of 7 [1]. Invar is an alloy [1]."
+    with writing(answers(added), tmp_path) as (writer, _):
+        answer = asked("What is the density of Invar?", writer=writer)
+    assert answer.outcome == "computed"
+    assert [each.is_written for each in answer.sentences] == [False, True]
+    assert "8.05" in answer.sentences[0].text
+    assert answer.sentences[1].text == "Invar is an alloy."
+
+
+@pytest.mark.parametrize(
+    ("reply", "outcome"),
+    [
+        ("Its stiffness is 12 N/mm at room temperature [1].", "written"),
+        ("Its stiffness is 13 N/mm at room temperature [1].", "found"),
+        ("NOT IN THE SOURCES: all of it", "found"),
+    ],
+)
+def test_what_a_model_writes_is_the_answer_only_if_something_of_it_holds(
+    asked: Asked, tmp_path, reply: str, outcome: str
 ):
-    curve = Curve(names=("lead",), means=(0.0,), scales=(1.0,), weights=(0.0,), intercept=0.0)
-    promise = Promise(0.1, 0.95, 0.9, questions=100, needed=None)
-    rule = RefusalRule("by hand", curve, 0.2, promise, None)
-    retriever = index.settings.retrievers[config.retrieval.retriever]
-    file = refusal_file(Store.of(config), index.complete_set, retriever, within=index.settings)
-    write_atomically(file, rule.to_json())
-    try:
-        answer = asked(question)
-    finally:
-        file.unlink()
-    assert (answer.outcome, answer.mode, answer.confidence) == ("closest", None, 0.5)
-    assert answer.sentences
-    assert answer.reason
-    assert asked(question).outcome == "answered"
+    with writing(answers(reply), tmp_path) as (writer, _):
+        answer = asked("What is the stiffness of the spring?", writer=writer)
+    assert answer.outcome == outcome
+    assert all(each.is_written == (outcome == "written") for each in answer.sentences)
+    assert outcome == "written" or "the language model w" in answer.reason
 
 
 def test_a_blank_question_is_refused(asked: Asked):
@@ -154,9 +198,7 @@ def test_answers_to_the_questions_are_measured_once(config: Config):
 
 def test_other_settings_are_measured_anew(config: Config):
     store = Store.of(config)
-    fewer = config.model_copy(
-        update={"answering": config.answering.model_copy(update={"sentences": 1})}
-    )
+    fewer = config.model_copy(update={"answering": config.answering.model_copy(update={"hits": 5})})
     first = evaluate_answers(store, config, variant="default", log=lambda _: None)
     second = evaluate_answers(store, fewer, variant="default", log=lambda _: None)
     assert first is not None
