@@ -61,7 +61,7 @@ def test_what_is_named_stands_side_by_side_and_nothing_else(report):
     assert found.comparison is not None
     assert found.comparison.names == ("AlMg3", "Invar")
     density = found.comparison.lines[-1]
-    assert (density.heading, density.values) == ("density", (2.66, 8.05))
+    assert (density.heading, *map(str, density.values)) == ("density", "2.66", "8.05")
     assert {each.row_key for each in found.citations if isinstance(each, Cell)} == {"1", "2"}
     assert from_json(to_json(found)) == found
 
