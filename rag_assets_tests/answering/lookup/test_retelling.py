@@ -108,26 +108,33 @@ def told(tables: Catalogue) -> Iterator[Sentence]:
         yield from found.sentences
 
 
-def test_all_that_is_told_of_the_demo_is_supported_once_it_is_computed_again(demo: Catalogue):
-    sentences = [*told(demo)]
+@pytest.fixture(scope="module")
+def sentences(demo: Catalogue) -> tuple[Sentence, ...]:
+    """What is told of some hundred plans."""
+    return tuple(told(demo))
+
+
+def test_all_that_is_told_of_the_demo_is_supported_once_it_is_computed_again(
+    demo: Catalogue, sentences: tuple[Sentence, ...]
+):
     assert len(sentences) > PLANS
     scope = Scope(variant="v", retriever="best", filters={}, units=1)
-    answer = Answer("question", "computed", tuple(sentences), scope)
+    answer = Answer("question", "computed", sentences, scope)
     assert not any(each.compared == "nothing" for each in verify(answer).sentences)
     some = Answer("question", "computed", tuple(sentences[::8]), scope)
     assert all(each.is_supported for each in verify(some, catalogue=demo).sentences)
 
 
-def test_a_sentence_with_another_number_is_not_told(demo: Catalogue):
-    for sentence in told(demo):
+def test_a_sentence_with_another_number_is_not_told(sentences: tuple[Sentence, ...]):
+    for sentence in sentences:
         for digit in [*re.finditer(r"\d", sentence.text)][:6]:
             other = str((int(digit[0]) + 1) % 10)
             changed = sentence.text[: digit.start()] + other + sentence.text[digit.end() :]
             assert not is_told(changed, sentence.citations), changed
 
 
-def test_a_citation_that_is_missing_leaves_a_sentence_untold(demo: Catalogue):
-    for sentence in told(demo):
+def test_a_citation_that_is_missing_leaves_a_sentence_untold(sentences: tuple[Sentence, ...]):
+    for sentence in sentences:
         assert not is_told(sentence.text, sentence.citations[1:]), sentence.text
 
 
@@ -146,9 +153,11 @@ def test_of_a_large_table_the_cells_with_the_extremes_are_kept():
         assert is_told(sentence.text, sentence.citations)
 
 
-def test_answers_of_a_release_that_kept_fewer_parts_are_read_and_checked(demo: Catalogue):
+def test_answers_of_a_release_that_kept_fewer_parts_are_read_and_checked(
+    sentences: tuple[Sentence, ...],
+):
     scope = Scope(variant="v", retriever="best", filters={}, units=1)
-    record = to_json(Answer("question", "computed", tuple(told(demo)), scope))
+    record = to_json(Answer("question", "computed", sentences, scope))
     for name in ("title", "where", "heading", "unread"):
         _drop(record["sentences"], name, kinds=("rows", "computed", "absence"))
     old = from_json(record)
