@@ -1,18 +1,21 @@
 """A question answered by a language model: what was found is shown, what lacks is searched for.
 
-What lacks are words of the question. What the model wrote without a source is never searched for,
-and where it says so again with a source of the second search, it is not believed.
+What lacks are words of the question that nothing shown covers (P4, section 6). What the model wrote
+without a source is never searched for: a search for its own invention finds a text that has the
+words, and the invention then cites it. Where it says so again with a source of the second search,
+it is not believed.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rag_assets.answering.answer import Generation
 from rag_assets.answering.condensation.conversation import Turn
 from rag_assets.answering.generation.from_tables import FromTables
-from rag_assets.answering.generation.further import further_queries
 from rag_assets.answering.generation.writing import Writer, Written
 from rag_assets.answering.row_cells import RowCells
+from rag_assets.answering.terms import HeldTerms, SoughtTerm, terms_of
+from rag_assets.answering.wording import folded
 from rag_assets.retrieval.hits import Hit
 
 FURTHER_HITS = 5
@@ -61,7 +64,7 @@ def generate(
     written = writer.write(question, hits, read_rows(hits), tables=tables, said=said)
     record = _record(writer, written)
     shown = tuple(hits)
-    queries = further_queries(question, written.absent, hits, most=writer.further_queries)
+    queries = _further_queries(question, written.absent, hits, most=writer.further_queries)
     if not queries or not written.is_written:
         return Generated(written, shown, record)
     known = {hit.unit_id for hit in hits}
@@ -119,3 +122,34 @@ def _record(writer: Writer, *written: Written, queries: tuple[str, ...] = ()) ->
         is_written=any(each.is_written for each in written),
         may_pass=any(each.may_pass for each in written),
     )
+
+
+def _further_queries(
+    question: str, absent: Sequence[str], hits: Sequence[Hit], *, most: int
+) -> list[str]:
+    """At most `most` queries of words of `question`, all different from one another and from it.
+
+    Args:
+        question: As it was asked.
+        absent: What the model says that its sources leave open.
+        hits: What it was shown.
+        most: Queries, at most.
+    """
+    terms = terms_of(question)
+    found = dict[str, str]()
+    for missing in _missing(terms, absent, hits):
+        named = [term for term in terms if term.kind != "word" or term in missing]
+        if missing and len(named) < len(terms):
+            query = " ".join(term.text for term in named)
+            found.setdefault(folded(query), query)
+    return list(found.values())[:most]
+
+
+def _missing(
+    terms: Sequence[SoughtTerm], absent: Sequence[str], hits: Sequence[Hit]
+) -> Iterator[list[SoughtTerm]]:
+    """The terms that nothing shown has, and those that the model says are left open."""
+    shown = [HeldTerms(f"{hit.title} {hit.section} {hit.context}") for hit in hits]
+    yield [term for term in terms if not any(text.has(term) for text in shown)]
+    for said in map(HeldTerms, absent):
+        yield [term for term in terms if said.has(term)]

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from rag_assets.answering.lookup import vocabulary
-from rag_assets.answering.lookup.asked_words import asked_words
 from rag_assets.answering.lookup.catalogue import Catalogue
 from rag_assets.answering.lookup.composing import TableReading, read_table
 from rag_assets.answering.lookup.demands import unmet_demand
@@ -230,7 +229,7 @@ def _refused(
     catalogue: Catalogue,
 ) -> Unclear:
     best = min(readings, key=lambda each: (len(each.unexplained), -each.score))
-    is_asked = asked_words(asked)
+    is_asked = _asked_words(asked)
     names = [
         asked.words[place].text
         for place in best.unexplained
@@ -278,3 +277,19 @@ def _closest(name: str, links: CatalogueLinks) -> tuple[str, ...]:
     known = {squashed(value): value for value in links.identifiers}
     near = difflib.get_close_matches(key, known, n=MOST_CLOSEST, cutoff=0.7)
     return tuple(known[each] for each in near)
+
+
+def _asked_words(question: AskedQuestion) -> frozenset[int]:
+    """Places of the words that say what is asked for: `which colour` of `which colour has R16`.
+
+    They follow the first word that asks, or begin the question where none does.
+    """
+    words = [word.text.casefold() for word in question.words]
+    asking = next((place for place, word in enumerate(words) if word in vocabulary.ASKING), -1)
+    start = asking + 1
+    while start < len(words) and words[start] in vocabulary.BEFORE_THE_ASKED:
+        start += 1
+    end = start
+    while end < len(words) and words[end] not in vocabulary.AFTER_THE_ASKED:
+        end += 1
+    return frozenset(range(start, end))

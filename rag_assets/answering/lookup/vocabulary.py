@@ -80,3 +80,9 @@ KINDS: Final = _FILE.keys_by_phrase("kinds")
 """Words that say what kind of quantity a heading is of, with a unit of it."""
 ALL_ROWS: Final = _FILE.words("all_rows")
 """Words with which a question for a column alone asks for all rows."""
+ASKING: Final = _FILE.words("asking")
+"""Words that begin a question."""
+BEFORE_THE_ASKED: Final = _FILE.words("before_the_asked")
+"""Words between the one that asks and what is asked for."""
+AFTER_THE_ASKED: Final = _FILE.words("after_the_asked")
+"""Words that end what is asked for."""

@@ -9,30 +9,22 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Final
 
 from rag_assets.answering.lemmas import is_known, lemmatized
 from rag_assets.answering.lookup import adjectives
 from rag_assets.answering.lookup.formulas import formula, symbols_by_name
-from rag_assets.answering.lookup.swedish import ENGLISH
+from rag_assets.answering.lookup.word_files import WordFile
 
+_FILE = WordFile("endings")
+ENGLISH: Final = WordFile("swedish").words_by_word("english")
+"""A Swedish word in its lemma, to the English words that a heading may have: measures, materials,
+trade and time. A table with headings in the question's language does not need them."""
 _WORD = re.compile(r"[^\W_]+(?:[.,'\u2019+/&-][^\W_]+)*")
 _SPLIT = re.compile(r"[.,'\u2019+/&-]")
 _POSSESSIVE = re.compile(r"['\u2019]s$|['\u2019]$")
-_ENDINGS = (
-    *("isations", "isation", "abilities", "ability", "ibility", "ivities", "ivity", "ations"),
-    *("ation", "ising", "ements", "ement", "iness", "ments", "ances", "ance", "ences", "ence"),
-    *("ities", "ness", "ment", "ions", "able", "ible", "ized", "ised", "izes", "ises", "ings"),
-    *("ates", "ated", "ants", "ents", "ing", "ion", "ity", "ise", "ive", "ies", "ied", "ant"),
-    *("ent", "ate", "ium", "ers", "est", "ure", "al", "ed", "er", "es", "ic", "um", "s"),
-    *("y", "e"),
-)
-_SWEDISH_ENDINGS = (
-    *("ningarna", "ningens", "ningen", "ningar", "heterna", "heten", "heter", "ningen", "ning"),
-    *("ades", "ande", "ande", "arna", "erna", "orna", "ats", "ade", "het", "ens", "ets", "ast"),
-    *("ingarna", "ingens", "ingen", "ingar", "ing"),
-    *("iteten", "iteter", "itet"),
-    *("are", "ad", "ar", "at", "as", "an", "en", "et", "er", "or", "na", "n", "t", "a", "i"),
-)
+_ENDINGS = _FILE.phrases("english_endings")
+_SWEDISH_ENDINGS = _FILE.phrases("swedish_endings")
 _LEAST_STEM = 4
 _LEAST_PART = 3
 _COGNATE = 6

@@ -5,21 +5,23 @@ report = write_report(index, "Write a report on ... covering ...", store=store, 
 Path("report.md").write_text(as_markdown(report))
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rag_assets.answering.answer import Scope, Shown
 from rag_assets.answering.asking import StageTimes, allows_lookup, set_filters
 from rag_assets.answering.generation.writing import Writer
 from rag_assets.answering.reporting.comparison import side_by_side
-from rag_assets.answering.reporting.composing import ReadingList, compose
-from rag_assets.answering.reporting.decomposition import Decomposer, RuleDecomposer
+from rag_assets.answering.reporting.composing import ReadingList, SectionText, compose
+from rag_assets.answering.reporting.decomposition import Decomposer, RuleDecomposer, SubQuestion
 from rag_assets.answering.reporting.gathering import gather
-from rag_assets.answering.reporting.model_sections import ModelSections
 from rag_assets.answering.reporting.report import CitedReport
 from rag_assets.answering.reporting.under_headings import with_headings
+from rag_assets.answering.row_cells import rows_among
 from rag_assets.config import Config, RetrieverName
 from rag_assets.retrieval.filters import Filters
+from rag_assets.retrieval.hits import Hit
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
@@ -116,3 +118,32 @@ def _check(prompt: str) -> None:
             f"the prompt has {len(prompt):,} characters, and at most {MOST_CHARACTERS:,} are read: "
             "say what the report is about, and leave the sources to the search"
         )
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSections:
+    """A `SectionWriter` that has a language model write: see `generation`."""
+
+    writer: Writer
+    reading: ReadingList
+    """Lists the passages to read where the model fails; as many are the sentences of a section."""
+
+    def __call__(self, part: SubQuestion, hits: Sequence[Hit]) -> SectionText:
+        """What the model writes of `hits`; the passages to read, with the reason, if it fails.
+
+        Raises:
+            MissingTableError, DamagedTablesError: The rows among the hits cannot be read.
+        """
+        rows = rows_among(
+            hits, store=self.reading.store, complete_set=self.reading.index.complete_set
+        )
+        writer = replace(self.writer, sentences=self.reading.most)
+        written = writer.write(part.question, hits, rows)
+        if written.sentences:
+            absent = "; ".join(filter(None, written.absent))
+            note = f"The sources do not say: {absent}." if absent else ""
+            return SectionText(written.sentences, note)
+        if written.absent:
+            return SectionText((), written.reason)
+        listed = self.reading(part, hits)
+        return replace(listed, note=f"To be read, as {written.reason}.")
