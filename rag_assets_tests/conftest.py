@@ -1,11 +1,13 @@
 """What all tests share."""
 
 import gc
+import multiprocessing
 import os
 import shutil
 import signal
 import subprocess
 import sys
+from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 from filelock import FileLock
@@ -14,6 +16,7 @@ from hypothesis import HealthCheck, Phase, settings
 from rag_assets.models import embedding, openvino, rerankers
 from rag_assets.process.memory import share_arenas
 from rag_assets.workers import Task
+from rag_assets_tests.models import exporting
 
 BUSY_MACHINE = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 """A slow machine is not a failure."""
@@ -70,8 +73,8 @@ def forget_models():
 def export_each_model_once(tmp_path_factory):
     """Each model is exported to OpenVINO once for all processes: projects get copies.
 
-    An export takes seconds, and PyTorch never frees what it has traced. Tests of `models`, where
-    exporting is what is tested, do it themselves.
+    An export takes seconds, and PyTorch never frees what it has traced: a process does it that
+    ends. Tests of `models`, where exporting is what is tested, do it themselves.
     """
     is_shared = "PYTEST_XDIST_WORKER" in os.environ
     base = tmp_path_factory.getbasetemp()
@@ -87,7 +90,9 @@ def export_each_model_once(tmp_path_factory):
         with FileLock(f"{exported}.lock"):
             if not exported.is_dir():
                 fresh = exported.with_name(f"{exported.name}.fresh")
-                export(weights, fresh, output=output)
+                spawned = multiprocessing.get_context("spawn")
+                with ProcessPoolExecutor(1, mp_context=spawned) as pool:
+                    pool.submit(exporting.export, weights, fresh, output).result()
                 fresh.rename(exported)
         shutil.copytree(exported, folder, dirs_exist_ok=True)
 
