@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +12,11 @@ import pyarrow.compute as pc
 
 from rag_assets.answering.citations import Number, number_from
 from rag_assets.identity import canonical_number
+
+Comparison: TypeAlias = Literal[
+    "=", "!=", "<", "<=", ">", ">=", "between", "contains", "in", "empty", "not_empty"
+]
+"""How a condition compares a cell."""
 
 NUMERIC_FROM = 0.8
 """Share of the filled cells that must be numbers, so that a column is one of numbers."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast, get_args
 from pydantic import JsonValue
 
 from rag_assets.answering.citations import Number, from_json_value, in_json
-from rag_assets.answering.lookup.cells import exact
+from rag_assets.answering.lookup.cells import Comparison, exact
 
 if TYPE_CHECKING:
     from rag_assets.answering.lookup.catalogue import Catalogue, ColumnInfo, TableInfo
@@ -31,9 +31,6 @@ Operation: TypeAlias = Literal[
     "range",
     "change",
     "percent",
-]
-Comparison: TypeAlias = Literal[
-    "=", "!=", "<", "<=", ">", ">=", "between", "contains", "in", "empty", "not_empty"
 ]
 PlanValue: TypeAlias = str | Number
 

@@ -14,9 +14,8 @@ from typing import Final
 
 from rag_assets.answering.citations import Number
 from rag_assets.answering.lookup import adjectives, vocabulary
-from rag_assets.answering.lookup.cells import exact, number_of
+from rag_assets.answering.lookup.cells import Comparison, exact, number_of
 from rag_assets.answering.lookup.dates import Day, days_of
-from rag_assets.answering.lookup.plan import Comparison
 from rag_assets.answering.lookup.units import converted, is_money, pint_unit
 from rag_assets.answering.lookup.word_files import WordFile, words_in
 from rag_assets.answering.lookup.wording import folded

@@ -4,10 +4,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rag_assets.answering.lookup.cells import number_of
+from rag_assets.answering.lookup.cells import Comparison, number_of
 from rag_assets.answering.lookup.plan import (
     COMPARISONS,
-    Comparison,
     Condition,
     LookupPlan,
     PlanError,

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from rag_assets.answering.citations import Number
 from rag_assets.answering.lookup.catalogue import ColumnInfo, TableInfo
-from rag_assets.answering.lookup.cells import MOST_DIGITS, decimals, folded
-from rag_assets.answering.lookup.plan import Comparison, Condition, LookupPlan, PlanValue
+from rag_assets.answering.lookup.cells import MOST_DIGITS, Comparison, decimals, folded
+from rag_assets.answering.lookup.plan import Condition, LookupPlan, PlanValue
 from rag_assets.answering.lookup.sandbox import TABLE, Statement
 from rag_assets.identity import canonical_number
 
