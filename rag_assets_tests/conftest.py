@@ -13,7 +13,7 @@ import pytest
 from filelock import FileLock
 from hypothesis import HealthCheck, Phase, settings
 
-from rag_assets.models import embedding, openvino, rerankers
+from rag_assets.models import openvino
 from rag_assets.process.memory import share_arenas
 from rag_assets.workers import Task
 from rag_assets_tests.models import exporting
@@ -56,17 +56,6 @@ def keep_priority(monkeypatch):
 def answer_interrupts():
     """A library that an earlier test used may have left the process to die of an interrupt."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def forget_models():
-    """The models that the tests of a file loaded go with it: hundreds of MB."""
-    yield
-    loaded = [embedding._loaded, rerankers._loaded]
-    if any(each.cache_info().currsize for each in loaded):
-        for each in loaded:
-            each.cache_clear()
-        gc.collect()
 
 
 @pytest.fixture(scope="session", autouse=True)
