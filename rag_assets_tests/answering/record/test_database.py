@@ -174,18 +174,18 @@ def test_answers_of_a_release_that_quoted_are_found_by_what_they_are_now(file):
         connection.commit()
 
     found = {
-        outcome: [
+        outcome: {
             answers[each.kept.answer_id]
             for each in find(file, AnswerFilter(outcome=outcome), served=None, limit=9)
-        ]
+        }
         for outcome in get_args(Outcome)
     }
 
     assert found == {
-        "computed": [("answered", "lookup")],
-        "written": [("answered", "generated")],
-        "found": [("closest", None), ("answered", "extractive")],
-        "nothing": [("nothing", None)],
+        "computed": {("answered", "lookup")},
+        "written": {("answered", "generated")},
+        "found": {("closest", None), ("answered", "extractive")},
+        "nothing": {("nothing", None)},
     }
     assert all(
         each.kept.answer.outcome == outcome
@@ -269,11 +269,11 @@ def test_answers_are_found_by_what_they_are(file):
     assert ids() == newest_first  # within a millisecond either may be
     assert ids(user="Åsa") == [swedish.answer_id]
     assert ids(text="STÅLET HÅLLER") == [swedish.answer_id]
-    assert ids(text="355 mpa") == [english.answer_id, swedish.answer_id]
+    assert ids(text="355 mpa") == newest_first
     assert ids(text="100%") == []
     assert ids(outcome="nothing") == []
-    assert ids(since=clock.today()) == [english.answer_id, swedish.answer_id]
-    assert ids(before=english.answer_id) == [swedish.answer_id]
+    assert ids(since=clock.today()) == newest_first
+    assert ids(before=newest_first[0]) == newest_first[1:]
 
 
 def test_a_list_goes_on_after_its_last_answer(file):
