@@ -7,7 +7,16 @@ from typing import get_args
 from hypothesis import strategies as st
 
 from rag_assets.answering.answer import Answer, Compared, Outcome, Scope, Sentence, Shown
-from rag_assets.answering.citations import Absence, Box, Cell, Citation, Computed, Rows, Span
+from rag_assets.answering.citations import (
+    Absence,
+    Box,
+    Cell,
+    Citation,
+    Computed,
+    Rows,
+    Span,
+    number_from,
+)
 from rag_assets.answering.record.keeping import keep
 from rag_assets.answering.record.kept import AnswerContext, Conditions, context_of
 from rag_assets.config import Config, Retrieval, RetrieverName
@@ -165,7 +174,12 @@ def context(*, user: str | None = None) -> AnswerContext:
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=40)
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
-VALUES = st.one_of(TEXTS, NUMBERS, st.integers(-(2**53), 2**53), st.booleans(), st.none())
+EXACT = st.one_of(
+    NUMBERS.map(lambda number: number_from(repr(number))),
+    st.decimals(-(10**30), 10**30, places=9).map(lambda number: number_from(str(number))),
+    st.integers(-(2**63), 2**63),
+)
+VALUES = st.one_of(TEXTS, EXACT, st.booleans(), st.none())
 HASHES = st.one_of(st.none(), TEXTS)
 JSON = st.dictionaries(TEXTS, st.one_of(TEXTS, st.integers(-9, 9), st.none()), max_size=3)
 COUNTS = st.integers(0, 2**40)
