@@ -225,13 +225,14 @@ def _corpus(name: str, folder: Path, *, state: Path) -> Catalogue:
 
 
 def _is_answer(found: LookedUp, answer: object, catalogue: Catalogue) -> bool:
-    """Whether an answer gives a cell, or all cells or rows of a list, each row in one sentence.
+    """Whether an answer gives a cell or the one row, or all of a list, each row in one sentence.
 
     Of a list of cells, some column of the rows that are selected has these and no others.
     """
     told = [sentence.text for sentence in found.sentences]
     if not isinstance(answer, list):
-        return any(_says(text, answer) for text in told)
+        is_row = found.plan is not None and run_plan(found.plan, catalogue).row_keys == [answer]
+        return is_row or any(_says(text, answer) for text in told)
     rows = [row if isinstance(row, list) else [row] for row in answer]
     if found.plan is not None and found.plan.operation == "rows":
         ran = run_plan(found.plan, catalogue)

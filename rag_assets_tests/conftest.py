@@ -59,20 +59,25 @@ def answer_interrupts():
 
 
 @pytest.fixture(scope="session", autouse=True)
-def export_each_model_once(tmp_path_factory):
-    """Each model is exported to OpenVINO once for all processes: projects get copies.
+def load_each_model_once(tmp_path_factory):
+    """Each model is exported to OpenVINO once for all processes, and loaded once in each.
 
     An export takes seconds, and PyTorch never frees what it has traced: a process does it that
-    ends. Tests of `models`, where exporting is what is tested, do it themselves.
+    ends. Projects get copies of it. A loaded model takes hundreds of megabytes: projects of one
+    process share it. Tests of `models`, where this is what is tested, do all of it themselves.
     """
     is_shared = "PYTEST_XDIST_WORKER" in os.environ
     base = tmp_path_factory.getbasetemp()
     kept = (base.parent if is_shared else base) / "exported models"
     kept.mkdir(exist_ok=True)
-    export = openvino._export
+    export, compiled = openvino._export, openvino._compiled
+    loaded = {}
+
+    def is_tested():
+        return "/models/" in os.environ.get("PYTEST_CURRENT_TEST", "")
 
     def copied(weights, folder, *, output):
-        if "/models/" in os.environ.get("PYTEST_CURRENT_TEST", ""):
+        if is_tested():
             export(weights, folder, output=output)
             return
         exported = kept / f"{weights.model_id} {output}"
@@ -85,8 +90,17 @@ def export_each_model_once(tmp_path_factory):
                 fresh.rename(exported)
         shutil.copytree(exported, folder, dirs_exist_ok=True)
 
+    def shared(folder, *, precision):
+        if is_tested():
+            return compiled(folder, precision=precision)
+        key = folder.parent.name, folder.name, precision  # the first is the model's id
+        if key not in loaded:
+            loaded[key] = compiled(folder, precision=precision)
+        return loaded[key]
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(openvino, "_export", copied)
+        patch.setattr(openvino, "_compiled", shared)
         yield
 
 

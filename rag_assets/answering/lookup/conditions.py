@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from rag_assets.answering.citations import number_from
 from rag_assets.answering.lookup import vocabulary
 from rag_assets.answering.lookup.adjectives import DATES
-from rag_assets.answering.lookup.draft import Draft, flag_values, select_by_filling
-from rag_assets.answering.lookup.linked_columns import LinkedColumn
+from rag_assets.answering.lookup.draft import Draft, flag_values, is_key, select_by_filling
+from rag_assets.answering.lookup.linked_columns import EMPTY_CODE, LinkedColumn
 from rag_assets.answering.lookup.linking import TableLinks
 from rag_assets.answering.lookup.mentions import ColumnMention
 from rag_assets.answering.lookup.placing import Placed, Unplaced
@@ -132,7 +133,8 @@ def _typed(column: LinkedColumn, condition: Condition) -> Condition:
     """Codes of a column of numbers as numbers."""
     if not column.info.is_numeric:
         return condition
-    return replace(condition, values=tuple(int(value) for value in condition.values))
+    values = (number_from(str(value).replace(",", "")) for value in condition.values)
+    return replace(condition, values=tuple(values))
 
 
 def _order(table: TableLinks, name: str) -> int:
@@ -156,6 +158,9 @@ def _meant_columns(
             draft.roles.add(column)
     if named:
         return named
+    keys = {name for name in names if is_key(draft, draft.table.column(name))}
+    if mention.is_whole and keys:
+        return keys  # the row itself, and not one that refers to it
     visible = {name for name in names if not draft.table.column(name).info.is_hidden}
     return _same_values(mention, visible or names)
 
@@ -200,6 +205,8 @@ def listed(name: str, values: set[str]) -> Condition | None:
     """The rows with one of `values` in a column; None if there are none, or too many."""
     if not values or len(values) > 500:
         return None
+    if values == {EMPTY_CODE}:
+        return Condition(name, "empty")
     ordered = tuple(sorted(values))
     return Condition(name, "=" if len(ordered) == 1 else "in", ordered)
 

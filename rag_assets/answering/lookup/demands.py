@@ -24,6 +24,10 @@ _EXTREME = re.compile(
 )
 _HOW_FAR = re.compile(r"\bhow (?!many|much)[a-z]+ (?:can|could|may|might)\b|\bhur \w+ kan\b")
 _COUNT = re.compile(r"\b(?:how many|number of|hur många|antal(?:et)?)\b")
+_BETWEEN_TWO = re.compile(
+    r"\b(?:gap|spread|differen\w+|range|skillnad\w*|avstånd\w*|spridning\w*)\b.*"
+    r"\b(?:between|mellan)\b(?P<ends>.*\b(?:and|och)\b.*)"
+)
 EXTREMES = ("max", "min", "range", "difference", "change", "percent")
 
 
@@ -36,6 +40,9 @@ def unmet_demand(question: str, plan: LookupPlan, table: TableInfo) -> str:
         unmet = [word for word in words if folded(word) not in named]
         if unmet or _HOW_FAR.search(text):
             return "the highest or lowest of something"
+    between = _BETWEEN_TWO.search(text) if plan.operation == "range" else None
+    if between and not _EXTREME.search(between["ends"]):
+        return "what lies between two columns"
     if plan.operation == "rows" and _COUNT.search(text):
         counts = [
             found[0]

@@ -36,6 +36,11 @@ IMPLIED_WORDS = words_in(
 )
 _BRACKETS = re.compile(r"\(([^()]*)\)")
 _CODE = re.compile(r"([^\s=,;()/]+)\s*=\s*([^=,;()/]+)")
+_CODES_AFTER = re.compile(r"[,:]\s*[^\s=,;()/]+\s*=.*")
+"""`, 1 = highest`: what follows the words that name a column."""
+EMPTY_CODE = ""
+"""What stands for empty cells, where the heading says what they mean."""
+_NEGATED = frozenset(map(stem, vocabulary.NEGATIONS))
 _LISTED = re.compile(r"[,;]")
 _LEAST_CODE = 4
 _SENTENCE = re.compile(r"(?<=[.;])\s")
@@ -109,6 +114,9 @@ def heading_parts(column: ColumnInfo, known: frozenset[str]) -> tuple[list[str],
     if any(_meanings(column)):
         named, colon, codes = sentences[0].partition(":")
         sentences = [named, codes, *sentences[1:]] if colon and named.strip() else sentences
+    if after := _CODES_AFTER.search(sentences[0]):
+        named, codes = sentences[0][: after.start()], _CODE.sub(r"\2", after.group())
+        sentences = [named, codes, *sentences[1:]]
     words = [
         word.text
         for word in words_of(sentences[0], known, is_heading=True)
@@ -173,15 +181,17 @@ def _heading_word(
 def _codes(column: ColumnInfo) -> dict[tuple[str, ...], str]:
     """What the heading says that values stand for: `C = compression`, `10 open, 20 closed`.
 
-    A meaning is found by all its words, and by one of them alone that stands in no other.
+    A meaning is found by all its words, and by one of them alone that stands in no other and is not
+    what the column is called: `empty = never issued` says nothing of what was issued.
     """
     meanings = {code: stems for code, stems in _meanings(column) if stems}
     often = Counter(stem for stems in meanings.values() for stem in set(stems))
+    named = {stem(word) for word in plain_words(_CODE.sub(" ", column.heading))}
     found = {
-        (stem,): code
+        (each,): code
         for code, stems in meanings.items()
-        for stem in stems
-        if often[stem] == 1 and len(stem) >= _LEAST_CODE
+        for each in stems
+        if often[each] == 1 and len(each) >= _LEAST_CODE and each not in named | _NEGATED
     }
     whole = {stems: code for code, stems in meanings.items()}
     return {
@@ -200,8 +210,10 @@ def _same(found: str, column: ColumnInfo) -> frozenset[str]:
 
 def _meanings(column: ColumnInfo) -> Iterator[tuple[str, tuple[str, ...]]]:
     for code, meaning in _CODE.findall(column.heading):
-        if _holds(column, code.strip()):
-            yield code.strip(), tuple(map(stem, plain_words(meaning)[:1]))
+        is_empty = folded(code) in vocabulary.EMPTY
+        if is_empty or _holds(column, code):
+            words = [word for word in plain_words(meaning) if folded(word) not in IMPLIED_WORDS]
+            yield EMPTY_CODE if is_empty else code, tuple(map(stem, words))
     _, colon, listed = column.heading.partition(":")
     parts = _LISTED.split(listed) if colon else []
     pairs = [part.strip().partition(" ") for part in parts]

@@ -66,19 +66,23 @@ def is_operation(question: AskedQuestion, place: int) -> bool:
 def column_mentions(
     question: AskedQuestion, table: TableLinks, used: set[int]
 ) -> tuple[ColumnMention, ...]:
-    """Columns of `table` in the words that are not `used`, the longest first."""
+    """Columns of `table` in the words that are not `used`; first those that say the most words."""
     found: list[ColumnMention] = []
     taken = set(used)
-    free = [place for place in range(len(question.words)) if place not in taken]
-    for size in range(min(LONGEST_HEADING, len(free)), 0, -1):
-        for place in range(len(question.words) - size + 1):
-            span = tuple(range(place, place + size))
-            if taken & set(span) or not _bounds(question, table, span):
-                continue
-            mention = _column_mention(question, table, span)
-            if mention is not None:
-                found.append(mention)
-                taken |= set(span)
+    count = len(question.words)
+    spans = [
+        tuple(range(place, place + size))
+        for size in range(min(LONGEST_HEADING, count - len(taken)), 0, -1)
+        for place in range(count - size + 1)
+    ]
+    spans.sort(key=lambda span: sum(question.is_harmless[each] for each in span) - len(span))
+    for span in spans:
+        if taken & set(span) or not _bounds(question, table, span):
+            continue
+        mention = _column_mention(question, table, span)
+        if mention is not None:
+            found.append(mention)
+            taken |= set(span)
     return tuple(sorted(found, key=lambda each: each.words))
 
 
@@ -159,10 +163,15 @@ def _share(
     question: AskedQuestion, column: LinkedColumn, span: tuple[int, ...], said: list[int]
 ) -> float:
     own: set[str] = set()
-    for place in said:
+    for before, place in zip((None, *said), said, strict=False):
         word = question.words[place]
         every = word.forms | question.extra_forms[place]
         if every & column.forms:
+            is_apart = before is not None and place - before > 1
+            if is_apart and column.coverage(frozenset(own | every)) == column.coverage(
+                frozenset(own)
+            ):
+                return 0.0  # it says what is said already, so it says something else
             own |= every & column.forms
         elif squashed(word.text) in column.names and len(said) == 1:
             return 1.0

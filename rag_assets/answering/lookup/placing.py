@@ -123,7 +123,9 @@ def _place(
         if len(dated) == 1:
             return Placed(quantity, taking[dated[0].info.name], dated[0], None)
     elif quantity.unit and len(visible) == 1 and not _is_of_another(question, quantity, table):
-        return Placed(quantity, taking[visible[0].info.name], visible[0], None)
+        [column] = visible
+        if _is_of_scale(quantity.unit, column.info.unit):
+            return Placed(quantity, taking[column.info.name], column, None)
     shown = question.text[quantity.at : quantity.end]
     return Unplaced(quantity, "no_column", f"no column is named that {shown} belongs to")
 
@@ -150,6 +152,12 @@ def _valid_on(
         *_on_dates(replace(quantity, op=">="), ends[0]),
         *(each for one in begins for each in _on_dates(replace(quantity, op="<="), one)),
     )
+
+
+def _is_of_scale(unit: str, other: str | None) -> bool:
+    """Whether a unit alone can mean a column: hours of a test are no lead time in weeks."""
+    is_time = converted(1, unit, "s") is not None
+    return not (is_time and other) or pint_unit(unit) == pint_unit(other)
 
 
 def _is_of_another(question: AskedQuestion, quantity: Quantity, table: TableLinks) -> bool:

@@ -18,11 +18,12 @@ from rag_assets.answering.lookup.composing import TableReading, read_table
 from rag_assets.answering.lookup.demands import unmet_demand
 from rag_assets.answering.lookup.describing import described
 from rag_assets.answering.lookup.formulas import formula
+from rag_assets.answering.lookup.labels import labels_of
 from rag_assets.answering.lookup.linked_columns import LinkedColumn
 from rag_assets.answering.lookup.linking import CatalogueLinks, links_of
 from rag_assets.answering.lookup.plan import LookupPlan, PlanError
 from rag_assets.answering.lookup.question import AskedQuestion, parsed
-from rag_assets.answering.lookup.running import run_plan
+from rag_assets.answering.lookup.running import cells_of, run_plan
 from rag_assets.answering.lookup.suggesting import suggestions_for
 from rag_assets.answering.lookup.wording import folded, squashed
 
@@ -143,6 +144,8 @@ def _understood(question: str, catalogue: Catalogue) -> Understood | Unclear:
         return Unclear(f"it asks for {unmet}, which this reading does not: {heading}", (), "vague")
     if problem := _several_dates(asked, plan, reading, catalogue):
         return problem
+    if problem := _proves_nothing(plan, reading, catalogue):
+        return problem
     return Understood(plan, round(0.5 + reading.share / 2, 3), described(plan, reading.table))
 
 
@@ -210,6 +213,28 @@ def _several_dates(
     if count < 2:
         return None
     return Unclear(f"it asks for one date, and {count} rows may be meant", (), "two_readings")
+
+
+def _proves_nothing(
+    plan: LookupPlan, reading: TableReading, catalogue: Catalogue
+) -> Unclear | None:
+    """A value that is asked for and empty; or words within longer values that count to 0.
+
+    That no row holds `weldable` and `aluminium` together does not say that there is none.
+    """
+    found = run_plan(plan, catalogue)
+    within = [condition for condition in plan.where if condition.op == "in"]
+    if plan.operation == "count" and len(within) > 1 and not found.row_ids:
+        return Unclear(
+            "no row holds all of these words, each of which stands in others", (), "vague"
+        )
+    asked = [each for each in plan.columns if each not in labels_of(reading.table)]
+    cells = (cell for name in asked for cell in cells_of(found, catalogue, name))
+    if asked and found.row_ids and all(cell is None for cell in cells):
+        headings = ", ".join(reading.table.column(name).info.heading for name in asked)
+        rows = ", ".join(found.row_keys[:MOST_SHOWN])
+        return Unclear(f"{headings} is empty in the rows meant: {rows}", (), "no_value")
+    return None
 
 
 def _says_extreme(asked: AskedQuestion, column: LinkedColumn) -> bool:

@@ -67,6 +67,8 @@ def _whole_values(question: AskedQuestion, table: TableLinks) -> Iterator[ValueM
             is_plain = question.is_harmless[span[0]] or question.is_harmless[span[-1]]
             find = _harmless_links if is_plain else _links
             links = find(question, table, span)
+            if is_plain and not links and size > 1:
+                links = _coded(question, table, span)
             if links:
                 yield ValueMention(span, links, is_whole=True)
     yield from _numbered_names(question, table)

@@ -61,6 +61,43 @@ PROPERTY_HEADINGS = {
     "val": "Property value",
     "unit": "Unit",
 }
+REPAIRS = {
+    "no": ["1", "2", "3", "4", "5", "6"],
+    "boat": ["Ejder", "Lom", "Ejder", "Alka", "Lom", "Alka"],
+    "kind": ["K", "C", "P", "C", "K", "C"],
+    "pri": ["1", "1", "2", "1", "2", "2"],
+    "opened": ["2024-02-10", "2024-03-04", "2023-01-15", "2024-05-31", "2024-08-15", "2024-09-02"],
+    "closed": ["2024-02-20", "", "2023-02-01", "2024-06-30", "2024-09-01", "2024-09-09"],
+    "issued": ["", "2024-03-05", "", "2024-06-01", "2024-08-20", "2024-09-03"],
+    "load": ["10", "40", "20", "50", "30", "60"],
+    "test": ["T", "C", "T", "T", "C", "C"],
+    "about": ["rig", "hull repair", "deck of teak", "old hull", "new teak mast", "steel hull"],
+    "after": ["", "1", "", "", "3", ""],
+    "hours": ["30", "12", "", "8", "20", "5"],
+    "part": ["oak", "steel plate", "oak frame", "steel", "oak", "steel frame"],
+}
+REPAIR_HEADINGS = {
+    "no": "Repair number",
+    "boat": "Name of the boat",
+    "kind": "Kind of repair: P = planned, C = corrective, K = class item",
+    "pri": "Priority, 1 = highest",
+    "opened": "Date the repair was opened",
+    "closed": "Date closed; empty = still open",
+    "issued": "Date of last issue of parts; empty = never issued",
+    "load": "Ultimate tensile load (kN)",
+    "test": "Type of test (C = compression, T = tension)",
+    "about": "Description",
+    "after": "Follows repair",
+    "hours": "Curing time (weeks)",
+    "part": "Material of the part",
+}
+
+
+@pytest.fixture(scope="module")
+def repairs() -> Catalogue:
+    return catalogue(
+        contents(REPAIRS, table="repairs", title="Repairs", headings=REPAIR_HEADINGS, hidden=())
+    )
 
 
 @pytest.fixture(scope="module")
@@ -165,3 +202,83 @@ def test_values_of_a_named_property_are_computed_in_the_unit_of_their_rows(
     assert run_plan(plan, liquids).value == 350
     assert run_plan(plan_of("How many rows are given in kelvin?", liquids), liquids).value == 2
     assert isinstance(understand("Which liquid is best?", liquids), Unclear)
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("Which boats have open priority 1 repairs that are corrective?", ["2"]),
+        ("Which repairs with priority 2 are still open?", []),
+        ("Which repairs are corrective and of priority 1?", ["2", "4"]),
+        ("Which repairs were never issued?", ["1", "3"]),
+    ],
+)
+def test_a_heading_says_what_its_codes_and_its_empty_cells_mean(
+    question: str, rows: list[str], repairs: Catalogue
+) -> None:
+    assert run_plan(plan_of(question, repairs), repairs).row_keys == rows
+
+
+@pytest.mark.parametrize(
+    ("question", "value"),
+    [
+        ("Number of class items opened in 2024?", 2),
+        ("What is the highest ultimate tensile load reached in a tension test?", 50),
+    ],
+)
+def test_a_word_that_says_nothing_new_of_one_column_is_of_another(
+    question: str, value: float, repairs: Catalogue
+) -> None:
+    assert run_plan(plan_of(question, repairs), repairs).value == value
+
+
+def test_words_of_longer_values_that_no_row_holds_together_prove_no_zero(
+    repairs: Catalogue,
+) -> None:
+    read = understand("How many of the oak parts are hull?", repairs)
+    assert isinstance(read, Unclear), read
+
+
+def test_a_ship_is_not_what_is_shipped(yard: Catalogue) -> None:
+    read = understand("Which ship is the longest?", yard)
+    assert isinstance(read, Unclear), read
+    assert "ship" in read.reason
+
+
+def test_a_number_is_the_row_of_that_number_and_not_one_that_refers_to_it(
+    repairs: Catalogue,
+) -> None:
+    plan = plan_of("What is the ultimate tensile load of repair 3?", repairs)
+    assert run_plan(plan, repairs).row_keys == ["3"]
+
+
+@pytest.mark.parametrize(
+    ("question", "reason"),
+    [
+        ("What is the curing time of repair 3?", "Curing time is empty"),
+        ("Which boat had over 1000 h?", "1000 h"),
+    ],
+)
+def test_an_empty_cell_and_a_unit_of_another_scale_are_no_answer(
+    question: str, reason: str, repairs: Catalogue
+) -> None:
+    read = understand(question, repairs)
+    assert isinstance(read, Unclear), read
+    assert reason in read.reason
+
+
+def test_the_gap_between_two_columns_is_not_the_range_of_one(yard: Catalogue) -> None:
+    question = "What is the biggest gap between measured and estimated draught?"
+    assert isinstance(understand(question, yard), Unclear)
+
+
+def test_a_number_of_thousands_selects_in_a_column_of_numbers() -> None:
+    lists = contents(
+        {"id": ["1", "2"], "size": ["16,000", "9,500"], "kind": ["flat", "house"]},
+        table="homes",
+        title="Homes",
+        headings={"id": "id", "size": "Size", "kind": "Kind of home"},
+    )
+    read = understand("Which home has the size 16,000?", catalogue(lists))
+    assert isinstance(read, Understood), read
+    assert run_plan(read.plan, catalogue(lists)).row_keys == ["1"]
