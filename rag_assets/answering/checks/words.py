@@ -1,19 +1,42 @@
 """The English and Swedish words that the checks know: see `words.toml`."""
 
-from rag_assets.answering.word_lists import read_word_lists
+import tomllib
+from dataclasses import dataclass
+from importlib import resources
 
-_LISTS = read_word_lists("rag_assets.answering.checks")
+from pydantic import TypeAdapter
 
-ENGLISH = _LISTS.set_of("english")
-SWEDISH = _LISTS.set_of("swedish")
-FILLERS = ENGLISH | SWEDISH | _LISTS.set_of("fillers")
+
+@dataclass(frozen=True)
+class _Lists:
+    """The sections of the file, each with its lists by name."""
+
+    words: dict[str, str]
+    phrases: dict[str, tuple[str, ...]]
+    numbers: dict[str, dict[str, float]]
+    names: dict[str, dict[str, tuple[str, ...]]]
+    """What each thing is called."""
+
+
+_TEXT = resources.files(__package__ or "").joinpath("words.toml").read_text("utf-8")
+_LISTS = TypeAdapter(_Lists).validate_python(tomllib.loads(_TEXT))
+_WORDS = {name: frozenset(text.split()) for name, text in _LISTS.words.items()}
+
+
+def _things_by_name(name: str) -> dict[str, str]:
+    things = _LISTS.names[name].items()
+    return {called: thing for thing, names in things for called in names}
+
+
+ENGLISH, SWEDISH = _WORDS["english"], _WORDS["swedish"]
+FILLERS = ENGLISH | SWEDISH | _WORDS["fillers"]
 """Words that carry no content of their own."""
-NEGATORS = _LISTS.set_of("negators")
-SHARED_NEGATORS = _LISTS.set_of("shared_negators")
+NEGATORS = _WORDS["negators"]
+SHARED_NEGATORS = _WORDS["shared_negators"]
 """Those that reach over a whole sentence."""
-ENDINGS = _LISTS.set_of("endings") | {""}
+ENDINGS = _WORDS["endings"] | {""}
 """Endings of English words that make another word of the same stem."""
-HEDGES = _LISTS.set_of("hedges")
+HEDGES = _WORDS["hedges"]
 
 LESS = _LISTS.phrases["less"]
 MORE = _LISTS.phrases["more"]
@@ -33,5 +56,5 @@ SCALES = {word: int(power) for word, power in _LISTS.numbers["scales"].items()}
 """Powers of ten behind a number in digits: `5.2 million`."""
 FRACTION_WORDS = _LISTS.numbers["fraction_words"]
 MONTHS = {name: int(number) for name, number in _LISTS.numbers["months"].items()}
-UNITS = _LISTS.things_by_name("units")
-PREFIXES = _LISTS.things_by_name("prefixes")
+UNITS = _things_by_name("units")
+PREFIXES = _things_by_name("prefixes")

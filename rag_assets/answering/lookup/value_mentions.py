@@ -166,7 +166,6 @@ def _links(
         )
         if len(stems) < 4:
             return ()
-        return links or _coded(question, table, span) or _abbreviated(question, table, span[0])
     return links or _coded(question, table, span)
 
 
@@ -234,19 +233,6 @@ def _coded(
             for key in keys
             if key in column.codes
         )
-    )
-
-
-def _abbreviated(question: AskedQuestion, table: TableLinks, place: int) -> tuple[ValueLink, ...]:
-    """A value in capitals that the word begins with: `HEX` of `hexagonal`."""
-    word = question.words[place].folded
-    return tuple(
-        ValueLink(column.info.name, value)
-        for column in table.columns
-        if 0 < column.info.distinct <= FEW_VALUES
-        for value in column.info.values
-        if value.isupper() and value.isalpha() and len(value) >= 3
-        if len(word) >= 2 * len(value) and word.startswith(folded(value))
     )
 
 
