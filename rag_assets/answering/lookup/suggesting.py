@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from rag_assets.answering.lookup.composing import TableReading
 from rag_assets.answering.lookup.describing import in_words
@@ -34,7 +35,7 @@ def suggestions_for(
             yield each, f"{reading.table.info.title} has {headings or 'no numbers'}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Near:
     """What of a table is near a question."""
 
@@ -42,7 +43,7 @@ class _Near:
     reading: TableReading
     written: Suggestions
 
-    @property
+    @cached_property
     def numbers(self) -> list[LinkedColumn]:
         """The columns of numbers, those whose heading is like words of the question first."""
         columns = [
@@ -53,7 +54,7 @@ class _Near:
         ]
         return sorted(columns, key=lambda each: -self._nearness(each))[:MOST_COLUMNS]
 
-    @property
+    @cached_property
     def where(self) -> str:
         """The values of choices that the question names, as conditions."""
         table = self.reading.table
@@ -69,7 +70,7 @@ class _Near:
         ]
         return f" {self.written.where} {f' {self.written.conjunction} '.join(said)}" if said else ""
 
-    @property
+    @cached_property
     def thing(self) -> str:
         """What a row is called: the heading of the column that names it, else the title."""
         table = self.reading.table
@@ -95,13 +96,13 @@ class _Near:
 
     def computed(self) -> Iterator[str]:
         """With the operation of the question, on the nearest columns, and on rows."""
-        for mark in self.question.marks:
-            template = self.written.operations.get(mark.operation)
+        for operation in dict.fromkeys(mark.operation for mark in self.question.marks):
+            template = self.written.operations.get(operation)
             if template is not None:
                 for column in self.numbers:
                     heading = column.info.heading
                     yield template.format(thing=self.thing, heading=heading, where=self.where)
-            if mark.operation == "count":
+            if operation == "count":
                 yield self.written.count.format(
                     title=self.reading.table.info.title, where=self.where
                 )

@@ -230,6 +230,7 @@ def _coded(
         dict.fromkeys(
             ValueLink(column.info.name, column.codes[key])
             for column in table.columns
+            if column.codes
             for key in keys
             if key in column.codes
         )
