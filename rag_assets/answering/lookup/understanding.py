@@ -284,16 +284,23 @@ def _refused(
 def _cell_with(names: Sequence[str], catalogue: Catalogue) -> str | None:
     """Where a cell holds all of `names`, however it spells them: `fi-7160` is in `Fujitsu fi 7160`.
 
-    Looked for in each cell of the tables: only so can it be said that no table has them.
+    Looked for in each cell of the tables: only so can it be said that no table has them. A name
+    without a digit is a word of the cell: `PO` is not in `Tripod`.
     """
-    wanted = [squashed(name) for name in names]
     for table in catalogue.tables:
         texts = catalogue.texts(table)
         for column in table.columns:
             for value in texts[column.name].unique().drop_null().to_pylist():
-                if not column.is_hidden and all(each in squashed(value) for each in wanted):
+                if not column.is_hidden and all(_holds(value, name) for name in names):
                     return f"{value} stands in {table.title}, {column.heading}"
     return None
+
+
+def _holds(value: str, name: str) -> bool:
+    wanted = squashed(name)
+    if any(letter.isdigit() for letter in wanted):
+        return wanted in squashed(value)
+    return wanted in map(squashed, value.split())
 
 
 def _closest(name: str, links: CatalogueLinks) -> tuple[str, ...]:

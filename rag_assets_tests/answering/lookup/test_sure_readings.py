@@ -282,3 +282,11 @@ def test_a_number_of_thousands_selects_in_a_column_of_numbers() -> None:
     read = understand("Which home has the size 16,000?", catalogue(lists))
     assert isinstance(read, Understood), read
     assert run_plan(read.plan, catalogue(lists)).row_keys == ["1"]
+
+
+def test_letters_within_a_word_are_no_name(repairs: Catalogue) -> None:
+    """`EL` of `steel frame`."""
+    read = understand("What is the load of EL?", repairs)
+    assert isinstance(read, Unclear), read
+    assert "EL" in read.reason
+    assert "stands in" not in read.reason
