@@ -13,7 +13,8 @@ import pytest
 from filelock import FileLock
 from hypothesis import HealthCheck, Phase, settings
 
-from rag_assets.models import openvino
+from rag_assets.models import openvino, paths
+from rag_assets.models.weights import weights_of
 from rag_assets.process.memory import share_arenas
 from rag_assets.workers import Task
 from rag_assets_tests.models import exporting
@@ -63,15 +64,16 @@ def load_each_model_once(tmp_path_factory):
     """Each model is exported to OpenVINO once for all processes, and loaded once in each.
 
     An export takes seconds, and PyTorch never frees what it has traced: a process does it that
-    ends. Projects get copies of it. A loaded model takes hundreds of megabytes: projects of one
-    process share it. Tests of `models`, where this is what is tested, do all of it themselves.
+    ends. Projects get copies of it. A loaded model takes hundreds of megabytes, and the choice of
+    its path computes it twice: projects of one process share both. Tests of `models`, where this
+    is what is tested, do all of it themselves.
     """
     is_shared = "PYTEST_XDIST_WORKER" in os.environ
     base = tmp_path_factory.getbasetemp()
     kept = (base.parent if is_shared else base) / "exported models"
     kept.mkdir(exist_ok=True)
-    export, compiled = openvino._export, openvino._compiled
-    loaded = {}
+    export, compiled, choose = openvino._export, openvino._compiled, paths.choose
+    loaded, chosen = {}, {}
 
     def is_tested():
         return "/models/" in os.environ.get("PYTEST_CURRENT_TEST", "")
@@ -98,7 +100,16 @@ def load_each_model_once(tmp_path_factory):
             loaded[key] = compiled(folder, precision=precision)
         return loaded[key]
 
+    def chosen_once(model, *, home=None):
+        if is_tested():
+            return choose(model, home=home)
+        key = model, weights_of(model, home=home).model_id
+        if key not in chosen:
+            chosen[key] = choose(model, home=home)
+        return chosen[key]
+
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(paths, "choose", chosen_once)
         patch.setattr(openvino, "_export", copied)
         patch.setattr(openvino, "_compiled", shared)
         yield

@@ -132,20 +132,25 @@ def part_tokens(path: str) -> int:
     return CUDA_PART_TOKENS if path.startswith("cuda") else CPU_PART_TOKENS
 
 
-def load_encoder(model: EmbeddingModel, *, path: str, home: Path | None = None) -> "ModelEncoder":
+def load_encoder(
+    model: EmbeddingModel, *, path: str, home: Path | None = None, is_kept: bool = True
+) -> "ModelEncoder":
     """Load the model, unless this process has loaded it already.
 
     Args:
         model: The model of the config.
         path: The path to compute on: see `models.paths`.
         home: Folder for files derived from weights: see `weights_of` and `load_openvino`.
+        is_kept: Whether the next caller gets the same one. Else it is loaded for this call, and
+            its memory is free after it.
 
     Raises:
         WeightsError: The weights are missing or broken.
         EncoderError: This machine cannot compute on `path`.
     """
     weights = weights_of(model, home=home)
-    return _loaded(model, weights, path, home if "/openvino/" in path else None)
+    load = _loaded if is_kept else _loaded.__wrapped__
+    return load(model, weights, path, home if "/openvino/" in path else None)
 
 
 @lru_cache(maxsize=2)

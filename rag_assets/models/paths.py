@@ -140,7 +140,7 @@ def choose(model: EmbeddingModel, *, home: Path | None = None) -> Choice:
         try:
             cosine = fidelity(
                 load_encoder(model, path=path, home=home),
-                load_encoder(model, path=plain, home=home),
+                load_encoder(model, path=plain, home=home, is_kept=False),
             )
         except EncoderError as error:
             refused.append(f"{path}: {error}")

@@ -1,10 +1,12 @@
 """The path that computes a model: what a machine offers, what is true to fp32, what is kept."""
 
+import gc
 import hashlib
 import json
 import logging
 import subprocess
 import sys
+import weakref
 
 import numpy as np
 import pytest
@@ -50,6 +52,23 @@ def test_a_gpu_comes_before_the_cpu_unless_the_config_says_otherwise(monkeypatch
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     assert paths_here(MINILM) == ["cuda/torch/fp16", "cuda/torch/bf16", "cuda/torch/fp32"]
     assert paths_here(configured(engine="openvino"))[0].startswith("cpu/openvino/")
+
+
+def test_the_model_that_a_path_is_compared_with_is_let_go(monkeypatch, tmp_path, without_bf16):
+    loaded = []
+
+    def load(model, **said):
+        encoder = load_encoder(model, **said)
+        loaded.append(weakref.ref(encoder))
+        return encoder
+
+    monkeypatch.setattr(paths, "load_encoder", load)
+    model = EmbeddingModel(path=str(save_tiny_model(tmp_path / "tiny")))
+    assert choose(model, home=tmp_path).path == OPENVINO
+    gc.collect()
+    held = [encoder for each in loaded if (encoder := each()) is not None]
+    assert len(loaded) == 2
+    assert [encoder.encoder_id.partition("/")[2] for encoder in held] == [OPENVINO]
 
 
 def test_what_is_not_installed_is_not_offered_and_named_when_asked_for(monkeypatch, without_bf16):
