@@ -162,7 +162,8 @@ def _names_in_numbers(
     asked = [column.info for mention in columns for column in mention.close()]
     for number in question.quantities:
         places = question.inside(number.at, number.end)
-        if number.unit or number.is_marked or len(places) != 1 or used & set(places):
+        is_bare = number.values and not (number.unit or number.is_marked)
+        if not is_bare or len(places) != 1 or used & set(places):
             continue
         text = question.words[places[0]].text
         named = [

@@ -222,7 +222,10 @@ def _proves_nothing(
 
     That no row holds `weldable` and `aluminium` together does not say that there is none.
     """
-    found = run_plan(plan, catalogue)
+    try:
+        found = run_plan(plan, catalogue)
+    except PlanError as error:
+        return Unclear(str(error), (), "no_value")
     within = [condition for condition in plan.where if condition.op == "in"]
     if plan.operation == "count" and len(within) > 1 and not found.row_ids:
         return Unclear(

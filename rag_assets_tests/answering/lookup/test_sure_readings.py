@@ -290,3 +290,12 @@ def test_letters_within_a_word_are_no_name(repairs: Catalogue) -> None:
     assert isinstance(read, Unclear), read
     assert "EL" in read.reason
     assert "stands in" not in read.reason
+
+
+def test_a_difference_of_one_row_and_a_month_beside_a_name_end_in_a_reason(
+    yard: Catalogue, repairs: Catalogue
+) -> None:
+    read = understand("What is the difference in yard cost of Ejder?", yard)
+    assert isinstance(read, Understood | Unclear)
+    read = understand("What was the load of Ejder in 2024-02?", repairs)
+    assert isinstance(read, Understood | Unclear)
