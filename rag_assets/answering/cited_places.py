@@ -21,6 +21,8 @@ def place_of(citation: Citation) -> str:
         case Span():
             parts = [citation.uri, _pages(citation.pages), _short(citation.section)]
             parts.append("superseded" if citation.is_superseded else "")
+            since = citation.stale_since
+            parts.append(f"stale since {since[:10]}" if since else "")
             return ", ".join(part for part in parts if part)
         case Cell():
             return f"{citation.source}/{citation.table}, row {citation.row_key}"

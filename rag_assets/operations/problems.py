@@ -276,17 +276,18 @@ def _is_at_work(store: Store) -> bool:
 
 
 def _failed_units(groups: Sequence[LeftOut]) -> Iterator[Problem]:
-    by_asset: defaultdict[str, list[LeftOut]] = defaultdict(list)
+    by_asset: defaultdict[tuple[str, bool], list[LeftOut]] = defaultdict(list)
     for group in groups:
-        by_asset[group.asset].append(group)
-    for asset, mine in by_asset.items():
+        by_asset[group.asset, group.is_stale].append(group)
+    for (asset, is_stale), mine in by_asset.items():
         more = len(mine) - GROUPS_NAMED
         lines = [group.line for group in mine[:GROUPS_NAMED]]
         lines += [f"and {more:,} more reasons"] if more > 0 else []
+        what = "their last good version is served: " if is_stale else "left out: "
         yield Problem(
-            "units_failed",
+            "documents_stale" if is_stale else "units_failed",
             asset,
             since=min(group.since for group in mine),
-            reason="left out: " + "; ".join(lines),
+            reason=what + "; ".join(lines),
             remedy="`rag-assets status` says for each reason what to do",
         )

@@ -19,7 +19,7 @@ from rag_assets.retrieval.encoders import QueryEncoder
 from rag_assets.retrieval.glossary import glossary_of
 from rag_assets.retrieval.model_rewriter import RewritingModels
 from rag_assets.retrieval.search import VariantIndex
-from rag_assets.retrieval.versions import indexed_families
+from rag_assets.retrieval.versions import indexed_families, stale_documents
 from rag_assets.schemas import DOMAINS
 from rag_assets.store import MissingIndexError, MissingTableError, Store
 from rag_assets.store.catalog import folder_of
@@ -117,6 +117,7 @@ def open_index(
             families=complete_set.families,
             units=complete_set.documents or complete_set.joint,
         ),
+        read_stale=partial(stale_documents, store, complete_set.elements),
         open_tables=lambda: _opened(store, complete_set, variant=variant, stamps=stamps),
         arms=arms or {},
     )

@@ -96,6 +96,7 @@ class VariantIndex:
         cache: Cache,
         ann_from_rows: int | None,
         load_families: Callable[[], IndexedFamilies],
+        read_stale: Callable[[], Mapping[str, str]],
         open_tables: Callable[[], AbstractContextManager[None]],
         arms: Mapping[ArmName, Arm],
     ) -> None:
@@ -116,6 +117,7 @@ class VariantIndex:
         self._glossary = glossary
         self._cache = cache
         self._load_families = load_families
+        self._read_stale = read_stale
         self._open_tables = open_tables
         self._arms = IndexArms(arms, pins=complete_set)
         self._encoders: dict[str, QueryEncoder] = {}
@@ -163,7 +165,9 @@ class VariantIndex:
         return Results(
             query=query,
             retriever=name,
-            hits=hits_of(ranking, units, around=around, families=self.families),
+            hits=hits_of(
+                ranking, units, around=around, families=self.families, stale=self._read_stale()
+            ),
             versions=label_of(choice),
             left_out=len(self.families.left_out(choice)),
             ranking=ranking,

@@ -193,5 +193,6 @@ def _place(hit: "Hit") -> str:
     pages = ", ".join(map(str, hit.pages))
     shown = hit.type if hit.type not in (None, "text") else ""
     replaced = "superseded" if hit.is_superseded else ""
-    parts = [hit.uri, f"page {pages}" if pages else "", hit.section, shown, replaced]
+    stale = f"stale since {hit.stale_since[:10]}" if hit.stale_since else ""
+    parts = [hit.uri, f"page {pages}" if pages else "", hit.section, shown, replaced, stale]
     return ", ".join(part for part in parts if part)
