@@ -4,13 +4,15 @@
 `rag-assets status` and the alerts show these problems.
 """
 
+import shutil
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from rag_assets import quality
+from rag_assets import quality, schemas
+from rag_assets.change import embeddable
 from rag_assets.change.completing import JOINT
 from rag_assets.change.quarantine import QuarantineEntry
 from rag_assets.change.steps import Step, made_from, shared_steps, variant_steps
@@ -26,6 +28,8 @@ from rag_assets.store.serving_pointer import GonePinsError, ServingPointerError,
 BETWEEN_STEPS = timedelta(minutes=5)
 """A run may hold no lock for so long between two of its steps: its index is not stale yet."""
 GROUPS_NAMED = 3
+LEAST_FREE, LEAST_SHARE_FREE = 64_000_000, 0.05
+"""A disk with less room than both, in bytes and as a share of it, is full."""
 SERVING_INDEX = "serving_index"
 """The asset that moves the serving pointer."""
 
@@ -64,13 +68,32 @@ def state_problems(store: Store, config: Config) -> list[Problem]:
     damaged = damaged_tables(store, config)
     entries = [] if damaged else left_out.entries_of(store, config)
     return [
+        *_full_disk(store),
         *_unreadable_sources(store, config, entries),
         *_damaged_tables(store, damaged),
         *_failed_checks(store, config),
         *([] if damaged else _stale_index(store, config)),
         *_serving_problems(store, config),
+        *_empty_question_sets(store, config),
         *_failed_units(left_out.left_out(store, config, entries)),
     ]
+
+
+def _full_disk(store: Store) -> Iterator[Problem]:
+    """Too little room for a refresh: one that failed for it could not write that down."""
+    if not store.root.is_dir():
+        return
+    disk = shutil.disk_usage(store.root)
+    if disk.free < min(LEAST_FREE, disk.total * LEAST_SHARE_FREE):
+        yield Problem(
+            "disk_full",
+            "disk of the state",
+            since=datetime.now(UTC),
+            reason=f"{disk.free / 1_000_000:,.1f} MB are left below {store.root}: no refresh can end "
+            "well, and one that failed for it may not be told here",
+            remedy="make room (`rag-assets clean-up --keep-days 0` removes what answers nothing), "
+            "then refresh",
+        )
 
 
 def damaged_tables(store: Store, config: Config) -> Mapping[str, str]:
@@ -230,6 +253,17 @@ def _serving_problems(store: Store, config: Config) -> Iterator[Problem]:
         yield Problem(
             "serving_lost", "serving pointer", since=now, reason=reason, remedy=f"run {remedy}"
         )
+    else:
+        if pointer and (why_not := embeddable.why_not(store, config, pointer)):
+            yield Problem(
+                "serving_lost",
+                "queries",
+                since=now,
+                reason=f"every search by vectors is refused, for {why_not}",
+                remedy="or run `rag-assets refresh`, which embeds everything by the model that is "
+                f"there now; if it is held back, `rag-assets promote {pointer.variant} --override "
+                '"REASON"` serves it all the same',
+            )
     if back := _held_back(store, config):
         yield Problem(
             "promotion_held",
@@ -239,6 +273,27 @@ def _serving_problems(store: Store, config: Config) -> Iterator[Problem]:
             remedy=back.remedy,
             assets=(SERVING_INDEX,),
         )
+
+
+def _empty_question_sets(store: Store, config: Config) -> Iterator[Problem]:
+    """Question sets of the config that hold no question, once they were read."""
+    name = schemas.QUESTIONS_TABLE
+    at = store.ended_at(name)
+    if not config.evaluation.questions or at is None:
+        return
+    held = set(store.read(name, columns=["question_set"])["question_set"].to_pylist())
+    for each in config.evaluation.questions:
+        if each.name not in held:
+            yield Problem(
+                "check_failed",
+                f"question_sets: {each.name}",
+                since=at,
+                reason=f"{each.path} holds no question: it measures nothing, and where no set "
+                "holds any, no newer index is promoted",
+                remedy="put the questions back and refresh, or take the set out of "
+                "evaluation.questions",
+                assets=("question_sets",),
+            )
 
 
 def _is_blocked(store: Store, config: Config, steps: Sequence[Step]) -> bool:
