@@ -1,12 +1,19 @@
 """Where a citation points, for people, and the numbers that places have in a list of sources."""
 
+import re
 import textwrap
 from collections.abc import Iterable, Sequence
 
 from rag_assets.answering.citations import Absence, Cell, Citation, Computed, Rows, Span
 
 MOST_ROWS = 5
+_MARK = re.compile(r"\[(\d+(?:\s*[,;\u2013-]\s*\d+)*(?:, superseded)?)\]")
 MOST_TITLE = 60
+
+
+def without_marks(text: str) -> str:
+    """Words of a source in which nothing looks like a citation of ours: its `[2]` is escaped."""
+    return _MARK.sub(r"\\[\1\\]", text)
 
 
 def numbered_places(citations: Iterable[Citation]) -> dict[str, int]:

@@ -89,8 +89,8 @@ def _full_disk(store: Store) -> Iterator[Problem]:
             "disk_full",
             "disk of the state",
             since=datetime.now(UTC),
-            reason=f"{disk.free / 1_000_000:,.1f} MB are left below {store.root}: no refresh can end "
-            "well, and one that failed for it may not be told here",
+            reason=f"{disk.free / 1_000_000:,.1f} MB are left below {store.root}: no refresh can "
+            "end well, and one that failed for it may not be told here",
             remedy="make room (`rag-assets clean-up --keep-days 0` removes what answers nothing), "
             "then refresh",
         )

@@ -245,6 +245,16 @@ class VariantIndex:
             around = self._contexts(units, settings=settings)
         return tuple(replace(hit, context=around.get(hit.unit_id, hit.context)) for hit in hits)
 
+    def values(self, column: str) -> set[str]:
+        """The values of a column of its units, such as the names of their sources.
+
+        Raises:
+            OutdatedIndexError: As `search`.
+        """
+        with self._open_tables():
+            found = self._tables[JOINT].dataset.to_table(columns=[column])[column].unique()
+        return {value for value in found.to_pylist() if value is not None}
+
     def select(self, filters: Filters, columns: Sequence[str], *, most: int) -> pa.Table:
         """`columns` of the units that `filters` allow, `most` of them at most, in no order.
 
