@@ -29,7 +29,7 @@ def why_not(store: Store, config: Config, pointer: ServingPointer) -> str | None
     models = dict(pointer.complete_set.query_models(store, config, variant=variant).values())
     for name, settings in models.items():
         try:
-            now = _model_id(store, settings)
+            now = _model_id(store, name, settings)
         except (WeightsError, OSError) as error:
             return f"its model {name} is gone: {error}"
         if now not in of_vectors | {None}:
@@ -50,17 +50,15 @@ def kept(store: Store, config: Config) -> list[ServingPointer]:
     return serving_pointer.kept(store, can_serve=lambda each: can_serve(store, config, each))
 
 
-def _model_id(store: Store, settings: EmbeddingModel) -> str | None:
-    """Who a model is; None where only a server can tell.
+def _model_id(store: Store, name: str, settings: EmbeddingModel) -> str | None:
+    """Who a model is; None where only a server can tell, or where it never embedded anything.
 
     Raises:
         WeightsError: There are no weights, or they lack what is needed.
     """
     home = store.encoders
     if settings.endpoint:
-        return (
-            load_hosted(settings, home=home).model_id
-            if is_introduced(settings, home=home)
-            else None
-        )
-    return model_id(settings, home=home) if is_here(settings) else None
+        is_known = is_introduced(settings, home=home)
+        return load_hosted(settings, home=home).model_id if is_known else None
+    is_known = (home / f"{name}.json").exists() and is_here(settings)
+    return model_id(settings, home=home) if is_known else None

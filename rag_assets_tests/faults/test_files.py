@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from rag_assets.change.sync import Report
+from rag_assets.operations.doctor.examining import examine
+from rag_assets.operations.doctor.subjects import Practice
 from rag_assets.operations.problems import state_problems
 from rag_assets.retrieval.hits import Hit
 from rag_assets.sources.databases import sqlite
@@ -298,6 +300,8 @@ def test_what_cannot_be_read_any_more_is_served_as_it_was_until_it_is_read_or_go
 
         [stale] = state_problems(made.store, made.config)
         assert (stale.kind, stale.subject) == ("documents_stale", "parsed_documents")
+        practice = Practice(made.store, made.config, variants=["default"], log=lambda _: None)
+        assert examine(practice).is_clean
 
         path.write_text("# Plan\n\nThe zebra comes first.\n")
         refresh(made.config)

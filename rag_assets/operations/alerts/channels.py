@@ -97,7 +97,7 @@ def _answered(
     try:
         outcome = done.get(timeout=seconds)
     except Empty:
-        outcome = TimeoutError(f"no whole answer within {seconds} s")
+        outcome = TimeoutError(f"timed out: no whole answer within {seconds} s")
     if isinstance(outcome, Delivery):
         return replace(outcome, answer=_said(outcome.answer, secrets=secrets))
     cause = _innermost(outcome)
