@@ -135,7 +135,21 @@ def content_of(rows: Identities) -> Content:
 
 
 def _content(batches: Iterator[pa.RecordBatch]) -> Content:
-    return Content.of(pa.RecordBatchReader.from_batches(TARGET_ROWS, batches))
+    errors: list[Exception] = []
+
+    def read() -> Iterator[pa.RecordBatch]:
+        try:
+            yield from batches
+        except Exception as error:
+            errors.append(error)
+            raise
+
+    try:
+        return Content.of(pa.RecordBatchReader.from_batches(TARGET_ROWS, read()))
+    except Exception:
+        if errors:  # DuckDB tells it in words of its own: not which table is damaged
+            raise errors[0] from None
+        raise
 
 
 def content_after(content: Content, *, before: Identities, now: Identities) -> Content:
