@@ -32,8 +32,8 @@ BY_WORDS = "bm25"
 
 
 NO_QUESTIONS = (
-    "The question sets of the config hold no question: put the questions back, or take the sets "
-    "out of evaluation.questions."
+    "The question sets of the config hold no question any more: put the questions back, or take "
+    "the sets out of evaluation.questions."
 )
 
 
@@ -46,6 +46,7 @@ def judge(
     log: Callable[[str], None],
     serving_retrieval: Retrieval | None = None,
     retriever: str | None = None,
+    are_questions_lost: bool = False,
 ) -> Verdict:
     """Whether `candidate` may take the place of `serving`.
 
@@ -60,6 +61,8 @@ def judge(
         log: Told about progress.
         serving_retrieval: The section `retrieval` that answers queries; the config's unless given.
         retriever: The name of the retriever that answers queries, in `serving_retrieval`.
+        are_questions_lost: Whether there were questions to judge by, and the sets of the config
+            hold none any more.
 
     Raises:
         OutdatedIndexError: The tables of a set were cleaned up or built anew.
@@ -71,10 +74,16 @@ def judge(
         if serving
         else None
     )
-    return judge_sides(before, now, log=log)
+    return judge_sides(before, now, log=log, are_questions_lost=are_questions_lost)
 
 
-def judge_sides(before: Side | None, now: Side, *, log: Callable[[str], None]) -> Verdict:
+def judge_sides(
+    before: Side | None,
+    now: Side,
+    *,
+    log: Callable[[str], None],
+    are_questions_lost: bool = False,
+) -> Verdict:
     """The same of an index and what searches it, beside that which serves.
 
     Raises:
@@ -88,7 +97,7 @@ def judge_sides(before: Side | None, now: Side, *, log: Callable[[str], None]) -
     is_same_recipe = _is_same_recipe(before, now)
     if is_same_recipe and before.content == now.content:
         return _verdict(Ruling("PASS", ("It holds exactly what serves.",)), before, now)
-    if now.config.evaluation.questions and not questions:
+    if are_questions_lost:
         return _verdict(Ruling("HOLD", (NO_QUESTIONS,)), before, now)
     try:
         return _judged(

@@ -14,16 +14,23 @@ from datetime import UTC, datetime, timedelta
 from rag_assets import quality, schemas
 from rag_assets.change import embeddable
 from rag_assets.change.completing import JOINT
+from rag_assets.change.data_versions import NO_TABLE, current_version
 from rag_assets.change.quarantine import QuarantineEntry
 from rag_assets.change.steps import Step, made_from, shared_steps, variant_steps
 from rag_assets.config import Config, ProblemKind, asset_path
 from rag_assets.operations import held, left_out
 from rag_assets.operations.held import HeldBack
 from rag_assets.operations.left_out import LeftOut
+from rag_assets.operations.verdicts import Verdict
 from rag_assets.sources import readability
 from rag_assets.store import MissingTableError, Store, complete_sets, serving_pointer
 from rag_assets.store.damage import DamagedTablesError
-from rag_assets.store.serving_pointer import GonePinsError, ServingPointerError, content_of
+from rag_assets.store.serving_pointer import (
+    GonePinsError,
+    ServingPointer,
+    ServingPointerError,
+    content_of,
+)
 
 BETWEEN_STEPS = timedelta(minutes=5)
 """A run may hold no lock for so long between two of its steps: its index is not stale yet."""
@@ -74,7 +81,7 @@ def state_problems(store: Store, config: Config) -> list[Problem]:
         *_failed_checks(store, config),
         *([] if damaged else _stale_index(store, config)),
         *_serving_problems(store, config),
-        *_empty_question_sets(store, config),
+        *_lost_questions(store, config),
         *_failed_units(left_out.left_out(store, config, entries)),
     ]
 
@@ -275,22 +282,30 @@ def _serving_problems(store: Store, config: Config) -> Iterator[Problem]:
         )
 
 
-def _empty_question_sets(store: Store, config: Config) -> Iterator[Problem]:
-    """Question sets of the config that hold no question, once they were read."""
+def are_questions_lost(store: Store, config: Config, pointer: ServingPointer | None) -> bool:
+    """Whether what serves was judged with questions, and the sets of `config` hold none now."""
     name = schemas.QUESTIONS_TABLE
-    at = store.ended_at(name)
-    if not config.evaluation.questions or at is None:
-        return
-    held = set(store.read(name, columns=["question_set"])["question_set"].to_pylist())
-    for each in config.evaluation.questions:
-        if each.name not in held:
+    if not (pointer and pointer.verdict and config.evaluation.questions and store.exists(name)):
+        return False
+    try:
+        then = Verdict.from_json(pointer.verdict).basis.questions
+    except ValueError:  # of another release
+        return False
+    now = current_version(store, name, key="question_id")
+    return then not in (NO_TABLE, now) and store.count(name) == 0
+
+
+def _lost_questions(store: Store, config: Config) -> Iterator[Problem]:
+    with suppress(ServingPointerError):
+        if are_questions_lost(store, config, serving_pointer.current(store)):
+            files = ", ".join(str(each.path) for each in config.evaluation.questions)
             yield Problem(
                 "check_failed",
-                f"question_sets: {each.name}",
-                since=at,
-                reason=f"{each.path} holds no question: it measures nothing, and where no set "
-                "holds any, no newer index is promoted",
-                remedy="put the questions back and refresh, or take the set out of "
+                "question_sets",
+                since=store.ended_at(schemas.QUESTIONS_TABLE) or datetime.now(UTC),
+                reason=f"the question sets hold no question any more ({files}): nothing is "
+                "measured, and no newer index is promoted",
+                remedy="put the questions back and refresh, or take the sets out of "
                 "evaluation.questions",
                 assets=("question_sets",),
             )

@@ -22,7 +22,7 @@ from rag_assets.config import Config
 from rag_assets.operations import gate, held
 from rag_assets.operations.consistency import encoder_ids, inconsistencies
 from rag_assets.operations.held import HeldBack
-from rag_assets.operations.problems import named_results, why_stale
+from rag_assets.operations.problems import are_questions_lost, named_results, why_stale
 from rag_assets.operations.verdicts import Verdict
 from rag_assets.store import MissingTableError, Store, complete_sets, serving_pointer
 from rag_assets.store.complete_sets import CompleteSet
@@ -307,6 +307,7 @@ def _judged(
         log=log,
         serving_retrieval=retrieval,
         retriever=pointer.query_side.retriever if pointer else None,
+        are_questions_lost=are_questions_lost(store, config, pointer),
     )
 
 

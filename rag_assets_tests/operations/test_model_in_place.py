@@ -1,6 +1,7 @@
 """A folder of weights that is trained again in place: who judges what serves knows of it."""
 
 import shutil
+from contextlib import chdir
 from dataclasses import replace
 
 import numpy as np
@@ -31,14 +32,16 @@ def built(tmp_path_factory) -> Project:
     save_static(made.home / "model", dimension=32, contextual=False)
     text = made.file.read_text().replace("retriever: bm25", "retriever: baseline")
     text = text.replace("{parser: pdfium, chunking: small}", "{parser: pdfium, model: own}")
-    made.file.write_text(f"{text}models: {{own: {{path: model, backend: static}}}}\n")
-    refresh(made.config)
+    made.file.write_text(f"{text}models: {{own: {{path: ./model, backend: static}}}}\n")
+    with chdir(made.home):  # where the path of the model begins
+        refresh(made.config)
     return made
 
 
 @pytest.fixture
-def made(built, tmp_path) -> Project:
+def made(built, tmp_path, monkeypatch) -> Project:
     shutil.copytree(built.home, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
     return Project(tmp_path)
 
 
