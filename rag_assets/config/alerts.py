@@ -27,7 +27,6 @@ ProblemKind: TypeAlias = Literal[
     "serving_lost",
     "units_failed",
     "documents_stale",
-    "disk_full",
     "run_failed",
     "run_overlong",
     "asset_overdue",

@@ -75,7 +75,6 @@ def state_problems(store: Store, config: Config) -> list[Problem]:
     damaged = damaged_tables(store, config)
     entries = [] if damaged else left_out.entries_of(store, config)
     return [
-        *_full_disk(store),
         *_unreadable_sources(store, config, entries),
         *_damaged_tables(store, damaged),
         *_failed_checks(store, config),
@@ -86,14 +85,17 @@ def state_problems(store: Store, config: Config) -> list[Problem]:
     ]
 
 
-def _full_disk(store: Store) -> Iterator[Problem]:
-    """Too little room for a refresh: one that failed for it could not write that down."""
+def full_disk(store: Store) -> Iterator[Problem]:
+    """Too little room for a refresh: one that failed for it could not write that down.
+
+    Alerts need not be told: where there is a channel, they keep room for what failed.
+    """
     if not store.root.is_dir():
         return
     disk = shutil.disk_usage(store.root)
     if disk.free < min(LEAST_FREE, disk.total * LEAST_SHARE_FREE):
         yield Problem(
-            "disk_full",
+            "run_failed",
             "disk of the state",
             since=datetime.now(UTC),
             reason=f"{disk.free / 1_000_000:,.1f} MB are left below {store.root}: no refresh can "

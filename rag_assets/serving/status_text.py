@@ -27,7 +27,6 @@ KINDS: Mapping[str, str] = {
     "serving_lost": "what serves is lost",
     "units_failed": "left out of the index",
     "documents_stale": "served in an earlier version",
-    "disk_full": "the disk is full",
     "run_failed": "failed run",
     "run_overlong": "a run takes too long",
     "asset_overdue": "overdue",

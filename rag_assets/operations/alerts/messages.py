@@ -25,7 +25,6 @@ WORDS: Mapping[ProblemKind, str] = {
     "index_stale": "the index is not up to date",
     "units_failed": "files or rows failed",
     "documents_stale": "documents cannot be read in their present version",
-    "disk_full": "the disk is full",
     "run_failed": "a run failed",
     "run_overlong": "a run takes too long",
     "asset_overdue": "an asset is overdue",
