@@ -4,16 +4,18 @@ usage: holes.py [--attacks 20] [--good 300] [--without-worst] [--seed 0]
 
 Attacks, at random moments and with `kill -9`, a document that is readable in part, tables that are
 begun anew under an open reader, indexes that are opened during a refresh, damaged files of tables,
-edits of the config that serves, keys of several columns, and the clean-up of what nothing names.
-After each a plain refresh is held against a build from scratch. Then the real command refreshes
-that many good files beside forty of the worst, and a PostgreSQL with a locked table beside one that
-is down; rankings after random edits are held against those of a fresh build; and a state of the
-previous release is refreshed. Vectors are hashes of the texts, so that what is measured is not a
-model. What the tests need must be installed. It takes about 15 minutes on two quiet cores.
+edits of the config that serves, keys of several columns, the clean-up of what nothing names, and
+documents whose new version cannot be read beside good changes. After each a plain refresh is held
+against a build from scratch. Then the real command refreshes that many good files beside forty of
+the worst, and a PostgreSQL with a locked table beside one that is down; rankings after random edits
+are held against those of a fresh build; and a state of the previous release is refreshed. Vectors
+are hashes of the texts, so that what is measured is not a model. What the tests need must be
+installed. It takes about 15 minutes on two quiet cores.
 """
 
 import argparse
 import json
+import random
 import sys
 import tempfile
 import time
@@ -27,12 +29,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bounds import Bound, at_most, equal, finish
 
+from rag_assets.operations.problems import state_problems
 from rag_assets_tests.documents import worst_files
 from rag_assets_tests.faults import comparing, previous_release, project, reading, servers
 from rag_assets_tests.faults.chaos import Chaos
-from rag_assets_tests.faults.hashing import embedding_with
+from rag_assets_tests.faults.hashing import embedding_with, hashing
 from rag_assets_tests.faults.holes import Edits, Holes
-from rag_assets_tests.faults.kills import Tally
+from rag_assets_tests.faults.kills import Tally, kill
 from rag_assets_tests.faults.pipeline import Runs, refresh
 from rag_assets_tests.faults.project import Project
 from rag_assets_tests.faults.servers import Postgres
@@ -65,6 +68,7 @@ REMEDIES = (
     "what to do: ",
 )
 """How what a person can do begins, in the reasons of files."""
+UNREADABLE = (b"", b"PK\x03\x04 half a file", b"%PDF-1.7\nhalf a file", b"<!-- nothing -->\n")
 PARTLY = 3
 QUERIES = (
     "Report specimen series tested degrees steel",
@@ -128,6 +132,44 @@ def attacked(
         equal(f"{name}: damages unnamed", told("unnamed", [*found.unnamed, *found.forgotten]), 0),
         equal(f"{name}: texts embedded again", told("again", found.embedded_again), 0),
     ]
+
+
+def broken(home: Path, *, runs: Runs, count: int, seed: int) -> Iterator[Bound]:
+    """Documents that cannot be read any more: served as they were, told, and no others held up."""
+    made, random_, tally = project.make(home), random.Random(seed), Tally()
+    with hashing():
+        refresh(made.config)
+    silent: list[str] = []
+    started = time.monotonic()
+    for number in range(count):
+        path = made.write("broken.md", f"# Plan\n\nIt says quagga{number} first.\n")
+        with hashing():
+            refresh(made.config)
+        path.write_bytes(random_.choice(UNREADABLE))
+        made.write(f"good{number}.md", f"# Good\n\nIt says okapi{number} alone.\n")
+        made.execute(f"INSERT INTO tests (id, name) VALUES ({1_000 + number}, 'gerenuk{number}')")
+        process = runs.start(made.home)
+        tally.kills += kill(process, after=random_.uniform(0, 4))
+        index = reading.opened(made.config)
+        tally.mixed += reading.mixed(made.config, index)
+        with hashing():
+            refresh(made.config)
+        index = reading.opened(made.config)
+        for word, is_stale in (("quagga", True), ("okapi", False), ("gerenuk", False)):
+            hits = index.search(f"{word}{number}", retriever="bm25", top_k=1)
+            if not hits or f"{word}{number}" not in hits[0].text:
+                tally.lost.append(f"{word}{number}")
+            elif (hits[0].stale_since is not None) != is_stale:
+                silent.append(f"{word}{number}: stale since {hits[0].stale_since}")
+        kinds = {problem.kind for problem in state_problems(made.store, made.config)}
+        silent += [] if "documents_stale" in kinds else [f"status after attack {number}"]
+    say(
+        f"documents broken: {count} attacks, {tally.kills} runs killed, in "
+        f"{time.monotonic() - started:.0f} s"
+    )
+    yield equal("documents broken: lost", told("lost", tally.lost), 0)
+    yield equal("documents broken: mixed", told("mixed", tally.mixed), 0)
+    yield equal("documents broken: silent", told("silent", silent), 0)
 
 
 def told(what: str, found: Sequence[str]) -> int:
@@ -295,6 +337,7 @@ def main() -> None:
         bounds = attacks(home, runs=runs, count=count, seed=seed)
         if not arguments.without_worst:
             bounds += worst(home / "worst", runs=runs, good=arguments.good)
+        bounds += broken(home / "broken", runs=runs, count=count, seed=seed)
         bounds += rankings(home / "rankings", runs=runs, count=count, seed=seed)
         bounds += upgrade(home / "upgrade")
     finish("holes", bounds)

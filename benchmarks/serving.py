@@ -215,13 +215,14 @@ def moves(file: Path) -> list[float]:
     from rag_assets.operations.promotion import roll_back
     from rag_assets.store import Store, serving_pointer
 
-    store = Store.of(configuration.load(file))
+    config = configuration.load(file)
+    store = Store.of(config)
     records = serving_pointer.history(store)
     there = [each.number for each in records if serving_pointer.is_held(store, each)]
     taken = []
     for _, to in zip(range(MOVES), cycle(there[:2]), strict=False):
         started = time.perf_counter()
-        roll_back(store, to=to)
+        roll_back(store, config, to=to)
         taken.append(time.perf_counter() - started)
     return taken
 

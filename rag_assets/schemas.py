@@ -270,6 +270,9 @@ def slice_of(text: str, char_start: int, char_end: int) -> str:
 
 DOMAINS = ("document", "table")
 
+QUARANTINE_TABLE = "quarantine"
+UNREAD = "/unread"
+"""Ends the key of a document in quarantine whose file cannot be read now, and once could."""
 QUARANTINE = pa.schema(
     [
         _required("target", pa.string(), "the table that lacks this input's output"),
@@ -285,6 +288,11 @@ QUARANTINE = pa.schema(
         _required("failed_at", pa.timestamp("us", tz="UTC"), "when it last failed"),
         _column("attempts", pa.int32(), "how often it ran into a limit; NULL for other kinds"),
         _column("tried_again", pa.date32(), "day (UTC) from which it is; NULL for other kinds"),
+        _column(
+            "stale_since",
+            pa.timestamp("us", tz="UTC"),
+            "since when the target keeps what an earlier version gave; NULL: it lacks the input",
+        ),
     ]
 )
 """Inputs that could not be transformed. Key: `target`, `key`."""

@@ -98,6 +98,9 @@ class Span:
     boxes: tuple[Box, ...] = ()
     is_superseded: bool = False
     """Whether a newer version of its document is in the index."""
+    stale_since: str | None = None
+    """Since when (ISO 8601, UTC) the present version of its document cannot be read: the words are
+    those of an earlier one."""
     kind: Literal["span"] = "span"
 
 

@@ -1,12 +1,19 @@
 """Where a citation points, for people, and the numbers that places have in a list of sources."""
 
+import re
 import textwrap
 from collections.abc import Iterable, Sequence
 
 from rag_assets.answering.citations import Absence, Cell, Citation, Computed, Rows, Span
 
 MOST_ROWS = 5
+_MARK = re.compile(r"\[(\d+(?:\s*[,;\u2013-]\s*\d+)*(?:, superseded)?)\]")
 MOST_TITLE = 60
+
+
+def without_marks(text: str) -> str:
+    """Words of a source in which nothing looks like a citation of ours: its `[2]` is escaped."""
+    return _MARK.sub(r"\\[\1\\]", text)
 
 
 def numbered_places(citations: Iterable[Citation]) -> dict[str, int]:
@@ -21,6 +28,8 @@ def place_of(citation: Citation) -> str:
         case Span():
             parts = [citation.uri, _pages(citation.pages), _short(citation.section)]
             parts.append("superseded" if citation.is_superseded else "")
+            since = citation.stale_since
+            parts.append(f"stale since {since[:10]}" if since else "")
             return ", ".join(part for part in parts if part)
         case Cell():
             return f"{citation.source}/{citation.table}, row {citation.row_key}"

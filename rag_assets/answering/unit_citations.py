@@ -41,6 +41,7 @@ def span_of(hit: Hit, start: int, end: int) -> Span:
         text=hit.text[start:end],
         section=hit.section,
         is_superseded=hit.is_superseded,
+        stale_since=hit.stale_since,
     )
 
 

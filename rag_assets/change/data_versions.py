@@ -18,6 +18,8 @@ from rag_assets.columns.contents import Content
 from rag_assets.columns.sql import KEYS_PER_STATEMENT
 from rag_assets.store import ROW_ID, Store
 
+NO_TABLE = "absent"
+"""The data version of a table that is not there."""
 IDENTITIES_PER_BATCH = 65_536
 NAMED_UP_TO_SHARE = 1 / 16
 """A larger share of a table is read by going through all of it: to name a row costs more than to
@@ -135,7 +137,21 @@ def content_of(rows: Identities) -> Content:
 
 
 def _content(batches: Iterator[pa.RecordBatch]) -> Content:
-    return Content.of(pa.RecordBatchReader.from_batches(TARGET_ROWS, batches))
+    errors: list[Exception] = []
+
+    def read() -> Iterator[pa.RecordBatch]:
+        try:
+            yield from batches
+        except Exception as error:
+            errors.append(error)
+            raise
+
+    try:
+        return Content.of(pa.RecordBatchReader.from_batches(TARGET_ROWS, read()))
+    except Exception:
+        if errors:  # DuckDB tells it in words of its own: not which table is damaged
+            raise errors[0] from None
+        raise
 
 
 def content_after(content: Content, *, before: Identities, now: Identities) -> Content:
@@ -169,7 +185,7 @@ def data_version_of(table: pa.Table | pa.RecordBatchReader) -> str:
 def current_version(store: Store, name: str, *, key: str) -> str:
     """Data version of a derived table as it stands, complete or not; of an absent one, `absent`."""
     if not store.exists(name):
-        return "absent"
+        return NO_TABLE
     ended = store.ended(name)
     if ended:
         return ended.data_version

@@ -24,13 +24,13 @@ from rag_assets.process import clock
 from rag_assets.store import Store
 from rag_assets.store.file_names import name_of, path_of
 
-QUARANTINE = "quarantine"
-_WAITS = [schemas.QUARANTINE.field(name) for name in ("attempts", "tried_again")]
+QUARANTINE = schemas.QUARANTINE_TABLE
+_WAITS = [schemas.QUARANTINE.field(name) for name in ("attempts", "tried_again", "stale_since")]
 """Columns that the quarantine of an older release lacks."""
 _FAILURE = ["key", "reason", "label", "kind", *(item.name for item in _WAITS)]
 """Columns that make a `Failure`."""
 ENTRIES = pa.schema([*INPUTS, pa.field("kind", pa.string()), *_WAITS])
-"""An input as it failed, whose fault it was, and how long it waits."""
+"""An input as it failed, whose fault it was, how long it waits, and since when it is stale."""
 MOST_NIGHTS = 64
 """The longest that an input waits which ran into a limit."""
 
@@ -53,6 +53,9 @@ class Failure:
     """How often it ran into a limit, once that is in quarantine; None for other kinds."""
     tried_again: date | None = None
     """The day (UTC) from which it is tried again unasked; `attempts` says for which kinds."""
+    stale_since: datetime | None = None
+    """Since when (UTC) the target keeps what an earlier version of the input gave; None: nothing
+    of it is there, or a part of what it gives now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,9 +250,9 @@ def _quarantine_rows(
     target: str, tried: Pending, failures: Sequence[Failure], *, known: pa.Table, today: date
 ) -> pa.Table:
     marks = tried.fingerprints(failure.key for failure in failures)
-    before = {
-        (entry["key"], entry["fingerprint"]): entry["attempts"] or 0 for entry in known.to_pylist()
-    }
+    entries = known.to_pylist()
+    before = {(entry["key"], entry["fingerprint"]): entry["attempts"] or 0 for entry in entries}
+    stale = {entry["key"]: entry["stale_since"] for entry in entries}
     now = datetime.now(UTC)
     rows = [
         {
@@ -260,6 +263,7 @@ def _quarantine_rows(
             "reason": failure.reason,
             "label": failure.label,
             "failed_at": now,
+            "stale_since": failure.stale_since and (stale.get(failure.key) or failure.stale_since),
             **_wait(failure, before.get((failure.key, marks[failure.key]), 0) + 1, today=today),
         }
         for failure in failures

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from rag_assets.change import completing
+from rag_assets.change import completing, embeddable
 from rag_assets.change.quarantine import record
 from rag_assets.change.steps import variant_steps
 from rag_assets.config import Config
-from rag_assets.store import MissingTableError, Store, complete_sets, exports, serving_pointer
+from rag_assets.store import MissingTableError, Store, complete_sets, exports
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.catalog import folder_of, is_of_recipe, name_of
 from rag_assets.store.clean_up import RUNNING, Cleaned, clean_up_all, old_bytes
@@ -56,7 +56,13 @@ def clean_up_tables(
     """
     completing.take_over(store, config)
     answering = complete_sets.answering(store, config)
-    pinned = _pinned(store, named=_named(store, config, answering), answering=answering)
+    pinned = _pinned(store, config, named=_named(store, config, answering), answering=answering)
+    after = max(timedelta(days=keep_days), RUNNING)
+    since = _unnamed_since(store, named=_named(store, config, answering))
+    removed = {  # first of all: it makes room on a full disk, and writes nothing
+        folder_of(generation): _removed(store, generation, log=log)
+        for generation in _old_enough(store, since, after=after)
+    }
     cleaned: list[Cleaned] = []
     damaged: DamagedTablesError | None = None
     try:
@@ -64,8 +70,7 @@ def clean_up_tables(
     except DamagedTablesError as error:  # the others have been cleaned up
         damaged = error
     freed = sum(one.bytes_freed for one in cleaned)
-    after = max(timedelta(days=keep_days), RUNNING)
-    removed = {
+    removed |= {
         folder_of(generation): _removed(store, generation, log=log)
         for generation in _due(store, named=_named(store, config, answering), after=after)
     }
@@ -86,7 +91,7 @@ def bytes_to_free(store: Store, config: Config, *, keep_days: float) -> int:
     named = _named(store, config, answering)
     after = max(timedelta(days=keep_days), RUNNING)
     due = _old_enough(store, _unnamed_since(store, named=named), after=after)
-    pinned = _pinned(store, named=named, answering=answering)
+    pinned = _pinned(store, config, named=named, answering=answering)
     freed = 0
     for generation in store.generations():
         with suppress(DamagedTablesError, MissingTableError, *DAMAGE):
@@ -113,7 +118,11 @@ def note_named(store: Store, config: Config) -> None:
 
 
 def _pinned(
-    store: Store, *, named: Collection[str], answering: "Collection[CompleteSet]"
+    store: Store,
+    config: Config,
+    *,
+    named: Collection[str],
+    answering: "Collection[CompleteSet]",
 ) -> Mapping[str, Collection[int]]:
     """The versions that complete sets and serving pointers pin, by the generation of their table.
 
@@ -121,7 +130,7 @@ def _pinned(
     """
     others = [each for each in complete_sets.all_sets(store) if each.joint.table not in named]
     pinned: defaultdict[str, set[int]] = defaultdict(set)
-    for each in (*answering, *others, *serving_pointer.kept(store)):
+    for each in (*answering, *others, *embeddable.kept(store, config)):
         for pin in each.pins:
             pinned[pin.table].add(pin.version)
     return pinned
@@ -162,7 +171,7 @@ def _of_variants(store: Store, config: Config, answering: "Collection[CompleteSe
         for step in variant_steps(config, variant).values()
         for name in step.tables
     ]
-    served = serving_pointer.kept(store)
+    served = embeddable.kept(store, config)
     sets = [*answering, *(each.complete_set for each in served)]
     names = [name for each in sets for name in (each.elements, each.chunks)]
     return {
@@ -210,7 +219,7 @@ def _known(store: Store) -> dict[str, float]:
     try:
         record = json.loads((store.root / UNNAMED).read_text("utf-8"))
         return {str(name): float(at) for name, at in record.items()}
-    except (FileNotFoundError, ValueError, TypeError, AttributeError):
+    except (OSError, ValueError, TypeError, AttributeError):
         return {}
 
 

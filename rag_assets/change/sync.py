@@ -10,9 +10,10 @@
 One input gives one row (`group == key`: a row's text, a unit's vector) or several (`group` is the
 input's key: the elements of a document), which are replaced as a set. A killed run leaves its
 committed batches behind and the next run goes on from there. An input that fails is recorded in
-the table `quarantine` with its reason and leaves no rows; it is tried again when its fingerprint
-changes or, where the environment was at fault, at every refresh, or, where it ran into a limit, on
-the day that its entry names: what waits for a day does not keep a pass from being finished.
+the table `quarantine` with its reason and leaves no rows, or those of its last good version
+(`Work.keeps_last_good`); it is tried again when its fingerprint changes or, where the environment
+was at fault, at every refresh, or, where it ran into a limit, on the day that its entry names: what
+waits for a day does not keep a pass from being finished.
 """
 
 import gc
@@ -49,6 +50,7 @@ from rag_assets.change.work import (
     with_recipe,
 )
 from rag_assets.columns.contents import Content
+from rag_assets.process import clock
 from rag_assets.process.memory import release_memory
 from rag_assets.process.overlap import write_behind
 from rag_assets.store import PassRecord, Store
@@ -71,6 +73,7 @@ __all__ = [
     "concatenated",
     "decide",
     "guard_shrink",
+    "held_groups",
     "is_partial",
     "quarantined",
     "quarantined_targets",
@@ -216,6 +219,13 @@ def _carried_out(plan: Plan, work: Work, *, log: Callable[[str], None], started:
     pending, tally = _written(plan, work, log=log)
     failed = {failure.key for failure in tally.failures}
     emptied = sorted(plan.to_replace & failed - tally.replaced)
+    if work.keeps_last_good and emptied:
+        kept, emptied = set(held_groups(store, target, emptied)), []
+        now = clock.now()
+        tally.failures = [
+            replace(failure, stale_since=now) if failure.key in kept else failure
+            for failure in tally.failures
+        ]
     store.delete(target.name, column=target.group, keys=[*plan.removed, *emptied])
     record_failures(
         store,
@@ -285,6 +295,15 @@ def _written(plan: Plan, work: Work, *, log: Callable[[str], None]) -> tuple[Pen
         tally.failed += len({failure.key for failure in batch.failed}.difference(batch.done))
         log(f"{target.name}: {_progress(tally, of=len(pending))}")
     return pending, tally
+
+
+def held_groups(store: Store, target: Target, keys: Sequence[str]) -> list[str]:
+    """Those of `keys` that a table holds rows of; none if there is no table."""
+    if not keys or not store.exists(target.name):
+        return []
+    column = target.group
+    rows = store.read_keys(target.name, column=column, keys=keys, columns=[column])
+    return rows[column].unique().to_pylist()
 
 
 def _progress(tally: _Tally, *, of: int) -> str:

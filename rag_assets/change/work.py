@@ -82,6 +82,9 @@ class Work(Derivation):
     settle: Callable[[], None] | None = None
     """Brings the side tables in line with the target, once all is committed. Until it has returned,
     the pass does not count as finished."""
+    keeps_last_good: bool = False
+    """Whether an input that gives nothing any more leaves what its last good version gave, until it
+    gives something or is gone. Its failure says since when it is stale."""
     ended: Callable[[], None] | None = None
     """Notes how the sources were found, at the end of each pass, one with nothing to do too. The
     lock of the table is still held."""

@@ -26,6 +26,7 @@ ProblemKind: TypeAlias = Literal[
     "promotion_held",
     "serving_lost",
     "units_failed",
+    "documents_stale",
     "run_failed",
     "run_overlong",
     "asset_overdue",

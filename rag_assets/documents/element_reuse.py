@@ -157,7 +157,7 @@ class Reuse:
         if not copies:
             return
         failed = sync.quarantined(self._store, self._target.name) if stock.is_own else []
-        failures = {failure.key: failure for failure in failed}
+        failures = {each.key: each for each in failed if each.stale_since is None}
         for start in range(0, len(copies), DOCUMENTS_A_BATCH):
             part = copies[start : start + DOCUMENTS_A_BATCH]
             rows = stock.rows({copy.origin for copy in part})

@@ -119,6 +119,7 @@ def refresh_elements(
             inputs=of_files.inputs,
             transform=transform,
             settle=work.settle,
+            keeps_last_good=True,
             lost=of_files.lost,
         )
         report = sync.refresh(parsing_work, log=log, retry=retry)
@@ -281,7 +282,7 @@ class _ParsingPass:
             else:
                 by_content.setdefault(content, []).append(file)
         if refused:
-            self._accounts.drop([failure.key for failure in refused])
+            self._accounts.drop(sorted(self._without_elements(failure.key for failure in refused)))
             yield sync.Batch(CONTENT.empty_table(), done=(), failed=refused)
 
         yield from self._reuse.batches(by_content)
@@ -359,13 +360,21 @@ class _ParsingPass:
         engines = (engine for item, _ in kept for engine in item.engines)
         table = with_languages(to_arrow(rows.elements, engine=self._engine, engines=engines))
         languages = language_of_documents(table)
+        unread = (file.document_id for item, file in kept if not item.elements)
+        new = self._without_elements(unread)
         self._accounts.keep(
             [
                 self._account_of(item, file, language=languages.get(file.document_id))
                 for item, file in kept
+                if item.elements or file.document_id in new
             ]
         )
         return sync.Batch(table, list(rows.elements), rows.failed)
+
+    def _without_elements(self, documents: Iterable[str]) -> set[str]:
+        """Those of `documents` of which no earlier version was read."""
+        keys = list(documents)
+        return set(keys).difference(sync.held_groups(self.store, self._target, keys))
 
     def _account_of(
         self, item: ParsedContent, file: SourceFile, *, language: str | None

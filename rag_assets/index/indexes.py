@@ -5,7 +5,7 @@ it counted: rankings do not tell in which order units came, changed or went (see
 others are brought up to date when enough rows are waiting: those are found all the same, by a scan
 that each query pays for. `maintain` proves by its record (`indexes/<table>.json`) that there is
 nothing to do, without opening the table; a table that was built anew, if only with the same
-content, has none of its indexes.
+content, has none of its indexes. Indexes of which a file was overwritten are built anew.
 
 The ANN index is IVF_FLAT unless the config says otherwise: quantised ones lost recall and were no
 faster at these sizes. A bitmap pays in large tables only.
@@ -34,6 +34,7 @@ from rag_assets.store import ROW_ID, Store, rows_of
 from rag_assets.store.ann import is_searched_exactly, vector_query
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.clean_up import is_scattered, merge
+from rag_assets.store.mending import drop_indexes, has_spoiled_index_file, missing_index_files
 from rag_assets.store.search_indexes import VECTOR, text_index_name, vector_index_name
 from rag_assets.store.text_parts import TEXT, text_index, to_be_counted
 
@@ -109,10 +110,14 @@ def maintain(
         return fingerprint(data_version, files, thresholds, *names)
 
     known = _recorded(store, table)
-    if known and known.made_for == made_for() and store.exists(table):
+    is_spoiled = has_spoiled_index_file(store, table)
+    if known and known.made_for == made_for() and store.exists(table) and not is_spoiled:
         return replace(known, done=(), seconds=0.0)
     started = time.monotonic()
     with store.lock(table, log=log):
+        if is_spoiled and (gone := missing_index_files(store, table)):
+            log(f"{table}: files of {', '.join(gone)} were overwritten: they are built anew")
+            drop_indexes(store, table)
         work = _Maintenance(
             store, table, settings=settings, search=search or config.AnnSearch(), log=log
         )
@@ -305,5 +310,5 @@ def _filter_index(column: str) -> str:
 def _recorded(store: Store, table: str) -> IndexReport | None:
     try:
         return IndexReport(**json.loads(store.index_file(table).read_text("utf-8")))
-    except (FileNotFoundError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError):
         return None

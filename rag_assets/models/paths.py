@@ -234,7 +234,7 @@ def _kept(file: Path) -> Choice | None:
         return Choice(
             entries["model_id"], entries["path"], entries.get("cosine"), entries.get("asked")
         )
-    except (FileNotFoundError, ValueError, KeyError, AttributeError):
+    except (OSError, ValueError, KeyError, AttributeError):
         return None
 
 

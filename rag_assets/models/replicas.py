@@ -1,6 +1,6 @@
 """Models in PyTorch, as functions from token ids to vectors that may run in parallel."""
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -145,6 +145,13 @@ def fast_tokenizer(tokenizer: "PreTrainedTokenizerBase", *, weights: Weights) ->
     return backend
 
 
+def kinds_of_precision() -> "Mapping[str, torch.dtype]":
+    """The type of the numbers of each precision that the config may name."""
+    import torch
+
+    return {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
+
+
 _Model: TypeAlias = "Callable[[torch.Tensor, torch.Tensor], torch.Tensor]"
 """Ids and mask to vectors, all on the model's device."""
 
@@ -152,14 +159,17 @@ _Model: TypeAlias = "Callable[[torch.Tensor, torch.Tensor], torch.Tensor]"
 def _sentence_transformers(
     weights: Weights, device: str, precision: str, *, output: Output
 ) -> "tuple[PreTrainedTokenizerBase, _Model]":
-    import torch
     from sentence_transformers import SentenceTransformer
 
-    kinds = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
-    model = SentenceTransformer(str(weights.folder), device=device, local_files_only=True)
-    model.to(dtype=kinds[precision]).eval()
+    model = SentenceTransformer(
+        str(weights.folder),
+        device=device,
+        local_files_only=True,
+        model_kwargs={"dtype": kinds_of_precision()[precision]},
+    )
+    model.to(dtype=kinds_of_precision()[precision]).eval()
 
-    def vectors(ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    def vectors(ids: "torch.Tensor", mask: "torch.Tensor") -> "torch.Tensor":
         return model({"input_ids": ids, "attention_mask": mask})[output]
 
     return model.tokenizer, vectors
@@ -180,7 +190,8 @@ def _flag_embedding(
     model, tokenizer = embedder.model, embedder.tokenizer
     if model is None or tokenizer is None:
         raise ValueError("FlagEmbedding loaded no model")
-    model.to(device).eval()
+    # whatever precision its files have, which is what it was loaded in
+    model.to(device, kinds_of_precision()[precision]).eval()
 
     def vectors(
         ids: "torch.Tensor",

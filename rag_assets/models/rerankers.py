@@ -24,7 +24,7 @@ from rag_assets.models.hosted import ServerError
 from rag_assets.models.hosted_reranker import HostedReranker, identity_now
 from rag_assets.models.late_interaction import load_late_interaction
 from rag_assets.models.paths import has_bf16
-from rag_assets.models.replicas import EncoderError
+from rag_assets.models.replicas import EncoderError, kinds_of_precision
 from rag_assets.models.weights import ID_LENGTH, Weights, WeightsError, weights_of
 
 Pair: TypeAlias = tuple[str, str]
@@ -138,7 +138,6 @@ class SentenceTransformersReranker:
         from sentence_transformers import CrossEncoder
 
         precision = _precision(settings)
-        kinds = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
         with _loading(settings):
             self._model = CrossEncoder(
                 str(weights.folder),
@@ -147,7 +146,7 @@ class SentenceTransformersReranker:
                 local_files_only=True,
                 trust_remote_code=settings.trust_remote_code,
                 activation_fn=torch.nn.Sigmoid(),
-                model_kwargs={"dtype": kinds[precision]},
+                model_kwargs={"dtype": kinds_of_precision()[precision]},
             )
         self._batch = settings.batch_size
         self.reranker_id = _identity(settings, weights=weights, precision=precision)
@@ -185,8 +184,8 @@ class FlagEmbeddingReranker:
                 max_length=settings.max_tokens or weights.max_tokens,
                 normalize=True,
             )
-            if precision == "bf16" and self._model.model is not None:
-                self._model.model.to(torch.bfloat16)
+            if self._model.model is not None:  # else it keeps the precision of its files
+                self._model.model.to(kinds_of_precision()[precision])
         self.reranker_id = _identity(settings, weights=weights, precision=precision)
 
     def score(self, pairs: Sequence[Pair], /) -> np.ndarray:

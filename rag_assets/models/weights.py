@@ -387,5 +387,5 @@ def _sha256(path: Path, *, home: Path | None) -> str:
 def _hashes(home: Path | None) -> dict[str, list[int | str]]:
     try:
         return json.loads((home / HASHES).read_text("utf-8")) if home else {}
-    except (FileNotFoundError, ValueError):
+    except (OSError, ValueError):
         return {}

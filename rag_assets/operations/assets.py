@@ -211,7 +211,9 @@ def _rollback_job(project: Config) -> dg.JobDefinition:
     def roll_serving_back(context: dg.OpExecutionContext) -> None:
         _tell(
             context,
-            promotion.roll_back(lineage.store_of(project), to=context.op_config["to"] or None),
+            promotion.roll_back(
+                lineage.store_of(project), project, to=context.op_config["to"] or None
+            ),
         )
 
     @dg.job(

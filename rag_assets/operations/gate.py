@@ -7,12 +7,15 @@ out is a `verdicts.Verdict`; `gate_wording` says it to people.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from rag_assets import identity, schemas
 from rag_assets.change.data_versions import current_version
 from rag_assets.config import Config, Retrieval
 from rag_assets.evaluation.non_inferiority import default_margin
 from rag_assets.evaluation.questions import Question, read_questions
+from rag_assets.models.weights import ModelMismatchError
+from rag_assets.operations.consistency import encoder_ids
 from rag_assets.operations.gate_comparison import Comparison, compare
 from rag_assets.operations.gate_rules import Ruling, decide, needs_known_items
 from rag_assets.operations.gate_sides import Side, UnsearchableError
@@ -22,8 +25,16 @@ from rag_assets.store import Store
 from rag_assets.store.catalog import name_of
 from rag_assets.store.complete_sets import CompleteSet
 
-REVISION = 1
+REVISION = 2
 """Raise it when the same rankings should give another verdict."""
+BY_WORDS = "bm25"
+"""The retriever that every config has and that needs no model."""
+
+
+NO_QUESTIONS = (
+    "The question sets of the config hold no question any more: put the questions back, or take "
+    "the sets out of evaluation.questions."
+)
 
 
 def judge(
@@ -35,6 +46,7 @@ def judge(
     log: Callable[[str], None],
     serving_retrieval: Retrieval | None = None,
     retriever: str | None = None,
+    are_questions_lost: bool = False,
 ) -> Verdict:
     """Whether `candidate` may take the place of `serving`.
 
@@ -49,6 +61,8 @@ def judge(
         log: Told about progress.
         serving_retrieval: The section `retrieval` that answers queries; the config's unless given.
         retriever: The name of the retriever that answers queries, in `serving_retrieval`.
+        are_questions_lost: Whether there were questions to judge by, and the sets of the config
+            hold none any more.
 
     Raises:
         OutdatedIndexError: The tables of a set were cleaned up or built anew.
@@ -60,10 +74,16 @@ def judge(
         if serving
         else None
     )
-    return judge_sides(before, now, log=log)
+    return judge_sides(before, now, log=log, are_questions_lost=are_questions_lost)
 
 
-def judge_sides(before: Side | None, now: Side, *, log: Callable[[str], None]) -> Verdict:
+def judge_sides(
+    before: Side | None,
+    now: Side,
+    *,
+    log: Callable[[str], None],
+    are_questions_lost: bool = False,
+) -> Verdict:
     """The same of an index and what searches it, beside that which serves.
 
     Raises:
@@ -77,12 +97,14 @@ def judge_sides(before: Side | None, now: Side, *, log: Callable[[str], None]) -
     is_same_recipe = _is_same_recipe(before, now)
     if is_same_recipe and before.content == now.content:
         return _verdict(Ruling("PASS", ("It holds exactly what serves.",)), before, now)
+    if are_questions_lost:
+        return _verdict(Ruling("HOLD", (NO_QUESTIONS,)), before, now)
     try:
         return _judged(
             before,
             now,
             questions,
-            is_same_recipe=is_same_recipe,
+            is_same_recipe=is_same_recipe and _is_same_encoder(before, now),
             log=log,
         )
     except UnsearchableError as error:
@@ -130,7 +152,7 @@ def _judged(
             log=log,
         )
     if not is_same_recipe and needs_known_items(comparison):
-        items = ask_known_items(before, now, queries=gate.queries, log=log)
+        items = _known_items(before, now, queries=gate.queries, log=log)
     decision = decide(
         comparison,
         items,
@@ -145,6 +167,26 @@ def _is_same_recipe(before: Side, now: Side) -> bool:
     """Whether both are states of one table, and searched alike."""
     first, second = (side.complete_set.joint.table for side in (before, now))
     return name_of(first) == name_of(second) and before.query_side == now.query_side
+
+
+def _is_same_encoder(before: Side, now: Side) -> bool:
+    """Whether one model on one path made their vectors: a folder may be trained again in place."""
+    first, second = (encoder_ids(side.store, side.complete_set.joint) for side in (before, now))
+    return not first or not second or first == second
+
+
+def _known_items(
+    before: Side, now: Side, *, queries: int, log: Callable[[str], None]
+) -> KnownItems | None:
+    """What known items say; where the model of what serves is gone, its words are asked."""
+    try:
+        return ask_known_items(before, now, queries=queries, log=log)
+    except UnsearchableError as error:
+        if error.side is not before or not isinstance(error.__cause__, ModelMismatchError):
+            raise
+        log(f"what serves cannot be searched by vectors ({error}): asking by words")
+        items = ask_known_items(replace(before, retriever=BY_WORDS), now, queries=queries, log=log)
+        return items and replace(items, by_words=True)
 
 
 def _unsearchable(error: UnsearchableError, before: Side) -> Ruling:

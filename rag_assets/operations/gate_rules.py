@@ -3,7 +3,7 @@
 Three cases. The same recipe and retriever without questions: there is nothing to compare that a
 check of completeness has not seen, so it passes. The same with questions: it is held only where
 they show or suggest harm, else a project with few questions would be held every night. Another
-recipe or retriever: it must be shown not to be worse.
+recipe, model or retriever: it must be shown not to be worse.
 """
 
 from collections.abc import Iterator
@@ -26,6 +26,8 @@ from rag_assets.operations.verdicts import KnownItems
 
 MOST_MOVED = 0.2
 """Share of the known-item queries whose first hit may change while their unit stays."""
+LEAST_OF_WORDS = 0.5
+"""Of the known items that words find, a model that was not spoiled finds at least this share."""
 FEW = questions_needed(LARGEST_MARGIN)
 """With fewer questions known items are asked as well: so few show little."""
 
@@ -143,6 +145,10 @@ def _slices(comparison: Comparison | None) -> Iterator[str]:
 def _doubts_of_items(items: KnownItems | None, *, margin: float) -> Iterator[str]:
     if items is None:
         yield "No unit is in both indexes, so that there is nothing to ask both for."
+        return
+    if items.by_words:
+        if items.candidate < LEAST_OF_WORDS * items.serving:
+            yield f"It finds less than {LEAST_OF_WORDS:.0%} of what words find."
         return
     if items.serving - items.candidate > margin:
         yield f"It finds fewer known items, by more than the margin of {margin:.3f}."

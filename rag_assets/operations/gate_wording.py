@@ -42,12 +42,13 @@ def known_items_text(items: KnownItems) -> str:
     moved = (
         f"; the first hit of {items.moved} of the {items.unchanged} queries whose unit did not "
         "change is another one"
-        if items.unchanged
+        if items.unchanged and not items.by_words
         else ""
     )
+    before = "by the words of what serves, whose model is gone" if items.by_words else "before"
     return (
         f"Of {items.queries} known-item queries {items.serving:.1%} found their unit among the "
-        f"first ten before, and {items.candidate:.1%} do now{moved}."
+        f"first ten {before}, and {items.candidate:.1%} do now{moved}."
     )
 
 

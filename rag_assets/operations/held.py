@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 
 from rag_assets.operations.verdicts import Verdict
 from rag_assets.store import Store
-from rag_assets.store.atomic import write_atomically
+from rag_assets.store.atomic import take_away, write_atomically
 from rag_assets.store.serving_pointer import FOLDER
 
 FILE = "held.json"
@@ -48,7 +48,7 @@ def record(store: Store, held: HeldBack) -> None:
 
 def clear(store: Store) -> None:
     """Nothing is held back any more."""
-    _file(store).unlink(missing_ok=True)
+    take_away(_file(store))
 
 
 def _file(store: Store) -> Path:

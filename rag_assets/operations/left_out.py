@@ -1,4 +1,4 @@
-"""What is left out of the index, grouped by reason: 16 ODT files are one line, not sixteen.
+"""What is left out of the index, or stale there, by reason: 16 ODT files are one line, not sixteen.
 
 Two failures have one reason if they say the same, but for the name of the file or row and for
 numbers, and are about the same kind of file or the same table.
@@ -50,6 +50,8 @@ class LeftOut:
     """When the first of them failed (UTC)."""
     tried_again: date | None
     """The day (UTC) from which the first of them is tried again unasked."""
+    is_stale: bool
+    """Whether they are not left out: the index has an earlier version of them."""
     is_retry_useful: bool
     """Whether `rag-assets refresh --retry-failed` may help without a change of the inputs."""
 
@@ -90,14 +92,18 @@ def left_out(store: Store, config: Config, entries: Iterable[QuarantineEntry]) -
     if not entries:
         return []
     assets, refused = _asset_of_targets(store, config, config.variants), refused_files(store)
-    groups: defaultdict[tuple[str, str, str], dict[str, QuarantineEntry]] = defaultdict(dict)
+    lacking = {each.failure.key for each in entries if each.failure.stale_since is None}
+    groups: defaultdict[tuple[str, str, str, bool], dict[str, QuarantineEntry]] = defaultdict(dict)
     for each in entries:
         asset = assets.get(each.target, each.target)
-        key = (asset, _kind(each.failure.label), _NUMBER.sub("0", _cause(each.failure)))
-        groups[key].setdefault(each.failure.label, each)
+        failure = each.failure
+        cause = _NUMBER.sub("0", _cause(failure))
+        document = failure.key.removesuffix(schemas.UNREAD)
+        is_stale = failure.stale_since is not None and document not in lacking
+        groups[asset, _kind(failure.label), cause, is_stale].setdefault(failure.label, each)
     found = [
-        _group(asset, kind, list(members.values()), refused=refused)
-        for (asset, kind, _), members in groups.items()
+        _group(asset, kind, list(members.values()), is_stale=is_stale, refused=refused)
+        for (asset, kind, _, is_stale), members in groups.items()
     ]
     return sorted(found, key=lambda each: (-each.count, each.asset, each.of))
 
@@ -125,7 +131,12 @@ def refused_files(store: Store) -> set[str]:
 
 
 def _group(
-    asset: str, kind: str, members: Sequence[QuarantineEntry], *, refused: Collection[str]
+    asset: str,
+    kind: str,
+    members: Sequence[QuarantineEntry],
+    *,
+    is_stale: bool,
+    refused: Collection[str],
 ) -> LeftOut:
     failures = [each.failure for each in members]
     cause, _, remedy = _cause(failures[0]).rpartition(": ")
@@ -138,8 +149,9 @@ def _group(
         blame=failures[0].kind,
         count=len(failures),
         examples=[failure.label for failure in failures[:EXAMPLES]],
-        since=min(each.failed_at for each in members),
+        since=min(each.failure.stale_since or each.failed_at for each in members),
         tried_again=min(days, default=None),
+        is_stale=is_stale,
         is_retry_useful=any(
             is_retry_useful(asset, failure, refused=refused) for failure in failures
         ),

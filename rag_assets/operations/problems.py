@@ -4,28 +4,39 @@
 `rag-assets status` and the alerts show these problems.
 """
 
+import shutil
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from rag_assets import quality
+from rag_assets import quality, schemas
+from rag_assets.change import embeddable
 from rag_assets.change.completing import JOINT
+from rag_assets.change.data_versions import NO_TABLE, current_version
 from rag_assets.change.quarantine import QuarantineEntry
 from rag_assets.change.steps import Step, made_from, shared_steps, variant_steps
 from rag_assets.config import Config, ProblemKind, asset_path
 from rag_assets.operations import held, left_out
 from rag_assets.operations.held import HeldBack
 from rag_assets.operations.left_out import LeftOut
+from rag_assets.operations.verdicts import Verdict
 from rag_assets.sources import readability
 from rag_assets.store import MissingTableError, Store, complete_sets, serving_pointer
 from rag_assets.store.damage import DamagedTablesError
-from rag_assets.store.serving_pointer import GonePinsError, ServingPointerError, content_of
+from rag_assets.store.serving_pointer import (
+    GonePinsError,
+    ServingPointer,
+    ServingPointerError,
+    content_of,
+)
 
 BETWEEN_STEPS = timedelta(minutes=5)
 """A run may hold no lock for so long between two of its steps: its index is not stale yet."""
 GROUPS_NAMED = 3
+LEAST_FREE, LEAST_SHARE_FREE = 64_000_000, 0.05
+"""A disk with less room than both, in bytes and as a share of it, is full."""
 SERVING_INDEX = "serving_index"
 """The asset that moves the serving pointer."""
 
@@ -69,8 +80,29 @@ def state_problems(store: Store, config: Config) -> list[Problem]:
         *_failed_checks(store, config),
         *([] if damaged else _stale_index(store, config)),
         *_serving_problems(store, config),
+        *_lost_questions(store, config),
         *_failed_units(left_out.left_out(store, config, entries)),
     ]
+
+
+def full_disk(store: Store) -> Iterator[Problem]:
+    """Too little room for a refresh: one that failed for it could not write that down.
+
+    Alerts need not be told: where there is a channel, they keep room for what failed.
+    """
+    if not store.root.is_dir():
+        return
+    disk = shutil.disk_usage(store.root)
+    if disk.free < min(LEAST_FREE, disk.total * LEAST_SHARE_FREE):
+        yield Problem(
+            "run_failed",
+            "disk of the state",
+            since=datetime.now(UTC),
+            reason=f"{disk.free / 1_000_000:,.1f} MB are left below {store.root}: no refresh can "
+            "end well, and one that failed for it may not be told here",
+            remedy="make room (`rag-assets clean-up --keep-days 0` removes what answers nothing), "
+            "then refresh",
+        )
 
 
 def damaged_tables(store: Store, config: Config) -> Mapping[str, str]:
@@ -230,6 +262,17 @@ def _serving_problems(store: Store, config: Config) -> Iterator[Problem]:
         yield Problem(
             "serving_lost", "serving pointer", since=now, reason=reason, remedy=f"run {remedy}"
         )
+    else:
+        if pointer and (why_not := embeddable.why_not(store, config, pointer)):
+            yield Problem(
+                "serving_lost",
+                "queries",
+                since=now,
+                reason=f"every search by vectors is refused, for {why_not}",
+                remedy="or run `rag-assets refresh`, which embeds everything by the model that is "
+                f"there now; if it is held back, `rag-assets promote {pointer.variant} --override "
+                '"REASON"` serves it all the same',
+            )
     if back := _held_back(store, config):
         yield Problem(
             "promotion_held",
@@ -239,6 +282,35 @@ def _serving_problems(store: Store, config: Config) -> Iterator[Problem]:
             remedy=back.remedy,
             assets=(SERVING_INDEX,),
         )
+
+
+def are_questions_lost(store: Store, config: Config, pointer: ServingPointer | None) -> bool:
+    """Whether what serves was judged with questions, and the sets of `config` hold none now."""
+    name = schemas.QUESTIONS_TABLE
+    if not (pointer and pointer.verdict and config.evaluation.questions and store.exists(name)):
+        return False
+    try:
+        then = Verdict.from_json(pointer.verdict).basis.questions
+    except ValueError:  # of another release
+        return False
+    now = current_version(store, name, key="question_id")
+    return then not in (NO_TABLE, now) and store.count(name) == 0
+
+
+def _lost_questions(store: Store, config: Config) -> Iterator[Problem]:
+    with suppress(ServingPointerError):
+        if are_questions_lost(store, config, serving_pointer.current(store)):
+            files = ", ".join(str(each.path) for each in config.evaluation.questions)
+            yield Problem(
+                "check_failed",
+                "question_sets",
+                since=store.ended_at(schemas.QUESTIONS_TABLE) or datetime.now(UTC),
+                reason=f"the question sets hold no question any more ({files}): nothing is "
+                "measured, and no newer index is promoted",
+                remedy="put the questions back and refresh, or take the sets out of "
+                "evaluation.questions",
+                assets=("question_sets",),
+            )
 
 
 def _is_blocked(store: Store, config: Config, steps: Sequence[Step]) -> bool:
@@ -276,17 +348,18 @@ def _is_at_work(store: Store) -> bool:
 
 
 def _failed_units(groups: Sequence[LeftOut]) -> Iterator[Problem]:
-    by_asset: defaultdict[str, list[LeftOut]] = defaultdict(list)
+    by_asset: defaultdict[tuple[str, bool], list[LeftOut]] = defaultdict(list)
     for group in groups:
-        by_asset[group.asset].append(group)
-    for asset, mine in by_asset.items():
+        by_asset[group.asset, group.is_stale].append(group)
+    for (asset, is_stale), mine in by_asset.items():
         more = len(mine) - GROUPS_NAMED
         lines = [group.line for group in mine[:GROUPS_NAMED]]
         lines += [f"and {more:,} more reasons"] if more > 0 else []
+        what = "their last good version is served: " if is_stale else "left out: "
         yield Problem(
-            "units_failed",
+            "documents_stale" if is_stale else "units_failed",
             asset,
             since=min(group.since for group in mine),
-            reason="left out: " + "; ".join(lines),
+            reason=what + "; ".join(lines),
             remedy="`rag-assets status` says for each reason what to do",
         )

@@ -16,13 +16,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal, TypeAlias
 
-from rag_assets.change import completing
+from rag_assets.change import completing, embeddable
 from rag_assets.change.steps import shared_steps, variant_steps
 from rag_assets.config import Config
 from rag_assets.operations import gate, held
 from rag_assets.operations.consistency import encoder_ids, inconsistencies
 from rag_assets.operations.held import HeldBack
-from rag_assets.operations.problems import named_results, why_stale
+from rag_assets.operations.problems import are_questions_lost, named_results, why_stale
 from rag_assets.operations.verdicts import Verdict
 from rag_assets.store import MissingTableError, Store, complete_sets, serving_pointer
 from rag_assets.store.complete_sets import CompleteSet
@@ -103,7 +103,8 @@ def _promoted(store: Store, config: Config, *, log: Log) -> PromotionResult:
     if pointer and candidate.content == pointer.content:
         return _unchanged(store, candidate, pointer)
     is_there = pointer is not None and serving_pointer.is_held(store, pointer)
-    if pointer and is_there and _was_left(store, candidate, pointer):
+    can_serve = pointer is not None and embeddable.can_serve(store, config, pointer)
+    if pointer and can_serve and _was_left(store, candidate, pointer):
         return PromotionResult(
             status="rolled back",
             pointer=pointer,
@@ -205,22 +206,30 @@ def promote(
     return _moved(store, chosen, pointer, verdict, after=after)
 
 
-def roll_back(store: Store, *, to: int | None = None) -> ServingPointer:
-    """Serve again what an earlier record pins: the previous one that can be read, or number `to`.
+def roll_back(store: Store, config: Config, *, to: int | None = None) -> ServingPointer:
+    """Serve again what an earlier record pins: the previous one that can serve, or number `to`.
 
     Raises:
-        ServingPointerError: There is no such record, or its tables are gone.
+        ServingPointerError: There is no such record, its tables are gone, or queries cannot be
+            embedded for it.
         PointerMovedError: Another process moved the pointer meanwhile.
     """
     after = serving_pointer.number_now(store)
-    wanted = serving_pointer.recorded(store, to) if to else _newest_to_restore(store)
+    wanted = serving_pointer.recorded(store, to) if to else _newest_to_restore(store, config)
     if wanted is None:
+        others = len(serving_pointer.history(store)) > 1
+        why = "nothing served before what serves now" if others else "nothing else has served yet"
         raise ServingPointerError(
-            "there is nothing to roll back to: nothing else has served yet, see `rag-assets "
-            "history`"
+            f"there is nothing to roll back to: {why}, see `rag-assets history`"
+            f"{'; `rag-assets rollback --to N` serves any of its numbers again' if others else ''}"
         )
     if not serving_pointer.is_held(store, wanted):
         raise GonePinsError(wanted.number, variant=wanted.variant, is_serving=False)
+    if why_not := embeddable.why_not(store, config, wanted):
+        raise ServingPointerError(
+            f"number {wanted.number} cannot serve again, every search would be refused: {why_not}. "
+            "What serves now goes on"
+        )
     restored = wanted.restores or wanted.number
     back = replace(wanted, moved_at=_now(), by="rollback", reason=None, restores=restored)
     moved = serving_pointer.move(store, back, after=after)
@@ -228,10 +237,10 @@ def roll_back(store: Store, *, to: int | None = None) -> ServingPointer:
     return moved
 
 
-def _newest_to_restore(store: Store) -> ServingPointer | None:
-    """The newest earlier record whose tables are there; where none has its own, the newest."""
+def _newest_to_restore(store: Store, config: Config) -> ServingPointer | None:
+    """The newest earlier record that can serve; where none can, the newest."""
     for each in serving_pointer.earlier(store):
-        if serving_pointer.is_held(store, each):
+        if embeddable.can_serve(store, config, each):
             return each
     return serving_pointer.previous(store)
 
@@ -298,6 +307,7 @@ def _judged(
         log=log,
         serving_retrieval=retrieval,
         retriever=pointer.query_side.retriever if pointer else None,
+        are_questions_lost=are_questions_lost(store, config, pointer),
     )
 
 

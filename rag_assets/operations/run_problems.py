@@ -7,13 +7,15 @@ nights that fail for one reason, and once when a night is good again.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from rag_assets.change.steps import shared_steps, variant_steps
-from rag_assets.config import Config, asset_path
+from rag_assets.config import Config, Schedule, asset_path
 from rag_assets.operations import run_errors
 from rag_assets.operations.lost_runs import ORIGIN
 from rag_assets.operations.problems import Problem
+from rag_assets.process import clock
 from rag_assets.process.clock import in_words
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ TIMES_AS_LONG = 3
 SHORTEST_OVERLONG = 3_600
 """Seconds: a run that is shorter is never too long, unless the config says so."""
 STEPS_NAMED = 3
+TICKS_LOOKED_AT = 32
+LONGEST_RUN = timedelta(hours=6)
 MARKED_FROM_OUTSIDE = "This run has been marked as failed from outside the execution context."
 """What Dagster says of a run whose process is gone."""
 KILLED = "its process ended without a word: it was killed, perhaps for lack of memory"
@@ -332,28 +336,53 @@ def _target(backfill: "PartitionBackfill") -> tuple[object, ...]:
 
 
 def _overdue_assets(instance: "dg.DagsterInstance", config: Config) -> Iterator[Problem]:
-    """Assets of which Dagster's daemon says that they missed their freshness policy."""
+    """Assets that two ticks of the schedule missed, where Dagster's daemon looks at them.
+
+    A time window, which is what their freshness policy knows, is as long as the longest pause of
+    the schedule: at weekends nothing may be told, and what a weekday missed would wait as long.
+    """
     import dagster as dg
     from dagster._core.definitions.freshness import FreshnessState
 
     keys = [dg.AssetKey.from_user_string(key) for key in _assets(config)]
     states = instance.event_log_storage.get_freshness_state_records(keys)
     for key, state in sorted(states.items()):
-        if state.freshness_state != FreshnessState.FAIL:
-            continue
         made = instance.get_latest_materialization_event(key)
-        if made is not None and made.timestamp > state.updated_at.timestamp():
-            continue  # the daemon has not looked at it since
+        since = state.updated_at
+        if made is not None:
+            missed = missed_ticks(config.schedule, after=_moment(made.timestamp))
+            second = next(islice(missed, 1, None), None)
+            has_failed = state.freshness_state == FreshnessState.FAIL
+            is_newer = made.timestamp > since.timestamp()  # the daemon has not looked at it since
+            if second is None and (is_newer or not has_failed):
+                continue
+            since = second or since
+        elif state.freshness_state != FreshnessState.FAIL:
+            continue
         name = key.to_user_string()
         last = f"{_moment(made.timestamp):%Y-%m-%d %H:%M} UTC" if made else "never"
         yield Problem(
             "asset_overdue",
             name,
-            since=state.updated_at,
+            since=since,
             reason=f"the nightly refresh missed it twice; it was last brought up to date: {last}",
             remedy=OVERDUE_REMEDY,
             assets=(name,),
         )
+
+
+def missed_ticks(schedule: Schedule, *, after: datetime) -> Iterator[datetime]:
+    """The ticks `after` a moment whose runs should have ended by now.
+
+    A run is given a quarter of the shortest pause between ticks, and at most `LONGEST_RUN`.
+    """
+    from dagster._utils.schedules import cron_string_iterator
+
+    ticks = cron_string_iterator(after.timestamp(), schedule.cron, schedule.timezone)
+    found = [tick for tick in islice(ticks, TICKS_LOOKED_AT) if tick > after]
+    run = min(LONGEST_RUN, *((later - before) / 4 for before, later in pairwise(found)))
+    now = clock.now()
+    return (tick for tick in found if tick + run <= now)
 
 
 def _assets(config: Config) -> list[str]:

@@ -59,6 +59,8 @@ class KnownItems:
     """Queries whose unit has the same text on both sides."""
     moved: int
     """Those of them whose first hit is another one."""
+    by_words: bool = False
+    """Whether what served was asked by words alone, as its model was gone."""
 
 
 @dataclass(frozen=True, slots=True)

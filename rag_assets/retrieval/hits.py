@@ -58,6 +58,9 @@ class Hit:
     """Whether a newer version of its document is in the index."""
     arms: Mapping[str, Position]
     """Rank and score in each signal and stage that found it, such as `dense`: see `explain`."""
+    stale_since: str | None = None
+    """Since when (ISO 8601, UTC) the present version of its document cannot be read, where it is of
+    an earlier one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +105,7 @@ def hits_of(
     *,
     around: Mapping[str, str],
     families: IndexedFamilies,
+    stale: Mapping[str, str],
 ) -> tuple[Hit, ...]:
     """The units of `ranking` as hits.
 
@@ -110,6 +114,7 @@ def hits_of(
         units: Its units, in its order.
         around: The surroundings of those that were expanded, by `unit_id`.
         families: Which documents are versions of one.
+        stale: Since when documents are stale, by their ids.
     """
     stages = {name: below.positions() for name, below in ranking.stages().items()}
     return tuple(
@@ -130,6 +135,7 @@ def hits_of(
             fields=tuple(unit.get("fields") or ()),
             version=member.version if (member := families.by_document.get(key)) else None,
             is_superseded=key in families.superseded,
+            stale_since=stale.get(unit["document_id"]),
             **{name: unit[name] for name in SHOWN_COLUMNS},
         )
         for unit, (unit_id, position) in zip(units, ranking.positions().items(), strict=True)

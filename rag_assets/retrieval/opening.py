@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from rag_assets.config import ArmName, Config, EmbeddingModel, Retrieval
+from rag_assets.config import ArmName, Config, Retrieval
 from rag_assets.models.paths import load_for_queries
 from rag_assets.models.rerankers import load_reranker
 from rag_assets.retrieval.arms import Arm
@@ -19,8 +19,7 @@ from rag_assets.retrieval.encoders import QueryEncoder
 from rag_assets.retrieval.glossary import glossary_of
 from rag_assets.retrieval.model_rewriter import RewritingModels
 from rag_assets.retrieval.search import VariantIndex
-from rag_assets.retrieval.versions import indexed_families
-from rag_assets.schemas import DOMAINS
+from rag_assets.retrieval.versions import indexed_families, stale_documents
 from rag_assets.store import MissingIndexError, MissingTableError, Store
 from rag_assets.store.catalog import folder_of
 from rag_assets.store.complete_sets import CompleteSet, is_kept, set_of
@@ -88,8 +87,7 @@ def open_index(
         joint = open_table(store, complete_set.joint)
         for pin in complete_set.pins:
             store.check(pin.table, version=pin.version)
-    is_current = variant in config.variants and complete_set.is_of(store, config.tables_of(variant))
-    models = _models_now(config, variant) if is_current else _models_then(complete_set)
+    models = complete_set.query_models(store, config, variant=variant)
     loaders = {
         domain: (lambda: encoder)
         if encoder
@@ -117,26 +115,10 @@ def open_index(
             families=complete_set.families,
             units=complete_set.documents or complete_set.joint,
         ),
+        read_stale=partial(stale_documents, store, complete_set.elements),
         open_tables=lambda: _opened(store, complete_set, variant=variant, stamps=stamps),
         arms=arms or {},
     )
-
-
-def _models_now(config: Config, variant: str) -> Mapping[str, tuple[str, EmbeddingModel]]:
-    """For each domain the name and the settings of its model in the config."""
-    recipe = config.variant(variant)
-    names = zip(DOMAINS, (recipe.document_model, recipe.table_model), strict=True)
-    return {domain: (name, config.models[name]) for domain, name in names}
-
-
-def _models_then(complete_set: CompleteSet) -> Mapping[str, tuple[str, EmbeddingModel]]:
-    """The same, as the set was made."""
-    of_documents = (complete_set.model, complete_set.embedding)
-    of_rows = complete_set.row_embedding
-    return {
-        "document": of_documents,
-        "table": (complete_set.row_model or "", of_rows) if of_rows else of_documents,
-    }
 
 
 def _require_pinned(store: Store, found: CompleteSet, *, variant: str) -> CompleteSet:

@@ -96,6 +96,7 @@ class VariantIndex:
         cache: Cache,
         ann_from_rows: int | None,
         load_families: Callable[[], IndexedFamilies],
+        read_stale: Callable[[], Mapping[str, str]],
         open_tables: Callable[[], AbstractContextManager[None]],
         arms: Mapping[ArmName, Arm],
     ) -> None:
@@ -116,6 +117,7 @@ class VariantIndex:
         self._glossary = glossary
         self._cache = cache
         self._load_families = load_families
+        self._read_stale = read_stale
         self._open_tables = open_tables
         self._arms = IndexArms(arms, pins=complete_set)
         self._encoders: dict[str, QueryEncoder] = {}
@@ -163,7 +165,9 @@ class VariantIndex:
         return Results(
             query=query,
             retriever=name,
-            hits=hits_of(ranking, units, around=around, families=self.families),
+            hits=hits_of(
+                ranking, units, around=around, families=self.families, stale=self._read_stale()
+            ),
             versions=label_of(choice),
             left_out=len(self.families.left_out(choice)),
             ranking=ranking,
@@ -240,6 +244,16 @@ class VariantIndex:
             units = self._read([hit.unit_id for hit in hits], context.COLUMNS).to_pylist()
             around = self._contexts(units, settings=settings)
         return tuple(replace(hit, context=around.get(hit.unit_id, hit.context)) for hit in hits)
+
+    def values(self, column: str) -> set[str]:
+        """The values of a column of its units, such as the names of their sources.
+
+        Raises:
+            OutdatedIndexError: As `search`.
+        """
+        with self._open_tables():
+            found = self._tables[JOINT].dataset.to_table(columns=[column])[column].unique()
+        return {value for value in found.to_pylist() if value is not None}
 
     def select(self, filters: Filters, columns: Sequence[str], *, most: int) -> pa.Table:
         """`columns` of the units that `filters` allow, `most` of them at most, in no order.

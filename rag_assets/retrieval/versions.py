@@ -1,8 +1,9 @@
-"""Versions of documents in a search: the current ones, all, or those of a day.
+"""Versions of documents in a search: the current ones, all, or those of a day, and stale ones.
 
 The table of families says which documents are versions of one (`documents.families`). A search
 leaves documents out before it ranks, so that none takes the place of another. A version is left out
-only where the one that takes its place is in the index too.
+only where the one that takes its place is in the index too. A document whose present version cannot
+be read answers from its last good one; whoever shows it says since when.
 """
 
 from collections import defaultdict
@@ -12,6 +13,7 @@ from datetime import date
 from functools import cached_property
 from typing import TypeAlias
 
+from rag_assets import schemas
 from rag_assets.columns.sql import is_one_of, parts_of
 from rag_assets.config import Versions
 from rag_assets.retrieval.filters import literal
@@ -105,6 +107,24 @@ def indexed_families(store: Store, *, families: Pin | None, units: Pin) -> Index
     members = [DocumentOfFamily(**row) for row in rows.to_pylist()]
     held = _held(store, units, [each.document_id for each in members])
     return IndexedFamilies([each for each in members if each.document_id in held])
+
+
+def stale_documents(store: Store, elements: str) -> Mapping[str, str]:
+    """Since when (ISO 8601, UTC) documents answer from an earlier version, by their ids.
+
+    Their present version cannot be read, or not by the parser of the table of `elements`.
+    """
+    name = schemas.QUARANTINE_TABLE
+    if not store.exists(name) or "stale_since" not in store.schema(name).names:
+        return {}
+    targets = is_one_of("target", [schemas.DOCUMENT_FILES_TABLE, elements])
+    where = f"stale_since IS NOT NULL AND {targets}"
+    rows = store.read(name, columns=["key", "stale_since"], where=where).to_pylist()
+    rows.sort(key=lambda row: row["stale_since"], reverse=True)  # the earliest is written last
+    return {
+        row["key"].removesuffix(schemas.UNREAD): row["stale_since"].isoformat(timespec="seconds")
+        for row in rows
+    }
 
 
 def label_of(choice: Choice) -> str:

@@ -10,7 +10,7 @@ from itertools import takewhile
 
 from rag_assets.answering.answer import Answer, Sentence
 from rag_assets.answering.citations import Cell, Rows, Span
-from rag_assets.answering.cited_places import numbered_places, place_of
+from rag_assets.answering.cited_places import numbered_places, place_of, without_marks
 
 WIDTH = 80
 LINES = 30
@@ -91,7 +91,8 @@ def _in_room(passages: Sequence[Sentence], room: int) -> list[list[str]]:
 
 def _lines(passage: Sentence) -> tuple[list[str], slice]:
     """All lines of a passage with its surroundings, and which of them are the passage's own."""
-    whole = f"{passage.before}{STARTS}{passage.text}{ENDS}{passage.after}"
+    before, text, after = map(without_marks, (passage.before, passage.text, passage.after))
+    whole = f"{before}{STARTS}{text}{ENDS}{after}"
     lines = [
         line
         for part in whole.split("\n")
@@ -178,7 +179,7 @@ def _readings(answer: Answer) -> Iterable[str]:
 def _said(sentence: Sentence, numbers: dict[str, int]) -> str:
     places = dict.fromkeys(numbers[place_of(citation)] for citation in sentence.citations)
     marks = "".join(f" [{number}]" for number in places)
-    return _filled(f"{sentence.text}{marks}{sentence.mark}")
+    return _filled(f"{without_marks(sentence.text)}{marks}{sentence.mark}")
 
 
 def _source(number: int, place: str) -> str:

@@ -44,6 +44,8 @@ class DocumentStatus:
     language: str | None
     reason: str | None
     """Why it is in quarantine."""
+    stale_since: str | None
+    """Since when (ISO 8601, UTC) an earlier version of it is served instead of the present one."""
     is_tried_again: bool
     """Without a request: at each refresh, or from a day on."""
     is_retry_useful: bool
@@ -78,8 +80,9 @@ def answer(store: Store, config: Config, *, parsers: Sequence[str]) -> Reply:
 def _documents(store: Store, config: Config, *, parser: str) -> list[DocumentStatus]:
     if not store.exists(schemas.DOCUMENT_FILES_TABLE):
         return []
-    failures = sync.quarantined(store, elements_table(config, parser))
-    reasons = {failure.key: failure for failure in failures}
+    unread = sync.quarantined(store, schemas.DOCUMENT_FILES_TABLE)
+    failures = [*unread, *sync.quarantined(store, elements_table(config, parser))]
+    reasons = {failure.key.removesuffix(schemas.UNREAD): failure for failure in failures}
     accounts = {
         row["document_id"]: row for row in Accounts(store, accounts_table(config, parser)).rows()
     }
@@ -119,6 +122,9 @@ def _document(
         garbled=account.get("garbled", 0),
         language=account.get("language"),
         reason=failure.reason if failure else None,
+        stale_since=failure.stale_since.isoformat(timespec="seconds")
+        if failure and failure.stale_since
+        else None,
         is_tried_again=failure is not None and failure.kind != "input",
         is_retry_useful=failure is not None
         and is_retry_useful("parsed_documents", failure, refused=refused),
@@ -147,11 +153,12 @@ def _text(parser: str, documents: Sequence[DocumentStatus]) -> Iterator[str]:
 
 
 def _waits(document: DocumentStatus) -> str:
-    """What a document in quarantine waits for."""
+    """That a document in quarantine is stale, and what it waits for."""
+    stale = f" (served as it was before {document.stale_since})" if document.stale_since else ""
     if document.is_tried_again:
-        return ""
+        return stale
     retry = ", or rag-assets refresh --retry-failed" if document.is_retry_useful else ""
-    return f" (waits for a change of the file{retry})"
+    return f"{stale} (waits for a change of the file{retry})"
 
 
 def _of(counts: tuple[int, int]) -> str:

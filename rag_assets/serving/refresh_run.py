@@ -93,6 +93,7 @@ def quarantine_of(store: Store, outcome: RefreshOutcome) -> list[dict[str, Json]
             "kind": failure.kind,
             "attempts": failure.attempts,
             "tried_again": str(failure.tried_again) if failure.tried_again else None,
+            "stale_since": str(failure.stale_since) if failure.stale_since else None,
         }
         for target in targets
         for failure in sync.quarantined(store, target)

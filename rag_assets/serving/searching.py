@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, get_args
 from rag_assets import config as configuration
 from rag_assets.config import Config
 from rag_assets.schemas import DOMAINS, UNIT_TYPES
-from rag_assets.serving.replies import CommandError, day
+from rag_assets.serving.replies import CommandError, UsageError, day
 from rag_assets.store import Store
+from rag_assets.store.exports import all_exported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,15 +76,40 @@ def filters_of(options: argparse.Namespace) -> "Filters":
 
 
 def opened(
-    config: Config, store: Store, variant: str | None, *, arms: "Mapping[ArmName, Arm]"
+    config: Config,
+    store: Store,
+    variant: str | None,
+    *,
+    arms: "Mapping[ArmName, Arm]",
+    filters: "Filters | None" = None,
 ) -> "VariantIndex":
-    """What serves; with a variant, its last complete index."""
+    """What serves; with a variant, its last complete index.
+
+    Raises:
+        UsageError: The `filters` name a source or a table that neither index nor config has.
+    """
     from rag_assets.retrieval.opening import open_index
     from rag_assets.retrieval.serving import open_serving
 
     if variant:
-        return open_index(store, config, variant, arms=arms)
-    return open_serving(store, config, arms=arms)
+        index = open_index(store, config, variant, arms=arms)
+    else:
+        index = open_serving(store, config, arms=arms)
+    if filters and filters.source:
+        documents = {source.name for source in config.sources.documents}
+        _require(filters.source, index, column="source", known={*config.table_sources} | documents)
+    if filters and filters.table:
+        exported = {each.about.table for each in all_exported(store)}
+        _require(filters.table, index, column="table", known=exported)
+    return index
+
+
+def _require(name: str, index: "VariantIndex", *, column: str, known: set[str]) -> None:
+    """Refuse the name of a source or a table that is nowhere."""
+    if name in known or name in (there := index.values(column)):
+        return
+    names = ", ".join(sorted(there | known)) or "none"
+    raise UsageError(f"--{column} {name}: there is no such {column}; there are: {names}")
 
 
 def texts_of(argument: str, *, what: str) -> list[str]:

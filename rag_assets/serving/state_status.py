@@ -16,7 +16,7 @@ from rag_assets.documents.parsers import unavailable
 from rag_assets.operations.alerts.telling import problems_of_runs
 from rag_assets.operations.disk import DiskUse, disk_use
 from rag_assets.operations.left_out import LeftOut, entries_of, left_out
-from rag_assets.operations.problems import Problem, state_problems
+from rag_assets.operations.problems import Problem, full_disk, state_problems
 from rag_assets.operations.serving_status import ServingStatus, serving_status
 from rag_assets.serving import alerting
 from rag_assets.serving.check_summary import CheckSummary, check_summary
@@ -126,7 +126,7 @@ def state_status(store: Store, config: Config, *, variants: Sequence[str]) -> St
     """
     with alerting.existing_records(config) as instance:
         of_runs = problems_of_runs(config, instance, log=say)
-    problems = [*state_problems(store, config), *of_runs]
+    problems = [*full_disk(store), *state_problems(store, config), *of_runs]
     is_damaged = any(each.kind == "table_damaged" for each in problems)
     entries = entries_of(store, config, variants=variants)
     failed = Counter(entry.target for entry in entries)

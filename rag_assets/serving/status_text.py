@@ -26,13 +26,18 @@ KINDS: Mapping[str, str] = {
     "promotion_held": "held back",
     "serving_lost": "what serves is lost",
     "units_failed": "left out of the index",
+    "documents_stale": "served in an earlier version",
     "run_failed": "failed run",
     "run_overlong": "a run takes too long",
     "asset_overdue": "overdue",
 }
 TABLE_COLUMNS = ("asset", "rows", "failed", "complete", "brought up to date")
 SOURCE_COLUMNS = ("source", "rows", "failed", "last read", "last changed", "readable")
-SEE_BELOW = "see for each reason below, under `Left out of the index`"
+SECTIONS: Mapping[str, str] = {
+    "units_failed": "Left out of the index",
+    "documents_stale": "Served in the last good version, as the present one cannot be read",
+}
+"""Where each reason is told, for problems that sum up."""
 RETRY = "rag-assets refresh --retry-failed"
 
 
@@ -44,7 +49,8 @@ def text_of(status: StateStatus) -> str:
         _running(status.running),
         _sources(status.sources),
         *_tables(status),
-        _left_out(status.left_out),
+        _left_out("units_failed", [each for each in status.left_out if not each.is_stale]),
+        _left_out("documents_stale", [each for each in status.left_out if each.is_stale]),
         _checks(status.checks),
         _disk(status.disk, to_free=status.to_free),
     ]
@@ -67,7 +73,8 @@ def _problem(problem: Problem) -> Iterator[str]:
     else:
         for line in problem.reason.splitlines():
             yield from _wrapped(line, indent=4)
-    remedy = SEE_BELOW if problem.kind == "units_failed" else problem.remedy
+    section = SECTIONS.get(problem.kind)
+    remedy = f"see for each reason below, under `{section}`" if section else problem.remedy
     yield from _wrapped(f"what to do: {remedy}", indent=4)
 
 
@@ -154,16 +161,17 @@ def _section(title: str, states: Tables) -> str:
     return f"{title}\n{table(rows, columns=TABLE_COLUMNS)}"
 
 
-def _left_out(groups: Sequence[LeftOut]) -> str:
+def _left_out(kind: str, groups: Sequence[LeftOut]) -> str:
     if not groups:
         return ""
     lines = [line for each in groups[:MOST_SHOWN] for line in _group(each)]
-    return "\n".join(["Left out of the index (in quarantine):", *lines, *_more(groups)])
+    return "\n".join([f"{SECTIONS[kind]} (in quarantine):", *lines, *_more(groups)])
 
 
 def _group(group: LeftOut) -> Iterator[str]:
     yield from _wrapped(group.line, indent=2)
-    yield from _wrapped(f"such as {', '.join(group.examples)}", indent=4)
+    since = f", since {_when(group.since)}" if group.is_stale else ""
+    yield from _wrapped(f"such as {', '.join(group.examples)}{since}", indent=4)
     yield from _wrapped(f"what to do: {group.remedy}", indent=4)
     if group.tried_again:
         yield f"    tried again on {group.tried_again}, or at once with {RETRY}"

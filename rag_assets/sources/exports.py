@@ -15,6 +15,7 @@ from itertools import chain
 from pathlib import Path
 
 from rag_assets.change import sync
+from rag_assets.change.shrinking import SHRINK_LIMIT
 from rag_assets.config import LONGEST_TABLE_NAME, TableSource, TableSpec
 from rag_assets.config.headings import Headings, headings_of, read_headings
 from rag_assets.identity import fingerprint
@@ -260,22 +261,29 @@ class ExportPass:
     def _gone(
         self, spec: TableSpec, *, held: Sequence[str], there: Sequence[str]
     ) -> Iterator[Export]:
-        """Remove the tables of a pattern that are gone from the source."""
+        """Remove the tables of a pattern that are gone from the source, once that is confirmed.
+
+        A database may not list what one has no right to read, so that a right that was taken and a
+        table that was dropped look the same. Of a few tables without rows nothing can be lost.
+        """
         gone = sorted(set(held) - set(there))
-        try:
-            sync.guard_shrink(
-                f"tables of {self.source.name}",
-                held=len(held),
-                removed=len(gone),
-                allow_shrink=self.allow_shrink,
-            )
-        except sync.ShrinkError as error:
-            for table in gone:
-                yield self.outcomes.failed(spec, table, str(error))
-            return
+        are_few = len(gone) <= len(held) * SHRINK_LIMIT
         for table in gone:
-            self.log(f"{self.source.name}/{table} is gone from the source: removed")
-            yield self.outcomes.removed(spec, table)
+            exported = self.outcomes.exported(table)
+            rows = exported.rows if exported else None
+            if self.allow_shrink or (rows == 0 and are_few):
+                self.log(f"{self.source.name}/{table} is gone from the source: removed")
+                yield self.outcomes.removed(spec, table)
+                continue
+            counted = "its rows" if rows is None else f"its {rows:,} rows"
+            yield self.outcomes.failed(
+                spec,
+                table,
+                f"{self.source.name}/{table} is not among the tables of its source any more: it "
+                "was dropped or renamed, or the right to read it was taken. Nothing was deleted, "
+                f"{counted} stay. If it is gone for good, refresh with --allow-shrink (in the UI: "
+                "allow_shrink in the run's config); otherwise give the right back",
+            )
 
     def _refresh(self, origin: Origin, chosen: Sequence[Chosen]) -> Iterator[Export]:
         """Read the tables that moved, all in one go, and take over what changed."""

@@ -149,5 +149,5 @@ def _last_pass(file: Path) -> LastPass:
     try:
         record = json.loads(file.with_suffix(".json").read_text("utf-8"))
         return LastPass(record["observed"], record["recipe"], record["memory"])
-    except (FileNotFoundError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError):
         return LastPass()

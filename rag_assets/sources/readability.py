@@ -171,7 +171,7 @@ def readability(store: Store, source: str) -> SourceReadability:
         record = json.loads(_file(store, source).read_text("utf-8"))
         parts = {name: Readability.of(each) for name, each in record["parts"].items()}
         return SourceReadability(source, Readability.of(record["whole"]), parts)
-    except (FileNotFoundError, ValueError, TypeError, KeyError, AttributeError):
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return SourceReadability(source)
 
 

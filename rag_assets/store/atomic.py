@@ -1,13 +1,14 @@
 """Files that are written whole or not at all."""
 
 import os
+import time
 from pathlib import Path
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
     """Write `content` so that a reader, or a crash, finds the old one or the new one.
 
-    Text is written in UTF-8.
+    Text is written in UTF-8. A folder that lies in its place is set aside.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
@@ -16,7 +17,20 @@ def write_atomically(path: Path, content: str | bytes) -> None:
             file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
+        _set_aside(path)
         fresh.replace(path)
     except BaseException:  # also one who interrupts it leaves nothing behind
         fresh.unlink(missing_ok=True)  # on a full disk every byte counts
         raise
+
+
+def take_away(path: Path) -> None:
+    """Remove a file, if it is there. A folder that lies in its place is set aside."""
+    _set_aside(path)
+    path.unlink(missing_ok=True)
+
+
+def _set_aside(path: Path) -> None:
+    """Give a folder another name: nothing here makes one in the place of a file."""
+    if path.is_dir() and not path.is_symlink():
+        path.rename(path.with_name(f"{path.name}.{time.time_ns()}"))

@@ -110,7 +110,7 @@ class Catalog:
     def _written(self) -> Mapping[str, str]:
         try:
             return dict(json.loads(self._file.read_text("utf-8")))
-        except (ValueError, TypeError):
+        except (OSError, ValueError, TypeError):
             return {}
 
     def _write(self, generations: Mapping[str, str]) -> None:

@@ -11,14 +11,16 @@ are still listed but needed by nobody go with the next one.
 
 Merging pays when there are many small fragments (parts of a table that one commit wrote), since
 each is opened by every read. It writes the rows anew, and the old files stay until the versions
-that need them are removed.
+that need them are removed. Where the disk has no room for that, it is left to another day.
 """
 
+import shutil
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -122,7 +124,8 @@ def clean_up(
     started = time.monotonic()
     with store.lock(table, log=log):
         drop_unused(store, table)
-        merged = merge(store, table) if _is_worth_merging(store.open(table).to_lance()) else 0
+        is_merged = _has_room(store, table) and _is_worth_merging(store.open(table).to_lance())
+        merged = merge(store, table) if is_merged else 0
         dataset = store.open(table).to_lance()
         tagged = _tagged(dataset)
         replaced = _replaced(dataset)
@@ -207,6 +210,13 @@ def keep_only(store: Store, table: str, *, versions: Collection[int]) -> int:
     unneeded = [version for version in store.versions(table) if version not in kept]
     _remove(dataset, unneeded)
     return len(unneeded)
+
+
+def _has_room(store: Store, table: str) -> bool:
+    """Whether all rows of a table could be written once more; in an object store they can."""
+    if not Path(store.uri(table)).is_dir():
+        return True
+    return shutil.disk_usage(store.uri(table)).free > 2 * sum(store.sizes(table).values())
 
 
 def _is_worth_merging(dataset: "LanceDataset") -> bool:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Self, TypedDict
 
 from rag_assets.config import Config, EmbeddingModel
-from rag_assets.schemas import VariantTables
+from rag_assets.schemas import DOMAINS, VariantTables
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.catalog import name_of
 from rag_assets.store.damage import DAMAGE, DamagedTablesError
@@ -85,6 +85,21 @@ class CompleteSet:
     def row_embedding(self) -> EmbeddingModel | None:
         """The model whose vectors its table of rows holds, if it is another."""
         return EmbeddingModel.model_validate(self.row_settings) if self.row_settings else None
+
+    def query_models(
+        self, store: Store, config: Config, *, variant: str
+    ) -> Mapping[str, tuple[str, EmbeddingModel]]:
+        """For each domain the name and the settings of the model that embeds queries for it.
+
+        They are those of the config where `variant` has the recipe of the set, else its own.
+        """
+        if variant in config.variants and self.is_of(store, config.tables_of(variant)):
+            recipe = config.variant(variant)
+            names = zip(DOMAINS, (recipe.document_model, recipe.table_model), strict=True)
+            return {domain: (name, config.models[name]) for domain, name in names}
+        of_documents, of_rows = (self.model, self.embedding), self.row_embedding
+        of_table = (self.row_model or "", of_rows) if of_rows else of_documents
+        return dict(zip(DOMAINS, (of_documents, of_table), strict=True))
 
     def is_of(self, store: Store, tables: VariantTables) -> bool:
         """Whether it was made by the recipe that has these `tables`."""

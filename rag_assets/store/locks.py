@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -42,7 +42,8 @@ def locked(path: Path, *, log: Callable[[str], None], work: str | None = None) -
         log(f"waiting for {_said(note)[0]}, which is working on {path.stem}")
         lock.acquire()
     try:
-        note.write_text(f"process {os.getpid()}\n{work or _command()}", "utf-8")
+        with suppress(OSError):  # on a full disk, which a clean-up makes room on: the lock is held
+            note.write_text(f"process {os.getpid()}\n{work or _command()}", "utf-8")
         yield
     finally:
         note.unlink(missing_ok=True)

@@ -4,6 +4,7 @@ Nothing here writes a row. Rows that are wrong are taken away or marked as stale
 made them makes them again.
 """
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -20,6 +21,7 @@ from rag_assets.store.store import Store
 if TYPE_CHECKING:
     from lance import LanceDataset, LanceFragment
 
+ENDING = b"LANC"
 STALE = ""
 """A fingerprint that no input has."""
 
@@ -118,7 +120,7 @@ def _named(row_ids: np.ndarray) -> Iterator[str]:
 
 
 def missing_index_files(store: Store, table: str, *, version: int | None = None) -> list[str]:
-    """The indexes of a table of which a file is gone or cut short.
+    """The indexes of a table of which a file is gone, cut short or overwritten.
 
     Those in a bucket are not looked at.
     """
@@ -132,10 +134,23 @@ def missing_index_files(store: Store, table: str, *, version: int | None = None)
     )
 
 
+def has_spoiled_index_file(store: Store, table: str) -> bool:
+    """Whether a file of any index of a table is not one of Lance; the table is not opened."""
+    files = Path(store.uri(table)).glob("_indices/*/*")
+    return any(file.is_file() and not _is_of_lance(file) for file in files)
+
+
 def drop_indexes(store: Store, table: str) -> None:
     """Drop all search indexes of a table."""
     for name in {index.name for index in store.dataset(table).describe_indices()}:
         store.dataset(table).drop_index(name)
+
+
+def _is_of_lance(file: Path) -> bool:
+    """Whether a file ends as Lance ends each; one that was overwritten most likely does not."""
+    with file.open("rb") as opened:
+        opened.seek(-min(len(ENDING), file.stat().st_size), os.SEEK_END)
+        return opened.read() == ENDING
 
 
 class _Segment(Protocol):
@@ -147,9 +162,15 @@ class _Segment(Protocol):
 
 
 def _is_whole(folder: Path, part: _Segment) -> bool:
-    """Whether its files are as long as they were: Lance leaves an empty folder among them."""
-    files = (folder / "_indices" / part.uuid).rglob("*")
-    sizes = [file.stat().st_size for file in files if file.is_file()]
+    """Whether its files are of Lance and as long as they were.
+
+    Lance leaves an empty folder among them.
+    """
+    found = (folder / "_indices" / part.uuid).rglob("*")
+    files = [file for file in found if file.is_file()]
+    sizes = [file.stat().st_size for file in files]
+    if not all(map(_is_of_lance, files)):
+        return False
     if part.size_bytes is None:
         return bool(sizes) and all(sizes)
     return sum(sizes) == part.size_bytes

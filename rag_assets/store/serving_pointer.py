@@ -12,7 +12,7 @@ release has completed yet) is answered by the last complete set of `serving.vari
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
@@ -290,15 +290,21 @@ def left_behind(store: Store, pointer: ServingPointer) -> list[ServingPointer]:
     return [each for each in history(store) if pointer.restores < each.number < pointer.number]
 
 
-def kept(store: Store) -> list[ServingPointer]:
-    """The pointers whose tables a clean-up spares: this one, and those next to it in rollbacks."""
+def kept(
+    store: Store, *, can_serve: Callable[[ServingPointer], bool] = lambda _: True
+) -> list[ServingPointer]:
+    """The pointers whose tables a clean-up spares: this one, and those next to it in rollbacks.
+
+    A rollback passes over those of which `can_serve` is false; where it is of all, the nearest one
+    is spared, whose model may come back.
+    """
     try:
         pointer = current(store)
     except DamagedPointerError:
         return history(store)  # any of them may be restored
     if pointer is None:
         return []
-    beside = previous(store)
+    beside = next(filter(can_serve, earlier(store)), None) or previous(store)
     return [pointer, *([beside] if beside else []), *left_behind(store, pointer)[:1]]
 
 

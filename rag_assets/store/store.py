@@ -26,7 +26,7 @@ from rag_assets.columns.sql import is_one_of, parts_of
 from rag_assets.config import Config
 from rag_assets.identity import fingerprint
 from rag_assets.process.memory import share_arenas
-from rag_assets.store.atomic import write_atomically
+from rag_assets.store.atomic import take_away, write_atomically
 from rag_assets.store.catalog import Catalog, folder_of, generation_in, name_of, number_of
 from rag_assets.store.completions import PassRecord
 from rag_assets.store.damage import (
@@ -510,7 +510,7 @@ class Store:
         try:
             record = json.loads(self._completion_file(name).read_text("utf-8"))
             completion = PassRecord(**record)
-        except (FileNotFoundError, ValueError, TypeError):
+        except (OSError, ValueError, TypeError):
             return None
         return completion if self.exists(name) else None
 
@@ -536,7 +536,7 @@ class Store:
 
     def reopen(self, name: str) -> None:
         """Forget the last pass, before a table is changed."""
-        self._completion_file(name).unlink(missing_ok=True)
+        take_away(self._completion_file(name))
 
     def index_file(self, name: str) -> Path:
         """Where it is written down how the search indexes of a table stand."""

@@ -337,13 +337,26 @@ def test_a_reason_that_is_no_text_is_kept_as_far_as_it_is(project, stand_in):
     assert texts(project, "b.pdf") == ["fine"]
 
 
-def test_a_document_that_fails_after_an_edit_leaves_no_old_elements(project):
+def test_a_document_that_fails_after_an_edit_keeps_its_elements_and_account(project):
     pdf(project.folder / "a.pdf", ["<p>old</p>"])
     project.list_files()
     project.parse()
+    [account] = project.accounts.rows()
     project.write("a.pdf", b"\x93" * 100)
+    project.write("b.pdf", b"\x93" * 100)
     project.list_files()
-    assert project.parse().failed == 1
+    for retry in (False, True):
+        found = reasons(project.parse(retry=retry))
+        assert (texts(project, "a.pdf"), texts(project, "b.pdf")) == (["old"], [])
+        assert found["a.pdf"].stale_since is not None
+        assert found["b.pdf"].stale_since is None
+    assert [row for row in project.accounts.rows() if row["parsed"]] == [account]
+    project.list_files(**{"a.pdf": ("encrypted", "a.pdf needs a password")})
+    assert "password" in reasons(project.parse())["a.pdf"].reason
+    assert texts(project, "a.pdf") == ["old"]
+    (project.folder / "a.pdf").unlink()
+    project.list_files()
+    project.parse()
     assert texts(project, "a.pdf") == []
 
 

@@ -122,14 +122,18 @@ class Chaos:
             self._do(self._random.choice(self._edits))
 
     def look(self) -> None:
-        """A plain refresh must end like a build from scratch."""
+        """A plain refresh must end like a build from scratch, but for documents told as stale."""
         self._recovered()
         fresh = self.project.home / "fresh"
         remove_folder(fresh)
         with hashing():
             refresh(self.project.config_with(fresh), allow_shrink=True)
         tables = comparing.tables_of(self.project.config)
-        ours, theirs = (comparing.contents(each, tables=tables) for each in (self._state, fresh))
+        elements = self.project.config.tables_of("default").elements
+        stale = comparing.stale(self._state, elements=elements)
+        ours, theirs = (
+            comparing.contents(each, tables=tables, besides=stale) for each in (self._state, fresh)
+        )
         self.tally.looks += 1
         self.tally.lost += comparing.lost(ours, theirs)
         self.tally.doubled += comparing.doubled(ours, theirs)

@@ -1,13 +1,16 @@
 """What a state holds, and how it differs from another: nothing may be lost, doubled or stale."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import astuple
 from pathlib import Path
+
+import pyarrow as pa
 
 from rag_assets import schemas
 from rag_assets.change import sync
 from rag_assets.config import Config
+from rag_assets.retrieval.versions import stale_documents
 from rag_assets.store import Store, exports
 from rag_assets_tests.exported import rows_of
 
@@ -37,11 +40,16 @@ def tables_of(config: Config, variant: str = "default") -> list[str]:
 
 
 def contents(
-    state: Path | Store, *, tables: Sequence[str] | None = None, without: Sequence[str] = ()
+    state: Path | Store,
+    *,
+    tables: Sequence[str] | None = None,
+    without: Sequence[str] = (),
+    besides: Collection[str] = (),
 ) -> dict[str, list[tuple[str, str]]]:
     """For each of `tables` (all unless given) and each snapshot what it says of each row, sorted.
 
-    A row is told by its key and its columns, but for those named in `without`.
+    A row is told by its key and its columns, but for those named in `without`. Documents `besides`
+    are left out.
     """
     store = state if isinstance(state, Store) else Store(state)
     held: dict[str, list[tuple[str, str]]] = {}
@@ -52,13 +60,29 @@ def contents(
         table = store.read(name)
         shown = sorted(column for column in table.column_names if column not in without)
         rows = table.select(shown)
-        held[name] = sorted((row[KEYS[kind]], repr(row)) for row in rows.to_pylist())
+        held[name] = sorted(
+            (row[KEYS[kind]], repr(row))
+            for row, owner in zip(rows.to_pylist(), _owners(table), strict=True)
+            if owner not in besides
+        )
     for each in exports.all_exported(store):
         held[f"exports/{each.about.name}"] = [
             ("data version", each.data_version),
             *((str(place), repr(row)) for place, row in enumerate(rows_of(each))),
         ]
     return held
+
+
+def _owners(table: pa.Table) -> list[str | None]:
+    """The document of each row; None where rows are of none."""
+    if "document_id" not in table.column_names:
+        return [None] * table.num_rows
+    return table["document_id"].to_pylist()
+
+
+def stale(state: Path, *, elements: str) -> set[str]:
+    """Documents that keep what their last good version gave: a rebuild has nothing of them."""
+    return set(stale_documents(Store(state), Store(state).known_as(elements)))
 
 
 def quarantine(state: Path, *, tables: Sequence[str]) -> list[tuple[str, str, str]]:

@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 
 from rag_assets.change.sync import Report
+from rag_assets.operations.doctor.examining import examine
+from rag_assets.operations.doctor.subjects import Practice
+from rag_assets.operations.problems import state_problems
+from rag_assets.retrieval.hits import Hit
 from rag_assets.sources.databases import sqlite
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.files import listing, manifest
@@ -16,7 +20,7 @@ from rag_assets.sources.outcomes import Export
 from rag_assets.sources.tabular import delimited
 from rag_assets.store import Store
 from rag_assets_tests.exported import rows
-from rag_assets_tests.faults import project
+from rag_assets_tests.faults import project, reading
 from rag_assets_tests.faults.hashing import hashing
 from rag_assets_tests.faults.pipeline import refresh
 from rag_assets_tests.faults.project import Project
@@ -98,7 +102,7 @@ def test_a_clock_that_was_set_back_hides_no_edit(made, monkeypatch):
 
 @pytest.mark.parametrize("times", [1, 9])
 def test_a_file_replaced_while_it_is_read_is_read_again(made, monkeypatch, times):
-    """The second time it never stands still: what was read counts until the next refresh."""
+    """The second time it never stands still: what is held of it stays, and it is named."""
     path = made.documents / "series1/report1.md"
     read, replaced = manifest._read, []
 
@@ -115,9 +119,12 @@ def test_a_file_replaced_while_it_is_read_is_read_again(made, monkeypatch, times
     look(made)
     made.write("series1/report1.md", "# Old\n")
     monkeypatch.setattr(manifest, "_read", read_and_replace)
-    _, lines = look(made)
+    report, lines = look(made)
     assert "series1/report1.md changed while it was read" in lines
     assert tells_the_truth(made) == (times == 1)
+    named = [failure.label for failure in report.failures]
+    assert named == (["series1/report1.md"] if times > 1 else [])
+    assert made.store.ended("document_files"), "it keeps nobody from going on"
 
     monkeypatch.setattr(manifest, "_read", read)
     look(made)
@@ -241,3 +248,83 @@ def test_hostile_texts_are_read_or_named_and_the_rest_goes_on(made):
         assert "NUL" in reasons["nul.md"]
         assert {"bad.pdf", "empty.md", "blank.txt", "documents/bad\ufffd.md"} <= reasons.keys()
         assert not any(report.touched for report in refresh(made.config))
+
+
+def hit_of(made: Project, word: str) -> Hit | None:
+    """The best hit for a word that one document has, as what serves answers now."""
+    hits = reading.opened(made.config).search(word, retriever="bm25", top_k=3)
+    return next((hit for hit in hits if word in hit.text), None)
+
+
+def test_a_file_that_never_stands_still_keeps_its_text_and_no_other_change(made, monkeypatch):
+    restless = made.write("grows.md", "# Log\n\nIt began with quagga.\n")
+    with hashing():
+        refresh(made.config)
+        read = manifest._read
+
+        def read_and_append(seen, entry):
+            content = read(seen, entry)
+            if Path(entry.path) == restless:
+                with restless.open("a") as file:
+                    file.write("\n\nOne more line.\n")
+            return content
+
+        monkeypatch.setattr(manifest, "_read", read_and_append)
+        restless.write_text("# Log\n\nIt went on with zebra.\n")
+        made.write("other.md", "# Other\n\nThe okapi is new.\n")
+        made.execute("INSERT INTO tests VALUES (99, 'gerenuk', 1.5, 1)")
+        refresh(made.config)
+
+        assert hit_of(made, "okapi").stale_since is None
+        assert hit_of(made, "gerenuk").stale_since is None
+        assert hit_of(made, "quagga").stale_since is not None
+        assert hit_of(made, "zebra") is None
+
+        monkeypatch.setattr(manifest, "_read", read)
+        refresh(made.config)
+        assert hit_of(made, "zebra").stale_since is None
+        assert hit_of(made, "quagga") is None
+
+
+@pytest.mark.parametrize("broken", [b"", b"PK\x03\x04 half a file", b"%PDF-1.7\nhalf a file"])
+def test_what_cannot_be_read_any_more_is_served_as_it_was_until_it_is_read_or_gone(made, broken):
+    with hashing():
+        path = made.write("plan.md", "# Plan\n\nThe quagga comes first.\n")
+        refresh(made.config)
+        path.write_bytes(broken)
+        refresh(made.config)
+        first = hit_of(made, "quagga")
+        assert first.stale_since is not None
+        refresh(made.config, retry=True)
+        assert hit_of(made, "quagga").stale_since == first.stale_since
+
+        [stale] = state_problems(made.store, made.config)
+        assert (stale.kind, stale.subject) == ("documents_stale", "parsed_documents")
+        practice = Practice(made.store, made.config, variants=["default"], log=lambda _: None)
+        assert examine(practice).is_clean
+
+        path.write_text("# Plan\n\nThe zebra comes first.\n")
+        refresh(made.config)
+        assert hit_of(made, "zebra").stale_since is None
+        assert hit_of(made, "quagga") is None
+
+        path.write_bytes(broken)
+        refresh(made.config)
+        path.unlink()
+        refresh(made.config)
+        assert hit_of(made, "zebra") is None
+        assert state_problems(made.store, made.config) == []
+
+
+def test_a_copy_of_what_a_stale_document_was_is_a_document_without_fault(made):
+    with hashing():
+        path = made.write("plan.md", "# Plan\n\nThe quagga comes first.\n")
+        text = path.read_bytes()
+        refresh(made.config)
+        path.write_bytes(b"PK\x03\x04 half a file")
+        made.write("plan copy.md", text)
+        refresh(made.config)
+
+    hits = reading.opened(made.config).search("quagga", retriever="bm25")
+    found = {hit.uri: hit.stale_since is None for hit in hits if "quagga" in hit.text}
+    assert found == {"plan.md": False, "plan copy.md": True}

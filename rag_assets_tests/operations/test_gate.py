@@ -11,6 +11,8 @@ from rag_assets.config import Gate
 from rag_assets.models.weights import WeightsError
 from rag_assets.operations.gate import basis_of, judge
 from rag_assets.operations.gate_wording import verdict_markdown, verdict_plot, verdict_text
+from rag_assets.operations.problems import state_problems
+from rag_assets.operations.promotion import PromotionResult, promote_refreshed
 from rag_assets.operations.verdicts import Verdict
 from rag_assets.retrieval import opening
 from rag_assets.store.complete_sets import CompleteSet
@@ -307,3 +309,28 @@ def test_a_verdict_goes_stale(project):
     assert "searches" in (stale(config) or "")
     gated.ask(made, gated.questions(81, 60))
     assert "questions" in (stale() or "")
+
+
+def test_questions_that_are_all_gone_hold_the_next_index_and_are_told(project):
+    made, _ = project
+    config = made.config
+
+    def promoted(*, edition: str) -> PromotionResult:
+        made.write(f"{edition}.md", f"# {edition}\n\nA document on brass.\n")
+        gated.build(made)
+        with gated.hashed_queries():
+            return promote_refreshed(made.store, config, log=lambda _: None)
+
+    gated.ask(made, gated.questions(20, 20))
+    assert [promoted(edition=edition).status for edition in ("one", "two")] == ["moved", "moved"]
+    assert state_problems(made.store, config) == []
+
+    gated.ask(made, [])
+    assert [each.subject for each in state_problems(made.store, config)] == ["question_sets"]
+    held = promoted(edition="three")
+    assert held.status == "held"
+    assert "hold no question any more" in held.reasons[0]
+
+    gated.ask(made, gated.questions(20, 20))
+    assert promoted(edition="four").status == "moved"
+    assert state_problems(made.store, config) == []

@@ -126,7 +126,7 @@ def test_a_rollback_is_at_once_and_stands_until_something_changes(made):
     refresh(made.config)
     after = served(made)
 
-    assert roll_back(made.store).restores == 1
+    assert roll_back(made.store, made.config).restores == 1
     assert served(made) == before
     refresh(made.config)
     done = promote_refreshed(made.store, made.config, log=print)
@@ -136,7 +136,7 @@ def test_a_rollback_is_at_once_and_stands_until_something_changes(made):
 
     assert promote(made.store, made.config, "default", log=print).status == "moved"
     assert served(made) == after
-    roll_back(made.store)
+    roll_back(made.store, made.config)
     edit(made, 8)
     refresh(made.config)
     assert served(made) not in (before, after)
@@ -144,7 +144,7 @@ def test_a_rollback_is_at_once_and_stands_until_something_changes(made):
 
 def test_there_is_nothing_to_roll_back_to_after_the_first_build(made):
     with pytest.raises(ServingPointerError, match="nothing to roll back to"):
-        roll_back(made.store)
+        roll_back(made.store, made.config)
 
 
 EDITS = {
@@ -241,7 +241,7 @@ def test_a_rollback_stands_though_another_retriever_is_held(made):
     before = served(made)
     edit(made, 7)
     refresh(made.config)
-    roll_back(made.store)
+    roll_back(made.store, made.config)
     reconfigure(made, "retriever: bm25", "retriever: baseline")  # vectors of chance
     done = promote_refreshed(made.store, made.config, log=print)
 
@@ -277,7 +277,7 @@ def test_a_newest_index_that_nobody_judged_is_a_problem_until_it_serves(made, mo
 
     promote_refreshed(made.store, made.config, log=print)
     assert stale() == []
-    roll_back(made.store)
+    roll_back(made.store, made.config)
     assert stale() == []  # a person wanted it so
 
 
@@ -285,7 +285,7 @@ def test_a_rollback_whose_tables_are_gone_does_not_stand(made):
     edit(made, 7)
     refresh(made.config)
     after = served(made)
-    roll_back(made.store)
+    roll_back(made.store, made.config)
     with patch.object(serving_pointer, "kept", return_value=[]):
         clean_up_at_once(made.config)
     with pytest.raises(GonePinsError, match="run `rag-assets refresh`"):
@@ -306,7 +306,7 @@ def test_a_rollback_passes_over_a_record_whose_tables_are_gone(made):
         return pointer.number != 2 and is_held(store, pointer)
 
     with patch.object(serving_pointer, "is_held", without_the_second):
-        pointer = roll_back(made.store)
+        pointer = roll_back(made.store, made.config)
     assert pointer.restores == 1
     assert served(made) == first
 
@@ -321,9 +321,9 @@ def test_a_clean_up_spares_what_serves_and_what_served_before(made):
 
     assert served(made) == seen[-1]
     with pytest.raises(GonePinsError, match=r"pointer 1 .*gone.*rag-assets history") as refused:
-        roll_back(made.store, to=1)
+        roll_back(made.store, made.config, to=1)
     assert "refresh" not in str(refused.value)  # which would not bring these back
-    roll_back(made.store)
+    roll_back(made.store, made.config)
     assert served(made) == seen[-2]
     clean_up_at_once(made.config)
     assert served(made) == seen[-2]
@@ -348,7 +348,7 @@ def test_a_damaged_pointer_is_named_and_mended_by_a_rollback_or_a_promotion(made
     before = served(made)
     file = made.store.root / FOLDER / CURRENT
     for mend in (
-        lambda: roll_back(made.store),
+        lambda: roll_back(made.store, made.config),
         lambda: promote(made.store, made.config, "default", override=WHY, log=print),
     ):
         file.write_text("{")
@@ -369,7 +369,7 @@ def test_a_refresh_under_a_damaged_pointer_builds_no_other_variant(made):
 def test_a_unit_is_shown_from_the_chunks_that_serve(made):
     hit = next(hit for hit in opened(made).search("Specimen 0 series") if hit.domain == "document")
     swap(made)
-    roll_back(made.store)
+    roll_back(made.store, made.config)
     made.write(hit.uri, "# Nothing of it is left\n")
     with patch("rag_assets_tests.faults.pipeline.promote_refreshed"):  # it is held, say
         refresh(made.config)
@@ -424,7 +424,7 @@ class Serving(RuleBasedStateMachine):
         wanted = serving_pointer.previous(self.made.store)
         assert wanted
         if serving_pointer.is_held(self.made.store, wanted):
-            assert roll_back(self.made.store).content == wanted.content
+            assert roll_back(self.made.store, self.made.config).content == wanted.content
             self.expected = served(self.made)
 
     @rule()

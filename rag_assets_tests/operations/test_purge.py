@@ -210,7 +210,7 @@ def test_what_serves_goes_on_without_the_document_and_nobody_rolls_back_to_it(ma
     assert any("A new text" in hit.text for hit in hits)
     assert all(hit.uri != SECRET for hit in hits)
     with pytest.raises(GonePinsError):
-        roll_back(made.store)
+        roll_back(made.store, made.config)
 
 
 def test_texts_and_pictures_that_others_share_stay(made, purge):

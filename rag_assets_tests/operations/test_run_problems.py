@@ -9,7 +9,9 @@ import pytest
 from dagster._core.definitions.freshness import FreshnessState, FreshnessStateChange
 from dagster._core.execution.backfill import BulkActionStatus, PartitionBackfill
 
+from rag_assets.config.running import Schedule
 from rag_assets.operations import lost_runs, run_problems
+from rag_assets.process import clock
 from rag_assets_tests.operations.alerts.nights import config_of, nights
 
 NIGHT = "nightly_refresh of variant default"
@@ -194,3 +196,33 @@ def test_an_asset_is_overdue_until_it_is_made_again(made):
 
     freshness(made, FreshnessState.PASS, at=later)
     assert found(made) == []
+
+
+@pytest.mark.parametrize(
+    ("cron", "made_at", "told_from"),
+    [
+        ("0 2 * * *", "2026-11-09 02:30", "2026-11-11 08:00"),
+        ("0 2 * * 1-5", "2026-11-09 02:30", "2026-11-11 08:00"),  # a Monday
+        ("0 2 * * 1-5", "2026-11-13 02:30", "2026-11-17 08:00"),  # a Friday
+        ("0 6-18 * * 1-5", "2026-11-09 08:10", "2026-11-09 10:15"),
+        ("0 6-18 * * 1-5", "2026-11-13 18:10", "2026-11-16 07:15"),
+        ("0 3 1 * *", "2026-11-01 03:30", "2027-01-01 09:00"),
+        ("0 2 * * *", "2027-03-27 02:30", "2027-03-29 08:00"),
+    ],
+)
+def test_an_asset_is_overdue_once_two_ticks_passed_it_by(monkeypatch, cron, made_at, told_from):
+    schedule = Schedule(cron=cron, timezone="UTC")
+    made, told = (datetime.fromisoformat(f"{at}+00:00") for at in (made_at, told_from))
+
+    for now, count in ((told - timedelta(minutes=1), 1), (told, 2)):
+        monkeypatch.setattr(clock, "now", lambda now=now: now)
+        assert len(list(run_problems.missed_ticks(schedule, after=made))) == count
+
+
+def test_what_two_ticks_passed_by_is_told_though_its_time_window_is_longer(made, monkeypatch):
+    made.run()
+    freshness(made, FreshnessState.PASS, at=datetime.now(UTC))
+    later = datetime.now(UTC) + timedelta(days=2.5)
+    monkeypatch.setattr(clock, "now", lambda: later)
+
+    assert found(made) == [("asset_overdue", "joint_index")]

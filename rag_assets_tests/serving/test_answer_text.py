@@ -55,6 +55,15 @@ def test_that_nothing_was_compared_is_said():
     assert "Three. [1] (not in its sources)" in text
 
 
+def test_what_looks_like_a_citation_in_the_words_of_a_source_is_escaped():
+    quoted = "See [2] and [3, 4], but not a[i] or [A]."
+    escaped = r"See \[2\] and \[3, 4\], but not a[i] or [A]."
+    assert f"{escaped} [1]" in answer_text(answer(Sentence(quoted, (SPAN,), "verbatim")))
+    shown = answer_text(found(Sentence(quoted, (SPAN,), "verbatim", before="[5] ", after=" [6]")))
+    assert " ".join(shown.split()).count(r"\[5\] **See \[2\] and") == 1
+    assert r"\[6\]" in shown
+
+
 def found(*passages: Sentence, **columns) -> Answer:
     return answer(*passages, outcome="found", **columns)
 

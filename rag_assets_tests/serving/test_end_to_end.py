@@ -13,7 +13,7 @@ import pytest
 
 from rag_assets import config as configuration
 from rag_assets.serving import cli
-from rag_assets.serving.replies import FAILED, OK, PARTLY
+from rag_assets.serving.replies import FAILED, OK, PARTLY, USAGE
 from rag_assets.store import Store
 from rag_assets_tests import small_project
 from rag_assets_tests.scripted_language_model import ScriptedServer, answers, empty
@@ -188,6 +188,18 @@ def test_several_searches_come_from_stdin(here, capsys, monkeypatch):
     searches = json.loads(capsys.readouterr().out)["searches"]
     assert [search["query"] for search in searches] == ["Invar", "salt spray"]
     assert searches[1]["hits"][0]["uri"] == "salt.md"
+
+
+@pytest.mark.parametrize(("option", "there"), [("--source", "documents"), ("--table", "alloys")])
+def test_a_filter_by_a_name_that_is_nowhere_is_refused_with_those_there_are(
+    here, capsys, option, there
+):
+    asked = ["search", "Invar", "--retriever", "bm25", option]
+    assert cli.main([*asked, "nowhere"]) == USAGE
+    said = capsys.readouterr().err
+    assert f"{option} nowhere: there is no such {option[2:]}; there are: " in said
+    assert there in said
+    assert cli.main([*asked, there]) == OK
 
 
 def test_a_blank_query_is_refused_in_one_sentence(here, capsys):

@@ -18,6 +18,7 @@ from rag_assets.sources import exporting, exports, landing
 from rag_assets.sources.databases import database
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.outcomes import Export
+from rag_assets.sources.readability import readability
 from rag_assets.store import Store
 from rag_assets.tables.rows import refresh_rows
 from rag_assets_tests import exported
@@ -438,6 +439,33 @@ def test_a_pattern_takes_new_tables_and_gives_up_those_that_are_gone(store, sand
     assert exported.table_in(store, "tables", "t2")
     refresh(store, source, allow_shrink=True)
     assert [table for _, table in tables(store)] == ["t0", "t9", "v"]
+
+
+def test_a_table_with_rows_that_a_pattern_finds_no_more_is_held_until_that_is_confirmed(
+    store, sandbox
+):
+    """A server may not list what one has no right to read."""
+    sandbox.execute(
+        *(f"CREATE TABLE t{number} AS SELECT 1 AS id, 'x' AS name" for number in range(4))
+    )
+    source = source_of(sandbox)
+    refresh(store, source)
+    sandbox.execute("DROP TABLE t1")
+    for _ in range(2):
+        held = refresh(store, source)["t1"]
+        assert counts(held) == (0, 0, 0, 1, 1)
+        assert "its 1 rows stay" in held.report.failures[0].reason
+        assert exported.table_in(store, "tables", "t1")
+        [outage] = readability(store, source.name).outages()
+        assert outage.parts == ["t1"]
+
+    sandbox.execute("CREATE TABLE t1 AS SELECT 1 AS id, 'x' AS name")
+    assert counts(refresh(store, source)["t1"]) == (0, 0, 0, 1, 0)
+    assert readability(store, source.name).outages() == []
+
+    sandbox.execute("DROP TABLE t1")
+    assert counts(refresh(store, source, allow_shrink=True)["t1"]) == (0, 0, 1, 0, 0)
+    assert readability(store, source.name).outages() == []
 
 
 def test_a_table_that_left_the_config_leaves_the_exports(store, sandbox):

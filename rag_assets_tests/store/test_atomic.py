@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from rag_assets.store.atomic import write_atomically
+from rag_assets.store.atomic import take_away, write_atomically
 
 
 @pytest.mark.parametrize("error", [OSError("no space left"), KeyboardInterrupt()])
@@ -20,3 +20,13 @@ def test_writing_that_ends_early_leaves_the_old_file_alone(error, tmp_path, monk
         write_atomically(path, "new")
     assert [file.name for file in tmp_path.iterdir()] == ["report.md"]
     assert path.read_text() == "old"
+
+
+def test_a_folder_in_the_place_of_a_record_is_set_aside_with_what_it_holds(tmp_path):
+    path = tmp_path / "record.json"
+    for write in (lambda: write_atomically(path, "new"), lambda: take_away(path)):
+        path.unlink(missing_ok=True)
+        (path / "below").mkdir(parents=True)
+        write()
+        assert not path.is_dir()
+    assert len(list(tmp_path.glob("record.json.*/below"))) == 2

@@ -126,7 +126,11 @@ def _scorer(folder: Path) -> Callable[[Sequence[tuple[str, str]]], "np.ndarray"]
 
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        model = AutoModelForSequenceClassification.from_pretrained(folder, local_files_only=True)
+        model = AutoModelForSequenceClassification.from_pretrained(
+            folder,
+            local_files_only=True,
+            dtype=torch.float32,  # a file in half precision would be computed so by a processor
+        )
     except (OSError, ValueError) as error:
         raise JudgeError(f"answering.judge.path: {folder} holds no model: {error}") from error
     if tokenizer is None:

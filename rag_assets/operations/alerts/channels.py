@@ -6,6 +6,7 @@ No answer and no error shows a URL or a password: these are secrets of the chann
 import re
 import smtplib
 import ssl
+import time
 from base64 import b64encode
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,16 +14,26 @@ from dataclasses import dataclass, replace
 from email.message import EmailMessage
 from email.utils import formatdate, make_msgid
 from http import HTTPStatus
-from typing import Literal, TypeAlias
+from queue import Empty, Queue
+from threading import Thread
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pydantic import SecretStr
 
 from rag_assets.config import Email, Ping, Webhook
 from rag_assets.operations.alerts.messages import AlertMessage, Json, headers, payload
 
+if TYPE_CHECKING:
+    from requests import Response
+
 Signal: TypeAlias = Literal["good", "failed", "started"]
 """What a ping is told of a nightly refresh."""
 SECONDS_TO_ANSWER = 10
+SECONDS_TO_MAIL = 30
+"""A mail takes several questions and answers."""
+SECONDS_TO_READ = 3
+LONGEST_BODY = 4_096
+"""Bytes that are read of an answer, within so many seconds."""
 LONGEST_ANSWER = 200
 """Characters of an answer that are shown."""
 HIDDEN = "***"
@@ -50,7 +61,9 @@ def deliver(message: AlertMessage, channel: Webhook | Email) -> Delivery:
     """Hand `message` to `channel`, once; an error is an answer too."""
     if isinstance(channel, Email):
         password = channel.password.get_secret_value() if channel.password else ""
-        return _answered(lambda: _mailed(message, channel), secrets=[password])
+        return _answered(
+            lambda: _mailed(message, channel), seconds=SECONDS_TO_MAIL, secrets=[password]
+        )
     return _requested(channel.url, body=payload(message, channel))
 
 
@@ -64,15 +77,32 @@ def call(channel: Ping, signal: Signal) -> Delivery | None:
     return None if url is None else _requested(url)
 
 
-def _answered(attempt: Callable[[], Delivery], *, secrets: Sequence[str]) -> Delivery:
-    """What became of `attempt`: whatever error it ends with concerns this channel alone."""
+def _answered(
+    attempt: Callable[[], Delivery], *, seconds: float, secrets: Sequence[str]
+) -> Delivery:
+    """What became of `attempt`: whatever error it ends with concerns this channel alone.
+
+    After so many `seconds` in all it is waited for no longer: a server that sends a byte now and
+    then would never let it end.
+    """
+    done: Queue[Delivery | Exception] = Queue()
+
+    def tried() -> None:
+        try:
+            done.put(attempt())
+        except Exception as error:  # a password that cannot be encoded, a URL that cannot be read
+            done.put(error)
+
+    Thread(target=tried, daemon=True).start()  # one that nobody waits for, at the end neither
     try:
-        delivery = attempt()
-    except Exception as error:  # a password that cannot be encoded, a URL that cannot be read
-        cause = _innermost(error)
-        said = _said(f"{type(cause).__name__}: {cause}", secrets=secrets)
-        return Delivery(False, said, is_unanswered=isinstance(cause, TimeoutError))
-    return replace(delivery, answer=_said(delivery.answer, secrets=secrets))
+        outcome = done.get(timeout=seconds)
+    except Empty:
+        outcome = TimeoutError(f"timed out: no whole answer within {seconds} s")
+    if isinstance(outcome, Delivery):
+        return replace(outcome, answer=_said(outcome.answer, secrets=secrets))
+    cause = _innermost(outcome)
+    said = _said(f"{type(cause).__name__}: {cause}", secrets=secrets)
+    return Delivery(False, said, is_unanswered=isinstance(cause, TimeoutError))
 
 
 def _requested(url: SecretStr, *, body: Mapping[str, Json] | None = None) -> Delivery:
@@ -85,18 +115,30 @@ def _requested(url: SecretStr, *, body: Mapping[str, Json] | None = None) -> Del
     def attempt() -> Delivery:
         import requests
 
-        answer = requests.request(
+        with requests.request(
             "GET" if body is None else "POST",
             address,
             json=body,
             timeout=SECONDS_TO_ANSWER,
             allow_redirects=body is None,
-        )
-        said = MOVED if answer.is_redirect else answer.text
+            stream=True,
+        ) as answer:
+            said = MOVED if answer.is_redirect else _beginning(answer)
         is_good = HTTPStatus.OK <= answer.status_code < HTTPStatus.MULTIPLE_CHOICES
         return Delivery(is_good, f"{answer.status_code} {answer.reason} {said}")
 
-    return _answered(attempt, secrets=_secrets_of(address))
+    return _answered(attempt, seconds=SECONDS_TO_ANSWER, secrets=_secrets_of(address))
+
+
+def _beginning(answer: "Response") -> str:
+    """What came of the body of an answer in a moment; its status tells what matters."""
+    came, ends = b"", time.monotonic() + SECONDS_TO_READ
+    while len(came) < LONGEST_BODY and time.monotonic() < ends:
+        piece = answer.raw.read1(LONGEST_BODY - len(came), decode_content=True)
+        if not piece:
+            break
+        came += piece
+    return came.decode(answer.encoding or "utf-8", "replace")
 
 
 def _secrets_of(address: str) -> list[str]:
@@ -164,7 +206,8 @@ def _innermost(error: BaseException) -> BaseException:
 
 
 def _said(text: str, *, secrets: Sequence[str]) -> str:
-    """The first line of `text`, without secrets."""
+    """The first line of `text`, without secrets and what a terminal would take for a command."""
     for secret in filter(None, secrets):
         text = text.replace(secret, HIDDEN)
-    return " ".join(text.split())[:LONGEST_ANSWER]
+    shown = "".join(letter if letter.isprintable() else " " for letter in text)
+    return " ".join(shown.split())[:LONGEST_ANSWER]

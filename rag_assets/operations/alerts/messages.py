@@ -24,6 +24,7 @@ WORDS: Mapping[ProblemKind, str] = {
     "check_failed": "a check failed",
     "index_stale": "the index is not up to date",
     "units_failed": "files or rows failed",
+    "documents_stale": "documents cannot be read in their present version",
     "run_failed": "a run failed",
     "run_overlong": "a run takes too long",
     "asset_overdue": "an asset is overdue",

@@ -6,12 +6,15 @@ from functools import partial
 from rag_assets.operations.doctor import rules
 from rag_assets.operations.doctor.faults import Fault, Log, Mend
 from rag_assets.operations.doctor.subjects import Practice, StepTable
+from rag_assets.retrieval.lexical import SCORE
 from rag_assets.store import Store
 from rag_assets.store.ann import is_searched_exactly
 from rag_assets.store.damage import DAMAGE
 from rag_assets.store.mending import drop_indexes, missing_index_files
 from rag_assets.store.search_indexes import VECTOR, text_index_name, vector_index_name
 from rag_assets.store.text_parts import TEXT, text_index
+
+TEXTS_SOUGHT, WORDS_AT_ONCE = 64, 256
 
 
 def faults_of(practice: Practice, table: StepTable) -> Iterator[Fault]:
@@ -25,7 +28,9 @@ def faults_of(practice: Practice, table: StepTable) -> Iterator[Fault]:
     )
     if gone := missing_index_files(practice.store, table.step.table):
         rule = rules.TEXT_INDEX if _text_name(practice) in gone else rules.VECTOR_INDEX
-        yield wrong(rule=rule, detail=f"files of {', '.join(gone)} are gone or cut short")
+        yield wrong(
+            rule=rule, detail=f"files of {', '.join(gone)} are gone, cut short or overwritten"
+        )
         return
     try:
         if _has_other_settings(practice, table):
@@ -33,6 +38,8 @@ def faults_of(practice: Practice, table: StepTable) -> Iterator[Fault]:
             return
         if detail := _text(practice, table):
             yield wrong(rule=rules.TEXT_INDEX, detail=detail)
+        else:
+            _search(practice, table)
         if detail := _vectors(practice, table):
             yield wrong(rule=rules.VECTOR_INDEX, detail=detail)
     except DAMAGE as error:
@@ -64,6 +71,22 @@ def _text(practice: Practice, table: StepTable) -> str | None:
     if not index.is_exact:
         return "it counts rows that were deleted since"
     return None
+
+
+def _search(practice: Practice, table: StepTable) -> None:
+    """Open what a search opens, for words that the table holds.
+
+    Raises:
+        One of `DAMAGE`: Files of the index cannot be read.
+    """
+    from lance.query import MatchQuery
+
+    dataset = practice.store.dataset(table.step.table)
+    texts = dataset.to_table(columns=[TEXT], limit=TEXTS_SOUGHT)[TEXT].to_pylist()
+    words = [word for text in texts for word in text.split()]
+    for start in range(0, len(words), WORDS_AT_ONCE):
+        query = MatchQuery(" ".join(words[start : start + WORDS_AT_ONCE]), TEXT)
+        dataset.to_table(columns=[SCORE], full_text_query=query, limit=1)
 
 
 def _vectors(practice: Practice, table: StepTable) -> str | None:

@@ -1,7 +1,10 @@
 """Whether the serving pointer can be read, and what it pins."""
 
 from collections.abc import Iterator
+from functools import partial
 
+from rag_assets.change import embeddable
+from rag_assets.config import Config
 from rag_assets.operations.doctor import rules
 from rag_assets.operations.doctor.faults import Fault, Log
 from rag_assets.operations.doctor.sets import is_kept
@@ -22,14 +25,18 @@ def faults_of(practice: Practice) -> Iterator[Fault]:
             subject=f"{FOLDER}/{CURRENT}",
             detail=str(error).partition(":")[0],
             command="rag-assets rollback",
-            mends=[_back],
+            mends=[partial(_back, config=practice.config)],
         )
         return
     if pointer is None:
         return
     yield from _gone(practice, pointer)
-    for other in serving_pointer.kept(store)[1:]:
-        if not serving_pointer.is_held(store, other):
+    if why_not := embeddable.why_not(store, practice.config, pointer):
+        yield Fault(
+            rule=rules.NO_MODEL, subject=f"serving pointer {pointer.number}", detail=why_not
+        )
+    for other in embeddable.kept(store, practice.config)[1:]:
+        if not embeddable.can_serve(store, practice.config, other):
             yield Fault(
                 rule=rules.NO_WAY_BACK,
                 subject=f"serving pointer {other.number}",
@@ -52,6 +59,6 @@ def _gone(practice: Practice, pointer: ServingPointer) -> Iterator[Fault]:
         )
 
 
-def _back(store: Store, log: Log) -> None:
-    pointer = roll_back(store)
+def _back(store: Store, log: Log, *, config: Config) -> None:
+    pointer = roll_back(store, config)
     log(f"serving pointer {pointer.number} serves what {pointer.restores} did")

@@ -11,10 +11,11 @@ from rag_assets.operations.doctor import rules
 from rag_assets.operations.doctor.census import Census
 from rag_assets.operations.doctor.differences import command_of
 from rag_assets.operations.doctor.faults import Fault, Log, reopened
-from rag_assets.operations.doctor.files import damaged
+from rag_assets.operations.doctor.files import damaged, damaged_by
 from rag_assets.operations.doctor.subjects import Practice, StepTable, step_tables
 from rag_assets.store import Store, exports
 from rag_assets.store.catalog import is_of_recipe
+from rag_assets.store.damage import DAMAGE, DamagedTablesError
 
 RECORDS = ("completed", "indexes")
 """Folders of the state with a record for each table."""
@@ -90,8 +91,12 @@ def export_faults(practice: Practice) -> Iterator[Fault]:
         if fault := damaged(practice, name):
             yield fault
         elif exported := exports.exported(store, name):
-            found = content_of(Identities.of(store, name, key=exports.KEY))
             left = exported.completion
+            try:
+                found = content_of(Identities.of(store, name, key=exports.KEY))
+            except (DamagedTablesError, *DAMAGE) as error:
+                yield damaged_by(practice, name, str(error))
+                continue
             if (found.rows, found.data_version) != (left.rows, left.data_version):
                 yield Fault(
                     rule=rules.FALSE_RECORD,

@@ -98,8 +98,13 @@ TAGGED = Rule(
 )
 DAMAGED_POINTER = Rule("D605", "damaged-pointer", "error", "It cannot be told what serves.")
 NO_WAY_BACK = Rule(
-    "D606", "no-way-back", "note", "The tables that a rollback would go back to are gone.", HISTORY
+    "D606",
+    "no-way-back",
+    "note",
+    "What a rollback would go back to cannot serve: its tables or its model are gone.",
+    HISTORY,
 )
+NO_MODEL = Rule("D607", "no-model", "error", "Queries cannot be embedded for what serves.", REFRESH)
 
 STRAY_QUARANTINE = Rule(
     "D701", "stray-quarantine", "warning", "The quarantine names an input that is gone."

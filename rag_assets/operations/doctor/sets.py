@@ -5,12 +5,13 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+from rag_assets.change import embeddable
 from rag_assets.change.completing import JOINT, joint_made_from
 from rag_assets.change.steps import variant_steps
 from rag_assets.operations.doctor import rules
 from rag_assets.operations.doctor.faults import Fault, Log
 from rag_assets.operations.doctor.subjects import Practice
-from rag_assets.store import Store, complete_sets, serving_pointer
+from rag_assets.store import Store, complete_sets
 from rag_assets.store.catalog import folder_of
 from rag_assets.store.complete_sets import CompleteSet, all_sets, file_of
 from rag_assets.store.damage import DAMAGE, DamagedTablesError
@@ -54,7 +55,7 @@ def faults_of(practice: Practice) -> Iterator[Fault]:
 def tags(practice: Practice) -> Iterator[Fault]:
     """Versions that a tag keeps although neither a complete set nor the pointer has them."""
     store = practice.store
-    holders = (*all_sets(store), *serving_pointer.kept(store))
+    holders = (*all_sets(store), *embeddable.kept(store, practice.config))
     pinned = {(pin.table, pin.version) for each in holders for pin in each.pins}
     for table in store.generations():
         with suppress(DamagedTablesError, MissingTableError):

@@ -9,7 +9,7 @@ from rag_assets.config import Config
 from rag_assets.operations.alerts.channels import Delivery
 from rag_assets.operations.alerts.messages import WORDS, link_of, moment
 from rag_assets.operations.alerts.record import FILE, AlertRecord, RecordFile
-from rag_assets.operations.alerts.telling import open_problems, try_channels
+from rag_assets.operations.alerts.telling import NOT_CALLED, open_problems, try_channels
 from rag_assets.operations.problems import Problem
 from rag_assets.serving import alerting
 from rag_assets.serving.replies import FAILED, OK, PARTLY, Json, Reply, UsageError, say
@@ -56,6 +56,8 @@ def _tried(config: Config) -> Reply:
 def _in_words(delivery: Delivery) -> str:
     if delivery.lacking:
         return f"IN PART ({delivery.answer}; {delivery.lacking})"
+    if delivery.answer == NOT_CALLED:
+        return NOT_CALLED
     return f"{'accepted' if delivery.accepted else 'FAILED'} ({delivery.answer})"
 
 

@@ -106,7 +106,7 @@ def _answers(
     store = Store.of(config)
     said = _said_before(store, options)
     tables = LookupArm(store, config)
-    index = opened(config, store, options.variant, arms={"lookup": tables})
+    index = opened(config, store, options.variant, arms={"lookup": tables}, filters=filters)
     catalogue = tables.catalogue(index.complete_set)
     retriever = options.retriever
     answers = []

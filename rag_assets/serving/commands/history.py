@@ -12,7 +12,7 @@ EXAMPLES = """\
   rag-assets history
   rag-assets history --json"""
 
-COLUMNS = ("number", "since", "variant", "retriever", "by", "verdict", "tables", "reason")
+COLUMNS = ("number", "since", "variant", "retriever", "by", "verdict", "tables", "model", "reason")
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -21,14 +21,18 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Reply:  # noqa: ARG001 - every command takes them
     """List the records of the serving pointer, the newest first."""
-    store = Store.of(configuration.load())
+    from rag_assets.change import embeddable
+
+    config = configuration.load()
+    store = Store.of(config)
     records = serving_pointer.history(store)
-    rows = [_row(store, each) for each in records]
+    rows = [_row(store, each, why_not=embeddable.why_not(store, config, each)) for each in records]
     text = table(rows, columns=COLUMNS) if rows else "Nothing was promoted yet."
     return Reply({"history": rows}, text)
 
 
-def _row(store: Store, pointer: ServingPointer) -> dict[str, Json]:
+def _row(store: Store, pointer: ServingPointer, *, why_not: str | None) -> dict[str, Json]:
+    """A record, and `why_not` queries can be embedded for it any more."""
     verdict = (pointer.verdict or {}).get("outcome")
     restored = f"number {pointer.restores}" if pointer.restores else ""
     return {
@@ -39,5 +43,6 @@ def _row(store: Store, pointer: ServingPointer) -> dict[str, Json]:
         "by": pointer.by,
         "verdict": str(verdict) if verdict else None,
         "tables": "there" if serving_pointer.is_held(store, pointer) else "gone",
+        "model": "other now" if why_not else "there",
         "reason": pointer.reason or restored,
     }

@@ -31,6 +31,7 @@ EXAMPLES = """\
   rag-assets refresh --accept-drift        accept tables that drifted as the new normal"""
 
 EVALUATION = "retrieval_evaluation"
+STALE = "their last good version is served"
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -189,10 +190,14 @@ def _paragraphs(
         yield table(rows, columns=["asset", *refresh_run.SHOWN])
     if evaluation:
         yield evaluation
-    if quarantine:
-        reasons = (f"  {_named(str(entry['what']), str(entry['reason']))}" for entry in quarantine)
-        lines = dict.fromkeys(reasons)  # a file may fail on the way to several tables
-        yield "\n".join(["In quarantine (left out of the index):", *lines])
+    for title, is_stale in (("left out of the index", False), (STALE, True)):
+        reasons = (
+            f"  {_named(str(entry['what']), str(entry['reason']))}"
+            for entry in quarantine
+            if bool(entry["stale_since"]) is is_stale
+        )
+        if lines := dict.fromkeys(reasons):  # a file may fail on the way to several tables
+            yield "\n".join([f"In quarantine ({title}):", *lines])
     yield judged
     if outcome.errors:
         lines = [f"  {step}: {_in_short(reason)}" for step, reason in outcome.errors.items()]

@@ -77,7 +77,8 @@ def _written(prompt: str, config: Config, options: argparse.Namespace) -> "Cited
 
     store = Store.of(config)
     filters = filters_of(options)
-    index = opened(config, store, options.variant, arms={"lookup": LookupArm(store, config)})
+    arm = LookupArm(store, config)
+    index = opened(config, store, options.variant, arms={"lookup": arm}, filters=filters)
     with (
         search_errors(),
         _decomposer(config) as decomposer,

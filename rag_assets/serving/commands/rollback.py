@@ -29,9 +29,9 @@ def run(options: argparse.Namespace) -> Reply:
     store = Store.of(config)
     nearest = None if options.to else previous(store)
     with disk_errors.writing(config.state_dir):
-        pointer = roll_back(store, to=options.to)
+        pointer = roll_back(store, config, to=options.to)
     is_nearest = nearest is None or nearest.number in (pointer.restores, pointer.number)
-    passed = "" if is_nearest or nearest is None else f" The tables of {nearest.number} are gone."
+    passed = "" if is_nearest or nearest is None else f" Number {nearest.number} cannot serve."
     left = next(iter(left_behind(store, pointer)), pointer)
     return Reply(
         record={

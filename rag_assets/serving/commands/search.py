@@ -27,6 +27,7 @@ from rag_assets.store import Store
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from rag_assets.retrieval.filters import Filters
     from rag_assets.retrieval.hits import Hit, Results
     from rag_assets.retrieval.search import VariantIndex
 
@@ -61,7 +62,7 @@ def run(options: argparse.Namespace) -> Reply:
     queries = texts_of(options.query, what="query")
     try:
         filters = filters_of(options)
-        index = _opened(config, options.variant)
+        index = _opened(config, options.variant, filters=filters)
         with search_errors():
             found = [
                 index.search(
@@ -77,11 +78,11 @@ def run(options: argparse.Namespace) -> Reply:
     return _one(found[0], variant=index.variant, explain=options.explain, origins=origins)
 
 
-def _opened(config: Config, variant: str | None) -> "VariantIndex":
+def _opened(config: Config, variant: str | None, *, filters: "Filters") -> "VariantIndex":
     from rag_assets.answering.lookup.arm import arms_of
 
     store = Store.of(config)
-    return opened(config, store, variant, arms=arms_of(store, config))
+    return opened(config, store, variant, arms=arms_of(store, config), filters=filters)
 
 
 def _origins(index: "VariantIndex", found: "Sequence[Results]") -> "Mapping[str, Json]":
@@ -193,5 +194,6 @@ def _place(hit: "Hit") -> str:
     pages = ", ".join(map(str, hit.pages))
     shown = hit.type if hit.type not in (None, "text") else ""
     replaced = "superseded" if hit.is_superseded else ""
-    parts = [hit.uri, f"page {pages}" if pages else "", hit.section, shown, replaced]
+    stale = f"stale since {hit.stale_since[:10]}" if hit.stale_since else ""
+    parts = [hit.uri, f"page {pages}" if pages else "", hit.section, shown, replaced, stale]
     return ", ".join(part for part in parts if part)

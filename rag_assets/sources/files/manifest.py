@@ -2,7 +2,8 @@
 
 Content is read only where the size or the time of a file moved since the last look, or where it
 was written within two seconds of that look (a second write could then go unnoticed). A file that is
-written to or replaced while it is read is read again, and looked at again by the next refresh. The
+written to or replaced while it is read is read again, and looked at again by the next refresh; one
+that does not stand still keeps what is held of it, and keeps nothing else from being finished. The
 fingerprint of a file covers its bytes and what they were found to be, not its time: a file that
 is merely touched, or copied to another machine, stays the same; its new time is written into its
 row, and nothing is made anew for it. Deleted files leave the manifest;
@@ -32,6 +33,7 @@ from rag_assets.change import steps, sync
 from rag_assets.columns.keys import ABSENT, KeyIndex
 from rag_assets.config import DocumentSource, TableSource
 from rag_assets.identity import document_id, fingerprint
+from rag_assets.process import clock
 from rag_assets.sources import readability
 from rag_assets.sources.files import detection
 from rag_assets.sources.files.known_files import CONTENT, RECIPE, ROWS, KnownFiles
@@ -57,6 +59,10 @@ BATCH_ROWS = 4_096
 MOST_READS = 3
 """How often a file that moves while it is read is read again."""
 BLOCK = 1 << 20
+
+
+class _RestlessError(Exception):
+    """A file was written to each time that it was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +101,13 @@ class _Manifest:
 
     @property
     def made_from(self) -> str:
-        """Fingerprint of what was seen of the sources."""
+        """Fingerprint of what was seen of the sources.
+
+        Once files moved while they were read it is another: the pass is finished, and the next one
+        looks at them again.
+        """
         seen = [[item.source.model_dump_json(), item.fingerprint] for item in self.listings]
-        return fingerprint(RECIPE, seen, sorted(self.kept_sources))
+        return fingerprint(RECIPE, seen, sorted(self.kept_sources), *sorted(self.moved))
 
     def land(self) -> None:
         """Read the files that changed, and write down what was found."""
@@ -262,31 +272,47 @@ class _Manifest:
             self.log(f"{entry.uri} went away while it was looked at")
             self.moved.append(entry.uri)
             return None
+        except _RestlessError:
+            reason = (
+                f"{entry.uri} changed each time that it was read: let the program that writes it "
+                "write a copy and move that into place, or exclude it; it is tried again at the "
+                "next refresh"
+            )
+            return self._unread(listing, entry, reason)
         except OSError as error:
             reason = (
                 f"{entry.uri} cannot be read ({error.strerror or error}): give the right to read "
                 "it, or exclude it; it is tried again at the next refresh"
             )
-            self.unreadable.append(sync.Failure(key, reason, entry.uri, "environment"))
             self.unopened.setdefault(listing.source.name, {})[entry.uri] = reason
-            finding = detection.Finding(None, "unreadable", reason)
-            return _row(key, listing.source, entry, _Content(finding))
+            return self._unread(listing, entry, reason)
         row = _row(key, listing.source, read, content)
         if known and read == entry and listing.is_settled(entry):
             known.add(entry, row)
         return row
 
+    def _unread(self, listing: Listing, entry: Entry, reason: str) -> dict[str, object]:
+        """The row of a file that cannot be read now, for where nothing is held of it."""
+        key = document_id(listing.source.name, entry.uri)
+        self.unreadable.append(sync.Failure(key, reason, entry.uri, "environment"))
+        finding = detection.Finding(None, "unreadable", reason)
+        return _row(key, listing.source, entry, _Content(finding))
+
     def _content(self, listing: Listing, entry: Entry) -> tuple[Entry, _Content]:
-        """Read a file until it has stood still meanwhile, or `MOST_READS` times."""
+        """Read a file until it has stood still meanwhile, `MOST_READS` times at most.
+
+        Raises:
+            _RestlessError: It never did.
+        """
         for _ in range(MOST_READS):
             content = _read(listing, entry)
             now = _as_it_is(listing, entry)
             if now == entry:
-                break
+                return entry, content
             self.log(f"{entry.uri} changed while it was read")
             self.moved.append(entry.uri)
             entry = now
-        return entry, content
+        raise _RestlessError
 
     def _keep_unreadable(self) -> None:
         """Leave held documents as they are whose files cannot be read now: they are not gone."""
@@ -300,7 +326,8 @@ class _Manifest:
         self.rows = self.rows.filter(pa.array(~_is_in(self.rows["document_id"], self.kept)))
         for failure in self.unreadable:
             if failure.key in self.kept:
-                self.failures.append(replace(failure, key=f"{failure.key}/unread"))
+                key = f"{failure.key}{schemas.UNREAD}"
+                self.failures.append(replace(failure, key=key, stale_since=clock.now()))
 
     def _kept_where_unknown(self) -> pa.Table:
         """Documents of the table that nobody may call deleted: what they lie in was not read."""
@@ -404,10 +431,7 @@ def refresh_document_files(
         settle=lambda: manifest().write_times(),
         ended=lambda: manifest().note(sources, warn=warn or log),
     )
-    report = sync.refresh(work, log=log, retry=retry)
-    if manifest().moved:
-        store.reopen(TARGET.name)  # what was listed is not what was read: look again next time
-    return report
+    return sync.refresh(work, log=log, retry=retry)
 
 
 class FilesSeen:

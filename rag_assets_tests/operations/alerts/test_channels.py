@@ -1,7 +1,9 @@
 """Messages arrive at real servers, in the form that each of them takes, and secrets stay secret."""
 
 import socket
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from threading import Event, Thread
 
 import pytest
 
@@ -204,6 +206,43 @@ def test_a_server_that_never_answers_is_given_up(monkeypatch):
     assert [one.accepted for one in answers] == [False, False]
     assert all("timed out" in one.answer for one in answers)
     assert "secret-token" not in answers[0].answer
+
+
+@pytest.mark.parametrize("part", ["headers", "body"])
+def test_a_server_that_sends_byte_by_byte_is_given_up(monkeypatch, part):
+    """Each byte comes in time, and the whole never does."""
+    monkeypatch.setattr(channels, "SECONDS_TO_ANSWER", 1.0)
+    monkeypatch.setattr(channels, "SECONDS_TO_READ", 0.3)
+    given_up = Event()
+    head = b"HTTP/1.1 200 OK\r\n" if part == "headers" else b"HTTP/1.1 200 OK\r\n\r\n"
+
+    def trickle(server: socket.socket) -> None:
+        client, _ = server.accept()
+        with client, suppress(OSError):
+            client.recv(65_536)
+            client.sendall(head)
+            while not given_up.wait(0.05):
+                client.sendall(b"x")
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = Thread(target=trickle, args=(server,))
+        thread.start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/secret-token"
+        slow = Webhook.model_validate({"name": "slow", "type": "json", "url": url})
+        answer = channels.deliver(MESSAGE, slow)
+        given_up.set()
+        thread.join()
+
+    assert answer.accepted == (part == "body"), "a status that came tells what became of it"
+    assert answer.is_unanswered == (part == "headers")
+    assert "secret-token" not in answer.answer
+
+
+def test_an_answer_is_shown_without_what_a_terminal_obeys(web):
+    web.text = "ok \x1b[31mred\x07"
+    hook = Webhook.model_validate({"name": "hook", "type": "json", "url": f"{web.url}/hook"})
+
+    assert channels.deliver(MESSAGE, hook).answer.endswith("ok [31mred")
 
 
 def test_a_mail_goes_to_all_receivers():

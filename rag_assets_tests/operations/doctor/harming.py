@@ -18,7 +18,7 @@ from rag_assets import identity, schemas
 from rag_assets.change import quarantine
 from rag_assets.change.steps import variant_steps
 from rag_assets.config import Config
-from rag_assets.store import Store, serving_pointer
+from rag_assets.store import Store, exports, serving_pointer
 from rag_assets.store.complete_sets import file_of
 from rag_assets.store.search_indexes import DEFAULT_TEXT_INDEX
 from rag_assets_tests.faults import damaging
@@ -86,6 +86,21 @@ class Built:
 
 
 Harm = Callable[[Built], object]
+
+
+def _index_begun_with_zeros(built: Built) -> None:
+    """Sizes and ends stay, as where a disk lost blocks."""
+    folder = damaging.folder_of(built.store, built.table("joint_index"))
+    for file in folder.glob("_indices/*/*_invert.lance"):
+        content = file.read_bytes()
+        half = len(content) // 2
+        file.write_bytes(bytes(half) + content[half:])
+
+
+def _export_overwritten(built: Built) -> None:
+    [name, *_] = exports.names(built.store)
+    folder = damaging.folder_of(built.store, name)
+    assert damaging.damage(folder, files="data/*", how="zeros")
 
 
 def _pin_of_nowhere(built: Built) -> None:
@@ -287,6 +302,12 @@ HARMS: Mapping[str, tuple[str, Harm]] = {
         "D502 D601",
         lambda it: it.damage("row_vectors", files="_indices/*/*.lance", how="half"),
     ),
+    "files of indexes overwritten": (
+        "D502 D601",
+        lambda it: it.damage("joint_index", files="_indices/*/*.lance", how="noise"),
+    ),
+    "beginning of an index overwritten": ("D502", _index_begun_with_zeros),
+    "export overwritten": ("D101", _export_overwritten),
     "set of older tables": ("D603", _older_set),
     "joint unit gone": ("D501", lambda it: it.deleted("joint_index", "unit_id")),
     "joint unit of no part": ("D501", lambda it: it.added("joint_index", "unit_id")),
