@@ -20,7 +20,7 @@ from urllib.parse import quote
 import pyarrow as pa
 from typing_extensions import override
 
-from rag_assets.change.sync import Failure
+from rag_assets.columns.numerals import Mark
 from rag_assets.config import DocumentSource, TableSource
 from rag_assets.identity import fingerprint
 from rag_assets.sources.files.listing import (
@@ -32,7 +32,7 @@ from rag_assets.sources.files.listing import (
     look_of,
 )
 from rag_assets.sources.kinds import by_position, normal, normalised, rows_by_position, spilling_to
-from rag_assets.sources.landed import Landed
+from rag_assets.sources.landed import Landed, Notes
 from rag_assets.sources.origins import Increment, Origin, Reading, TableRequest
 from rag_assets.sources.places import SUFFIXES, SourceError, TabularFiles, local_path
 from rag_assets.sources.tabular import delimited, workbooks
@@ -124,12 +124,13 @@ class FileTables(Origin):
         if found.entry.problem:
             raise SourceError(found.entry.problem)
         schemas: list[pa.Schema] = []
-        rejected: list[Failure] = []
+        notes = Notes()
+        decimal = request.decimal
 
         def rows(_: Sequence[Mapping[str, str]]) -> Iterator[pa.Table]:
             folder.mkdir(parents=True, exist_ok=True)
             path = self._local(found.entry, folder=folder)
-            for batch in self._read(found, path, folder=folder, rejected=rejected):
+            for batch in self._read(found, path, folder=folder, decimal=decimal, notes=notes):
                 schemas[:] = [batch.schema]
                 yield by_position(batch)
             self._require_unmoved(found.entry)
@@ -138,7 +139,7 @@ class FileTables(Origin):
         listed = filesystem(bucket_url=LISTED_ROOT, credentials=listed_filesystem(listing))
         return Reading(
             [listed.with_name(f"{name}_file") | dlt.transformer(rows, name=name)],
-            lambda files: Landed(schemas[0], files[name], rejected=rejected),
+            lambda files: Landed(schemas[0], files[name], notes=notes),
         )
 
     def _require_unmoved(self, entry: Entry) -> None:
@@ -166,7 +167,13 @@ class FileTables(Origin):
         return copy
 
     def _read(
-        self, table: TabularFile, path: Path, *, folder: Path, rejected: list[Failure]
+        self,
+        table: TabularFile,
+        path: Path,
+        *,
+        folder: Path,
+        decimal: Mark | None,
+        notes: Notes,
     ) -> Iterator[pa.Table]:
         suffix = Path(table.entry.uri).suffix.lower()
         if suffix == ".parquet":
@@ -174,7 +181,7 @@ class FileTables(Origin):
         if suffix == ".xlsx":
             return workbooks.rows(path, sheet=table.sheet)
         label = f"{self.source.name}/{table.entry.uri}"
-        return delimited.rows(path, folder=folder, label=label, rejected=rejected)
+        return delimited.rows(path, folder=folder, label=label, decimal=decimal, notes=notes)
 
 
 def _shortened(name: str) -> str:

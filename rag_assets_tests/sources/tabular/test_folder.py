@@ -201,6 +201,82 @@ def test_parquet_keeps_its_types_and_equal_stems_are_told_apart(store, folder, c
     }
 
 
+NBSP = "\u00a0"
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        # one cell of a column proves a decimal comma
+        ("s;m;t\nA;355,5;1,250\nB;1010,0;0,125\nC;;2,500\n", {"m": [355.5, 1010, None]}),
+        ("s;m;t\nA;355,5;1,250\nB;1010,0;0,125\nC;;2,500\n", {"t": [1.25, 0.125, 2.5]}),
+        # nothing but semicolons does
+        ("s;t\nA;1,250\nB;2,500\n", {"t": [1.25, 2.5]}),
+        # groups of thousands: by a cell, by another column, by the comma between cells
+        ("s;t\nA;1.250,5\nB;980,25\n", {"t": [1250.5, 980.25]}),
+        ("s;t;u\nA;1.250;0,5\nB;2.500;7\n", {"t": [1250, 2500], "u": [0.5, 7]}),
+        ("s;t;u\nA;1.250;0.5\nB;2.500;7\n", {"t": [1.25, 2.5]}),
+        ('s,t\nA,"1,250"\nB,"12,500"\n', {"t": [1250, 12500]}),
+        ('s,t\nA,"1,250.75"\nB,980.5\n', {"t": [1250.75, 980.5]}),
+        ('s,t\nA,"390,25"\nB,"1,250"\n', {"t": [390.25, 1.25]}),
+        ("s\tt\nA\t1.250.000\nB\t7\n", {"t": [1250000, 7]}),
+        ("s;t\nA;1'250.50\nB;980.00\n", {"t": [1250.5, 980]}),
+        (f"s;t\nA;1{NBSP}250,5\nB;-12{NBSP}500\n", {"t": [1250.5, -12500]}),
+        ("s;t\nA;1 250\nB;980\n", {"t": [1250, 980]}),
+        ("s;t\nA;1,5E+03\nB;,5\nC;-\n", {"t": [1500, 0.5, None]}),
+        # codes and mixtures stay text
+        ("s;t\nA;123 456\nB;789 012\n", {"t": ["123 456", "789 012"]}),
+        ("s;t\nA;1,5\nB;1.5\n", {"t": ["1,5", "1.5"]}),
+        ("s;t\nA;007,5\nB;1,5\n", {"t": ["007,5", "1,5"]}),
+        ("s;t\nA;5,5 kg\nB;300 g\n", {"t": ["5,5 kg", "300 g"]}),
+    ],
+)
+def test_decimal_commas_and_thousands_are_told_by_all_cells(store, folder, content, expected):
+    put(folder, "t.csv", content)
+    held = columns(refresh(store, folder)["t"])
+    assert {name: held[name] for name in expected} == expected
+
+
+def test_the_export_says_how_numbers_were_read(store, folder):
+    put(folder, "t.csv", "name;mass;load;pieces\nA;0,5;1,250;7\nB;12;2,500;8\n")
+    exported = refresh(store, folder)["t"].exported
+    assert exported.about.read == {
+        "mass": "numbers with a decimal comma, told by all of its cells",
+        "load": "numbers with a decimal comma, told by the other columns",
+    }
+    assert exported.commented.field("mass").metadata[b"read"].startswith(b"numbers with a decimal")
+
+
+@pytest.mark.parametrize("content", ["s;t\nA;1.250\nB;2.500\n", "s\tt\nA\t1,250\nB\t2,500\n"])
+def test_numbers_of_which_nobody_knows_the_decimals_stay_text_until_the_config_says(
+    store, folder, content
+):
+    put(folder, "t.csv", content)
+    item = refresh(store, folder)["t"]
+    assert kinds(item)["t"] == "string"
+    [failure] = item.report.failures
+    assert "decimal: comma" in failure.reason
+    for decimal, whole in (("comma", "," not in content), ("point", "," in content)):
+        item = refresh(store, folder, tables=[{"name": "*", "decimal": decimal}])["t"]
+        assert columns(item)["t"] == ([1250, 2500] if whole else [1.25, 2.5])
+
+
+def test_the_config_may_forbid_points_before_decimals(store, folder):
+    put(folder, "t.csv", "s;t\nA;1.5\nB;2.5\n")
+    item = refresh(store, folder, tables=[{"name": "t", "decimal": "comma"}])["t"]
+    assert kinds(item)["t"] == "string"
+    assert item.report.failed == 1
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("line", ["sep=;", '"sep=;"', "SEP=;"])
+def test_the_line_that_tells_excel_the_separator_is_no_header(store, folder, line, encoding):
+    content = f"{line}\r\nid;name\r\n1;hexbolt\r\n2;wingnut, large\r\n"
+    put(folder, "t.csv", content.encode(encoding))
+    held = columns(refresh(store, folder)["t"])
+    assert held == {"id": [1, 2], "name": ["hexbolt", "wingnut, large"]}
+
+
 def test_a_date_that_no_calendar_holds_makes_its_column_text(store, folder):
     """As it does in a database: not even the preview of its table could be made."""
     far = pa.table(
