@@ -86,6 +86,11 @@ class TableSource(Section):
         le=MOST_SECONDS,
         description="a table that is not read within so long fails; null waits",
     )
+    hidden: Literal["leave_out", "keep"] = Field(
+        "leave_out",
+        description="what becomes of hidden sheets, rows and columns of workbooks; rows that a "
+        "filter hides are kept",
+    )
     headings_file: Path | None = Field(
         None, description="CSV with the columns table, column, heading and unit"
     )

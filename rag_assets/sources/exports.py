@@ -443,8 +443,9 @@ class ExportPass:
         self._require(spec, table, columns)
         own = {} if spec.is_pattern else spec.headings
         listed = headings_of(self.headings, table)
+        given = (own, listed, described.comments, landed.notes.headings)
         headings = {
-            name: own.get(name) or listed.get(name) or described.comments.get(name) or name
+            name: next((found for each in given if (found := each.get(name))), name)
             for name in columns
         }
         about = About(

@@ -21,10 +21,11 @@ class Notes:
     """What could not be read: rows, or cells of a column."""
     read: dict[str, str] = field(default_factory=dict)
     """By column how its cells were read where that had to be decided; under `WHOLE` the table."""
-    units: dict[str, str] = field(default_factory=dict)
-    """By column the unit or currency that all of its numbers are shown with."""
+    headings: dict[str, str] = field(default_factory=dict)
+    """By column a name in plain words with the unit that the file shows its numbers with."""
     shown: dict[str, str] = field(default_factory=dict)
-    """By column another one: its cells as a program shows them, NULL where they say no more."""
+    """By column another one: its cells as a program shows them, NULL where they say no more. Empty
+    where another cell shows them."""
 
 
 WHOLE = "*"

@@ -53,7 +53,8 @@ class About:
     read: Mapping[str, str] = field(default_factory=dict)
     """By column how its cells were read where that had to be decided; under `*` the table."""
     shown: Mapping[str, str] = field(default_factory=dict)
-    """By column another one: its cells as a program shows them, NULL where they say no more."""
+    """By column another one: its cells as a program shows them, NULL where they say no more. Empty
+    where another cell shows them."""
 
     @property
     def name(self) -> str:
