@@ -10,10 +10,11 @@ Blanks that only align a number are left out. Dates and times are not written he
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
+from operator import eq, ge, gt, le, lt, ne
 from typing import NamedTuple
 
 GENERAL = "General"
@@ -25,14 +26,9 @@ _TOKEN = re.compile(
 )
 _CONDITION = re.compile(r"(<=|>=|<>|<|>|=)(-?[\d.]+)")
 _CURRENCY = re.compile(r"\$([^-]*)(?:-.*)?")
-_COMPARED = {
-    "<": lambda value, bound: value < bound,
-    "<=": lambda value, bound: value <= bound,
-    ">": lambda value, bound: value > bound,
-    ">=": lambda value, bound: value >= bound,
-    "=": lambda value, bound: value == bound,
-    "<>": lambda value, bound: value != bound,
-}
+_COMPARED: Mapping[str, Callable[[Decimal, Decimal], bool]] = dict(
+    zip(("<", "<=", ">", ">=", "=", "<>"), (lt, le, gt, ge, eq, ne), strict=True)
+)
 _CODE = re.compile(r"[A-Z]{3}|[$€£¥]|kr\.?")
 """A currency that stands before its number."""
 _UNIT = re.compile(r"[^\W\d][^\[\]\"]{0,23}|[°%‰²³µμΩ$€£¥][^\[\]\"]{0,23}")
@@ -100,17 +96,14 @@ def _section(part: str) -> _Section:
     tokens, compares, bound = [], "", Decimal(0)
     for match in _TOKEN.finditer(part):
         kind, text = match.lastgroup, match[match.lastgroup or 0]
-        if kind == "bracket":
-            if condition := _CONDITION.fullmatch(text):
-                compares, bound = condition[1], Decimal(condition[2])
-            elif currency := _CURRENCY.fullmatch(text):
-                tokens.append(_Token("currency", currency[1]))
-        elif kind == "space":
-            tokens.append(_Token("text", " "))
+        if kind == "bracket" and (condition := _CONDITION.fullmatch(text)):
+            compares, bound = condition[1], Decimal(condition[2])
+        elif kind == "bracket" and (currency := _CURRENCY.fullmatch(text)):
+            tokens.append(_Token("currency", currency[1]))
         elif kind in ("sign", "exponent", "general"):
             tokens.append(_Token(kind, text))
-        elif kind != "fill":
-            tokens.append(_Token("text", text))
+        elif kind not in ("bracket", "fill"):
+            tokens.append(_Token("text", " " if kind == "space" else text))
     return _Section(tuple(tokens), compares, bound)
 
 
@@ -132,10 +125,8 @@ def _written(tokens: Sequence[_Token], number: Decimal) -> str:
     signs = [each for each in tokens if each.kind == "sign"]
     if any(each.kind == "general" or each.text == "@" for each in tokens if each.kind != "text"):
         general = f"{number:.10g}" if number != number.to_integral() else f"{number:f}"
-        return "".join(
-            general if each.kind == "general" or each.kind == "sign" else each.text
-            for each in tokens
-        )
+        named = ("general", "sign")
+        return "".join(general if each.kind in named else each.text for each in tokens)
     with localcontext(prec=_MOST_DIGITS):
         number = number.scaleb(2 * sum(each.text == "%" for each in signs))
         if any(each.text == "/" for each in signs):
@@ -226,8 +217,7 @@ def _as_fraction(tokens: Sequence[_Token], number: Decimal) -> str:
     whole, rest = divmod(parts, of) if is_mixed else (0, parts)
     texts = [str(whole)] * bool(whole or (is_mixed and not rest))
     texts += [f"{rest}/{of}"] * bool(rest or not is_mixed)
-    before, after = _texts(tokens[: signs[0]]), _texts(tokens[signs[-1] + 1 :])
-    return f"{before}{' '.join(texts)}{after}"
+    return _texts(tokens[: signs[0]]) + " ".join(texts) + _texts(tokens[signs[-1] + 1 :])
 
 
 def _texts(tokens: Sequence[_Token]) -> str:

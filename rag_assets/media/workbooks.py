@@ -5,10 +5,10 @@ opened, is a `Formula`: what is stored in its place is no result. Rows, columns 
 hidden are left out and counted; rows that a filter hides are data and stay.
 """
 
-import datetime
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date, time, timedelta
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from xml.etree import ElementTree
 
@@ -22,16 +22,8 @@ if TYPE_CHECKING:
     from openpyxl.worksheet._read_only import ReadOnlyWorksheet
     from openpyxl.worksheet._reader import WorkSheetParser
 
-Value: TypeAlias = (
-    str
-    | int
-    | float
-    | datetime.datetime
-    | datetime.date
-    | datetime.time
-    | datetime.timedelta
-    | None
-)
+Value: TypeAlias = str | float | date | time | timedelta | None
+"""What openpyxl makes of a cell; a `datetime` is a `date`, and an `int` a `float`."""
 Area: TypeAlias = tuple[int, int, int, int]
 """First column and row, last column and row, from 1; as openpyxl has them."""
 _STALE = re.compile(rb"""<(?:\w+:)?calcPr\b[^>]*\bfullCalcOnLoad=["'](?:1|true)""")

@@ -127,7 +127,7 @@ def rows(
         places = [
             place
             for place in range(1, max(width, max(kinds, default=0)) + 1)
-            if (place <= width or place in kinds) and not grid.is_hidden(place)
+            if (place <= width or place in kinds) and place not in grid.layout.hidden_columns
         ]
         columns = _columns(places, header, kinds)
         sheets = [f"{hidden_sheets:,} hidden sheets of the file"] * bool(hidden_sheets)
@@ -156,9 +156,6 @@ class _Grid:
         self.title = ""
         """What stands alone over several columns above the header."""
         self._data_from = 0
-
-    def is_hidden(self, column: int) -> bool:
-        return column in self.layout.hidden_columns
 
     def left_out(self) -> list[str]:
         """What is not read, once the header was."""
@@ -198,24 +195,26 @@ class _Grid:
         )
 
     def _every(self) -> Iterator[tuple[int, dict[int, Cell]]]:
+        waiting = sorted(self.layout.merged, key=lambda area: -area[1])
         merged: dict[Area, Cell] = {}
         for cells in cells_of(self.page):
             number = cells[0].row
             row = {
                 each.column: each for each in cells if each.value != "" and each.value not in ERRORS
             }
-            for area in self.layout.merged:
-                left, top, right, bottom = area
-                if top == number and left in row:
-                    merged[area] = row[left]
-                if area in merged and top <= number <= bottom and row:
-                    is_alone = set(row) == {left} and top == number
-                    for place in range(left, (left if is_alone else right) + 1):
-                        row.setdefault(place, merged[area])
+            while waiting and waiting[-1][1] <= number:
+                area = waiting.pop()
+                if area[1] == number and area[0] in row:
+                    merged[area] = row[area[0]]
+            merged = {area: cell for area, cell in merged.items() if area[3] >= number}
+            for (left, top, right, _), cell in merged.items() if row else ():
+                is_alone = set(row) == {left} and top == number
+                for place in range(left, (left if is_alone else right) + 1):
+                    row.setdefault(place, cell)
             if number in self.layout.hidden_rows:
                 continue
-            row = {place: cell for place, cell in row.items() if not self.is_hidden(place)}
-            if row:
+            hidden = self.layout.hidden_columns
+            if row := {place: cell for place, cell in row.items() if place not in hidden}:
                 yield number, row
 
 
@@ -263,8 +262,8 @@ def _note(columns: Sequence[_Column], *, label: str, notes: Notes) -> None:
             notes.shown[column.name] = ""
         elif column.role == "shown":
             notes.shown[name] = column.name
-        elif len(seen.units) == 1 and None not in seen.units:
-            notes.headings[name] = f"{' '.join(name.replace('_', ' ').split())} [{seen.unit}]"
+        elif len(seen.units) == 1 and (unit := next(iter(seen.units))):
+            notes.headings[name] = f"{' '.join(name.replace('_', ' ').split())} [{unit}]"
         if column.role == "value" and seen.formulas:
             reason = (
                 f"{seen.formulas:,} cells of the column {name} of {label} hold a formula without a "
@@ -286,11 +285,6 @@ class _Kind:
         """Whether any number is shown otherwise than it is stored."""
         self.formulas = 0
         """Number of formulas without a result."""
-
-    @property
-    def unit(self) -> str | None:
-        """The first of its units."""
-        return min(filter(None, self.units), default=None)
 
     def see(self, cell: Cell) -> None:
         value = cell.value
