@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, time, timedelta
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from xml.etree import ElementTree
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     from openpyxl import Workbook
     from openpyxl.worksheet._read_only import ReadOnlyWorksheet
-    from openpyxl.worksheet._reader import WorkSheetParser
 
 Value: TypeAlias = str | float | date | time | timedelta | None
 """What openpyxl makes of a cell; a `datetime` is a `date`, and an `int` a `float`."""
@@ -80,11 +80,11 @@ def opened(path: "str | Path") -> "Workbook":
 
 def cells_of(sheet: "ReadOnlyWorksheet") -> Iterator[list[Cell]]:
     """The cells of each row that hold something."""
-    from openpyxl.styles.numbers import BUILTIN_FORMATS, BUILTIN_FORMATS_MAX_SIZE
+    from openpyxl.cell.read_only import ReadOnlyCell
     from openpyxl.worksheet._reader import FORMULA_TAG, WorkSheetParser
 
-    workbook = sheet.parent
-    is_stale = _STALE.search(workbook._archive.read("xl/workbook.xml")) is not None
+    book = sheet.parent
+    is_stale = _STALE.search(book._archive.read("xl/workbook.xml")) is not None
 
     class Parser(WorkSheetParser):
         @override
@@ -97,38 +97,19 @@ def cells_of(sheet: "ReadOnlyWorksheet") -> Iterator[list[Cell]]:
                     cell["value"] = Formula(getattr(formula, "text", formula))
             return cell
 
+    @cache
     def form(style: int) -> str:
-        number = workbook._cell_styles[style].numFmtId
-        if number < BUILTIN_FORMATS_MAX_SIZE:
-            return BUILTIN_FORMATS.get(number, "General")
-        return workbook._number_formats[number - BUILTIN_FORMATS_MAX_SIZE]
+        return ReadOnlyCell(sheet, 1, 1, None, style_id=style).number_format
 
-    forms: dict[int, str] = {}
-    for row in _parsed(sheet, Parser):
-        found = []
-        for cell in row:
-            if cell["value"] is not None:
-                style = cell["style_id"]
-                if style not in forms:
-                    forms[style] = form(style)
-                found.append(Cell(cell["row"], cell["column"], cell["value"], forms[style]))
-        if found:
-            yield found
-
-
-def _parsed(sheet: "ReadOnlyWorksheet", parser: "type[WorkSheetParser]") -> Iterator[list[dict]]:
-    workbook = sheet.parent
     with sheet._get_source() as source:
-        reading = parser(
-            source,
-            sheet._shared_strings,
-            data_only=True,
-            epoch=workbook.epoch,
-            date_formats=workbook._date_formats,
-            timedelta_formats=workbook._timedelta_formats,
-        )
-        for _, row in reading.parse():
-            yield row
+        strings, days, spans = sheet._shared_strings, book._date_formats, book._timedelta_formats
+        for _, row in Parser(source, strings, True, book.epoch, days, spans).parse():
+            filled = [each for each in row if each["value"] is not None]
+            if filled:
+                yield [
+                    Cell(each["row"], each["column"], each["value"], form(each["style_id"]))
+                    for each in filled
+                ]
 
 
 def layout_of(sheet: "ReadOnlyWorksheet", *, keep_hidden: bool) -> Layout:
