@@ -38,7 +38,7 @@ _CODE = re.compile("[0-9]+( [0-9]+)+")
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class Numerals:
     """What the cells of a column show, those left out that are empty or no number at all."""
 
     fits: frozenset[Mark]
@@ -74,12 +74,12 @@ class Evidence:
         return (others or default) if self.is_open else (self.proven or "point")
 
 
-def evidence_of(texts: list[str]) -> Evidence:
+def evidence_of(texts: list[str]) -> Numerals:
     """What `texts` show: those that are a number with some mark; the others count for nothing."""
     numbers = [text for text in texts if any(each.fullmatch(text) for each in _COMPILED.values())]
     if not numbers:
-        return Evidence(frozenset())
-    return Evidence(
+        return Numerals(frozenset())
+    return Numerals(
         frozenset(mark for mark, each in _COMPILED.items() if all(map(each.fullmatch, numbers))),
         commas=any("," in text for text in numbers),
         points=any("." in text for text in numbers),
@@ -89,7 +89,7 @@ def evidence_of(texts: list[str]) -> Evidence:
 
 
 def sql_evidence(value: str) -> str:
-    """SQL: the fields of `Evidence` over all rows, `comma` and `point` for its `fits`."""
+    """SQL: the fields of `Numerals` over all rows, `comma` and `point` for its `fits`."""
     fits = (f"bool_and(regexp_full_match({value}, {quoted(each)}))" for each in PATTERNS.values())
     codes = f"bool_and(regexp_full_match({value}, {quoted(_CODE.pattern)}))"
     return (
@@ -99,14 +99,14 @@ def sql_evidence(value: str) -> str:
     )
 
 
-def evidence_from(found: list[bool | None]) -> Evidence:
+def evidence_from(found: list[bool | None]) -> Numerals:
     """What `sql_evidence` gave."""
     point, comma, *others = map(bool, found)
     fits: dict[Mark, bool] = {"point": point, "comma": comma}
-    return Evidence(frozenset(mark for mark, is_fit in fits.items() if is_fit), *others)
+    return Numerals(frozenset(mark for mark, is_fit in fits.items() if is_fit), *others)
 
 
-def told_by_others(columns: Mapping[str, Evidence]) -> Mark | None:
+def told_by_others(columns: Mapping[str, Numerals]) -> Mark | None:
     """The mark of the columns that prove one, if they agree."""
     proven = {mark for each in columns.values() if (mark := each.proven)}
     return proven.pop() if len(proven) == 1 else None

@@ -35,7 +35,7 @@ class Formula(str):
     __slots__ = ()
 
 
-class Cell(NamedTuple):
+class SheetCell(NamedTuple):
     """A cell that holds something."""
 
     row: int
@@ -47,7 +47,7 @@ class Cell(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class SheetLayout:
     """What a sheet says beside its cells."""
 
     merged: Sequence[Area]
@@ -78,7 +78,7 @@ def opened(path: "str | Path") -> "Workbook":
     return reader.wb
 
 
-def cells_of(sheet: "ReadOnlyWorksheet") -> Iterator[list[Cell]]:
+def cells_of(sheet: "ReadOnlyWorksheet") -> Iterator[list[SheetCell]]:
     """The cells of each row that hold something."""
     from openpyxl.cell.read_only import ReadOnlyCell
     from openpyxl.worksheet._reader import FORMULA_TAG, WorkSheetParser
@@ -86,7 +86,7 @@ def cells_of(sheet: "ReadOnlyWorksheet") -> Iterator[list[Cell]]:
     book = sheet.parent
     is_stale = _STALE.search(book._archive.read("xl/workbook.xml")) is not None
 
-    class Parser(WorkSheetParser):
+    class CellParser(WorkSheetParser):
         @override
         def parse_cell(self, element: "Element") -> dict:
             cell = super().parse_cell(element)
@@ -103,16 +103,16 @@ def cells_of(sheet: "ReadOnlyWorksheet") -> Iterator[list[Cell]]:
 
     with sheet._get_source() as source:
         strings, days, spans = sheet._shared_strings, book._date_formats, book._timedelta_formats
-        for _, row in Parser(source, strings, True, book.epoch, days, spans).parse():
+        for _, row in CellParser(source, strings, True, book.epoch, days, spans).parse():
             filled = [each for each in row if each["value"] is not None]
             if filled:
                 yield [
-                    Cell(each["row"], each["column"], each["value"], form(each["style_id"]))
+                    SheetCell(each["row"], each["column"], each["value"], form(each["style_id"]))
                     for each in filled
                 ]
 
 
-def layout_of(sheet: "ReadOnlyWorksheet", *, keep_hidden: bool) -> Layout:
+def layout_of(sheet: "ReadOnlyWorksheet", *, keep_hidden: bool) -> SheetLayout:
     """What is merged and, unless it is kept, what is hidden; no value is read."""
     from openpyxl.utils import column_index_from_string, range_boundaries
 
@@ -144,7 +144,7 @@ def layout_of(sheet: "ReadOnlyWorksheet", *, keep_hidden: bool) -> Layout:
         rows = set()
     shown = {row for _, top, _, bottom in filters for row in range(top, bottom + 1)}
     filled = {column_index_from_string(letters) for letters in used if letters}
-    return Layout(
+    return SheetLayout(
         merged,
         hidden_rows=frozenset(rows - shown),
         hidden_columns=frozenset() if keep_hidden else frozenset(columns & filled),

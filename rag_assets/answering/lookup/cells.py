@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets.answering.citations import Number, number_from
-from rag_assets.columns.numerals import Evidence, Mark, evidence_of, plain
+from rag_assets.columns.numerals import Mark, Numerals, evidence_of, plain
 from rag_assets.identity import canonical_number
 
 Comparison: TypeAlias = Literal[
@@ -42,7 +42,7 @@ def _normal(text: str) -> str:
     return unicodedata.normalize("NFKC", text).replace("\u2212", "-").strip()
 
 
-def evidence(texts: pa.Array, *, numeric: pa.Array) -> Evidence | None:
+def evidence(texts: pa.Array, *, numeric: pa.Array) -> Numerals | None:
     """How a column of texts writes numbers; None where the source itself has numbers."""
     if pc.any(numeric).as_py():
         return None

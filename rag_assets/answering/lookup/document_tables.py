@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from rag_assets.answering.lookup.cells import ColumnCells
 from rag_assets.answering.lookup.table_contents import TableContents, contents_of
-from rag_assets.columns.numerals import Evidence, Mark, evidence_of, told_by_others
+from rag_assets.columns.numerals import Mark, Numerals, evidence_of, told_by_others
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import CompleteSet
 from rag_assets.store.pins import Pin
@@ -61,7 +61,7 @@ def document_contents(
         pin.table, columns=_COLUMNS, where="type = 'table'", version=pin.version
     ).sort_by([("source", "ascending"), ("uri", "ascending"), ("index", "ascending")])
     grids = [(unit, grid) for unit in units.to_pylist() if (grid := grid_of(unit["text"]))]
-    cells: dict[tuple[str, str], dict[str, Evidence]] = {}
+    cells: dict[tuple[str, str], dict[str, Numerals]] = {}
     for unit, grid in grids:
         columns = cells.setdefault((unit["source"], unit["uri"]), {})
         for place, column in enumerate(zip(*grid.rows, strict=True)):

@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from rag_assets.change.sync import Failure
 from rag_assets.columns import numerals
-from rag_assets.columns.numerals import Evidence, Mark
+from rag_assets.columns.numerals import Mark, Numerals
 from rag_assets.columns.sql import quoted, quoted_name
 from rag_assets.media.encodings import HEAD, utf16_of
 from rag_assets.sources.cells import LARGEST_EXACT
@@ -194,7 +194,7 @@ def _readings(
 
 def _evidence(
     connection: "duckdb.DuckDBPyConnection", columns: Sequence[str]
-) -> Mapping[str, Evidence]:
+) -> Mapping[str, Numerals]:
     """What the columns show that may hold numbers: the first rows rule out most others."""
     told: dict[str, list[bool | None]] = {column: [] for column in columns}
     for rows in (f"(FROM cells LIMIT {FIRST_ROWS})", "cells"):
@@ -207,7 +207,7 @@ def _evidence(
 
 
 def _reading(
-    evidence: Evidence, *, others: Mark | None, delimiter: str, decimal: Mark | None
+    evidence: Numerals, *, others: Mark | None, delimiter: str, decimal: Mark | None
 ) -> _Reading:
     if decimal:
         fits = decimal in evidence.fits and not evidence.is_code

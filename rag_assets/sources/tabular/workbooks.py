@@ -27,9 +27,9 @@ from rag_assets.identity import canonical_number
 from rag_assets.media.number_formats import GENERAL, shown, unit_of
 from rag_assets.media.workbooks import (
     Area,
-    Cell,
     Formula,
-    Layout,
+    SheetCell,
+    SheetLayout,
     Value,
     cells_of,
     layout_of,
@@ -51,7 +51,7 @@ ERRORS = frozenset(
     {"#N/A", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#SPILL!", "#CALC!"}
 )
 
-_EMPTY = Cell(0, 0, None, GENERAL)
+_EMPTY = SheetCell(0, 0, None, GENERAL)
 
 
 def sheet_names(
@@ -150,7 +150,7 @@ def rows(
 class _Grid:
     """The rows of a sheet that hold any cell, merged cells repeated, hidden ones left out."""
 
-    def __init__(self, page: "ReadOnlyWorksheet", layout: Layout) -> None:
+    def __init__(self, page: "ReadOnlyWorksheet", layout: SheetLayout) -> None:
         self.page = page
         self.layout = layout
         self.title = ""
@@ -182,11 +182,11 @@ class _Grid:
         self._data_from = last + 1
         return {place: " ".join(parts) for place, parts in texts.items()}
 
-    def rows(self) -> Iterator[dict[int, Cell]]:
+    def rows(self) -> Iterator[dict[int, SheetCell]]:
         """The rows below the header, each by column, from 1."""
         return (row for number, row in self._every() if number >= self._data_from)
 
-    def _is_title(self, number: int, row: dict[int, Cell]) -> bool:
+    def _is_title(self, number: int, row: dict[int, SheetCell]) -> bool:
         first, *others = row.values()
         return all(each == first for each in others) and any(
             top == number and left < right
@@ -194,9 +194,9 @@ class _Grid:
             if left == first.column
         )
 
-    def _every(self) -> Iterator[tuple[int, dict[int, Cell]]]:
+    def _every(self) -> Iterator[tuple[int, dict[int, SheetCell]]]:
         waiting = sorted(self.layout.merged, key=lambda area: -area[1])
-        merged: dict[Area, Cell] = {}
+        merged: dict[Area, SheetCell] = {}
         for cells in cells_of(self.page):
             number = cells[0].row
             row = {
@@ -226,7 +226,7 @@ class _Column:
     place: int
     """Of the column of the sheet, from 1."""
     kind: pa.DataType
-    of: Callable[[Cell], Value]
+    of: Callable[[SheetCell], Value]
     """What it holds of a cell."""
     seen: "_Kind"
     role: Literal["value", "unit", "shown"] = "value"
@@ -286,7 +286,7 @@ class _Kind:
         self.formulas = 0
         """Number of formulas without a result."""
 
-    def see(self, cell: Cell) -> None:
+    def see(self, cell: SheetCell) -> None:
         value = cell.value
         self._types.add(str if isinstance(value, Formula) else type(value))
         self.formulas += isinstance(value, Formula)
@@ -327,17 +327,17 @@ def _free(name: str, taken: set[str]) -> str:
     return free
 
 
-def _number(cell: Cell) -> float | None:
+def _number(cell: SheetCell) -> float | None:
     value = cell.value
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
-def _unit(cell: Cell) -> str | None:
+def _unit(cell: SheetCell) -> str | None:
     """The unit that a number is shown with."""
     return None if _number(cell) is None else unit_of(cell.form)
 
 
-def _shown(cell: Cell) -> str | None:
+def _shown(cell: SheetCell) -> str | None:
     """A number as the sheet shows it; None where that is what is stored."""
     number = _number(cell)
     if number is None or cell.form == GENERAL:
@@ -346,7 +346,7 @@ def _shown(cell: Cell) -> str | None:
     return None if text == canonical_number(number) else text
 
 
-def _fitted(cell: Cell, *, kind: pa.DataType) -> Value:
+def _fitted(cell: SheetCell, *, kind: pa.DataType) -> Value:
     value = cell.value
     if value is None:
         return None
