@@ -206,6 +206,12 @@ TABLE_ROWS = derived(
         "row_key", pa.string(), "key at the source, its parts joined by |; gold is anchored on it"
     ),
     _required("pairs", pa.list_(PAIR), "the row as ordered key-value pairs"),
+    _column(
+        "shown",
+        pa.list_(pa.string()),
+        "for each pair the text that its file shows for the value, NULL where that is the value; "
+        "NULL as a whole where no cell is shown otherwise",
+    ),
 )
 """Rows of all source tables. Key: `row_id`."""
 

@@ -1,7 +1,7 @@
 """The section `sources`: where documents and tables come from."""
 
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_validator
 
@@ -35,6 +35,11 @@ class TableSpec(Section):
     )
     cursor: str | None = Field(
         None, description="column that grows when a row is inserted or updated"
+    )
+    decimal: Literal["point", "comma"] | None = Field(
+        None,
+        description="what begins the decimals of numbers in a CSV file; its cells and what stands "
+        "between them tell unless given",
     )
     hidden: list[str] | None = Field(
         None, description="columns kept out of the text; the key columns unless given"
@@ -80,6 +85,11 @@ class TableSource(Section):
         gt=0,
         le=MOST_SECONDS,
         description="a table that is not read within so long fails; null waits",
+    )
+    hidden: Literal["leave_out", "keep"] = Field(
+        "leave_out",
+        description="what becomes of hidden sheets, rows and columns of workbooks; rows that a "
+        "filter hides are kept",
     )
     headings_file: Path | None = Field(
         None, description="CSV with the columns table, column, heading and unit"

@@ -257,7 +257,7 @@ class _ExportPass:
         """Name the rows by their key, and find out which may have moved."""
         request, rows = self.request, self.rows
         about = request.about.with_key(self._key())
-        failures = [*request.landed.rejected, *rows.use_key(about)]
+        failures = [*request.landed.notes.rejected, *rows.use_key(about)]
         if not rows.is_whole:
             if not rows.is_unique(about.key):
                 raise StaleKeysError

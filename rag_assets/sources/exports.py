@@ -35,7 +35,7 @@ from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.exports import About, ExportedTable
 from rag_assets.store.places import remove_folder
 
-RECIPE = "exports 3"
+RECIPE = "exports 4"
 """Raised when a table may be read differently than before."""
 
 SHOWN_OF_NAME = 100
@@ -321,7 +321,7 @@ class ExportPass:
             item.spec.key or origin.describe(item.table).key or _key_candidates(declared)
         )
         known = None if failures else self._last_read(origin, item, held)
-        item.request = TableRequest(is_keyed=is_keyed, increment=increment, last=known)
+        item.request = TableRequest(is_keyed, increment, known, item.spec.decimal)
         return None
 
     def _sound(self, item: Chosen) -> ExportedTable | None:
@@ -451,8 +451,9 @@ class ExportPass:
         self._require(spec, table, columns)
         own = {} if spec.is_pattern else spec.headings
         listed = headings_of(self.headings, table)
+        given = (own, listed, described.comments, landed.notes.headings)
         headings = {
-            name: own.get(name) or listed.get(name) or described.comments.get(name) or name
+            name: next((found for each in given if (found := each.get(name))), name)
             for name in columns
         }
         about = About(
@@ -462,6 +463,8 @@ class ExportPass:
             key=spec.key or described.key,
             hidden=spec.hidden,
             headings=headings,
+            read=landed.notes.read,
+            shown=landed.notes.shown,
         )
         return self._taken(
             item,

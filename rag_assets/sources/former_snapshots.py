@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from rag_assets.change.sync import quarantined
 from rag_assets.sources.exporting import ExportRequest, export_table
 from rag_assets.sources.kinds import ContentError, by_position
-from rag_assets.sources.landed import Landed
+from rag_assets.sources.landed import Landed, Notes
 from rag_assets.sources.landing import first_line
 from rag_assets.store import Store, exports
 from rag_assets.store.exports import About
@@ -104,8 +104,10 @@ def _request(store: Store, file: Path, *, work: Path, log: Callable[[str], None]
     target = f"exports/{said['source']}/{said['table']}"
     return ExportRequest(
         store,
-        landed=Landed(columns, [landed], rejected=quarantined(store, target), memory=done.memory),
-        about=About(**{name: said[name] for name in About.__dataclass_fields__}),
+        landed=Landed(
+            columns, [landed], notes=Notes(quarantined(store, target)), memory=done.memory
+        ),
+        about=About(**{name: said[name] for name in About.__dataclass_fields__ if name in said}),
         key_candidates=(),
         look=done.look,
         recipe=done.recipe,

@@ -1,7 +1,7 @@
 """What a source hands over: rows in files, and what it wants to be told at the next pass."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,6 +11,25 @@ from rag_assets.change.sync import Failure
 
 class StaleKeysError(Exception):
     """What landed and what is held do not add up to the table: read it whole."""
+
+
+@dataclass(slots=True)
+class Notes:
+    """What a file says of a table beside its rows, known once these are read."""
+
+    rejected: list[Failure] = field(default_factory=list)
+    """What could not be read: rows, or cells of a column."""
+    read: dict[str, str] = field(default_factory=dict)
+    """By column how its cells were read where that had to be decided; under `WHOLE` the table."""
+    headings: dict[str, str] = field(default_factory=dict)
+    """By column a name in plain words with the unit that the file shows its numbers with."""
+    shown: dict[str, str] = field(default_factory=dict)
+    """By column another one: its cells as a program shows them, NULL where they say no more. Empty
+    where another cell shows them."""
+
+
+WHOLE = "*"
+"""Stands for a table among its columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +45,6 @@ class Landed:
     is_hashed: bool = False
     """Whether `files`, and `keys` if there are any, end with a column `hash`: what the database
     computed of the whole row."""
-    rejected: Sequence[Failure] = ()
-    """Rows that could not be read."""
+    notes: Notes = field(default_factory=Notes)
     memory: str = ""
     """What the source wants to be told at the next pass."""

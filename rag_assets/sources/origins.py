@@ -8,6 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from rag_assets.columns.numerals import Mark
 from rag_assets.sources.landed import Landed
 from rag_assets.sources.landing import LandingError
 
@@ -80,6 +81,8 @@ class TableRequest:
     increment: Increment | None = None
     last: LastRead | None = None
     """What the last pass left; None asks for all rows."""
+    decimal: Mark | None = None
+    """What begins the decimals of numbers in text; None where the text has to tell."""
 
 
 @dataclass(frozen=True, slots=True)

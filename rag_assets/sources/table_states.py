@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import TypeAlias
 
 from rag_assets.change.sync import Report
+from rag_assets.sources.landed import WHOLE
 from rag_assets.sources.outcomes import Export
 from rag_assets.sources.readability import Readability, SourceReadability
 from rag_assets.store.exports import ExportedTable
@@ -33,6 +34,7 @@ def columns(table: ExportedTable) -> list[Mapping[str, str]]:
             "column at the source": field.name,
             "type": str(field.type),
             "heading given": _given(table, field.name),
+            "how it was read": about.read.get(field.name, ""),
             "in the text": "no" if field.name in (about.hidden or ()) else "yes",
             "key": "yes" if field.name in about.key else "no",
         }
@@ -50,6 +52,7 @@ def _state(item: Export, read: Readability) -> State:
         "last read": _moment(read.last_read),
         "last changed": _moment(read.last_changed),
         COLUMNS: listed,
+        **({"left out": whole} if table and (whole := table.about.read.get(WHOLE)) else {}),
     }
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from rag_assets.process import clock
 
@@ -20,6 +20,8 @@ class ExportRecord(TypedDict):
     """Name and type of each."""
     nulls: Sequence[int]
     """For each column, how many of its cells are NULL."""
+    read: NotRequired[Mapping[str, str]]
+    shown: NotRequired[Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True)

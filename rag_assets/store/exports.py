@@ -12,7 +12,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -50,6 +50,11 @@ class About:
     """Columns kept out of the text; None: the columns of the key."""
     headings: Mapping[str, str]
     """For each column its name in plain words, with the unit in square brackets."""
+    read: Mapping[str, str] = field(default_factory=dict)
+    """By column how its cells were read where that had to be decided; under `*` the table."""
+    shown: Mapping[str, str] = field(default_factory=dict)
+    """By column another one: its cells as a program shows them, NULL where they say no more. Empty
+    where another cell shows them."""
 
     @property
     def name(self) -> str:
@@ -66,18 +71,13 @@ class About:
             "key": list(self.key),
             "hidden": list(self.hidden or ()),
             "headings": dict(self.headings),
+            **({"shown": dict(self.shown)} if self.shown else {}),
         }
 
     def with_key(self, key: Sequence[str]) -> "About":
         """The same with `key` as the columns that identify a row, and hidden unless others are."""
-        return About(
-            source=self.source,
-            table=self.table,
-            title=self.title,
-            key=list(key),
-            hidden=list(key if self.hidden is None else self.hidden),
-            headings=dict(self.headings),
-        )
+        hidden = list(key if self.hidden is None else self.hidden)
+        return replace(self, key=list(key), hidden=hidden)
 
 
 @dataclass(frozen=True)
@@ -118,11 +118,16 @@ class ExportedTable:
 
     @property
     def commented(self) -> pa.Schema:
-        """The columns, each with its heading as `comment`."""
+        """The columns, each with its heading as `comment`, and how it was `read`, if decided."""
         words = self.about.headings
         return pa.schema(
             [
-                field.with_metadata({"comment": words.get(field.name, field.name)})
+                field.with_metadata(
+                    {
+                        "comment": words.get(field.name, field.name),
+                        **({"read": how} if (how := self.about.read.get(field.name)) else {}),
+                    }
+                )
                 for field in self.columns
             ]
         )
@@ -186,6 +191,8 @@ def described(about: About, columns: pa.Schema, nulls: Sequence[int]) -> ExportR
         "headings": dict(about.headings),
         "columns": _listed(columns),
         "nulls": list(nulls),
+        "read": dict(about.read),
+        "shown": dict(about.shown),
     }
 
 
@@ -202,6 +209,8 @@ def exported(store: Store, name: str) -> ExportedTable | None:
         key=said["key"],
         hidden=said["hidden"],
         headings=said["headings"],
+        read=said.get("read", {}),
+        shown=said.get("shown", {}),
     )
     return ExportedTable(store, name, about, _columns(said["columns"]), said["nulls"], completion)
 

@@ -3,8 +3,8 @@
 Whoever only asks what a table is made of reads the record of its last complete pass and no data.
 """
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -38,6 +38,8 @@ class SourceTable:
     """For each column, whether it is kept out of the text."""
     numeric: tuple[bool, ...]
     """For each column, whether it holds numbers: equal spellings may be numbers or not."""
+    shown: Mapping[str, str] = field(default_factory=dict)
+    """By column another one of the export that says how its file shows it; see `About.shown`."""
 
     @property
     def about(self) -> About:
@@ -72,7 +74,8 @@ class SourceTable:
     @property
     def null_shares(self) -> tuple[float, ...]:
         """For each column, the share of its cells that are NULL, from 0 to 1."""
-        return tuple(count / max(self.rows, 1) for count in self.exported.nulls)
+        nulls = dict(zip(self.exported.columns.names, self.exported.nulls, strict=True))
+        return tuple(nulls[name] / max(self.rows, 1) for name in self.columns)
 
     @property
     def null_share(self) -> float:
@@ -82,9 +85,8 @@ class SourceTable:
     @cached_property
     def settings(self) -> str:
         """Fingerprint of all that is said about the table beside its rows."""
-        return fingerprint(
-            self.title, self.key, self.columns, self.headings, self.hidden, self.numeric
-        )
+        said = [self.title, self.key, self.columns, self.headings, self.hidden, self.numeric]
+        return fingerprint(*said, *([dict(self.shown)] if self.shown else []))
 
     @cached_property
     def data_version(self) -> str:
@@ -119,14 +121,14 @@ class SourceTable:
         return f"{self.exported.generation}:{self.version}:{fingerprint(files)}"
 
     def batches(self, *, rows: int) -> Iterator[pa.RecordBatch]:
-        """The rows, at most `rows` at a time."""
+        """The rows with all columns of the export, at most `rows` at a time."""
         return self.exported.batches(rows=rows, version=self.version)
 
     def batches_at(
         self, row_ids: np.ndarray, *, version: int, rows: int
     ) -> Iterator[pa.RecordBatch]:
         """The rows with these `row_ids` of a version, at most `rows` at a time."""
-        store, names = self.exported.store, list(self.columns)
+        store, names = self.exported.store, self.exported.columns.names
         wanted = exports.cells(self.exported.columns, names)
         for start in range(0, len(row_ids), min(rows, KEYS_PER_STATEMENT)):
             part = row_ids[start : start + min(rows, KEYS_PER_STATEMENT)]
@@ -174,15 +176,18 @@ def source_tables(store: Store, *, sources: Collection[str]) -> list[SourceTable
 
 def source_table(table: exports.ExportedTable) -> SourceTable:
     """An exported table, in plain words."""
-    about, names = table.about, table.columns.names
-    hidden = set(about.hidden or ())
+    about, hidden = table.about, set(table.about.hidden or ())
+    beside = set(about.shown.values())
+    columns = pa.schema([each for each in table.columns if each.name not in beside])
+    names = columns.names
     return SourceTable(
         table,
         title=_in_words(about.title, about.table),
         columns=tuple(names),
         headings=tuple(_in_words(about.headings.get(name), name) for name in names),
         hidden=tuple(name in hidden for name in names),
-        numeric=tuple(map(is_numeric, table.columns.types)),
+        numeric=tuple(map(is_numeric, columns.types)),
+        shown=about.shown,
     )
 
 

@@ -53,6 +53,8 @@ class Identified:
     """The key at the source; the id where there is none."""
     values: Sequence[Values]
     """One for each column."""
+    shown: pa.Array
+    """For each row the column `shown` of `table_rows`."""
 
 
 class Seen:
@@ -247,9 +249,25 @@ def _identified(table: SourceTable, batches: Iterable[pa.RecordBatch]) -> Iterat
     seen = Unrepeated() if table.has_plain_key else Seen()
     key = [table.columns.index(name) for name in table.key]
     for batch in batches:
-        values = [canonical(column) for column in batch.columns]
+        values = [canonical(batch[name]) for name in table.columns]
         ids = row_ids(table.source, table.table, _contents(table.columns, values), seen=seen)
-        yield Identified(ids, _keys([values[index].text for index in key], ids), values)
+        keys = _keys([values[index].text for index in key], ids)
+        yield Identified(ids, keys, values, _shown(table, batch))
+
+
+def _shown(table: SourceTable, batch: pa.RecordBatch) -> pa.Array:
+    """For each row the texts by which its file shows its cells; NULL where it shows the values."""
+    kind = schemas.TABLE_ROWS.field("shown").type
+    if not table.shown:
+        return pa.nulls(len(batch), kind)
+    texts = [
+        (batch[beside].to_pylist() if beside else [""] * len(batch))
+        if (beside := table.shown.get(name)) is not None
+        else [None] * len(batch)
+        for name in table.columns
+    ]
+    rows = zip(*texts, strict=True)
+    return pa.array([list(row) if set(row) != {None} else None for row in rows], kind)
 
 
 def _contents(columns: Sequence[str], values: Sequence[Values]) -> list[str]:
@@ -275,8 +293,11 @@ def _keys(columns: list[pa.Array], ids: Sequence[str]) -> list[str]:
 def _as_inputs(table: SourceTable, batches: Iterable[Identified]) -> Iterator[pa.RecordBatch]:
     named = pa.schema([("row_id", pa.string()), ("content", pa.string())])
     for batch in batches:
-        pairs = zip(batch.ids, batch.keys, strict=True)
-        contents = [f"{row}:{key}:{table.settings}" for row, key in pairs]
+        shown = batch.shown.to_pylist() if table.shown else [None] * len(batch.ids)
+        contents = [
+            f"{row}:{key}:{table.settings}{f':{texts}' if texts else ''}"
+            for row, key, texts in zip(batch.ids, batch.keys, shown, strict=True)
+        ]
         rows = pa.table([batch.ids, contents], schema=named)
         inputs = sync.with_recipe(rows, key="row_id", content="content", recipe=RECIPE)
         yield from inputs.to_batches()
@@ -394,6 +415,7 @@ def _table(table: SourceTable, batch: Identified, chosen: Sequence[int]) -> pa.T
             "title": pa.repeat(table.title, count),
             "row_key": pa.array([batch.keys[index] for index in chosen], pa.string()),
             "pairs": _pairs(table, batch.values, chosen),
+            "shown": batch.shown.take(pa.array(chosen, pa.int64())),
         }
     )
 

@@ -22,11 +22,14 @@ from rag_assets.config import Config, SerializerName
 from rag_assets.identity import fingerprint, text_hash
 from rag_assets.schemas import TABLE_ROWS_TABLE
 from rag_assets.store import Store
+from rag_assets.tables.headings import split
 from rag_assets.tables.serializers import EMPTY, SERIALIZERS, Pair
 
 ROWS_PER_BATCH = 8_192
 EmptyCells: TypeAlias = Literal["drop", "keep"]
 NAMES = ("row_id", "source", "table", "title", "row_key")
+PARTS = (*NAMES, "pairs", "shown")
+"""Columns of `table_rows` that a text is made of; a table of an earlier release lacks `shown`."""
 
 
 def refresh_serialized_rows(
@@ -90,9 +93,7 @@ def serialized(rows: pa.Table, *, serializer: SerializerName, empty_cells: Empty
     write = SERIALIZERS[serializer]
     texts = [
         write(title, pairs) if pairs else None
-        for title, pairs in zip(
-            rows["title"].to_pylist(), _visible(rows["pairs"], empty_cells), strict=True
-        )
+        for title, pairs in zip(rows["title"].to_pylist(), _visible(rows, empty_cells), strict=True)
     ]
     written = pa.array([text is not None for text in texts], pa.bool_())
     kept = rows.select(list(NAMES)).filter(written)
@@ -118,7 +119,8 @@ def _rows_of(
     store: Store, table: str, keys: pa.ChunkedArray, *, version: int
 ) -> Iterator[pa.Table]:
     """The rows named by `keys` in bounded batches, in one pass over the table if there are many."""
-    columns = [*NAMES, "pairs"]
+    there = store.schema(table).names
+    columns = [name for name in PARTS if name in there]
     if len(keys) <= KEYS_PER_STATEMENT:
         where = is_one_of("row_id", keys.to_pylist())
         yield store.read(table, columns=columns, where=where, version=version)
@@ -130,12 +132,14 @@ def _rows_of(
             yield pa.Table.from_batches([batch.filter(pa.array(is_wanted))])
 
 
-def _visible(pairs: pa.ChunkedArray, empty_cells: EmptyCells) -> Iterator[Sequence[Pair]]:
+def _visible(rows: pa.Table, empty_cells: EmptyCells) -> Iterator[Sequence[Pair]]:
     """For each row the pairs that are written; none where all values are empty or hidden."""
-    lists = pairs.combine_chunks()
+    lists = rows["pairs"].combine_chunks()
     heading, value, numeric, hidden = (
         pc.struct_field(lists.flatten(), name) for name in ("heading", "value", "numeric", "hidden")
     )
+    if "shown" in rows.column_names and rows["shown"].null_count < len(rows):
+        heading, value, numeric = _as_shown(rows, heading, value, numeric)
     value = pc.if_else(pc.equal(pc.utf8_trim_whitespace(value), ""), None, value)
     shown = pc.invert(hidden)
     filled = pc.and_(shown, pc.is_valid(value))
@@ -157,3 +161,27 @@ def _visible(pairs: pa.ChunkedArray, empty_cells: EmptyCells) -> Iterator[Sequen
             yield ()
         else:
             yield [*map(Pair, headings[start:end], values[start:end], numbers[start:end])]
+
+
+def _as_shown(
+    rows: pa.Table, heading: pa.Array, value: pa.Array, numeric: pa.Array
+) -> tuple[pa.Array, pa.Array, pa.Array]:
+    """The same with the texts that the file shows, and headings without a unit that these have."""
+    widths = pc.list_value_length(rows["pairs"]).to_pylist()
+    texts = [
+        text
+        for width, shown in zip(widths, rows["shown"].to_pylist(), strict=True)
+        for text in shown or [None] * width
+    ]
+    headings = [
+        words if text and (unit := split(whole)[1]) and unit in text else whole
+        for whole, text in zip(heading.to_pylist(), texts, strict=True)
+        for words in [split(whole)[0]]
+    ]
+    shown = pa.array(texts, pa.string())
+    is_shown = pc.is_valid(shown)
+    return (
+        pa.array(headings, pa.string()),
+        pc.if_else(is_shown, shown, value),
+        pc.and_not(numeric, is_shown),
+    )

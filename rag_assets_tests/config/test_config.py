@@ -143,7 +143,10 @@ def test_a_file_that_is_no_config_is_named(write, text, named):
         ),
         (
             "sources: {tables: [{url: 'sqlite:///x', tables: [{name: t, keys: [id]}]}]}",
-            ["sources.tables.0.tables.0.keys", "cursor, headings, hidden, key, name, title"],
+            [
+                "sources.tables.0.tables.0.keys",
+                "cursor, decimal, headings, hidden, key, name, title",
+            ],
         ),
         (
             "variants: {fast: {serializer: csv}}",

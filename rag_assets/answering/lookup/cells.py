@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets.answering.citations import Number, number_from
+from rag_assets.columns.numerals import Mark, Numerals, evidence_of, plain
 from rag_assets.identity import canonical_number
 
 Comparison: TypeAlias = Literal[
@@ -30,11 +31,29 @@ _PADDED = re.compile(r"[+-]?0\d")
 
 def number_of(text: str) -> Number | None:
     """The number that a cell is; None where it is more or something else (`280 max`, `007`)."""
-    plain = unicodedata.normalize("NFKC", text).replace("\u2212", "-").strip()
+    plain = _normal(text)
     if not _NUMBER.fullmatch(plain) or _PADDED.match(plain):
         return None
     value = Decimal(plain.replace(",", ""))
     return exact(value) if abs(value.adjusted()) <= FARTHEST_DIGIT else None
+
+
+def _normal(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).replace("\u2212", "-").strip()
+
+
+def evidence(texts: pa.Array, *, numeric: pa.Array) -> Numerals | None:
+    """How a column of texts writes numbers; None where the source itself has numbers."""
+    if pc.any(numeric).as_py():
+        return None
+    return evidence_of([_normal(text) for text in texts.unique().drop_null().to_pylist()])
+
+
+def with_plain_numbers(texts: pa.Array, mark: Mark) -> pa.Array:
+    """The numbers of a column of texts, which have `mark`, with a point before decimals alone."""
+    encoded = texts.dictionary_encode()
+    values = [plain(_normal(text), mark) or text for text in encoded.dictionary.to_pylist()]
+    return pa.array(values, pa.string()).take(encoded.indices)
 
 
 def numbers_of(texts: pa.Array) -> pa.Array:

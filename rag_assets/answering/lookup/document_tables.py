@@ -3,6 +3,9 @@
 A unit of type `table` is Markdown: a caption, if any, a header, and rows. It is taken where it is
 sound: its header names each column once, and every row has as many cells. All others are left out
 and counted, as nobody could say which cell stands under which heading.
+
+Whether `1,250` is 1.25 or 1250 is told by the cells of its column, of its table, or of all tables
+of the document; where these are silent, English texts mean 1250, and in others nobody can tell.
 """
 
 import re
@@ -13,8 +16,10 @@ import pyarrow as pa
 
 from rag_assets.answering.lookup.cells import ColumnCells
 from rag_assets.answering.lookup.table_contents import TableContents, contents_of
+from rag_assets.columns.numerals import Mark, Numerals, evidence_of, told_by_others
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import CompleteSet
+from rag_assets.store.pins import Pin
 
 LEAST_COLUMNS, LEAST_ROWS = 2, 2
 MOST_DOCUMENT_TABLES = 2_000
@@ -22,7 +27,18 @@ LONGEST_HEADER = 60
 """Characters; a longer cell is text, no heading."""
 _RULE = re.compile(r"\|?\s*:?-{3,}:?\s*(\|\s*:?-{3,}:?\s*)*\|?")
 _BETWEEN = re.compile(r"(?<!\\)\|")
-_COLUMNS = ("unit_id", "source", "uri", "index", "title", "section", "pages", "text", "text_hash")
+_COLUMNS = (
+    "unit_id",
+    "source",
+    "uri",
+    "index",
+    "title",
+    "section",
+    "pages",
+    "text",
+    "text_hash",
+    "language",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +60,34 @@ def document_contents(
     units = store.read(
         pin.table, columns=_COLUMNS, where="type = 'table'", version=pin.version
     ).sort_by([("source", "ascending"), ("uri", "ascending"), ("index", "ascending")])
-    found: dict[tuple[str, str], TableContents] = {}
-    for unit in units.to_pylist():
-        grid = grid_of(unit["text"])
-        if grid is not None and len(found) < MOST_DOCUMENT_TABLES:
-            name = f"{unit['uri']}#{unit['index']}"
-            found[unit["source"], name] = _contents(unit, grid, name=name)
+    grids = [(unit, grid) for unit in units.to_pylist() if (grid := grid_of(unit["text"]))]
+    cells: dict[tuple[str, str], dict[str, Numerals]] = {}
+    for unit, grid in grids:
+        columns = cells.setdefault((unit["source"], unit["uri"]), {})
+        for place, column in enumerate(zip(*grid.rows, strict=True)):
+            columns[f"{unit['unit_id']} {place}"] = evidence_of([*column])
+    languages = _languages(store, pin)
+    marks = {document: told_by_others(columns) for document, columns in cells.items()}
+    found = {
+        (unit["source"], name): _contents(
+            unit,
+            grid,
+            name=name,
+            others=marks[unit["source"], unit["uri"]],
+            english=languages.get((unit["source"], unit["uri"]), "en") == "en",
+        )
+        for unit, grid in grids[:MOST_DOCUMENT_TABLES]
+        for name in [f"{unit['uri']}#{unit['index']}"]
+    }
     return found, units.num_rows - len(found)
+
+
+def _languages(store: Store, pin: Pin) -> Mapping[tuple[str, str], str]:
+    """The language of most units of each document, by source and URI."""
+    columns, known = ["source", "uri", "language"], "language IS NOT NULL"
+    units = store.read(pin.table, columns=columns, where=known, version=pin.version)
+    counted = units.group_by(columns).aggregate([([], "count_all")]).sort_by("count_all")
+    return {(row["source"], row["uri"]): row["language"] for row in counted.to_pylist()}
 
 
 def grid_of(text: str) -> Grid | None:
@@ -85,7 +122,9 @@ def _split(line: str) -> list[str]:
     return [cell.strip().replace("\\|", "|") for cell in _BETWEEN.split(inner)]
 
 
-def _contents(unit: Mapping, grid: Grid, *, name: str) -> TableContents:
+def _contents(
+    unit: Mapping, grid: Grid, *, name: str, others: Mark | None, english: bool
+) -> TableContents:
     count = len(grid.rows)
     pages = tuple(unit["pages"])
     on_page = f", page {', '.join(map(str, pages))}" if pages else ""
@@ -108,4 +147,6 @@ def _contents(unit: Mapping, grid: Grid, *, name: str) -> TableContents:
         cells=cells,
         pages=pages,
         unit_id=unit["unit_id"],
+        others=others,
+        english=english,
     )

@@ -1,6 +1,6 @@
 """Tables as lookups see them: columns with units and values, and typed rows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -9,13 +9,16 @@ from rag_assets.answering.citations import Number
 from rag_assets.answering.lookup.cells import (
     ColumnCells,
     distinct_texts,
+    evidence,
     extremes,
     scale_of,
     typed,
+    with_plain_numbers,
     without_blanks,
 )
 from rag_assets.answering.lookup.headings import words_and_unit
 from rag_assets.answering.lookup.units import is_unit, pint_unit
+from rag_assets.columns.numerals import Mark, told_by_others
 
 ROW_ID = "@row_id"
 """Column of `Catalogue.rows`: the unit of a row. A source may have a column called `row_id`."""
@@ -107,6 +110,8 @@ def contents_of(
     cells: Sequence[ColumnCells],
     pages: tuple[int, ...] = (),
     unit_id: str | None = None,
+    others: Mark | None = None,
+    english: bool = False,
 ) -> TableContents:
     """A table of its parts, its rows in the order of their keys.
 
@@ -118,13 +123,21 @@ def contents_of(
         cells: The columns.
         pages: See `TableInfo`.
         unit_id: See `TableInfo`.
+        others: What other tables beside it prove of the mark before decimals.
+        english: Whether `1,250` is 1250 where nothing else tells.
     """
     source, table, title = info
     order = _order_of_keys(row_keys)
     named = {ROW_ID: row_ids, ROW_KEY: row_keys, TEXT_HASH: text_hashes}
     keys = {name: values.take(order) for name, values in named.items()}
     texts = {each.name: without_blanks(each.texts.take(order)) for each in cells}
-    rows = {each.name: typed(texts[each.name], numeric=each.numeric.take(order)) for each in cells}
+    numeric = {each.name: each.numeric.take(order) for each in cells}
+    marks = _marks(texts, numeric, others=others, default="point" if english else None)
+    texts |= {name: with_plain_numbers(texts[name], mark) for name, mark in marks.items() if mark}
+    rows = {
+        name: column if marks.get(name, "point") is None else typed(column, numeric=numeric[name])
+        for name, column in texts.items()
+    }
     columns = tuple(
         _column_info(each, texts=texts[each.name], values=rows[each.name]) for each in cells
     )
@@ -134,6 +147,24 @@ def contents_of(
         pa.table(keys | rows),
         pa.table(keys | texts),
     )
+
+
+def _marks(
+    texts: Mapping[str, pa.Array],
+    numeric: Mapping[str, pa.Array],
+    *,
+    others: Mark | None,
+    default: Mark | None,
+) -> dict[str, Mark | None]:
+    """What begins the decimals in each column of texts; None where nobody can tell."""
+    found = {name: each for name in texts if (each := evidence(texts[name], numeric=numeric[name]))}
+    proven = told_by_others(found) or others
+    return {
+        name: each.mark(others=proven, default=default)
+        if each.fits
+        else "point"  # no number at all, or some that are slips of the pen
+        for name, each in found.items()
+    }
 
 
 def _with_unit_column(column: ColumnInfo, following: ColumnInfo | None) -> ColumnInfo:

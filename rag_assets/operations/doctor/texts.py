@@ -16,7 +16,7 @@ from rag_assets.operations.doctor.faults import Fault, RowsAt
 from rag_assets.operations.doctor.rows import found
 from rag_assets.operations.doctor.subjects import Practice, StepTable
 from rag_assets.schemas import TABLE_ROWS_TABLE, slice_of
-from rag_assets.tables.serialize import NAMES, serialized
+from rag_assets.tables.serialize import PARTS, serialized
 
 DOCUMENTS_SAMPLED = 200
 ROWS_SAMPLED = 2_000
@@ -71,7 +71,7 @@ def _written(practice: Practice, table: StepTable, census: Census) -> Iterator[F
             TABLE_ROWS_TABLE,
             column="row_id",
             keys=texts["row_id"].to_pylist(),
-            columns=[*NAMES, "pairs"],
+            columns=[name for name in PARTS if name in store.schema(TABLE_ROWS_TABLE).names],
         )
         written = serialized(rows, serializer=serializer, empty_cells=config.tables.empty_cells)
         wanted = dict(

@@ -14,13 +14,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 from urllib.parse import quote
 
 import pyarrow as pa
 from typing_extensions import override
 
-from rag_assets.change.sync import Failure
+from rag_assets.columns.numerals import Mark
 from rag_assets.config import DocumentSource, TableSource
 from rag_assets.identity import fingerprint
 from rag_assets.sources.files.listing import (
@@ -32,7 +32,7 @@ from rag_assets.sources.files.listing import (
     look_of,
 )
 from rag_assets.sources.kinds import by_position, normal, normalised, rows_by_position, spilling_to
-from rag_assets.sources.landed import Landed
+from rag_assets.sources.landed import Landed, Notes
 from rag_assets.sources.origins import Increment, Origin, Reading, TableRequest
 from rag_assets.sources.places import SUFFIXES, SourceError, TabularFiles, local_path
 from rag_assets.sources.tabular import delimited, workbooks
@@ -54,6 +54,8 @@ class TabularFile:
 
     entry: Entry
     sheet: str | None = None
+    hidden_sheets: int = 0
+    """Of its workbook, left out."""
 
 
 class FileTables(Origin):
@@ -79,9 +81,9 @@ class FileTables(Origin):
         }
         for found, stem in zip(self.listing.entries, stems, strict=True):
             name = stem if times[stem] == 1 else Path(found.uri).name
-            entry, sheets = found, _NO_SHEETS
+            entry, sheets, hidden = found, _NO_SHEETS, 0
             try:
-                sheets = self._sheets(found)
+                sheets, hidden = self._sheets(found)
             except SourceError as error:
                 entry = replace(found, problem=str(error))
                 self._damaged.add(name)
@@ -91,7 +93,7 @@ class FileTables(Origin):
                 if other := tables.get(table):
                     problem = f"{other.entry.uri} and {found.uri} are both the table {table}"
                     named = replace(entry, problem=f"{problem}: rename one of the files")
-                tables[table] = TabularFile(named, sheet)
+                tables[table] = TabularFile(named, sheet, hidden)
         return tables
 
     @override
@@ -113,7 +115,7 @@ class FileTables(Origin):
 
     @override
     def glance(self, table: str, *, increment: Increment | None) -> str:
-        return fingerprint(*self.tables[table].entry.look)
+        return fingerprint(*self.tables[table].entry.look, *["hidden"] * self._keeps_hidden)
 
     @override
     def reading(self, table: str, *, name: str, folder: Path, request: TableRequest) -> Reading:
@@ -124,12 +126,13 @@ class FileTables(Origin):
         if found.entry.problem:
             raise SourceError(found.entry.problem)
         schemas: list[pa.Schema] = []
-        rejected: list[Failure] = []
+        notes = Notes()
+        decimal = request.decimal
 
         def rows(_: Sequence[Mapping[str, str]]) -> Iterator[pa.Table]:
             folder.mkdir(parents=True, exist_ok=True)
             path = self._local(found.entry, folder=folder)
-            for batch in self._read(found, path, folder=folder, rejected=rejected):
+            for batch in self._read(found, path, folder=folder, decimal=decimal, notes=notes):
                 schemas[:] = [batch.schema]
                 yield by_position(batch)
             self._require_unmoved(found.entry)
@@ -138,7 +141,7 @@ class FileTables(Origin):
         listed = filesystem(bucket_url=LISTED_ROOT, credentials=listed_filesystem(listing))
         return Reading(
             [listed.with_name(f"{name}_file") | dlt.transformer(rows, name=name)],
-            lambda files: Landed(schemas[0], files[name], rejected=rejected),
+            lambda files: Landed(schemas[0], files[name], notes=notes),
         )
 
     def _require_unmoved(self, entry: Entry) -> None:
@@ -146,15 +149,23 @@ class FileTables(Origin):
         if self.listing.filesystem is None and look_of(Path(entry.path).stat()) != entry.look[1:]:
             raise SourceError(f"{entry.uri} changed while it was read; it was not taken")
 
-    def _sheets(self, entry: Entry) -> Mapping[str | None, bool]:
-        """The sheets of a file, and which of them have cells."""
+    @property
+    def _keeps_hidden(self) -> bool:
+        return self.source.hidden == "keep"
+
+    def _sheets(self, entry: Entry) -> tuple[Mapping[str | None, bool], int]:
+        """The sheets of a file, which of them have cells, and how many are hidden and left out."""
         if Path(entry.uri).suffix.lower() != ".xlsx" or entry.problem:
-            return _NO_SHEETS
+            return _NO_SHEETS, 0
         name = Path(entry.uri).name
+        with self._bytes_of(entry) as file:
+            sheets, hidden = workbooks.sheet_names(file, name=name, keep_hidden=self._keeps_hidden)
+        return {**sheets} or _NO_SHEETS, hidden
+
+    def _bytes_of(self, entry: Entry) -> BinaryIO:
         if self.listing.filesystem is None:
-            return {**workbooks.sheet_names(Path(entry.path), name=name)} or _NO_SHEETS
-        with self.listing.filesystem.open(entry.path, "rb") as file:
-            return {**workbooks.sheet_names(file, name=name)} or _NO_SHEETS
+            return Path(entry.path).open("rb")
+        return self.listing.filesystem.open(entry.path, "rb")
 
     def _local(self, entry: Entry, *, folder: Path) -> Path:
         """The file on this machine; a copy below `folder` if it lies in a bucket."""
@@ -166,15 +177,28 @@ class FileTables(Origin):
         return copy
 
     def _read(
-        self, table: TabularFile, path: Path, *, folder: Path, rejected: list[Failure]
+        self,
+        table: TabularFile,
+        path: Path,
+        *,
+        folder: Path,
+        decimal: Mark | None,
+        notes: Notes,
     ) -> Iterator[pa.Table]:
         suffix = Path(table.entry.uri).suffix.lower()
+        label = f"{self.source.name}/{table.entry.uri}"
         if suffix == ".parquet":
             return _parquet_rows(path, folder=folder)
         if suffix == ".xlsx":
-            return workbooks.rows(path, sheet=table.sheet)
-        label = f"{self.source.name}/{table.entry.uri}"
-        return delimited.rows(path, folder=folder, label=label, rejected=rejected)
+            return workbooks.rows(
+                path,
+                sheet=table.sheet,
+                label=label,
+                keep_hidden=self._keeps_hidden,
+                hidden_sheets=table.hidden_sheets,
+                notes=notes,
+            )
+        return delimited.rows(path, folder=folder, label=label, decimal=decimal, notes=notes)
 
 
 def _shortened(name: str) -> str:

@@ -1,25 +1,45 @@
 """Sheets of an XLSX workbook as Arrow tables: stored values, not formulas, and no charts.
 
 A column is a number, a date, a time or a boolean only if all its cells are; otherwise it is text,
-with numbers spelled the one canonical way. An error value such as `#N/A` is an empty cell.
+with numbers spelled the one canonical way. An error value such as `#N/A` is an empty cell. A merged
+cell counts for each row and column that it reaches over. A formula that nobody has computed is
+shown as it is written, and its column is reported.
+
+Numbers are stored in full. Where their format shows them otherwise (`00123`, `355.0 MPa`) a second
+column says how, and a unit that all have is part of the heading; of several units each row has its
+own in a column of units.
 """
 
 import datetime
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, BinaryIO, Literal
 from xml.etree import ElementTree
 from zipfile import BadZipFile, ZipFile
 
 import pyarrow as pa
-from typing_extensions import override
 
+from rag_assets.change.sync import Failure
 from rag_assets.identity import canonical_number
+from rag_assets.media.number_formats import GENERAL, shown, unit_of
+from rag_assets.media.workbooks import (
+    Area,
+    Formula,
+    SheetCell,
+    SheetLayout,
+    Value,
+    cells_of,
+    layout_of,
+    opened,
+)
+from rag_assets.sources.landed import WHOLE, Notes
 from rag_assets.sources.places import SourceError
 
 if TYPE_CHECKING:
-    from openpyxl import Workbook
+    from openpyxl.worksheet._read_only import ReadOnlyWorksheet
 
 BATCH_ROWS = 10_000
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
@@ -31,22 +51,15 @@ ERRORS = frozenset(
     {"#N/A", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#SPILL!", "#CALC!"}
 )
 
-Cell: TypeAlias = (
-    str
-    | int
-    | float
-    | datetime.datetime
-    | datetime.date
-    | datetime.time
-    | datetime.timedelta
-    | None
-)
+_EMPTY = SheetCell(0, 0, None, GENERAL)
 
 
-def sheet_names(workbook: Path | BinaryIO, *, name: str) -> dict[str, bool]:
-    """The visible sheets of the workbook called `name`, in order, and whether each has cells.
+def sheet_names(
+    workbook: Path | BinaryIO, *, name: str, keep_hidden: bool
+) -> tuple[dict[str, bool], int]:
+    """The sheets of the workbook called `name`, in order, and whether each has cells.
 
-    Little of it is read.
+    Those that are hidden are left out and counted unless they are to be kept. Little of it is read.
 
     Raises:
         SourceError: It is not a readable workbook.
@@ -55,11 +68,16 @@ def sheet_names(workbook: Path | BinaryIO, *, name: str) -> dict[str, bool]:
         with ZipFile(workbook) as archive:
             charts = _charts(archive)
             with archive.open("xl/workbook.xml") as file:
-                return {
-                    sheet.attrib["name"]: sheet.attrib.get(RELATION) not in charts
-                    for sheet in ElementTree.parse(file).iter(f"{MAIN}sheet")
-                    if sheet.attrib.get("state", "visible") == "visible"
+                sheets = [*ElementTree.parse(file).iter(f"{MAIN}sheet")]
+                kept = [
+                    sheet
+                    for sheet in sheets
+                    if keep_hidden or sheet.attrib.get("state", "visible") == "visible"
+                ]
+                named = {
+                    sheet.attrib["name"]: sheet.attrib.get(RELATION) not in charts for sheet in kept
                 }
+                return named, len(sheets) - len(kept)
     except (BadZipFile, KeyError, ElementTree.ParseError, OSError) as error:
         raise SourceError(
             f"{name} is not a readable XLSX workbook ({error}): save it again, or take it out"
@@ -76,51 +94,209 @@ def _charts(archive: ZipFile) -> set[str]:
         }
 
 
-def rows(path: Path, *, sheet: str | None) -> Iterator[pa.Table]:
-    """The rows of a sheet in batches of one schema; the first row with a cell is the header.
+def rows(
+    path: Path,
+    *,
+    sheet: str | None,
+    label: str,
+    keep_hidden: bool,
+    hidden_sheets: int,
+    notes: Notes,
+) -> Iterator[pa.Table]:
+    """The rows of a sheet in batches of one schema.
 
     A column beyond the header that holds anything is named like one whose header is blank.
+
+    Args:
+        path: The workbook.
+        sheet: Its name; None: the first.
+        label: Names the file in reasons.
+        keep_hidden: Whether hidden rows and columns are read.
+        hidden_sheets: How many sheets of the workbook were left out.
+        notes: Takes what is known beside the rows.
     """
-    cells = _cells(path, sheet)
-    header = list(next(cells, ()))
-    kinds = [_Kind() for _ in header]
-    for row in cells:
-        kinds += [_Kind() for _ in range(_width(row) - len(kinds))]
-        for kind, value in zip(kinds, row, strict=False):
-            kind.see(value)
-    names = _names([*header, *[None] * (len(kinds) - len(header))])
-    taken = [place for place, kind in enumerate(kinds) if place < len(header) or kind.is_seen]
-    schema = pa.schema([(names[place], kinds[place].arrow) for place in taken])
-    yield schema.empty_table()
-    cells = islice(_cells(path, sheet), 1, None)
-    while batch := list(islice(cells, BATCH_ROWS)):
-        columns = [
-            pa.array([_fitted(_at(row, place), field.type) for row in batch], field.type)
-            for place, field in zip(taken, schema, strict=True)
+    workbook = opened(path)
+    try:
+        page = workbook[sheet] if sheet is not None else workbook.worksheets[0]
+        grid = _Grid(page, layout_of(page, keep_hidden=keep_hidden))
+        header, kinds = grid.header(), {}
+        for row in grid.rows():
+            for place, cell in row.items():
+                kinds.setdefault(place, _Kind()).see(cell)
+        width = max(header, default=0)
+        places = [
+            place
+            for place in range(1, max(width, max(kinds, default=0)) + 1)
+            if (place <= width or place in kinds) and place not in grid.layout.hidden_columns
         ]
-        yield pa.table(columns, schema=schema)
+        columns = _columns(places, header, kinds)
+        sheets = [f"{hidden_sheets:,} hidden sheets of the file"] * bool(hidden_sheets)
+        if said := [*sheets, *grid.left_out()]:
+            notes.read[WHOLE] = f"left out: {', '.join(said)}"
+        _note(columns, label=label, notes=notes)
+        schema = pa.schema([(each.name, each.kind) for each in columns])
+        yield schema.empty_table()
+        cells = grid.rows()
+        while batch := list(islice(cells, BATCH_ROWS)):
+            arrays = [
+                pa.array([each.of(row.get(each.place, _EMPTY)) for row in batch], each.kind)
+                for each in columns
+            ]
+            yield pa.table(arrays, schema=schema)
+    finally:
+        workbook.close()
+
+
+class _Grid:
+    """The rows of a sheet that hold any cell, merged cells repeated, hidden ones left out."""
+
+    def __init__(self, page: "ReadOnlyWorksheet", layout: SheetLayout) -> None:
+        self.page = page
+        self.layout = layout
+        self.title = ""
+        """What stands alone over several columns above the header."""
+        self._data_from = 0
+
+    def left_out(self) -> list[str]:
+        """What is not read, once the header was."""
+        title = f"the title {self.title!r} above the header" if self.title else ""
+        return [each for each in (self.layout.hidden, title) if each]
+
+    def header(self) -> dict[int, str]:
+        """The texts over each column, those of several header rows joined; rows begin below it."""
+        texts: dict[int, list[str]] = {}
+        last = 0
+        for number, row in self._every():
+            if not texts and self._is_title(number, row):
+                self.title = _spelled(next(iter(row.values())).value) or ""
+                continue
+            if texts and number > last:
+                break
+            for place, cell in row.items():
+                text = _spelled(cell.value) or ""
+                if text not in texts.setdefault(place, []):
+                    texts[place].append(text)
+            last = last or max(
+                [number, *(bottom for _, top, _, bottom in self.layout.merged if top == number)]
+            )
+        self._data_from = last + 1
+        return {place: " ".join(parts) for place, parts in texts.items()}
+
+    def rows(self) -> Iterator[dict[int, SheetCell]]:
+        """The rows below the header, each by column, from 1."""
+        return (row for number, row in self._every() if number >= self._data_from)
+
+    def _is_title(self, number: int, row: dict[int, SheetCell]) -> bool:
+        first, *others = row.values()
+        return all(each == first for each in others) and any(
+            top == number and left < right
+            for left, top, right, _ in self.layout.merged
+            if left == first.column
+        )
+
+    def _every(self) -> Iterator[tuple[int, dict[int, SheetCell]]]:
+        waiting = sorted(self.layout.merged, key=lambda area: -area[1])
+        merged: dict[Area, SheetCell] = {}
+        for cells in cells_of(self.page):
+            number = cells[0].row
+            row = {
+                each.column: each for each in cells if each.value != "" and each.value not in ERRORS
+            }
+            while waiting and waiting[-1][1] <= number:
+                area = waiting.pop()
+                if area[1] == number and area[0] in row:
+                    merged[area] = row[area[0]]
+            merged = {area: cell for area, cell in merged.items() if area[3] >= number}
+            for (left, top, right, _), cell in merged.items() if row else ():
+                is_alone = set(row) == {left} and top == number
+                for place in range(left, (left if is_alone else right) + 1):
+                    row.setdefault(place, cell)
+            if number in self.layout.hidden_rows:
+                continue
+            hidden = self.layout.hidden_columns
+            if row := {place: cell for place, cell in row.items() if place not in hidden}:
+                yield number, row
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A column of the table: the values of one of the sheet, or what is shown with them."""
+
+    name: str
+    place: int
+    """Of the column of the sheet, from 1."""
+    kind: pa.DataType
+    of: Callable[[SheetCell], Value]
+    """What it holds of a cell."""
+    seen: "_Kind"
+    role: Literal["value", "unit", "shown"] = "value"
+
+
+def _columns(
+    places: Sequence[int], header: Mapping[int, str], kinds: Mapping[int, "_Kind"]
+) -> list[_Column]:
+    """All columns: those of several units and those that are shown otherwise have companions."""
+    names = dict(zip(places, _names([(place, header.get(place)) for place in places]), strict=True))
+    taken = set(names.values())
+    columns = []
+    for place, name in names.items():
+        seen = kinds.get(place, _Kind())
+        kind = seen.arrow
+        columns.append(_Column(name, place, kind, partial(_fitted, kind=kind), seen))
+        if len(seen.units) > 1:
+            unit = _free(f"{name} unit", taken)
+            columns.append(_Column(unit, place, pa.string(), _unit, seen, "unit"))
+        if seen.is_shown:
+            shown = _free(f"{name} as shown", taken)
+            columns.append(_Column(shown, place, pa.string(), _shown, seen, "shown"))
+    return columns
+
+
+def _note(columns: Sequence[_Column], *, label: str, notes: Notes) -> None:
+    """What is to be told of the columns."""
+    values = {each.place: each.name for each in columns if each.role == "value"}
+    for column in columns:
+        name, seen = values[column.place], column.seen
+        if column.role == "unit":
+            notes.headings[column.name] = "unit"
+            notes.shown[column.name] = ""
+        elif column.role == "shown":
+            notes.shown[name] = column.name
+        elif len(seen.units) == 1 and (unit := next(iter(seen.units))):
+            notes.headings[name] = f"{' '.join(name.replace('_', ' ').split())} [{unit}]"
+        if column.role == "value" and seen.formulas:
+            reason = (
+                f"{seen.formulas:,} cells of the column {name} of {label} hold a formula without a "
+                "result: the program that wrote the file has not computed it, so the column shows "
+                "the formula; open the file in Excel or LibreOffice and save it"
+            )
+            notes.rejected.append(Failure(f"column {name}", reason, f"{label} column {name}"))
 
 
 class _Kind:
-    """The type that holds every cell seen of one column."""
+    """The type that holds every cell seen of one column, and how numbers are shown."""
 
     def __init__(self) -> None:
         self._types: set[type] = set()
         self._whole_days = True
+        self.units: set[str | None] = set()
+        """With which its numbers are shown; None: without one."""
+        self.is_shown = False
+        """Whether any number is shown otherwise than it is stored."""
+        self.formulas = 0
+        """Number of formulas without a result."""
 
-    def see(self, value: Cell) -> None:
-        if value is None:
-            return
-        self._types.add(type(value))
+    def see(self, cell: SheetCell) -> None:
+        value = cell.value
+        self._types.add(str if isinstance(value, Formula) else type(value))
+        self.formulas += isinstance(value, Formula)
         if isinstance(value, datetime.datetime) and value.time() != datetime.time():
             self._whole_days = False
         if type(value) is int and abs(value) >= 1 << 63:
             self._types.add(str)
-
-    @property
-    def is_seen(self) -> bool:
-        """Whether any cell holds anything."""
-        return bool(self._types)
+        if _number(cell) is not None:
+            self.units.add(_unit(cell))
+            self.is_shown = self.is_shown or _shown(cell) is not None
 
     @property
     def arrow(self) -> pa.DataType:
@@ -137,54 +313,41 @@ class _Kind:
         return pa.string()
 
 
-def _cells(path: Path, sheet: str | None) -> Iterator[Sequence[Cell]]:
-    """The rows that hold any cell."""
-    workbook = _opened(path)
-    try:
-        page = workbook[sheet] if sheet is not None else workbook.worksheets[0]
-        page.reset_dimensions()
-        for row in page.iter_rows(values_only=True):
-            values = [None if value == "" or value in ERRORS else value for value in row]
-            if any(value is not None for value in values):
-                yield values
-    finally:
-        workbook.close()
-
-
-def _opened(path: Path) -> "Workbook":
-    """The workbook without its chart sheets: a chart that openpyxl cannot read lost all sheets."""
-    from openpyxl.reader.excel import ExcelReader
-
-    class Cells(ExcelReader):
-        @override
-        def read_chartsheet(self, sheet: object, rel: object) -> None:
-            pass
-
-    reader = Cells(path, read_only=True, data_only=True, keep_links=False)
-    reader.read()
-    return reader.wb
-
-
-def _names(header: Sequence[Cell]) -> list[str]:
+def _names(header: Sequence[tuple[int, str | None]]) -> list[str]:
     """Column names from the header: blank ones are numbered, repeated ones told apart."""
-    names: dict[str, None] = {}
-    for place, value in enumerate(header, start=1):
-        name = _spelled(value) or f"column_{place}"
-        copies = chain([name], (f"{name}_{count}" for count in range(2, len(header) + 2)))
-        names[next(copy for copy in copies if copy not in names)] = None
-    return list(names)
+    taken: set[str] = set()
+    return [_free(text or f"column_{place}", taken) for place, text in header]
 
 
-def _width(row: Sequence[Cell]) -> int:
-    """Number of cells up to the last that holds anything."""
-    return max((place for place, value in enumerate(row, start=1) if value is not None), default=0)
+def _free(name: str, taken: set[str]) -> str:
+    """`name`, or with a number behind it so that no other has it."""
+    copies = chain([name], (f"{name}_{count}" for count in range(2, len(taken) + 3)))
+    free = next(copy for copy in copies if copy not in taken)
+    taken.add(free)
+    return free
 
 
-def _at(row: Sequence[Cell], place: int) -> Cell:
-    return row[place] if place < len(row) else None
+def _number(cell: SheetCell) -> float | None:
+    value = cell.value
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
-def _fitted(value: Cell, kind: pa.DataType) -> Cell:
+def _unit(cell: SheetCell) -> str | None:
+    """The unit that a number is shown with."""
+    return None if _number(cell) is None else unit_of(cell.form)
+
+
+def _shown(cell: SheetCell) -> str | None:
+    """A number as the sheet shows it; None where that is what is stored."""
+    number = _number(cell)
+    if number is None or cell.form == GENERAL:
+        return None
+    text = shown(number, cell.form)
+    return None if text == canonical_number(number) else text
+
+
+def _fitted(cell: SheetCell, *, kind: pa.DataType) -> Value:
+    value = cell.value
     if value is None:
         return None
     if kind == pa.string():
@@ -194,7 +357,7 @@ def _fitted(value: Cell, kind: pa.DataType) -> Cell:
     return value
 
 
-def _spelled(value: Cell) -> str | None:
+def _spelled(value: Value) -> str | None:
     if value is None or isinstance(value, str):
         return value and value.strip()
     if isinstance(value, (int, float)) and not isinstance(value, bool):

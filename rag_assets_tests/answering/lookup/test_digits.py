@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from decimal import Decimal
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,7 +12,8 @@ from pydantic import TypeAdapter
 
 from rag_assets.answering.answer import Sentence
 from rag_assets.answering.citations import Cell, Computed, Number, in_json
-from rag_assets.answering.lookup.catalogue import Catalogue
+from rag_assets.answering.lookup.catalogue import Catalogue, contents_of
+from rag_assets.answering.lookup.cells import ColumnCells
 from rag_assets.answering.lookup.looking_up import answer_plan, look_up
 from rag_assets.answering.lookup.plan import (
     Comparison,
@@ -163,3 +165,35 @@ def test_units_are_converted_digit_by_digit():
     assert converted(1234567890123456789, "g", "kg") == Decimal("1234567890123456.789")
     assert converted(30, "L/min", "m3/h") == Decimal("1.8")
     assert converted(Decimal("1.5"), "kEUR", "EUR") == 1500
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        ({"t": ["1,250", "0,125"]}, [1.25, 0.125]),
+        ({"t": ["1,250", "2,500"], "m": ["355,5", "390,25"]}, [1.25, 2.5]),
+        ({"t": ["1.250", "2.500"], "m": ["355,5", "390,25"]}, [1250, 2500]),
+        ({"t": ["1\u00a0250,5", "\u22127"]}, [1250.5, -7]),
+        ({"t": ["1,250.5", "980"]}, [1250.5, 980]),
+        ({"t": ["1.250", "2.500"]}, None),
+        ({"t": ["1,250", "2,500"]}, None),
+    ],
+)
+def test_all_cells_of_texts_tell_what_begins_their_decimals(columns, expected):
+    held = contents(columns, keys=["1", "2"], hidden=())
+    if expected is None:
+        assert not held.info.find("t").is_numeric
+    else:
+        assert held.rows["t"].to_pylist() == [Decimal(str(each)) for each in expected]
+
+
+def test_an_english_document_means_thousands_where_nothing_tells():
+    cells = [ColumnCells("t", "t", False, pa.array(["1,250", "2,500"]), pa.repeat(False, 2))]
+    ids = pa.array(["1", "2"])
+    names = ("docs", "a.pdf#1", "Loads")
+    held = contents_of(names, row_ids=ids, row_keys=ids, text_hashes=ids, cells=cells, english=True)
+    assert held.rows["t"].to_pylist() == [1250, 2500]
+    held = contents_of(
+        names, row_ids=ids, row_keys=ids, text_hashes=ids, cells=cells, others="comma", english=True
+    )
+    assert held.rows["t"].to_pylist() == [Decimal("1.25"), Decimal("2.5")]

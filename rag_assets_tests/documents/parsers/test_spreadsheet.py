@@ -4,6 +4,7 @@ from datetime import date, datetime, time, timedelta
 from io import BytesIO
 
 import pytest
+import xlsxwriter
 from openpyxl import Workbook
 from openpyxl.chart import BarChart, LineChart, PieChart, Reference, ScatterChart, Series
 from openpyxl.chart.data_source import (
@@ -81,7 +82,23 @@ def test_a_formula_without_a_value_is_shown_as_it_is_written(tmp_path):
         (0.1534, "0.0%", "15.3%"),
         (-2, "0 %", "-200 %"),
         (0.15, "0.00\\ %", "15.00 %"),
-        (0.15, '0.00" % of it"', "0.15"),
+        (0.15, '0.00" % of it"', "0.15 % of it"),
+        (123, "00000", "00123"),
+        (355, '0.0" MPa"', "355.0 MPa"),
+        (1250, '#,##0.00 "SEK"', "1,250.00 SEK"),
+        (1250, "#,##0.00\\ [$kr-41D]", "1,250.00 kr"),
+        (-1250.5, "#,##0.0_);[Red](#,##0.0)", "(1,250.5)"),
+        (0, '_(* #,##0_);_(* \\(#,##0\\);_(* "-"_);_(@_)', "-"),
+        (12500, '0.0,"k"', "12.5k"),
+        (0.000123, "0.00E+00", "1.23E-04"),
+        (123456, "##0.0E+0", "123.5E+3"),
+        (1.25, "# ?/?", "1 1/4"),
+        (4671234567, "(000) 000-0000", "(467) 123-4567"),
+        (75, '[>=100]"high";[<50]"low";0" mid"', "75 mid"),
+        (1980, "#\\ ##0", "1 980"),
+        (9.999, "0.00E+00", "1.00E+01"),
+        (1.005, "0.00", "1.01"),
+        (-0.001, "0.0", "0.0"),
         (0.15, "General", "0.15"),
         (datetime(2026, 1, 2), "d-mmm-yy", "2026-01-02"),
         (datetime(2026, 1, 1), "mmm-yy", "2026-01"),
@@ -100,6 +117,43 @@ def test_values_read_as_the_sheet_shows_them(tmp_path, value, form, shown):
     book.active.append(["Other", 1])
     _, table = read(book, tmp_path)
     assert table.cells[0] == ("Quantity", shown)
+
+
+def test_hidden_rows_and_columns_are_left_out_unless_they_are_kept(tmp_path):
+    book = Workbook()
+    for row in (["part", "mass", "price"], ["rod", 4, 11], ["ghost", 5, 12], ["pin", 6, 13]):
+        book.active.append(row)
+    book.active.row_dimensions[3].hidden = True
+    book.active.column_dimensions["C"].hidden = True
+    book.create_sheet("Secret").append(["one", "two"])
+    book["Secret"].sheet_state = "hidden"
+    _, table = read(book, tmp_path)
+    assert table.cells == (("part", "mass"), ("rod", "4"), ("pin", "6"))
+    kept = from_json(spreadsheet.parse(str(tmp_path / "book.xlsx"), None, keep_hidden=True))
+    assert [each.text for each in kept if each.type == "heading"] == ["Sheet", "Secret"]
+    assert kept[1].cells[2] == ("ghost", "5", "12")
+
+
+def test_a_merged_cell_whose_first_row_is_hidden_is_shown_in_the_others(tmp_path):
+    book = Workbook()
+    for row in (["group", "test"], ["steel", "T1"], [None, "T2"], [None, "T3"]):
+        book.active.append(row)
+    book.active.merge_cells("A2:A4")
+    book.active.row_dimensions[2].hidden = True
+    _, table = read(book, tmp_path)
+    assert table.cells == (("group", "test"), ("steel", "T2"), ("", "T3"))
+    assert table.spans == ((1, 0, 2, 1),)
+
+
+def test_what_is_to_be_computed_anew_is_no_value(tmp_path):
+    with xlsxwriter.Workbook(str(tmp_path / "book.xlsx")) as written:
+        sheet = written.add_worksheet()
+        sheet.write_row(0, 0, ["part", "total"])
+        sheet.write_row(1, 0, ["rod", 7])
+        sheet.write_string(2, 0, "sum")
+        sheet.write_formula(2, 1, "=B2*2")
+    _, table = from_json(spreadsheet.parse(str(tmp_path / "book.xlsx"), None))
+    assert table.cells[2] == ("sum", "=B2*2")
 
 
 def test_a_picture_on_a_sheet_is_a_figure(tmp_path):

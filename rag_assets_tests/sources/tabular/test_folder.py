@@ -1,6 +1,9 @@
 """Tables in CSV, Parquet and XLSX files, in their types, with what does not fit reported."""
 
 import datetime
+import re
+import zipfile
+from collections import Counter
 from decimal import Decimal
 from pathlib import Path
 
@@ -8,6 +11,7 @@ import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import xlsxwriter
 
 from rag_assets.change import sync
 from rag_assets.config import TableSource
@@ -199,6 +203,82 @@ def test_parquet_keeps_its_types_and_equal_stems_are_told_apart(store, folder, c
         "fixed": [b"ab"],
         "nothing": [None],
     }
+
+
+NBSP = "\u00a0"
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        # one cell of a column proves a decimal comma
+        ("s;m;t\nA;355,5;1,250\nB;1010,0;0,125\nC;;2,500\n", {"m": [355.5, 1010, None]}),
+        ("s;m;t\nA;355,5;1,250\nB;1010,0;0,125\nC;;2,500\n", {"t": [1.25, 0.125, 2.5]}),
+        # nothing but semicolons does
+        ("s;t\nA;1,250\nB;2,500\n", {"t": [1.25, 2.5]}),
+        # groups of thousands: by a cell, by another column, by the comma between cells
+        ("s;t\nA;1.250,5\nB;980,25\n", {"t": [1250.5, 980.25]}),
+        ("s;t;u\nA;1.250;0,5\nB;2.500;7\n", {"t": [1250, 2500], "u": [0.5, 7]}),
+        ("s;t;u\nA;1.250;0.5\nB;2.500;7\n", {"t": [1.25, 2.5]}),
+        ('s,t\nA,"1,250"\nB,"12,500"\n', {"t": [1250, 12500]}),
+        ('s,t\nA,"1,250.75"\nB,980.5\n', {"t": [1250.75, 980.5]}),
+        ('s,t\nA,"390,25"\nB,"1,250"\n', {"t": [390.25, 1.25]}),
+        ("s\tt\nA\t1.250.000\nB\t7\n", {"t": [1250000, 7]}),
+        ("s;t\nA;1'250.50\nB;980.00\n", {"t": [1250.5, 980]}),
+        (f"s;t\nA;1{NBSP}250,5\nB;-12{NBSP}500\n", {"t": [1250.5, -12500]}),
+        ("s;t\nA;1 250\nB;980\n", {"t": [1250, 980]}),
+        ("s;t\nA;1,5E+03\nB;,5\nC;-\n", {"t": [1500, 0.5, None]}),
+        # codes and mixtures stay text
+        ("s;t\nA;123 456\nB;789 012\n", {"t": ["123 456", "789 012"]}),
+        ("s;t\nA;1,5\nB;1.5\n", {"t": ["1,5", "1.5"]}),
+        ("s;t\nA;007,5\nB;1,5\n", {"t": ["007,5", "1,5"]}),
+        ("s;t\nA;5,5 kg\nB;300 g\n", {"t": ["5,5 kg", "300 g"]}),
+    ],
+)
+def test_decimal_commas_and_thousands_are_told_by_all_cells(store, folder, content, expected):
+    put(folder, "t.csv", content)
+    held = columns(refresh(store, folder)["t"])
+    assert {name: held[name] for name in expected} == expected
+
+
+def test_the_export_says_how_numbers_were_read(store, folder):
+    put(folder, "t.csv", "name;mass;load;pieces\nA;0,5;1,250;7\nB;12;2,500;8\n")
+    exported = refresh(store, folder)["t"].exported
+    assert exported.about.read == {
+        "mass": "numbers with a decimal comma, told by all of its cells",
+        "load": "numbers with a decimal comma, told by the other columns",
+    }
+    assert exported.commented.field("mass").metadata[b"read"].startswith(b"numbers with a decimal")
+
+
+@pytest.mark.parametrize("content", ["s;t\nA;1.250\nB;2.500\n", "s\tt\nA\t1,250\nB\t2,500\n"])
+def test_numbers_of_which_nobody_knows_the_decimals_stay_text_until_the_config_says(
+    store, folder, content
+):
+    put(folder, "t.csv", content)
+    item = refresh(store, folder)["t"]
+    assert kinds(item)["t"] == "string"
+    [failure] = item.report.failures
+    assert "decimal: comma" in failure.reason
+    for decimal, whole in (("comma", "," not in content), ("point", "," in content)):
+        item = refresh(store, folder, tables=[{"name": "*", "decimal": decimal}])["t"]
+        assert columns(item)["t"] == ([1250, 2500] if whole else [1.25, 2.5])
+
+
+def test_the_config_may_forbid_points_before_decimals(store, folder):
+    put(folder, "t.csv", "s;t\nA;1.5\nB;2.5\n")
+    item = refresh(store, folder, tables=[{"name": "t", "decimal": "comma"}])["t"]
+    assert kinds(item)["t"] == "string"
+    assert item.report.failed == 1
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("line", ["sep=;", '"sep=;"', "SEP=;"])
+def test_the_line_that_tells_excel_the_separator_is_no_header(store, folder, line, encoding):
+    content = f"{line}\r\nid;name\r\n1;hexbolt\r\n2;wingnut, large\r\n"
+    put(folder, "t.csv", content.encode(encoding))
+    held = columns(refresh(store, folder)["t"])
+    assert held == {"id": [1, 2], "name": ["hexbolt", "wingnut, large"]}
 
 
 def test_a_date_that_no_calendar_holds_makes_its_column_text(store, folder):
@@ -404,3 +484,162 @@ def test_a_file_that_is_named_twice_is_told(store, folder):
     ]
 
     assert ["two Unicode spellings" in failure.reason for failure in failures] == [True]
+
+
+def book_of(*rows, forms=()) -> openpyxl.Workbook:
+    """A workbook of `rows`; `forms` are number formats by column, from 1."""
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    for column, form in forms:
+        for row in range(2, len(rows) + 1):
+            book.active.cell(row, column).number_format = form
+    return book
+
+
+def unordered(held: dict[str, list]) -> dict[tuple, int]:
+    """The rows of a table without a key, whose order is not that of the file."""
+    return Counter(zip(*held.values(), strict=True))
+
+
+def save(folder: Path, book: openpyxl.Workbook, name: str = "t.xlsx") -> None:
+    book.save(folder / name)
+    settle(folder / name)
+
+
+def test_numbers_are_stored_in_full_with_what_the_sheet_shows_beside_them(store, folder):
+    rows = (["article", "yield_strength", "price"], [123, 355.04, 1250], [4071, 460.5, -980.5])
+    forms = [(1, "00000"), (2, '0.0" MPa"'), (3, '#,##0.00 "SEK";(#,##0.00 "SEK")')]
+    save(folder, book_of(*rows, forms=forms))
+    item = refresh(store, folder)["t"]
+    assert columns(item) == {
+        "article": [123, 4071],
+        "article as shown": ["00123", "04071"],
+        "yield_strength": [355.04, 460.5],
+        "yield_strength as shown": ["355.0 MPa", "460.5 MPa"],
+        "price": [1250, -980.5],
+        "price as shown": ["1,250.00 SEK", "(980.50 SEK)"],
+    }
+    headings = item.exported.about.headings
+    assert (headings["yield_strength"], headings["price"]) == (
+        "yield strength [MPa]",
+        "price [SEK]",
+    )
+
+
+def test_numbers_of_several_units_have_theirs_beside_them(store, folder):
+    book = book_of(["part", "mass"], ["rod", 4], ["pin", 300], ["nut", 7])
+    for row, form in ((2, '0.0" kg"'), (3, '0" g"'), (4, "General")):
+        book.active.cell(row, 2).number_format = form
+    save(folder, book)
+    item = refresh(store, folder)["t"]
+    held = columns(item)
+    assert list(held) == ["part", "mass", "mass unit", "mass as shown"]
+    rows = [("rod", 4, "kg", "4.0 kg"), ("pin", 300, "g", "300 g"), ("nut", 7, None, None)]
+    assert unordered(held) == Counter(rows)
+    assert item.exported.about.headings["mass unit"] == "unit"
+
+
+def test_a_formula_that_nobody_computed_is_shown_as_it_is_and_told(store, folder):
+    save(folder, book_of(["part", "total"], ["bolt", "=1+1"], ["nut", 3]))
+    with xlsxwriter.Workbook(str(folder / "x.xlsx")) as written:
+        sheet = written.add_worksheet()
+        sheet.write_row(0, 0, ["part", "total"])
+        sheet.write_row(1, 0, ["hinge"])
+        sheet.write_formula(1, 1, "=5*4")
+    settle(folder / "x.xlsx")
+    done = refresh(store, folder)
+    assert table_of(done["t"].exported).to_pydict()["total"] == ["=1+1", "3"]
+    assert table_of(done["x"].exported).to_pydict()["total"] == ["=5*4"]
+    for item in done.values():
+        [failure] = item.report.failures
+        assert "formula" in failure.reason
+        assert "save it" in failure.reason
+
+
+def test_results_that_a_program_stored_are_taken(store, folder):
+    save(folder, book_of(["part", "total"], ["bolt", "=1+1"], ["nut", '=""']))
+    path = folder / "t.xlsx"
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    sheet = parts["xl/worksheets/sheet1.xml"].decode()
+    sheet = sheet.replace("<f>1+1</f><v></v>", "<f>1+1</f><v>2</v>").replace(
+        "<f>1+1</f><v />", "<f>1+1</f><v>2</v>"
+    )
+    sheet = re.sub(r'(<c r="B3")', r'\1 t="str"', sheet)
+    parts["xl/worksheets/sheet1.xml"] = sheet.encode()
+    parts["xl/workbook.xml"] = parts["xl/workbook.xml"].replace(b' fullCalcOnLoad="1"', b"")
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+    settle(path)
+    rows = [("bolt", 2), ("nut", None)]
+    assert unordered(columns(refresh(store, folder)["t"])) == Counter(rows)
+
+
+def test_a_merged_cell_counts_for_each_row_that_it_reaches_over(store, folder):
+    book = book_of(
+        ["Results of 2024", None, None],
+        ["material", "strength", None],
+        [None, "min", "max"],
+        ["steel", 11, 12],
+        [None, 13, 14],
+        ["brass", 15, 16],
+        ["All values are checked", None, None],
+    )
+    for area in ("A1:C1", "A2:A3", "B2:C2", "A4:A5", "A7:C7"):
+        book.active.merge_cells(area)
+    save(folder, book)
+    item = refresh(store, folder)["t"]
+    held = columns(item)
+    assert list(held) == ["material", "strength min", "strength max"]
+    note = ("All values are checked", None, None)
+    rows = [("steel", 11, 12), ("steel", 13, 14), ("brass", 15, 16), note]
+    assert unordered(held) == Counter(rows)
+    assert item.exported.about.read["*"] == "left out: the title 'Results of 2024' above the header"
+
+
+def test_what_is_hidden_is_left_out_and_counted_unless_it_is_kept(store, folder):
+    book = book_of(["part", "mass", "price"], ["rod", 4, 11], ["ghost", 5, 12], ["pin", 6, 13])
+    book.active.row_dimensions[3].hidden = True
+    book.active.column_dimensions["C"].hidden = True
+    book.create_sheet("Secret").append(["secret"])
+    book["Secret"].sheet_state = "veryHidden"
+    save(folder, book)
+    item = refresh(store, folder)["t"]
+    assert unordered(columns(item)) == Counter([("rod", 4), ("pin", 6)])
+    assert item.exported.about.read["*"] == (
+        "left out: 1 hidden sheets of the file, 1 hidden rows and 1 hidden columns"
+    )
+    kept = refresh(store, folder, hidden="keep")
+    assert set(columns(kept["t.Sheet"])["price"]) == {11, 12, 13}
+    assert "t.Secret" in kept
+
+
+@pytest.mark.parametrize("is_table", [False, True])
+def test_rows_that_a_filter_hides_are_data(store, folder, is_table):
+    path = folder / "t.xlsx"
+    with xlsxwriter.Workbook(str(path)) as book:
+        sheet = book.add_worksheet()
+        rows = [["part", "mass"], ["rod", 4], ["pin", 5], ["nut", 6]]
+        for number, row in enumerate(rows):
+            sheet.write_row(number, 0, row)
+        if is_table:
+            sheet.add_table("A1:B4", {"columns": [{"header": "part"}, {"header": "mass"}]})
+        else:
+            sheet.autofilter("A1:B4")
+            sheet.filter_column("B", "mass > 4")
+        sheet.set_row(1, None, None, {"hidden": True})
+    if is_table:
+        with zipfile.ZipFile(path) as archive:
+            parts = {name: archive.read(name) for name in archive.namelist()}
+        parts["xl/tables/table1.xml"] = parts["xl/tables/table1.xml"].replace(
+            b'<autoFilter ref="A1:B4"/>',
+            b'<autoFilter ref="A1:B4"><filterColumn colId="1"><filters><filter val="5"/></filters>'
+            b"</filterColumn></autoFilter>",
+        )
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, data in parts.items():
+                archive.writestr(name, data)
+    settle(path)
+    assert columns(refresh(store, folder)["t"])["part"] == ["nut", "pin", "rod"]

@@ -12,25 +12,28 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from datetime import datetime, time, timedelta
 from io import BytesIO
-from typing import TYPE_CHECKING, cast
+from itertools import chain
+from typing import TYPE_CHECKING
 
 from rag_assets.documents.elements import Element, to_json
 from rag_assets.documents.parsers.description import ParseError, Parser
 from rag_assets.documents.parsers.office.charts import Charts
 from rag_assets.documents.parsers.pictures import image_of
 from rag_assets.documents.parsers.tables import spanned_grid, table_of
+from rag_assets.media.number_formats import GENERAL, shown
+from rag_assets.media.workbooks import cells_of, layout_of, opened
 from rag_assets.workers import Json
 
 if TYPE_CHECKING:
     from openpyxl import Workbook
     from openpyxl.chartsheet import Chartsheet
-    from openpyxl.worksheet.cell_range import CellRange
+    from openpyxl.worksheet._read_only import ReadOnlyWorksheet
     from openpyxl.worksheet.worksheet import Worksheet
 
 PARSER = Parser(
     name="spreadsheet",
     module=__name__,
-    revision=4,
+    revision=5,
     distribution="openpyxl",
     install="pip install 'openpyxl>=3.1'",
 )
@@ -40,14 +43,17 @@ MOST_CELLS = 50_000
 
 _LITERAL = re.compile(r'"[^"]*"|\[[^\]]*\]|AM/PM', re.IGNORECASE)
 """What a format shows as it stands, and colours, places and languages."""
-_PERCENT = re.compile(r"0(?:\.(0+))?((?:\\?\s)?%)")
-_FORMULA = re.compile(rb"<f[ >]")
 
 Placed = tuple[int, int, int, int, str]
 
 
-def parse(path: str, pages: list[int] | None) -> Json:  # noqa: ARG001 - parsed as a whole
+def parse(path: str, pages: list[int] | None, keep_hidden: bool = False) -> Json:  # noqa: ARG001 - parsed as a whole
     """Elements of the workbook: see the package's docstring.
+
+    Args:
+        path: The file.
+        pages: Not used.
+        keep_hidden: Whether hidden sheets, rows and columns are read.
 
     Raises:
         ParseError: It cannot be read, or one of its sheets is too large.
@@ -59,42 +65,31 @@ def parse(path: str, pages: list[int] | None) -> Json:  # noqa: ARG001 - parsed 
 
     try:
         workbook = load_workbook(path, data_only=True, keep_links=False)
-        written = _with_formulas(path)
+        cells = opened(path)
     except (InvalidFileException, zipfile.BadZipFile, KeyError, ValueError) as error:
         raise ParseError(f"is a damaged workbook ({error}): save it again from Excel") from error
     charts = Charts(workbook, text_of=lambda cell: _shown(cell.value, cell.number_format))
     elements: list[Element] = []
     for sheet in map(workbook.__getitem__, workbook.sheetnames):
-        found = list(_sheet(sheet, written, charts)) if sheet.sheet_state == "visible" else []
+        is_shown = keep_hidden or sheet.sheet_state == "visible"
+        found = list(_sheet(sheet, cells, charts, keep_hidden)) if is_shown else []
         if found:
             elements += [Element(type="heading", text=sheet.title, level=1), *found]
     workbook.close()
+    cells.close()
     return to_json(elements)
 
 
-def _with_formulas(path: str) -> "Workbook | None":
-    """The workbook with its formulas in place of what they gave; None if it has none."""
-    import zipfile
-
-    from openpyxl import load_workbook
-
-    with zipfile.ZipFile(path) as archive:
-        sheets = (name for name in archive.namelist() if name.startswith("xl/worksheets/"))
-        if not any(_FORMULA.search(archive.read(name)) for name in sheets):
-            return None
-    return load_workbook(path, keep_links=False)
-
-
 def _sheet(
-    sheet: "Worksheet | Chartsheet", written: "Workbook | None", charts: Charts
+    sheet: "Worksheet | Chartsheet", workbook: "Workbook", charts: Charts, keep_hidden: bool
 ) -> Iterator[Element]:
-    """What stands on a sheet; `written` is its workbook with formulas."""
+    """What stands on a sheet; `workbook` gives its cells."""
     from openpyxl.worksheet.worksheet import Worksheet
 
     if not isinstance(sheet, Worksheet):
         yield from charts.elements(sheet)
         return
-    if cells := list(_cells(sheet, written[sheet.title] if written else None)):
+    if cells := list(_cells(workbook[sheet.title], keep_hidden)):
         yield _table(sheet, cells)
     yield from charts.elements(sheet)
     yield from _pictures(sheet)
@@ -118,20 +113,21 @@ def _pictures(sheet: "Worksheet") -> Iterator[Element]:
             yield Element(type="figure", text="", image=image_of(picture))
 
 
-def _cells(sheet: "Worksheet", written: "Worksheet | None") -> Iterator[Placed]:
+def _cells(sheet: "ReadOnlyWorksheet", keep_hidden: bool) -> Iterator[Placed]:
     """Cells that show something: row, column, rows, columns and text, from 1."""
-    wide: dict[tuple[int, int], tuple[int, int]] = {}
-    for area in cast("set[CellRange]", sheet.merged_cells.ranges):
-        left, top, right, bottom = area.bounds
-        wide[top, left] = (bottom - top + 1, right - left + 1)
-    # its rows would be walked to the last formatted cell, which may be the millionth
-    for (row, column), cell in sheet._cells.items():
-        value = cell.value
-        if value is None and written is not None:
-            formula = written.cell(row, column).value
-            value = getattr(formula, "text", formula)  # one over several cells is an object
-        if text := _shown(value, cell.number_format):
-            yield row, column, *wide.get((row, column), (1, 1)), text
+    layout = layout_of(sheet, keep_hidden=keep_hidden)
+    wide = {(top, left): (right, bottom) for left, top, right, bottom in layout.merged}
+    for cell in chain.from_iterable(cells_of(sheet)):
+        right, bottom = wide.get((cell.row, cell.column), (cell.column, cell.row))
+        rows = [row for row in range(cell.row, bottom + 1) if row not in layout.hidden_rows]
+        columns = [
+            column
+            for column in range(cell.column, right + 1)
+            if column not in layout.hidden_columns
+        ]
+        if rows and columns and (text := _shown(cell.value, cell.form)):
+            height, width = rows[-1] - rows[0] + 1, columns[-1] - columns[0] + 1
+            yield rows[0], columns[0], height, width, text
 
 
 def _without_empty_lines(cells: Sequence[Placed]) -> Iterator[Placed]:
@@ -145,15 +141,15 @@ def _without_empty_lines(cells: Sequence[Placed]) -> Iterator[Placed]:
 
 
 def _shown(value: object, form: str) -> str:
-    """A value as a reader would write it: with the sign, and the parts of a date, of its format."""
+    """A value as the sheet shows it; a date in those parts that its format shows."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, int | float) and (percent := _PERCENT.search(_LITERAL.sub("", form))):
-        return f"{value:.{len(percent[1] or '')}%}".replace("%", percent[2].replace("\\", ""))
-    if isinstance(value, float):
+    if isinstance(value, float) and form == GENERAL:
         return f"{value:.12g}"
+    if isinstance(value, int | float):
+        return str(value) if form == GENERAL else shown(value, form)
     if isinstance(value, datetime | time):
         return _time_shown(value, _LITERAL.sub("", form).lower())
     if isinstance(value, timedelta):

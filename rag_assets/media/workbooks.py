@@ -1,0 +1,176 @@
+"""Sheets of an XLSX workbook, cell by cell: values with their formats, what is merged and hidden.
+
+A formula whose result no program has computed, or that is to be computed anew when the workbook is
+opened, is a `Formula`: what is stored in its place is no result. Rows, columns and sheets that are
+hidden are left out and counted; rows that a filter hides are data and stay.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, time, timedelta
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from xml.etree import ElementTree
+
+from typing_extensions import override
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from xml.etree.ElementTree import Element
+
+    from openpyxl import Workbook
+    from openpyxl.worksheet._read_only import ReadOnlyWorksheet
+
+Value: TypeAlias = str | float | date | time | timedelta | None
+"""What openpyxl makes of a cell; a `datetime` is a `date`, and an `int` a `float`."""
+Area: TypeAlias = tuple[int, int, int, int]
+"""First column and row, last column and row, from 1; as openpyxl has them."""
+_STALE = re.compile(rb"""<(?:\w+:)?calcPr\b[^>]*\bfullCalcOnLoad=["'](?:1|true)""")
+
+
+class Formula(str):
+    """A formula that has no result."""
+
+    __slots__ = ()
+
+
+class SheetCell(NamedTuple):
+    """A cell that holds something."""
+
+    row: int
+    """From 1, as is the column."""
+    column: int
+    value: Value
+    form: str
+    """Its number format."""
+
+
+@dataclass(frozen=True, slots=True)
+class SheetLayout:
+    """What a sheet says beside its cells."""
+
+    merged: Sequence[Area]
+    hidden_rows: frozenset[int]
+    hidden_columns: frozenset[int]
+
+    @property
+    def hidden(self) -> str:
+        """How much is hidden, in words; empty if nothing is."""
+        counted = (("rows", self.hidden_rows), ("columns", self.hidden_columns))
+        return " and ".join(f"{len(of):,} hidden {what}" for what, of in counted if of)
+
+
+def opened(path: "str | Path") -> "Workbook":
+    """The workbook, to be read by `layout_of` and `cells_of`; the caller closes it.
+
+    It is without its chart sheets: a chart that openpyxl cannot read lost all sheets.
+    """
+    from openpyxl.reader.excel import ExcelReader
+
+    class Reader(ExcelReader):
+        @override
+        def read_chartsheet(self, sheet: object, rel: object) -> None:
+            pass
+
+    reader = Reader(path, read_only=True, data_only=True, keep_links=False)
+    reader.read()
+    return reader.wb
+
+
+def cells_of(sheet: "ReadOnlyWorksheet") -> Iterator[list[SheetCell]]:
+    """The cells of each row that hold something."""
+    from openpyxl.cell.read_only import ReadOnlyCell
+    from openpyxl.worksheet._reader import FORMULA_TAG, WorkSheetParser
+
+    book = sheet.parent
+    is_stale = _STALE.search(book._archive.read("xl/workbook.xml")) is not None
+
+    class CellParser(WorkSheetParser):
+        @override
+        def parse_cell(self, element: "Element") -> dict:
+            cell = super().parse_cell(element)
+            if element.find(FORMULA_TAG) is not None:
+                formula = self.parse_formula(element)
+                is_missing = cell["value"] is None and element.get("t") != "str"
+                if is_stale or is_missing:
+                    cell["value"] = Formula(getattr(formula, "text", formula))
+            return cell
+
+    @cache
+    def form(style: int) -> str:
+        return ReadOnlyCell(sheet, 1, 1, None, style_id=style).number_format
+
+    with sheet._get_source() as source:
+        strings, days, spans = sheet._shared_strings, book._date_formats, book._timedelta_formats
+        for _, row in CellParser(source, strings, True, book.epoch, days, spans).parse():
+            filled = [each for each in row if each["value"] is not None]
+            if filled:
+                yield [
+                    SheetCell(each["row"], each["column"], each["value"], form(each["style_id"]))
+                    for each in filled
+                ]
+
+
+def layout_of(sheet: "ReadOnlyWorksheet", *, keep_hidden: bool) -> SheetLayout:
+    """What is merged and, unless it is kept, what is hidden; no value is read."""
+    from openpyxl.utils import column_index_from_string, range_boundaries
+
+    merged: list[Area] = []
+    filters = _filters_of_tables(sheet)
+    rows: set[int] = set()
+    columns: set[int] = set()
+    used: set[str] = set()
+    number, is_filtered = 0, False
+    with sheet._get_source() as source:
+        for _, element in ElementTree.iterparse(source):
+            tag = element.tag.rpartition("}")[2]
+            if tag == "c" and columns and len(element):
+                used.add(element.get("r", "").rstrip("0123456789"))
+            elif tag == "row":
+                number = int(float(element.get("r", number + 1)))
+                if _is_true(element.get("hidden")) and any(map(len, element)):
+                    rows.add(number)
+                element.clear()
+            elif tag == "col" and _is_true(element.get("hidden")):
+                columns |= set(range(int(element.attrib["min"]), int(element.attrib["max"]) + 1))
+            elif tag == "mergeCell":
+                merged.append(range_boundaries(element.attrib["ref"]))
+            elif tag == "sheetPr":
+                is_filtered = _is_true(element.get("filterMode"))
+            elif tag == "autoFilter" and (is_filtered or _has_criteria(element)):
+                filters.append(range_boundaries(element.attrib["ref"]))
+    if keep_hidden or (is_filtered and not filters):
+        rows = set()
+    shown = {row for _, top, _, bottom in filters for row in range(top, bottom + 1)}
+    filled = {column_index_from_string(letters) for letters in used if letters}
+    return SheetLayout(
+        merged,
+        hidden_rows=frozenset(rows - shown),
+        hidden_columns=frozenset() if keep_hidden else frozenset(columns & filled),
+    )
+
+
+def _filters_of_tables(sheet: "ReadOnlyWorksheet") -> list[Area]:
+    """The ranges of the tables on a sheet that are filtered."""
+    from openpyxl.packaging.relationship import get_dependents, get_rels_path
+    from openpyxl.utils import range_boundaries
+
+    archive, path = sheet.parent._archive, get_rels_path(sheet._worksheet_path)
+    if path not in archive.namelist():
+        return []
+    parts = [part.target for part in get_dependents(archive, path) if part.Type.endswith("/table")]
+    return [
+        range_boundaries(element.attrib["ref"])
+        for part in parts
+        for element in ElementTree.fromstring(archive.read(part)).iter()
+        if element.tag.endswith("}autoFilter") and _has_criteria(element)
+    ]
+
+
+def _has_criteria(element: "Element") -> bool:
+    return any(child.tag.endswith("}filterColumn") for child in element)
+
+
+def _is_true(text: str | None) -> bool:
+    return text in ("1", "true")
