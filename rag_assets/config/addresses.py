@@ -160,6 +160,8 @@ def parsing_settings(config: Recipes, parser: str) -> Canonical:
         reading["levels"] = {str(level): to for level, to in settings.heading_levels.items()}
     if settings.ocr == "tesseract":
         reading["tesseract"] = [settings.tesseract, *settings.ocr_languages]
+    if settings.hidden != "leave_out":
+        reading["hidden"] = settings.hidden
     return reading
 
 

@@ -126,6 +126,10 @@ class ParserSettings(Section):
         ["en"], min_length=1, description="what tesseract expects; rapidocr needs not be told"
     )
     tesseract: str = Field("tesseract", description="the program, or its path")
+    hidden: Literal["leave_out", "keep"] = Field(
+        "leave_out",
+        description="what becomes of hidden words, rows, shapes and slides of Office files",
+    )
 
 
 DEFAULT_PARSERS = {

@@ -138,7 +138,11 @@ class Parsing:
             if not opened.tasks:
                 yield self._finish(opened)
             return
-        arguments = {"media_type": media_type, "most_pages": self._settings.max_pages}
+        arguments = {
+            "media_type": media_type,
+            "most_pages": self._settings.max_pages,
+            "keep_hidden": self._settings.hidden == "keep",
+        }
         task = Task(
             content.key,
             preflight.FUNCTION,
@@ -232,7 +236,13 @@ class Parsing:
             opened.problems.append(problem_of(outcome, content.parser))
             return
         found = Inspection.of(outcome.value)
-        opened.account = Account(found.pages, letters=found.letters, scanned=found.scanned)
+        opened.account = Account(
+            found.pages,
+            letters=found.letters,
+            scanned=found.scanned,
+            shown=found.shown,
+            hidden=found.hidden,
+        )
         if content.file.media_type != PDF:
             self._add(PageRange(opened, None, (content.parser,), found.work))
             return

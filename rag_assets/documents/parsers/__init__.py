@@ -40,6 +40,8 @@ PDF_ENGINES = {
     "pdfium": pdfium.PARSER,
 }
 
+HIDING = (DOCX, PPTX)
+"""Formats with hidden parts; their parsers have the option `keep_hidden`."""
 _OTHERS = {
     DOCX: docling_office.PARSER,
     PPTX: docling_office.PARSER,
@@ -61,6 +63,9 @@ def parsers_of(settings: "config.ParserSettings", *, name: str) -> dict[str, Par
         ParserUnavailableError: One of them is not installed.
     """
     parsers = {PDF: pdf_parser(settings), **_OTHERS}
+    if settings.hidden == "keep":
+        keeping = (replace(_OTHERS[kind], options={"keep_hidden": True}) for kind in HIDING)
+        parsers.update(zip(HIDING, keeping, strict=True))
     for parser in parsers.values():
         if reason := parser.missing():
             raise ParserUnavailableError(parser, reason=reason, setting=f"parsers.{name}.engine")
