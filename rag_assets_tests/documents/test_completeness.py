@@ -245,6 +245,21 @@ def test_a_word_file_that_lacks_words_is_named_and_what_it_hides_is_counted(proj
     assert [document["hidden"] for document in parser] == ["1 slide with 5 words"]
 
 
+def test_texts_of_another_code_page_are_read_and_doubt_is_named(project):
+    (project.folder / "sure.md").write_bytes("この塗装は塩水に五百時間耐えます。\n".encode("cp932"))
+    (project.folder / "unsure.txt").write_bytes("Größe und Länge".encode("mac-roman"))
+    project.list_files()
+    project.parse()
+    found = failures(judge(project))["no_document_in_doubt"]
+
+    assert [row["text"] for row in project.elements("sure.md")] == [
+        "この塗装は塩水に五百時間耐えます。"
+    ]
+    [example] = found.examples
+    assert example["document"] == "unsure.txt"
+    assert "may be in mac-roman; save it as UTF-8" in example["why"]
+
+
 def test_pages_are_named_in_runs():
     assert ranges([1, 2, 3, 7, 9, 10]) == "1-3, 7, 9-10"
     assert (named([4]), named([4, 5])) == ("page 4", "pages 4-5")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from rag_assets.documents.parsers.description import ParseError
 from rag_assets.documents.parsers.office import archives
-from rag_assets.media.encodings import letters_of
+from rag_assets.media.encodings import doubt_of_text, letters_of
 from rag_assets.media.media_types import DOCX, HTML, MARKDOWN, PDF, PLAIN, PPTX, XLSX
 from rag_assets.workers import Json
 
@@ -74,6 +74,8 @@ class Inspection:
     """The texts that a Word file or slides show."""
     hidden: str = ""
     """How much of it is hidden and left out."""
+    doubt: str = ""
+    """Why the encoding of a text is not sure."""
 
     @classmethod
     def of(cls, value: Json | bytes) -> "Inspection":
@@ -106,7 +108,10 @@ def inspect(path: str, media_type: str, most_pages: int, keep_hidden: bool = Fal
     if media_type == PDF:
         return asdict(_pdf(path, most_pages))
     if not media_type.startswith(archives.OFFICE):
-        return asdict(Inspection(0, _work(Path(path).stat().st_size, media_type)))
+        work = _work(Path(path).stat().st_size, media_type)
+        is_text = media_type in (PLAIN, MARKDOWN)
+        doubt = doubt_of_text(Path(path).read_bytes()) if is_text else ""
+        return asdict(Inspection(0, work, doubt=doubt))
     found = archives.inspected(path)
     slides = found.slides if media_type == PPTX else 0
     work = _work(found.xml_bytes, media_type) + found.picture_bytes // PICTURE_BYTES_A_PAGE
