@@ -22,7 +22,7 @@ from rag_assets.documents.parsers.office.archives import (
     MOST_MEMBERS,
     changed_copy,
 )
-from rag_assets.documents.parsers.office.picture_meta import ALT, LINK, PROBLEM
+from rag_assets.documents.parsers.office.picture_meta import ABOVE, ALT, BELOW, LINK, PROBLEM
 from rag_assets.documents.parsers.pictures import image_of
 from rag_assets.documents.parsers.tables import docling_grid, table_of
 from rag_assets.media.encodings import letters_of
@@ -229,8 +229,8 @@ class _Reader:
             yield from self._below(item)
         elif isinstance(item, TextItem):
             words = self._own_words(item)
-            kind = _TYPES.get(item.label.value) or self._kind_of(words)
-            yield self._element(kind, words, item)
+            kind = _ASIDE.get(words[:1]) or _TYPES.get(item.label.value) or self._kind_of(words)
+            yield self._element(kind, words.lstrip(ABOVE + BELOW), item)
             yield from self._below(item)
         else:
             yield from self._below(item)
@@ -432,4 +432,5 @@ def _continued(line: str, part: str, *, script: str, before: str) -> str:
     return f"{line} {part}".lstrip()
 
 
+_ASIDE = {ABOVE: "page_header", BELOW: "page_footer"}
 _TYPES = {"code": "code", "formula": "formula", "caption": "caption", "footnote": "footnote"}
