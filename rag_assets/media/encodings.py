@@ -14,6 +14,9 @@ from pathlib import Path
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x9f\ufffd]")
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 _IS_ASCII_LETTER = bytes(code < 0x80 and chr(code).isalnum() for code in range(0x100))
+WITHOUT_BLANKS = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]{4,}"
+"""Letters of scripts without blanks between words, such as Thai and Chinese: a pattern for Python
+and for Arrow."""
 REPLACED = "\ufffd"
 """What Python writes in place of a byte that the encoding does not allow."""
 HEAD = 8_192
