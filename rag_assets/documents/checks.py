@@ -32,10 +32,11 @@ def subjects(config: Config) -> list[Subject]:
 
 
 def _parsed_documents(config: Config) -> Subject:
+    is_cut = config.index.text.tokenizer in ("icu", "ngram")
+
     def measure(store: Store, step: Step, variant: str | None) -> TableMeasures:
         accounts = Accounts(store, config.tables_of(str(variant)).accounts)
-        is_cut = config.index.text.tokenizer in ("icu", "ngram")
-        return _measured_elements(store, step.table, accounts=accounts, is_cut=is_cut)
+        return _measured_elements(store, step.table, accounts=accounts)
 
     return quality.of_step(
         config,
@@ -66,7 +67,7 @@ def _parsed_documents(config: Config) -> Subject:
             ),
             quality.none(
                 "words_searchable",
-                of="words_without_blanks",
+                of="nothing" if is_cut else "words_without_blanks",  # nothing stays 0
                 description="Text without blanks between words is cut into words for full text.",
                 remedy="set index.text.tokenizer: icu, and refresh: full text finds words inside "
                 "sentences of Chinese, Japanese or Thai only then",
@@ -117,10 +118,8 @@ def _chunks(config: Config) -> Subject:
     )
 
 
-def _measured_elements(
-    store: Store, name: str, *, accounts: Accounts, is_cut: bool
-) -> TableMeasures:
-    tally = Tally("duplicate_ids", "unknown_types", "words_without_blanks")
+def _measured_elements(store: Store, name: str, *, accounts: Accounts) -> TableMeasures:
+    tally = Tally("duplicate_ids", "unknown_types", "words_without_blanks", "nothing")
     profiler = Profiler(expected_rows=store.count(name))
     with_elements: set[str] = set()
     columns = ["element_id", "document_id", "type", "text", *NULLABLE_OF_ELEMENTS]
@@ -132,9 +131,8 @@ def _measured_elements(
         is_unknown = pc.invert(pc.is_in(batch["type"], pa.array(ELEMENT_TYPES)))
         shown = batch.select(["document_id", "type", "element_id"])
         tally.count("unknown_types", is_unknown, shown=shown)
-        if not is_cut:
-            found = pc.match_substring_regex(batch["text"], WITHOUT_BLANKS)
-            tally.count("words_without_blanks", found, shown=shown)
+        found = pc.match_substring_regex(batch["text"], WITHOUT_BLANKS)
+        tally.count("words_without_blanks", found, shown=shown)
         with_elements.update(pc.unique(batch["document_id"]).to_pylist())
     files = _documents(store, DOCUMENT_FILES_TABLE, where=IS_PARSED)
     failed = sync.quarantined(store, name)
