@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
     from pypdfium2 import PdfPage
 
-    from rag_assets.documents.parsers.office.as_shown import Shown
+    from rag_assets.documents.parsers.office.as_shown import ShownFile
 
 FUNCTION = f"{__name__}:inspect"
 SECONDS = 120.0
@@ -125,7 +125,7 @@ def inspect(path: str, media_type: str, most_pages: int, keep_hidden: bool = Fal
     return asdict(Inspection(slides, work, shown=texts, hidden=_hidden(shown)))
 
 
-def _hidden(shown: "Shown") -> str:
+def _hidden(shown: "ShownFile") -> str:
     """How much of a file is hidden, in words."""
     words, slides = sum(len(text.split()) for text in shown.hidden), len(shown.hidden_slides)
     counts = {"slide": slides, "word": words}

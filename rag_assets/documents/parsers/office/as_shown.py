@@ -48,7 +48,7 @@ _OFF = ("0", "false", "off", "none")
 
 
 @dataclass(slots=True)
-class Shown:
+class ShownFile:
     """A file as its program shows it."""
 
     parts: dict[str, bytes] = field(default_factory=dict)
@@ -59,13 +59,13 @@ class Shown:
     """The parts of the slides among them."""
 
 
-def as_shown(path: str, *, keep_hidden: bool) -> Shown:
+def as_shown(path: str, *, keep_hidden: bool) -> ShownFile:
     """Rewrite the parts of a DOCX or PPTX.
 
     Raises:
         ParseError: It is damaged.
     """
-    shown = Shown()
+    shown = ShownFile()
     with opened(path) as archive:
         styles = _Styles.of(archive)
         names = list(filter(TEXT_PARTS.fullmatch, archive.namelist()))
@@ -228,7 +228,7 @@ class _Part:
         archive: zipfile.ZipFile,
         name: str,
         styles: _Styles,
-        shown: Shown,
+        shown: ShownFile,
         *,
         keep_hidden: bool,
     ) -> None:

@@ -13,7 +13,7 @@ from lxml import etree
 from rag_assets.documents.parsers.office.archives import opened
 from rag_assets.documents.parsers.office.as_shown import (
     Node,
-    Shown,
+    ShownFile,
     attribute,
     child,
     local,
@@ -28,7 +28,7 @@ _FOLLOWED = frozenset({"slide", "notesSlide", "chart", "footnotes", "endnotes"})
 """Kinds of parts that are shown wherever a part names them; headers and footers are chosen."""
 
 
-def shown_texts(path: str, shown: Shown) -> list[str]:
+def shown_texts(path: str, shown: ShownFile) -> list[str]:
     """The paragraphs and the labels of charts in all parts that a DOCX or PPTX shows."""
     texts: list[str] = []
     with opened(path) as archive:
