@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-_CONTROL = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x9f\ufffd]")
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x9f]")
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 _IS_ASCII_LETTER = bytes(code < 0x80 and chr(code).isalnum() for code in range(0x100))
 WITHOUT_BLANKS = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]{4,}"
@@ -64,7 +64,7 @@ def code_page_of(lines: Iterable[bytes]) -> CodePage:
 
     sample = bytearray()
     for line in lines:
-        sample += b"" if line.isascii() else line
+        sample += b"" if line.isascii() else line[:SAMPLE]
         if len(sample) >= SAMPLE:
             break
     if is_mostly_utf8([sample.decode("utf-8-sig", "replace")]):
@@ -73,7 +73,7 @@ def code_page_of(lines: Iterable[bytes]) -> CodePage:
         bytes(sample), ignore_threshold=True, include_encodings=CODE_PAGES, compat_names=False
     )
     likely = {each["encoding"]: each["confidence"] for each in found if each["encoding"]}
-    readings = {name: sample.decode(name, "replace") for name in likely}
+    readings = {name: sample.decode(name, "ignore") for name in likely}
     likely = {name: score for name, score in likely.items() if not _CONTROL.search(readings[name])}
     if not likely:
         return CodePage("latin-1", _doubt("latin-1"))
@@ -84,7 +84,7 @@ def code_page_of(lines: Iterable[bytes]) -> CodePage:
             latin = [
                 name
                 for name, score in likely.items()
-                if score >= LEAST and _is_latin(readings[name])
+                if count > 1 and score >= LEAST and _is_latin(readings[name])
             ]
             chosen = max(latin or [WESTERN], key=likely.__getitem__)
         least = FAR_MORE if count < FEWEST_BYTES else CLEARLY
