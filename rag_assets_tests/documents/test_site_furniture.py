@@ -60,6 +60,24 @@ def test_what_repeats_is_known_once_there_are_enough_pages_and_others_are_cut_ag
     assert site("pump", "crane", "valve").touched == 0
 
 
+def test_names_of_themes_set_aside_lists_of_links_and_footers_alone(project):
+    project.write(
+        "a.html",
+        "<html><body><div class='sidebar'><a href='1'>One</a> <a href='2'>Two</a></div>"
+        "<h1>Pumps</h1><div class='sidebar'><p>Fill it before the start, see page 2.</p></div>"
+        "<div id='page-footer'>Updated by the works in March</div></body></html>",
+    )
+    project.list_files()
+    project.parse()
+
+    assert [(row["type"], row["text"]) for row in project.elements("a.html")] == [
+        ("page_header", "One | Two"),
+        ("title", "Pumps"),
+        ("text", "Fill it before the start, see page 2."),
+        ("page_footer", "Updated by the works in March"),
+    ]
+
+
 def test_a_text_between_other_words_is_no_furniture():
     blocks = [
         Block(place, kind, text, None, ())

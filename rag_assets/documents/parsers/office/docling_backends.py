@@ -199,11 +199,13 @@ def _above_the_line(slide: BaseOxmlElement) -> Iterator[tuple[BaseOxmlElement, s
 
 def _is_aside(tag: Tag) -> bool:
     """Whether a part of a page leads to other pages, or stands below the text."""
-    if tag.name in ("nav", "footer"):
+    if tag.name in ("nav", "footer") or _value(tag, "role") in ("navigation", "contentinfo"):
         return True
-    names = " ".join([*(tag.get("class") or ()), _value(tag, "id")])
-    is_named = _value(tag, "role") in ("navigation", "contentinfo") or _ASIDE.search(names)
-    return tag.name in ("div", "ul", "ol", "p", "section", "aside") and bool(is_named)
+    named = _ASIDE.search(" ".join([*(tag.get("class") or ()), _value(tag, "id")]))
+    if named is None or tag.name not in ("div", "ul", "ol", "p", "section", "aside"):
+        return False
+    linked = sum(len(link.get_text()) for link in tag.find_all("a"))
+    return "footer" in named[0].lower() or 2 * linked >= len(tag.get_text(strip=True))
 
 
 def _set_aside(tag: Tag) -> None:
