@@ -119,6 +119,10 @@ ACCOUNTS = pa.schema(
         _required("figures", pa.int32(), "figures that the layout saw"),
         _required("kept_figures", pa.int32(), "figures with a picture or words"),
         _column("language", pa.string(), "ISO 639-1 code of most of its text; NULL if unknown"),
+        _column("words", pa.int64(), "words that the parts of a Word file or slides show"),
+        _column("lost_words", pa.int64(), "how many of them no element has"),
+        _column("hidden", pa.string(), "how much of an Office file is hidden and left out"),
+        _column("doubts", pa.string(), "JSON list of what may be wrong with its text"),
     ]
 )
 """What became of each document, one table for each parser. Key: `document_id`."""

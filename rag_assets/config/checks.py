@@ -215,6 +215,8 @@ class ElementChecks(StageChecks):
     few_documents_of_unknown_language: Bound = Bound(severity="warning", max=0.2)
     pages_of_each_document: Bound = Bound(severity="warning", max=0)
     letters_of_each_document: Bound = Bound(severity="warning", max=0.1)
+    words_searchable: Check = Check(severity="warning")
+    no_document_in_doubt: Bound = Bound(severity="warning", max=0)
     decoding_of_each_document: Bound = Bound(severity="warning", max=0.02)
     drift: ElementDrift = ElementDrift()
 

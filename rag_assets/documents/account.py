@@ -1,12 +1,15 @@
 """The account of a document: what became of each page, and how completely it was read."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rag_assets.documents.elements import Element
+from rag_assets.documents.elements import Element, clean
 from rag_assets.media.encodings import letters_of
 from rag_assets.quality.decoding import garbled_letters
+
+_WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(slots=True)
@@ -29,6 +32,12 @@ class Account:
     """Number of pages beyond a limit: no engine tried to read them."""
     is_linked: bool = False
     """Whether the document shows pictures that lie beside it."""
+    shown: Sequence[str] = ()
+    """The texts that the parts of an Office file show; empty for other formats."""
+    hidden: str = ""
+    """How much of it is hidden and left out, in words."""
+    doubts: list[str] = field(default_factory=list)
+    """What may be wrong with its text, a sentence each."""
 
     @property
     def is_plain(self) -> bool:
@@ -64,6 +73,10 @@ class Completeness:
     """Figures that the layout analysis found."""
     kept_figures: int
     """Figures whose picture or words are kept."""
+    words: int
+    """Words that the parts of an Office file show."""
+    lost_words: Mapping[str, int]
+    """Those of them that no element has, and how often each is missing."""
 
 
 def measured(account: Account, elements: Sequence[Element]) -> Completeness:
@@ -81,6 +94,7 @@ def measured(account: Account, elements: Sequence[Element]) -> Completeness:
         elif element.type == "table" or element.problem:
             tables.append(element)
     whole = "\n".join([element.text for element in elements])
+    words, lost_words = _lost_words(account.shown, whole) if elements else (0, {})
     read = account.engines.keys() or (range(1, account.pages + 1) if elements else ())
     scanned = set(account.scanned)
     return Completeness(
@@ -99,7 +113,25 @@ def measured(account: Account, elements: Sequence[Element]) -> Completeness:
         kept_figures=sum(
             bool(figure.text or figure.image) and not figure.problem for figure in figures
         ),
+        words=words,
+        lost_words=lost_words,
     )
+
+
+def _lost_words(shown: Sequence[str], text: str) -> tuple[int, Mapping[str, int]]:
+    """How many words a file shows, and those that `text`, its elements, has fewer times.
+
+    A word that is only parted or joined otherwise is not lost: the letters of both sides decide.
+    """
+    wanted = [word for paragraph in shown for word in _WORD.findall(clean(paragraph))]
+    found = _WORD.findall(text)
+    missing = Counter(wanted) - Counter(found)
+    shown_letters, letters = ("".join(words) if missing else "" for words in (wanted, found))
+    lost = {
+        word: min(count, shown_letters.count(word) - letters.count(word))
+        for word, count in missing.items()
+    }
+    return len(wanted), {word: count for word, count in lost.items() if count > 0}
 
 
 def grouped(reasons: Mapping[int, str]) -> list[tuple[list[int], str]]:

@@ -21,6 +21,8 @@ from rag_assets.documents.account import Account, grouped, measured, ranges
 from rag_assets.documents.elements import Element
 from rag_assets.store import Store
 
+WORDS_SHOWN = 10
+
 
 @dataclass(frozen=True, slots=True)
 class DocumentAccount:
@@ -136,6 +138,7 @@ class Accounts:
     def _put(self, rows: pa.Table) -> None:
         with self._writing():
             if self._store.exists(self.table):
+                self._store.widen(self.table, schemas.ACCOUNTS)
                 keys = rows["document_id"].to_pylist()
                 self._store.replace(self.table, rows, group="document_id", groups=keys)
             else:
@@ -150,6 +153,8 @@ def _row(entry: DocumentAccount) -> dict:
     account = entry.account
     found = measured(account, entry.elements)
     parsed = len(account.engines) or (account.pages if entry.elements else 0)
+    lost = [_lost(found.lost_words, of=found.words)] if found.lost_words else []
+    doubts = [*account.doubts, *lost]
     return {
         "document_id": entry.document_id,
         "fingerprint": entry.fingerprint,
@@ -173,7 +178,21 @@ def _row(entry: DocumentAccount) -> dict:
         "figures": found.figures,
         "kept_figures": found.kept_figures,
         "language": entry.language,
+        "words": found.words if account.shown else None,
+        "lost_words": sum(found.lost_words.values()) if account.shown else None,
+        "hidden": account.hidden or None,
+        "doubts": json.dumps(doubts, ensure_ascii=False) if doubts else None,
     }
+
+
+def _lost(words: Mapping[str, int], *, of: int) -> str:
+    """What a person is told of words that no element has."""
+    named = ", ".join(list(words)[:WORDS_SHOWN])
+    more = ", ..." if len(words) > WORDS_SHOWN else ""
+    return (
+        f"{sum(words.values()):,} of its {of:,} words are not in its text: {named}{more}; save it "
+        "as PDF, or leave it out with sources.documents.exclude"
+    )
 
 
 def _json(pages: Mapping[int, str], what: str) -> str:

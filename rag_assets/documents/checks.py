@@ -12,6 +12,7 @@ from rag_assets.change.steps import Step
 from rag_assets.config import Config
 from rag_assets.documents import completeness
 from rag_assets.documents.account_rows import Accounts
+from rag_assets.media.encodings import WITHOUT_BLANKS
 from rag_assets.quality import Example, Profiler, Subject, TableMeasures, Tally
 from rag_assets.schemas import DOCUMENT_FILES_TABLE, ELEMENT_TYPES
 from rag_assets.store import Store
@@ -31,6 +32,8 @@ def subjects(config: Config) -> list[Subject]:
 
 
 def _parsed_documents(config: Config) -> Subject:
+    is_cut = config.index.text.tokenizer in ("icu", "ngram")
+
     def measure(store: Store, step: Step, variant: str | None) -> TableMeasures:
         accounts = Accounts(store, config.tables_of(str(variant)).accounts)
         return _measured_elements(store, step.table, accounts=accounts)
@@ -61,6 +64,13 @@ def _parsed_documents(config: Config) -> Subject:
                 description="The share of documents that could not be parsed is small.",
                 remedy="do what each reason says, then rag-assets refresh --retry-failed; or leave "
                 "the files out with sources.documents.exclude",
+            ),
+            quality.none(
+                "words_searchable",
+                of="nothing" if is_cut else "words_without_blanks",  # nothing stays 0
+                description="Text without blanks between words is cut into words for full text.",
+                remedy="set index.text.tokenizer: icu, and refresh: full text finds words inside "
+                "sentences of Chinese, Japanese or Thai only then",
             ),
             *completeness.expectations(),
         ],
@@ -109,7 +119,7 @@ def _chunks(config: Config) -> Subject:
 
 
 def _measured_elements(store: Store, name: str, *, accounts: Accounts) -> TableMeasures:
-    tally = Tally("duplicate_ids", "unknown_types")
+    tally = Tally("duplicate_ids", "unknown_types", "words_without_blanks", "nothing")
     profiler = Profiler(expected_rows=store.count(name))
     with_elements: set[str] = set()
     columns = ["element_id", "document_id", "type", "text", *NULLABLE_OF_ELEMENTS]
@@ -121,6 +131,8 @@ def _measured_elements(store: Store, name: str, *, accounts: Accounts) -> TableM
         is_unknown = pc.invert(pc.is_in(batch["type"], pa.array(ELEMENT_TYPES)))
         shown = batch.select(["document_id", "type", "element_id"])
         tally.count("unknown_types", is_unknown, shown=shown)
+        found = pc.match_substring_regex(batch["text"], WITHOUT_BLANKS)
+        tally.count("words_without_blanks", found, shown=shown)
         with_elements.update(pc.unique(batch["document_id"]).to_pylist())
     files = _documents(store, DOCUMENT_FILES_TABLE, where=IS_PARSED)
     failed = sync.quarantined(store, name)
@@ -136,7 +148,8 @@ def _measured_elements(store: Store, name: str, *, accounts: Accounts) -> TableM
         ),
     )
     names = _names(store)
-    _name_documents(tally.examples.get("unknown_types", []), names)
+    for measured in ("unknown_types", "words_without_blanks"):
+        _name_documents(tally.examples.get(measured, []), names)
     completeness.measure(accounts.rows(), into=tally, names=names)
     return tally.measures(profiler.profile())
 

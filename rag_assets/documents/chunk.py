@@ -29,6 +29,7 @@ from rag_assets.config.documents import DEFAULT_CHUNKINGS
 from rag_assets.documents.chunking import CountedText, chunks_of, counted
 from rag_assets.documents.header_fields import fields_of, rules_of
 from rag_assets.documents.passages import Block, Chunk
+from rag_assets.documents.site_furniture import repeated_texts, set_aside
 from rag_assets.documents.tokens import TokenCounter, tokenizer_file
 from rag_assets.identity import fingerprint, occurrences, text_hash
 from rag_assets.process.overlap import read_ahead
@@ -48,7 +49,7 @@ HASH_SHOWN = 12
 CONTENT = pa.schema([item for item in schemas.CHUNKS if item.name not in schemas.SYSTEM_COLUMNS])
 _BLOCK_COLUMNS = ["index", "type", "text", "page", "section_path", "language", "image"]
 """The first fields of `Block`, in their order."""
-_FILE_COLUMNS = ["document_id", "source", "uri", "size"]
+_FILE_COLUMNS = ["document_id", "source", "uri", "size", "media_type"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +205,8 @@ class _ChunkingPass:
         self.target = target
         self._rules = rules_of(rules)
         self._elements_looked_at = rules.elements
+        self._repeated: dict[str, frozenset[str]] = {}
+        """By web page what its site repeats."""
         self._descriptions: dict[str, str] = {}
         """By picture."""
         self._seed = seed
@@ -245,6 +248,9 @@ class _ChunkingPass:
         self._generation = self.store.generation(self.elements)
         self._version = self.store.version(self._generation)
         self.read_descriptions()
+        self._repeated = repeated_texts(
+            self.store, self._generation, self._files, version=self._version
+        )
         self._index = KeyIndex(self._files["document_id"])
         contents = self._contents(self._files["document_id"])
         return sync.with_recipe(contents, key="document_id", content="content", recipe=self.recipe)
@@ -369,8 +375,17 @@ class _ChunkingPass:
             np.add.at(counts, owner[is_known], lengths[is_known])
         self._owners, self._row_ids = np.concatenate(owners), np.concatenate(row_ids)
         found = np.flatnonzero(counts)
-        contents = [f"{counts[place]}:{sums[place].tobytes().hex()}" for place in found]
-        return pa.table({"document_id": documents.take(found), "content": contents})
+        kept = documents.take(found)
+        contents = [
+            f"{counts[place]}:{sums[place].tobytes().hex()}{self._furniture_of(document)}"
+            for place, document in zip(found, kept.to_pylist(), strict=True)
+        ]
+        return pa.table({"document_id": kept, "content": contents})
+
+    def _furniture_of(self, document: str) -> str:
+        """What the chunks of a web page depend on beside its elements."""
+        repeated = self._repeated.get(document)
+        return f":{fingerprint(*sorted(repeated))}" if repeated else ""
 
     def _add_descriptions(self, contents: np.ndarray, pictures: pa.ChunkedArray) -> None:
         """Add the description of an element's picture to the content of the element."""
@@ -400,7 +415,12 @@ class _ChunkingPass:
         starts = np.flatnonzero(begins_run(ordered["document_id"]))
         owners = ordered["document_id"].take(pa.array(starts)).to_pylist()
         spans = pairwise([*starts.tolist(), len(blocks)])
-        return {owner: blocks[first:end] for owner, (first, end) in zip(owners, spans, strict=True)}
+        found = {
+            owner: blocks[first:end] for owner, (first, end) in zip(owners, spans, strict=True)
+        }
+        for document in found.keys() & self._repeated.keys():
+            found[document] = set_aside(found[document], self._repeated[document])
+        return found
 
     def _described_block(self, block: Block) -> Block:
         """With the description of its picture, which is the text of a figure without own words."""

@@ -29,6 +29,7 @@ LETTERS = (
     f"{LOOK} compare another parser (parsers.NAME.engine), save the files again from the program "
     "that made them, or leave them out with sources.documents.exclude"
 )
+DOUBTS = f"{LOOK} do what is said of it"
 LAYOUT = f"{LOOK} compare another parser (parsers.NAME.engine)"
 
 Row: TypeAlias = Mapping[str, object]
@@ -149,6 +150,15 @@ DOCUMENTS = (
         LETTERS,
     ),
     ShareMeasure(
+        "no_document_in_doubt",
+        "documents_in_doubt",
+        "in_doubt",
+        "whole",
+        "No document lacks words that its file shows, and none is of an uncertain encoding.",
+        0,
+        DOUBTS,
+    ),
+    ShareMeasure(
         "decoding_of_each_document",
         "most_letters_garbled",
         "garbled",
@@ -209,6 +219,8 @@ def _with_counts(row: Row, names: Mapping[str, str]) -> Row:
         "documents": int(_number(row["letters"]) >= LETTERS_OF_A_LANGUAGE),
         "of_unknown_language": int(is_unknown),
         "doubtful_tables": _number(row["tables"]) - _number(row["sound_tables"]),
+        "in_doubt": int(bool(row.get("doubts"))),
+        "whole": 1,
         "lost_figures": _number(row["figures"]) - _number(row["kept_figures"]),
     }
 
@@ -226,6 +238,8 @@ def _examples(rows: Sequence[Row], share: ShareMeasure) -> Iterator[Example]:
             _words(share.whole): _number(row[share.whole]),
         }
         why = _why(row) if share.part == "lost_pages" else ""
+        if share.part == "in_doubt":
+            example, why = {"document": str(row["document"])}, "; ".join(_doubts(row))
         yield example | ({"why": why} if why else {})
 
 
@@ -237,6 +251,11 @@ def _why(row: Row) -> str:
     """Why some pages of a document could not be read."""
     parts = loads(str(row["failed"]))
     return "; ".join(f"pages {part['pages']}: {part['reason']}" for part in parts)
+
+
+def _doubts(row: Row) -> list[str]:
+    """What may be wrong with the text of a document."""
+    return loads(str(row.get("doubts") or "[]"))
 
 
 def _part(row: Row, *, share: ShareMeasure) -> float:

@@ -9,6 +9,7 @@ from pathlib import Path
 from rag_assets.documents.account import Account, grouped, named
 from rag_assets.documents.elements import Element, Image, clean
 from rag_assets.documents.files import SourceFile
+from rag_assets.documents.page_flow import with_page_flow
 from rag_assets.documents.parsers.chain import Chain
 from rag_assets.documents.parsers.description import Parser
 from rag_assets.documents.parsers.pictures import DATA
@@ -78,6 +79,7 @@ class OpenFile:
         found = [element for page in sorted(self.parts) for element in self.parts[page]]
         self.account.failed = {page: problem.reason for page, problem in self.failed.items()}
         content, account = self.content, self.account
+        found = with_page_flow(found) if content.file.media_type == PDF else found
         elements = with_sections(found, slides=content.file.media_type == PPTX)
         pages = len(account.engines or {element.page for element in elements} - {None})
         problems = [*self.problems, *self._problems_of_pages()]

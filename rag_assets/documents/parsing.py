@@ -34,7 +34,7 @@ from rag_assets.documents.parsers.engines import marker
 from rag_assets.documents.parsers.pictures import DATA
 from rag_assets.documents.parsers.preflight import FEWEST_LETTERS, Inspection
 from rag_assets.documents.problems import ParseProblem, given_up, joined, kind_of, problem_of
-from rag_assets.media.encodings import letters_of
+from rag_assets.media.encodings import doubt_of_text, letters_of
 from rag_assets.media.media_types import PDF, SUFFIXES
 from rag_assets.workers import Done, Failed, Json, Outcome, Task, failure_of
 from rag_assets.workers.executors import Executor
@@ -138,7 +138,11 @@ class Parsing:
             if not opened.tasks:
                 yield self._finish(opened)
             return
-        arguments = {"media_type": media_type, "most_pages": self._settings.max_pages}
+        arguments = {
+            "media_type": media_type,
+            "most_pages": self._settings.max_pages,
+            "keep_hidden": self._settings.hidden == "keep",
+        }
         task = Task(
             content.key,
             preflight.FUNCTION,
@@ -210,6 +214,7 @@ class Parsing:
         try:
             if parser.is_harmless(content, media_type):
                 self._keep_whole_file(opened, parser.elements(content, media_type))
+                opened.account.doubts = [doubt] if (doubt := doubt_of_text(content)) else []
                 return True
         except Exception as error:  # whatever a parser raises concerns its file alone
             opened.problems.append(problem_of(failure_of(error), parser))
@@ -232,7 +237,14 @@ class Parsing:
             opened.problems.append(problem_of(outcome, content.parser))
             return
         found = Inspection.of(outcome.value)
-        opened.account = Account(found.pages, letters=found.letters, scanned=found.scanned)
+        opened.account = Account(
+            found.pages,
+            letters=found.letters,
+            scanned=found.scanned,
+            shown=found.shown,
+            hidden=found.hidden,
+            doubts=[found.doubt] if found.doubt else [],
+        )
         if content.file.media_type != PDF:
             self._add(PageRange(opened, None, (content.parser,), found.work))
             return

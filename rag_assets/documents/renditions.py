@@ -68,7 +68,7 @@ def plain_text(cells: Cells, *, spans: Sequence[Span] = ()) -> str:
         cells: The rows; the text of a wide cell stands in its first place alone.
         spans: The wide cells.
     """
-    depth = _header_rows(cells, spans)
+    depth = header_rows(cells, spans)
     grid = [list(row) for row in cells]
     for row, column, rows, columns in spans:
         across = range(column, column + columns) if row < depth else (column,)
@@ -92,7 +92,7 @@ def plain_text(cells: Cells, *, spans: Sequence[Span] = ()) -> str:
     ).strip("\n")
 
 
-def _header_rows(cells: Cells, spans: Sequence[Span]) -> int:
+def header_rows(cells: Cells, spans: Sequence[Span]) -> int:
     """How many rows name columns: below a wide cell or a title there is another one."""
     depth = 1
     for row, cell_row in enumerate(cells):

@@ -1,14 +1,22 @@
 """Text encodings of files: documents and tables follow the same rules.
 
-UTF-16 is recognised by the first bytes of a file.
+UTF-16 is recognised by the first bytes of a file. What is no Unicode is in the code page that its
+letters make most likely; if another one is as likely, or there are few letters, that is told.
 """
 
 import codecs
 import re
+import unicodedata
 from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
 
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x9f]")
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 _IS_ASCII_LETTER = bytes(code < 0x80 and chr(code).isalnum() for code in range(0x100))
+WITHOUT_BLANKS = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]{4,}"
+"""Letters of scripts without blanks between words, such as Thai and Chinese: a pattern for Python
+and for Arrow."""
 REPLACED = "\ufffd"
 """What Python writes in place of a byte that the encoding does not allow."""
 HEAD = 8_192
@@ -17,6 +25,116 @@ FEWEST_ZEROS = 0.1
 """Share of the upper bytes that are zero in UTF-16: those of Latin letters, blanks, digits."""
 MOST_ODD_ONES = 0.05
 """Zeros among the lower bytes, as a share of those among the upper: hardly a letter has one."""
+CODE_PAGES = (
+    *("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp874"),
+    *("koi8-r", "koi8-u", "cp866", "cp850", "cp852", "mac-roman", "iso8859-2", "iso8859-5"),
+    *("cp932", "euc-jp", "gb18030", "big5", "cp949"),
+)
+"""Encodings that texts of today and of older systems are in, of all that Python knows."""
+WESTERN = "cp1252"
+SAMPLE = 200_000
+"""Bytes of lines beyond ASCII by which the code page is told."""
+CLEARLY, FAR_MORE = 1.4, 1.9
+"""So many times as likely as the Western code page another one has to be."""
+FEWEST_BYTES = 3
+"""Fewer beyond ASCII tell no other script, and a language only where it is far more likely."""
+BEYOND_DOUBT = 10
+"""So many times as likely as any other one it may rest on few bytes."""
+LEAST = 0.05
+"""Likelihood below which so few tell nothing."""
+FEW_BYTES = 12
+"""Beyond ASCII; so few tell a code page hardly."""
+AS_LIKELY = 0.97
+"""Share of the likelihood of the first code page from which another one is as good."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodePage:
+    """What a text that is no Unicode is most likely in."""
+
+    name: str
+    """A codec of Python."""
+    doubt: str = ""
+    """Why that is not sure, and what to do."""
+
+
+def code_page_of(lines: Iterable[bytes]) -> CodePage:
+    """The code page of the lines of a file that is neither UTF-8 nor UTF-16."""
+    from chardet import detect_all
+
+    sample = bytearray()
+    for line in lines:
+        sample += b"" if line.isascii() else line[:SAMPLE]
+        if len(sample) >= SAMPLE:
+            break
+    if is_mostly_utf8([sample.decode("utf-8-sig", "replace")]):
+        return CodePage("utf-8-sig")
+    found = detect_all(
+        bytes(sample), ignore_threshold=True, include_encodings=CODE_PAGES, compat_names=False
+    )
+    likely = {each["encoding"]: each["confidence"] for each in found if each["encoding"]}
+    readings = {name: sample.decode(name, "ignore") for name in likely}
+    likely = {name: score for name, score in likely.items() if not _CONTROL.search(readings[name])}
+    if not likely:
+        return CodePage("latin-1", _doubt("latin-1"))
+    chosen = max(likely, key=likely.__getitem__)
+    count = len(_BEYOND_ASCII.findall(readings[chosen]))
+    if WESTERN in likely:
+        if count < FEWEST_BYTES:
+            latin = [
+                name
+                for name, score in likely.items()
+                if count > 1 and score >= LEAST and _is_latin(readings[name])
+            ]
+            chosen = max(latin or [WESTERN], key=likely.__getitem__)
+        least = FAR_MORE if count < FEWEST_BYTES else CLEARLY
+        if likely[chosen] <= least * likely[WESTERN]:
+            chosen = WESTERN
+    score, reading = likely.pop(chosen), readings[chosen]
+    others = [name for name in likely if readings[name] != reading]
+    rival = max(others, key=likely.__getitem__, default="")
+    least = score if chosen == WESTERN and count < FEW_BYTES else AS_LIKELY * score
+    is_close = bool(rival) and likely[rival] > least
+    is_thin = (
+        chosen != WESTERN and count < FEW_BYTES and score < BEYOND_DOUBT * likely.get(rival, 0)
+    )
+    has_letters = any(map(str.isalpha, _BEYOND_ASCII.findall(reading)))
+    is_worse = bool(rival) and count > 1 and likely[rival] > FAR_MORE * score
+    is_doubted = is_worse or (has_letters and (is_close or is_thin))
+    return CodePage(chosen, _doubt(chosen, rival) if is_doubted else "")
+
+
+def _is_latin(text: str) -> bool:
+    return all(
+        unicodedata.name(letter, "").startswith("LATIN")
+        for letter in _BEYOND_ASCII.findall(text)
+        if letter.isalpha()
+    )
+
+
+def code_page_of_file(path: Path) -> CodePage:
+    """What a file is in that is no UTF-8."""
+    with path.open("rb") as file:
+        if encoding := utf16_of(file.read(HEAD)):
+            return CodePage(encoding)
+        file.seek(0)
+        return code_page_of(file)
+
+
+def doubt_of_text(content: bytes) -> str:
+    """Why the encoding of a text is not sure, and what to do; empty where it is."""
+    if utf16_of(content[:HEAD]):
+        return ""
+    try:
+        content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return code_page_of(content.splitlines(keepends=True)).doubt
+    return ""
+
+
+def _doubt(name: str, rival: str = "") -> str:
+    other = f", but may be in {rival}" if rival else ""
+    return f"its encoding is uncertain: it was read as {name}{other}; save it as UTF-8"
 
 
 def utf16_of(head: bytes) -> str | None:

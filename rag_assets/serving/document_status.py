@@ -1,7 +1,7 @@
 """How each document was parsed, for `rag-assets status --documents`."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from rag_assets import schemas
@@ -42,6 +42,14 @@ class DocumentStatus:
     lost_letters: int
     garbled: int
     language: str | None
+    words: int | None
+    """Words that the parts of a Word file or of slides show."""
+    lost_words: int | None
+    """How many of them are not in its text."""
+    hidden: str | None
+    """How much of it is hidden and left out."""
+    doubts: Sequence[str]
+    """What may be wrong with its text."""
     reason: str | None
     """Why it is in quarantine."""
     stale_since: str | None
@@ -121,6 +129,10 @@ def _document(
         lost_letters=account.get("lost_letters", 0),
         garbled=account.get("garbled", 0),
         language=account.get("language"),
+        words=account.get("words"),
+        lost_words=account.get("lost_words"),
+        hidden=account.get("hidden"),
+        doubts=json.loads(account.get("doubts") or "[]"),
         reason=failure.reason if failure else None,
         stale_since=failure.stale_since.isoformat(timespec="seconds")
         if failure and failure.stale_since
@@ -140,16 +152,32 @@ def _text(parser: str, documents: Sequence[DocumentStatus]) -> Iterator[str]:
     lines = table([document.row for document in documents], columns=COLUMNS)
     counts = "tables: well formed / found; figures: kept / found"
     yield f"Documents as read by the parser {parser} ({counts})\n{lines}"
-    failed = [f"  {document.reason}{_waits(document)}" for document in documents if document.reason]
-    if failed:
-        yield "\n".join(["In quarantine", *failed])
-    helped = [
-        f"  {document.document}: pages {part['pages']}: {part['reason']}"
-        for document in documents
-        for part in document.replaced
-    ]
-    if helped:
-        yield "\n".join(["Pages read by the next parser of the chain", *helped])
+    yield from _told(
+        "In quarantine",
+        (f"{each.reason}{_waits(each)}" for each in documents if each.reason),
+    )
+    yield from _told(
+        "In doubt",
+        (f"{each.document}: {doubt}" for each in documents for doubt in each.doubts),
+    )
+    yield from _told(
+        "Hidden and left out (parsers.NAME.hidden: keep keeps it)",
+        (f"{each.document}: {each.hidden}" for each in documents if each.hidden),
+    )
+    yield from _told(
+        "Pages read by the next parser of the chain",
+        (
+            f"{each.document}: pages {part['pages']}: {part['reason']}"
+            for each in documents
+            for part in each.replaced
+        ),
+    )
+
+
+def _told(title: str, lines: Iterable[str]) -> Iterator[str]:
+    """A part of the text, unless it is empty."""
+    if found := [f"  {line}" for line in lines]:
+        yield "\n".join([title, *found])
 
 
 def _waits(document: DocumentStatus) -> str:

@@ -3,6 +3,7 @@ import pyarrow.compute as pc
 import pytest
 
 from rag_assets.config import Config, Variant
+from rag_assets.config.indexes import IndexSettings, TextIndexSettings
 from rag_assets.documents import checks
 from rag_assets_tests.documents.making import SENTENCE
 from rag_assets_tests.quality.judging import failures, judged, tamper
@@ -155,3 +156,15 @@ def test_chunks_in_another_language_are_drift(project):
     }
     assert shares["en"] == (1.0, pytest.approx(2 / 3, abs=1e-3))
     assert shares["sv"] == (0.0, pytest.approx(1 / 3, abs=1e-3))
+
+
+def test_text_without_blanks_asks_for_a_tokenizer_that_cuts_it(project):
+    project.write("pump.md", "# ポンプ\n\nこのポンプは毎分四十リットルの水を送ります。\n")
+    project.write("other.md", f"# Other\n\n{SENTENCE}")
+    project.list_files()
+    project.parse()
+    found = failures(judge(project, "parsed_documents"))["words_searchable"]
+    words = IndexSettings(text=TextIndexSettings(tokenizer="icu"))
+
+    assert [example["document"] for example in found.examples] == ["pump.md"]
+    assert "words_searchable" not in failures(judge(project, "parsed_documents", index=words))

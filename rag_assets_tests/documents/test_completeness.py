@@ -198,6 +198,68 @@ def test_an_account_counts_what_is_there_and_what_is_not():
     assert (found.kept_figures, found.figures) == (0, 2)
 
 
+def test_words_that_are_only_parted_or_joined_otherwise_are_not_lost():
+    shown = ["CO2 at 10 bar", "two words", "lost twice", "lost twice"]
+    texts = ["CO 2 at 10", "bar twowords", "lost twice"]
+
+    found = measured(Account(shown=shown), [Element(type="text", text=text) for text in texts])
+
+    assert (found.words, found.lost_words) == (10, {"lost": 1, "twice": 1})
+
+
+def test_a_word_file_that_lacks_words_is_named_and_what_it_hides_is_counted(project):
+    import pptx
+    from pptx.chart.data import CategoryChartData
+    from pptx.enum.chart import XL_CHART_TYPE
+
+    made = pptx.Presentation()
+    slide, hidden = (made.slides.add_slide(made.slide_layouts[5]) for _ in range(2))
+    slide.shapes.title.text = "Strength of the grades"
+    data = CategoryChartData()
+    data.categories = ["S235", "S355"]
+    data.add_series("yield", (235, 355))
+    chart = slide.shapes.add_chart(XL_CHART_TYPE.COLUMN_CLUSTERED, 0, 0, 9_000, 9_000, data).chart
+    chart.value_axis.axis_title.text_frame.text = "megapascals"
+    hidden.shapes.title.text = "Draft of five hidden words"
+    hidden._element.set("show", "0")
+    made.save(project.folder / "a.pptx")
+    project.list_files()
+    project.parse()
+    held = account(project, "a.pptx")
+    found = failures(judge(project))["no_document_in_doubt"]
+    [parser] = (
+        document_status.answer(project.store, project.config, parsers=["plain"])
+        .record["parsers"]
+        .values()
+    )
+
+    assert (held["words"], held["lost_words"]) == (8, 1)
+    assert held["hidden"] == "1 slide with 5 words"
+    assert found.examples == [
+        {
+            "document": "a.pptx",
+            "why": "1 of its 8 words are not in its text: megapascals; save it as PDF, or leave it "
+            "out with sources.documents.exclude",
+        }
+    ]
+    assert [document["hidden"] for document in parser] == ["1 slide with 5 words"]
+
+
+def test_texts_of_another_code_page_are_read_and_doubt_is_named(project):
+    (project.folder / "sure.md").write_bytes("この塗装は塩水に五百時間耐えます。\n".encode("cp932"))
+    (project.folder / "unsure.txt").write_bytes("Größe und Länge".encode("mac-roman"))
+    project.list_files()
+    project.parse()
+    found = failures(judge(project))["no_document_in_doubt"]
+
+    assert [row["text"] for row in project.elements("sure.md")] == [
+        "この塗装は塩水に五百時間耐えます。"
+    ]
+    [example] = found.examples
+    assert example["document"] == "unsure.txt"
+    assert "may be in mac-roman; save it as UTF-8" in example["why"]
+
+
 def test_pages_are_named_in_runs():
     assert ranges([1, 2, 3, 7, 9, 10]) == "1-3, 7, 9-10"
     assert (named([4]), named([4, 5])) == ("page 4", "pages 4-5")

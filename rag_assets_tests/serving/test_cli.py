@@ -193,6 +193,16 @@ def test_init_writes_a_config_that_loads_and_points_at_the_sources(home, capsys,
     assert config.sources.tables[0].url.get_secret_value() == url
 
 
+def test_init_sets_the_tokenizer_that_text_without_blanks_needs(home, capsys):
+    reports = home / "reports"
+    reports.mkdir()
+    (reports / "pump.md").write_text("这台泵每分钟输送四十升水。", "utf-8")
+
+    assert cli.main(["init", "--documents", str(reports)]) == OK
+    assert "tokenizer: icu" in capsys.readouterr().out
+    assert configuration.load().index.text.tokenizer == "icu"
+
+
 @pytest.mark.parametrize(
     "arguments", [["--documents", "a: b #c"], ["--database", "sqlite:///x.sqlite"]]
 )

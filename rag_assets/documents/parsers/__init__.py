@@ -40,7 +40,7 @@ PDF_ENGINES = {
     "pdfium": pdfium.PARSER,
 }
 
-HIDING = (XLSX,)
+HIDING = (DOCX, PPTX, XLSX)
 """Formats with hidden parts; their parsers have the option `keep_hidden`."""
 _OTHERS = {
     DOCX: docling_office.PARSER,

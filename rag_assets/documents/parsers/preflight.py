@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING
 
 from rag_assets.documents.parsers.description import ParseError
 from rag_assets.documents.parsers.office import archives
-from rag_assets.media.encodings import letters_of
+from rag_assets.media.encodings import doubt_of_text, letters_of
 from rag_assets.media.media_types import DOCX, HTML, MARKDOWN, PDF, PLAIN, PPTX, XLSX
 from rag_assets.workers import Json
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
     from pypdfium2 import PdfPage
+
+    from rag_assets.documents.parsers.office.as_shown import ShownFile
 
 FUNCTION = f"{__name__}:inspect"
 SECONDS = 120.0
@@ -68,6 +70,12 @@ class Inspection:
     """Pages that show something and have no text layer."""
     letters: list[int] = field(default_factory=list)
     """Letters and digits in the text layer of each page; empty for other formats than PDF."""
+    shown: list[str] = field(default_factory=list)
+    """The texts that a Word file or slides show."""
+    hidden: str = ""
+    """How much of it is hidden and left out."""
+    doubt: str = ""
+    """Why the encoding of a text is not sure."""
 
     @classmethod
     def of(cls, value: Json | bytes) -> "Inspection":
@@ -82,13 +90,14 @@ def _validator() -> "TypeAdapter[Inspection]":
     return TypeAdapter(Inspection)
 
 
-def inspect(path: str, media_type: str, most_pages: int) -> Json:
+def inspect(path: str, media_type: str, most_pages: int, keep_hidden: bool = False) -> Json:
     """Inspect a file without parsing it.
 
     Args:
         path: The file.
         media_type: What it is.
         most_pages: Of a longer PDF nothing but the number of pages is found out.
+        keep_hidden: Whether what an Office file hides is read.
 
     Returns:
         An `Inspection` as JSON.
@@ -99,11 +108,29 @@ def inspect(path: str, media_type: str, most_pages: int) -> Json:
     if media_type == PDF:
         return asdict(_pdf(path, most_pages))
     if not media_type.startswith(archives.OFFICE):
-        return asdict(Inspection(0, _work(Path(path).stat().st_size, media_type)))
+        work = _work(Path(path).stat().st_size, media_type)
+        is_text = media_type in (PLAIN, MARKDOWN)
+        doubt = doubt_of_text(Path(path).read_bytes()) if is_text else ""
+        return asdict(Inspection(0, work, doubt=doubt))
     found = archives.inspected(path)
     slides = found.slides if media_type == PPTX else 0
     work = _work(found.xml_bytes, media_type) + found.picture_bytes // PICTURE_BYTES_A_PAGE
-    return asdict(Inspection(slides, work))
+    if media_type not in (DOCX, PPTX):
+        return asdict(Inspection(slides, work))
+    from rag_assets.documents.parsers.office.as_shown import as_shown
+    from rag_assets.documents.parsers.office.words import shown_texts
+
+    shown = as_shown(path, keep_hidden=keep_hidden)
+    texts = shown_texts(path, shown)
+    return asdict(Inspection(slides, work, shown=texts, hidden=_hidden(shown)))
+
+
+def _hidden(shown: "ShownFile") -> str:
+    """How much of a file is hidden, in words."""
+    words, slides = sum(len(text.split()) for text in shown.hidden), len(shown.hidden_slides)
+    counts = {"slide": slides, "word": words}
+    parts = (f"{count:,} {what}{'s'[: count > 1]}" for what, count in counts.items() if count)
+    return " with ".join(parts)
 
 
 def _work(size: int, media_type: str) -> int:

@@ -4,11 +4,14 @@ import argparse
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 from rag_assets import config as configuration
 from rag_assets.config.documents import DEFAULT_CHUNKINGS
 from rag_assets.config.editions import CHUNKINGS, NEWEST
+from rag_assets.media.encodings import HEAD, WITHOUT_BLANKS
 from rag_assets.serving.replies import CommandError, Reply
 from rag_assets.store.atomic import write_atomically
 
@@ -21,6 +24,13 @@ EXAMPLES = """\
 PASSWORD_VARIABLE = "DATABASE_PASSWORD"
 PASSWORD = re.compile(r"(?P<head>://[^:/@\s]*):(?P<password>[^@\s]*)@")
 
+TEXTS = (".md", ".txt", ".html", ".htm")
+MOST_FILES = 200
+CUT_INTO_WORDS = """\
+index:
+  text: {tokenizer: icu}  # cuts text without blanks between words, such as Chinese, into words
+
+"""
 TEMPLATE = """\
 # What is indexed, how, and where the state lies. Relative paths start at this file's folder.
 # Every value can be overridden by an environment variable: RAG_ASSETS__SECTION__KEY=value.
@@ -47,7 +57,7 @@ variants:
 #     path: BAAI/bge-m3
 #     batch_tokens: 65536
 
-retrieval:
+{index}retrieval:
   retriever: best  # or fast, which needs no reranker
   top_k: 10
 
@@ -95,7 +105,9 @@ def run(options: argparse.Namespace) -> Reply:
     if file.exists():
         raise CommandError(f"{file} is there already: edit it, or remove it first")
     password = PASSWORD.search(options.database or "")
+    is_without_blanks = bool(options.documents) and _has_text_without_blanks(options.documents)
     text = TEMPLATE.format(
+        index=CUT_INTO_WORDS if is_without_blanks else "",
         sources="\n".join(_sources(options.documents, options.database, folder=file.parent)),
         edition=NEWEST,
         chunking=CHUNKINGS[NEWEST],
@@ -108,8 +120,23 @@ def run(options: argparse.Namespace) -> Reply:
         lines.append(
             f"The password is not in it: set the environment variable {PASSWORD_VARIABLE}."
         )
+    if is_without_blanks:
+        lines.append(
+            "It sets index.text.tokenizer: icu, since there is text without blanks between words "
+            "(Chinese, Japanese, Thai)."
+        )
     record = {"config": str(file), "set": [PASSWORD_VARIABLE] if password else []}
     return Reply(record=record, text="\n".join(lines))
+
+
+def _has_text_without_blanks(documents: str) -> bool:
+    """Whether one of the first text files of a local folder is of a script without blanks."""
+    files = (file for file in Path(documents).rglob("*") if file.suffix in TEXTS and file.is_file())
+    for file in islice(files, MOST_FILES):
+        with suppress(OSError), file.open("rb") as opened:
+            if re.search(WITHOUT_BLANKS, opened.read(HEAD).decode("utf-8", "ignore")):
+                return True
+    return False
 
 
 def _sources(documents: str | None, database: str | None, *, folder: Path) -> Iterator[str]:

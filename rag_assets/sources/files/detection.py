@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import BinaryIO
 
-from rag_assets.media.encodings import HEAD, is_mostly_utf8, utf16_of
+from rag_assets.media.encodings import HEAD, code_page_of, utf16_of
 from rag_assets.media.media_types import DOCX, HTML, MARKDOWN, PDF, PLAIN, PPTX, SUFFIXES, XLSX
 from rag_assets.sources.files import data_texts, mails
 
@@ -283,19 +283,16 @@ def _needs_password(file: BinaryIO) -> bool:
 
 
 def _is_text(file: BinaryIO, head: bytes) -> bool:
-    """Whether the whole file is text: UTF-8, UTF-16, or one byte a character."""
+    """Whether the whole file is text: UTF-8, UTF-16, or in a code page."""
     if utf16 := utf16_of(head):
         return _decodes(file, utf16)
     if b"\x00" in head:
         return False
-    return _decodes(file, "utf-8-sig") or _decodes(file, "cp1252") or _is_broken_utf8(file)
-
-
-def _is_broken_utf8(file: BinaryIO) -> bool:
-    decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
-    return _decodes(file, "utf-8-sig", errors="replace") and is_mostly_utf8(
-        decoder.decode(block) for block in _blocks(file)
-    )
+    if _decodes(file, "utf-8-sig") or _decodes(file, "cp1252"):
+        return True
+    file.seek(0)
+    page = code_page_of(file).name
+    return _decodes(file, page, errors="replace" if page == "utf-8-sig" else "strict")
 
 
 def _decodes(file: BinaryIO, encoding: str, *, errors: str = "strict") -> bool:

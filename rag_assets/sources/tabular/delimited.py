@@ -25,7 +25,7 @@ from rag_assets.change.sync import Failure
 from rag_assets.columns import numerals
 from rag_assets.columns.numerals import Mark, Numerals
 from rag_assets.columns.sql import quoted, quoted_name
-from rag_assets.media.encodings import HEAD, utf16_of
+from rag_assets.media.encodings import HEAD, code_page_of_file, utf16_of
 from rag_assets.sources.cells import LARGEST_EXACT
 from rag_assets.sources.kinds import spilling_to
 from rag_assets.sources.landed import Notes
@@ -75,6 +75,8 @@ def rows(
         return
     readable = _as_utf8(path, folder=folder)
     options = _CSV + _separator(readable)
+    if readable != path and (doubt := code_page_of_file(path).doubt):
+        notes.rejected.append(Failure("encoding", f"{label}: {doubt}", label))
     with spilling_to(folder) as connection:
         try:
             _load_cells(connection, readable, options)
@@ -320,7 +322,7 @@ def _as_utf8(path: Path, *, folder: Path) -> Path:
     """The file itself if it is UTF-8, else a copy in UTF-8 below `folder`."""
     with path.open("rb") as file:
         utf16 = utf16_of(file.read(HEAD))
-    encoding = utf16 or ("utf-8" if _is_utf8(path) else "cp1252")
+    encoding = utf16 or ("utf-8" if _is_utf8(path) else code_page_of_file(path).name)
     if encoding == "utf-8":
         return path
     copy = folder / f"utf8_{path.name}"

@@ -444,6 +444,52 @@ def test_what_draws_the_pages_is_part_of_the_version():
     assert all("pypdfium2 " in parser.version for parser in drawing)
 
 
+@pytest.fixture
+def form(tmp_path):
+    """A form with labels and fields beside them."""
+    import pymupdf
+
+    document = pymupdf.open()
+    page = document.new_page(width=595, height=842)
+    page.insert_textbox((72, 72, 520, 160), SENTENCE * 4, fontsize=11)
+
+    def field(top, label, kind, value, **settings):
+        page.insert_text((72, top), label, fontsize=11)
+        made = pymupdf.Widget()
+        made.field_type = getattr(pymupdf, f"PDF_WIDGET_TYPE_{kind}")
+        width = 14 if kind == "CHECKBOX" else 160
+        made.field_name, made.rect = label, pymupdf.Rect(200, top - 14, 200 + width, top + 6)
+        for name, setting in settings.items():
+            setattr(made, name, setting)
+        made.field_value = value
+        page.add_widget(made)
+
+    field(200, "Load test passed:", "CHECKBOX", True)
+    field(260, "Brake test passed:", "CHECKBOX", False)
+    field(320, "Verdict:", "COMBOBOX", "rejected", choice_values=["approved", "rejected"])
+    field(380, "Serial number:", "TEXT", "KX-4471-B")
+    document.save(tmp_path / "form.pdf")
+    return tmp_path / "form.pdf"
+
+
+def test_pymupdf_reads_ticks_and_chosen_values_of_a_form_beside_their_labels(form):
+    words = " ".join(element.text for element in read(pymupdf_parser, form))
+
+    assert "Load test passed: [x]" in words
+    assert "Brake test passed: [ ]" in words
+    assert "Verdict: rejected" in words
+    assert "Serial number: KX-4471-B" in words
+
+
+def test_pymupdf_reads_lines_from_the_right_in_their_order(tmp_path):
+    lines = ["המשאבה מספקת 40 ליטר לדקה", "הלחץ הוא 3 bar בפעולה"]
+    body = "".join(f'<p dir="rtl" lang="he">{line}</p>' for line in lines)
+    pdf(tmp_path / "a.pdf", [f"<p>{SENTENCE}</p>{body}"])
+    words = " ".join(element.text for element in read(pymupdf_parser, tmp_path / "a.pdf"))
+
+    assert all(line in words for line in lines)
+
+
 @pytest.mark.parametrize("parser", [pymupdf_parser, pdfium])
 def test_page_ranges_together_give_what_the_whole_gives(report, parser):
     parts = [*read(parser, report, 1), *read(parser, report, 2)]

@@ -94,6 +94,18 @@ def test_a_type_is_decided_by_all_rows_and_not_by_the_first(store, folder):
     assert kinds(refresh(store, folder)["t"]) == {"value": "string"}
 
 
+def test_lists_of_other_code_pages_are_read_and_doubt_is_told(store, folder):
+    put(folder, "japanese.csv", "番号,名称\n1,ボルト\n2,ナット\n".encode("cp932"))
+    put(folder, "unsure.csv", "Größe;Länge\na;b\n".encode("mac-roman"))
+    done = refresh(store, folder)
+
+    assert columns(done["japanese"]) == {"番号": [1, 2], "名称": ["ボルト", "ナット"]}
+    assert [
+        "may be in mac-roman; save it as UTF-8" in each.reason
+        for each in done["unsure"].report.failures
+    ] == [True]
+
+
 def test_separators_encodings_and_odd_headers_are_understood(store, folder):
     put(folder, "semicolon.csv", "namn;längd\r\nSkruv;5\r\nMutter;6\r\n".encode("cp1252"))
     put(folder, "tab.tsv", "a\tb\n1\tx\n")

@@ -131,7 +131,7 @@ def missing_weights(options: Mapping[str, Json]) -> str | None:
 PARSER = Parser(
     name="marker",
     module=__name__,
-    revision=3,
+    revision=4,
     distribution="marker-pdf",
     install="make parsers",
     alternative="pdfium",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 PARSER = Parser(
     name="pdfium",
     module=__name__,
-    revision=2,
+    revision=3,
     distribution="pypdfium2",
     install="pip install pypdfium2",
 )

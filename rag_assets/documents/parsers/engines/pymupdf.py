@@ -5,8 +5,10 @@ enter the index and whose heading levels depend on which pages are parsed togeth
 """
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from html import escape
 from types import ModuleType
 from typing import TYPE_CHECKING, TypedDict, cast
 
@@ -18,13 +20,13 @@ from rag_assets.workers import Json
 
 if TYPE_CHECKING:
     from onnxruntime import SessionOptions
-    from pymupdf import Document
+    from pymupdf import Document, Widget
     from pymupdf4llm.helpers.document_layout import LayoutBox, PageLayout
 
 PARSER = Parser(
     name="pymupdf",
     module=__name__,
-    revision=4,
+    revision=5,
     distribution="pymupdf",
     install="pip install 'rag-assets[pymupdf]'",
     alternative="pdfium",
@@ -47,6 +49,14 @@ TYPES = {
     "page-footer": "page_footer",
 }
 
+FIELD_SIZE = 10.0
+"""Points: the type in which the value of a form's field is written."""
+FIELD_SHARE = 0.6
+"""Of the height of a field, for its type."""
+TALL_FIELD = 40.0
+"""Points; the value of a taller field stands at its top."""
+MULTILINE = 4096
+"""Bit of a text field that may hold several lines."""
 WORD_GAP = 0.12
 """Distance between two spans, in type sizes, from which they are two words."""
 
@@ -90,7 +100,10 @@ def parse(path: str, pages: list[int] | None) -> Json:
         wanted = [number - 1 for number in pages] if pages else None
         for number in wanted or range(len(document)):
             _uncrop(document, number)
+            _write_fields(document, number)
         layout = parse_document(document, pages=wanted, use_ocr=False, force_text=True)
+        for page in layout.pages or ():
+            _order_lines(document, page)
         words = {page.page_number: _words(document, page) for page in layout.pages or ()}
     with PageView(path) as view:
         return to_json(
@@ -145,6 +158,56 @@ def _uncrop(document: "Document", number: int) -> None:
     box = max(x0, media.x0), max(y0, media.y0), min(x1, media.x1), min(y1, media.y1)
     document.xref_set_key(page.xref, "MediaBox", f"[{' '.join(map(str, box))}]")
     document.xref_set_key(page.xref, "CropBox", "null")
+
+
+def _write_fields(document: "Document", number: int) -> None:
+    """Write the ticks and values of a form as text of one size, as if they had been typed.
+
+    As drawn, a tick is read as `3`, and a value in larger type as a heading. A ticked box becomes
+    `[x]` and an empty one `[ ]`, as in Markdown.
+    """
+    page = document[number]
+    for reference in [field.xref for field in page.widgets()]:
+        field = page.load_widget(reference)
+        text = _shown(field, state=document.xref_get_key(reference, "AS")[1])
+        if text is None:
+            continue
+        x0, y0, x1, y1 = field.rect
+        size = min(FIELD_SIZE, FIELD_SHARE * (y1 - y0))
+        middle = (y0 + y1) / 2 if y1 - y0 < TALL_FIELD else y0 + size
+        place = (x0, middle - size, max(x1, x0 + 2 * size), middle + size)
+        page.delete_widget(field)
+        css = f"* {{font-family: sans-serif; font-size: {size}px; line-height: 2}}"
+        page.insert_htmlbox(place, escape(text), css=css)
+
+
+def _shown(field: "Widget", *, state: str) -> str | None:
+    """What a field of a form says; None where it stays as it is drawn."""
+    value, kind = field.field_value, field.field_type_string
+    if kind in ("CheckBox", "RadioButton"):
+        return "[ ]" if state in ("/Off", "null") else "[x]"
+    if kind == "Text" and value and not field.field_flags & MULTILINE:
+        return value
+    if kind not in ("ComboBox", "ListBox") or not value:
+        return None
+    names = dict(each for each in field.choice_values or () if not isinstance(each, str))
+    values = value if isinstance(value, list) else [value]
+    return ", ".join(names.get(each, each) for each in values)
+
+
+def _order_lines(document: "Document", page: "PageLayout") -> None:
+    """Give lines that are written from the right the text that PyMuPDF reads there.
+
+    The layout joins the spans of a line from the left.
+    """
+    lines = [line for box in page.boxes for line in _lines(box)]
+    lines += [line for block in page.fulltext or () for line in block["lines"]]
+    for line in lines:
+        if _is_from_right("".join(span["text"] for span in line["spans"])):
+            text = document[page.page_number - 1].get_text("text", clip=line["bbox"])
+            first = line["spans"][0]
+            first["text"], first["bbox"] = " ".join(text.split()), line["bbox"]
+            line["spans"] = [first]
 
 
 def _elements(page: "PageLayout", view: PageView, words: Sequence[Word]) -> Iterator[Element]:
@@ -277,3 +340,11 @@ def _line_text(line: TextLine) -> str:
             text += part
         end = span["bbox"][2]
     return text
+
+
+def _is_from_right(text: str) -> bool:
+    """Whether most letters are of a script that is written from the right."""
+    if text.isascii():
+        return False
+    kinds = [unicodedata.bidirectional(letter) for letter in text]
+    return sum(kind in ("R", "AL") for kind in kinds) > kinds.count("L")

@@ -7,7 +7,7 @@ without unpacking it. A picture that is a bomb is left out; the rest of its docu
 import re
 import shutil
 import zipfile
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +34,7 @@ DEEPEST = 3
 PROLOG = 1 << 16
 """Bytes before the first element of an XML file in which a document type would stand."""
 
+DAMAGED = "is a damaged Office file: restore it from a good copy"
 _REMEDY = (
     "save it again with only its text and pictures, or leave it out with sources.documents.exclude"
 )
@@ -62,7 +63,7 @@ def inspected(path: str) -> Contents:
     Raises:
         ParseError: It is damaged, unpacks to too much, or declares entities of its own.
     """
-    with _opened(path) as archive:
+    with opened(path) as archive:
         _check(archive, left=LARGEST_UNPACKED, depth=1)
         members = archive.infolist()
         for member in members:
@@ -80,12 +81,18 @@ def inspected(path: str) -> Contents:
 
 
 @contextmanager
-def without_oversize_pictures(path: str) -> Generator[str]:
-    """The file, or a copy in which the reason stands in place of each picture that is too large."""
-    with _opened(path) as archive:
+def changed_copy(path: str, parts: Mapping[str, bytes]) -> Generator[str]:
+    """The file, or a copy with other `parts` and a reason in place of pictures that are too large.
+
+    Args:
+        path: The file.
+        parts: What these members are to hold.
+    """
+    with opened(path) as archive:
         members = archive.infolist()
-        reasons = _oversize(members)
-        if not reasons:
+        reasons = {name: LEFT_OUT + why.encode() for name, why in _oversize(members).items()}
+        instead = {**parts, **reasons}
+        if not instead:
             yield path
             return
         with TemporaryDirectory(dir=Path(path).parent) as folder:
@@ -93,8 +100,8 @@ def without_oversize_pictures(path: str) -> Generator[str]:
             with zipfile.ZipFile(copy, "w", zipfile.ZIP_DEFLATED) as kept:
                 for member in members:
                     with kept.open(member.filename, "w", force_zip64=True) as target:
-                        if reason := reasons.get(member.filename):
-                            target.write(LEFT_OUT + reason.encode())
+                        if member.filename in instead:
+                            target.write(instead[member.filename])
                         else:
                             with archive.open(member) as source:
                                 shutil.copyfileobj(source, target)
@@ -120,11 +127,16 @@ def _unpacked(member: zipfile.ZipInfo) -> str:
     return f"{member.file_size / 1e6:,.0f} MB of {member.compress_size / 1e6:,.1f}"
 
 
-def _opened(file: str | IO[bytes]) -> zipfile.ZipFile:
+def opened(file: str | IO[bytes]) -> zipfile.ZipFile:
+    """The archive.
+
+    Raises:
+        ParseError: It is damaged.
+    """
     try:
         return zipfile.ZipFile(file)
     except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError) as error:
-        raise ParseError("is a damaged Office file: restore it from a good copy") from error
+        raise ParseError(DAMAGED) from error
 
 
 def _check(archive: zipfile.ZipFile, *, left: int, depth: int) -> int:
@@ -168,7 +180,7 @@ def _check_prolog(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
     except Exception as error:  # zlib and its kin raise errors of their own
         if isinstance(error, RuntimeError) and "password" in str(error):
             raise ParseError("needs a password: save a copy without one") from error
-        raise ParseError("is a damaged Office file: restore it from a good copy") from error
+        raise ParseError(DAMAGED) from error
     encoding = "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
     text = head.decode(encoding, "ignore").replace("\x00", "")
     first = _ELEMENT.search(text)

@@ -34,17 +34,25 @@ from pptx.shapes.picture import Picture
 
 from rag_assets.documents.elements import EXPONENT
 from rag_assets.documents.parsers.description import ParseError
-from rag_assets.documents.parsers.office.picture_meta import ALT, LINK, PROBLEM
+from rag_assets.documents.parsers.office.picture_meta import ABOVE, ALT, BELOW, LINK, PROBLEM
 from rag_assets.documents.parsers.pictures import link_of, reduced_if_large
 
 UNKNOWN = "is of a kind that is not read here, such as WMF or EMF: put a PNG or JPEG in its place"
 """Why most pictures without pixels have none."""
 
 _HEADING = re.compile(r"h[1-6]|title", re.IGNORECASE)
+_ASIDE = re.compile(
+    r"(?:^|[\s_-])(?:nav(?:bar|igation|header|footer)?|footer|breadcrumbs?|menu|sidebar)(?:$|[\s_-])",
+    re.IGNORECASE,
+)
+"""Names that themes and generators of web pages give to what stands beside the text."""
 
 
 class HtmlBackend(HTMLDocumentBackend):
-    """Keeps exponents and indices of headings, alternative texts, and where pictures lie."""
+    """Keeps exponents and indices of headings, alternative texts, and where pictures lie.
+
+    Deleted words go; navigation and what stands below the text is marked as beside it.
+    """
 
     def __init__(self, *args: Any, **options: Any) -> None:
         """Read the page and mark it."""
@@ -53,6 +61,10 @@ class HtmlBackend(HTMLDocumentBackend):
             for script in heading.find_all(["sup", "sub"]):
                 _unwrap(script)
             heading.smooth()
+        for tag in self.soup.find_all("del") if self.soup else ():
+            tag.decompose()
+        for tag in self.soup.find_all(_is_aside) if self.soup else ():
+            _set_aside(tag)
         base = self.soup.find("base", href=True) if self.soup else None
         self._base = _value(base, "href") if base else ""
 
@@ -183,6 +195,26 @@ def _above_the_line(slide: BaseOxmlElement) -> Iterator[tuple[BaseOxmlElement, s
             if baseline.strip("0%") and not baseline.startswith("-"):
                 yield text, before
             before = text.text or before
+
+
+def _is_aside(tag: Tag) -> bool:
+    """Whether a part of a page leads to other pages, or stands below the text."""
+    if tag.name in ("nav", "footer") or _value(tag, "role") in ("navigation", "contentinfo"):
+        return True
+    named = _ASIDE.search(" ".join([*(tag.get("class") or ()), _value(tag, "id")]))
+    if named is None or tag.name not in ("div", "ul", "ol", "p", "section", "aside"):
+        return False
+    linked = sum(len(link.get_text()) for link in tag.find_all("a"))
+    return "footer" in named[0].lower() or 2 * linked >= len(tag.get_text(strip=True))
+
+
+def _set_aside(tag: Tag) -> None:
+    """Make one marked paragraph of what stands beside the text."""
+    text = " | ".join(tag.stripped_strings)
+    if text and not tag.find(["h1", "main"]) and not tag.find_parent(["table", "pre"]):
+        paragraph = Tag(name="p")
+        paragraph.string = (BELOW if tag.find_previous("h1") else ABOVE) + text
+        tag.replace_with(paragraph)
 
 
 def _unwrap(script: Tag) -> None:

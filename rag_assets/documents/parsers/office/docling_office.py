@@ -20,9 +20,9 @@ from rag_assets.documents.parsers.description import ParseError, Parser
 from rag_assets.documents.parsers.office.archives import (
     LARGEST_UNPACKED,
     MOST_MEMBERS,
-    without_oversize_pictures,
+    changed_copy,
 )
-from rag_assets.documents.parsers.office.picture_meta import ALT, LINK, PROBLEM
+from rag_assets.documents.parsers.office.picture_meta import ABOVE, ALT, BELOW, LINK, PROBLEM
 from rag_assets.documents.parsers.pictures import image_of
 from rag_assets.documents.parsers.tables import docling_grid, table_of
 from rag_assets.media.encodings import letters_of
@@ -43,8 +43,9 @@ if TYPE_CHECKING:
 PARSER = Parser(
     name="office",
     module=__name__,
-    revision=8,
+    revision=9,
     distribution="docling-slim",
+    other_packages=("mammoth",),
     install="pip install 'docling-slim[format-html,format-office]>=2.140,<2.143'",
     minimum_major=2,
 )
@@ -60,15 +61,22 @@ _GOES_ON = re.compile(r"[A-Z](?![a-z])|[)\]]")
 """What follows an index without a blank: the O of H2O."""
 
 
-def parse(path: str, pages: list[int] | None) -> Json:  # noqa: ARG001 - parsed as a whole
+def parse(path: str, pages: list[int] | None, keep_hidden: bool = False) -> Json:  # noqa: ARG001 - parsed as a whole
     """Elements of the file: see the package's docstring.
+
+    Args:
+        path: The file.
+        pages: Not used.
+        keep_hidden: Read hidden words, rows, slides and shapes too.
 
     Raises:
         ParseError: docling cannot read it.
     """
     if path.endswith(SUFFIXES[HTML]):
         return to_json(_Reader(_converted(path), frozenset()).elements())
-    with without_oversize_pictures(path) as file:
+    from rag_assets.documents.parsers.office.as_shown import as_shown
+
+    with changed_copy(path, as_shown(path, keep_hidden=keep_hidden).parts) as file:
         document = _converted(file)
         captions = _captions_of(file) if file.endswith(SUFFIXES[DOCX]) else frozenset()
     return to_json(_Reader(document, captions).elements())
@@ -221,8 +229,8 @@ class _Reader:
             yield from self._below(item)
         elif isinstance(item, TextItem):
             words = self._own_words(item)
-            kind = _TYPES.get(item.label.value) or self._kind_of(words)
-            yield self._element(kind, words, item)
+            kind = _ASIDE.get(words[:1]) or _TYPES.get(item.label.value) or self._kind_of(words)
+            yield self._element(kind, words.lstrip(ABOVE + BELOW), item)
             yield from self._below(item)
         else:
             yield from self._below(item)
@@ -424,4 +432,5 @@ def _continued(line: str, part: str, *, script: str, before: str) -> str:
     return f"{line} {part}".lstrip()
 
 
+_ASIDE = {ABOVE: "page_header", BELOW: "page_footer"}
 _TYPES = {"code": "code", "formula": "formula", "caption": "caption", "footnote": "footnote"}

@@ -1,4 +1,4 @@
-"""Keys under which pictures of docling's document hold what docling itself does not keep.
+"""Keys and marks by which docling's document holds what docling itself does not keep.
 
 `docling_backends` writes them, `docling_office` reads them.
 """
@@ -7,5 +7,7 @@ ALT = "rag_assets__alt"
 """The alternative text of a picture on a web page."""
 LINK = "rag_assets__link"
 """Where a picture on a web page lies: see `pictures.link_of`."""
+ABOVE, BELOW = "\ue0f1", "\ue0f2"
+"""First letter of a paragraph that stands above or below the text of a web page."""
 PROBLEM = "rag_assets__problem"
 """Why a figure of an Office file has no picture."""

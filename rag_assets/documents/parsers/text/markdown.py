@@ -18,7 +18,7 @@ from rag_assets.documents.parsers.description import Parser
 from rag_assets.documents.parsers.pictures import link_of
 from rag_assets.documents.parsers.tables import table_of
 from rag_assets.documents.parsers.text import html_blocks
-from rag_assets.media.encodings import HEAD, is_mostly_utf8, utf16_of
+from rag_assets.media.encodings import HEAD, code_page_of, utf16_of
 from rag_assets.media.media_types import MARKDOWN, PLAIN, SUFFIXES
 from rag_assets.workers import Json
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 PARSER = Parser(
     name="text",
     module=__name__,
-    revision=7,
+    revision=8,
     distribution="markdown-it-py",
     install="pip install markdown-it-py",
     harmless_bytes=1_000_000,
-    other_packages=("docling-slim",),
+    other_packages=("docling-slim", "chardet"),
 )
 
 _FRONT_MATTER = re.compile(
@@ -79,28 +79,18 @@ def elements(content: bytes, media_type: str) -> Iterator[Element]:
 
 
 def _decoded(content: bytes) -> str:
-    """Text in UTF-8, in UTF-16, or in a Western single-byte encoding."""
+    """Text in UTF-8, in UTF-16, or in the code page that its letters tell."""
     if utf16 := utf16_of(content[:HEAD]):
         text = content.decode(utf16, "replace")
     else:
         try:
             text = content.decode("utf-8-sig")
         except UnicodeDecodeError:
-            text = _decoded_leniently(content)
+            page = code_page_of(content.splitlines(keepends=True))
+            text = content.decode(page.name, "replace")
     for line_break in _LINE_BREAKS:
         text = text.replace(line_break, "\n")
     return text
-
-
-def _decoded_leniently(content: bytes) -> str:
-    """UTF-8 of which some bytes are broken; else a Western encoding."""
-    text = content.decode("utf-8-sig", "replace")
-    if is_mostly_utf8([text]):
-        return text
-    try:
-        return content.decode("cp1252")
-    except UnicodeDecodeError:
-        return content.decode("latin-1")
 
 
 def _paragraphs(source: str) -> Iterator[Element]:
