@@ -8,6 +8,7 @@ back, or another one, takes texts and vectors. When it was first seen without a 
 """
 
 import json
+import shutil
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from rag_assets.store.complete_sets import CompleteSet
 
 UNNAMED = "unnamed.json"
+LEAST_FREE = 64_000_000
+"""Bytes: with less, tables that nothing names go before anything is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +62,10 @@ def clean_up_tables(
     pinned = _pinned(store, config, named=_named(store, config, answering), answering=answering)
     after = max(timedelta(days=keep_days), RUNNING)
     since = _unnamed_since(store, named=_named(store, config, answering))
-    removed = {  # first of all: it makes room on a full disk, and writes nothing
+    is_full = shutil.disk_usage(store.root).free < LEAST_FREE
+    removed = {  # first of all on a full disk: it makes room, and writes nothing
         folder_of(generation): _removed(store, generation, log=log)
-        for generation in _old_enough(store, since, after=after)
+        for generation in (_old_enough(store, since, after=after) if is_full else ())
     }
     cleaned: list[Cleaned] = []
     damaged: DamagedTablesError | None = None
