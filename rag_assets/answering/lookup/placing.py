@@ -67,6 +67,10 @@ def place_quantities(
         if words and words[0] in used:
             continue
         found = _place(question, table, mentions, quantity, busy)
+        if isinstance(found, Placed) and _has_no_day(found):
+            shown = question.text[quantity.start : quantity.end]
+            heading = found.column.info.heading
+            found = Unplaced(quantity, "no_value", f"{heading} holds no date that fits: {shown}")
         placed.append(found)
         if isinstance(found, Placed) and found.mention is not None:
             busy.add(found.mention)
@@ -128,6 +132,15 @@ def _place(
             return Placed(quantity, taking[column.info.name], column, None)
     shown = question.text[quantity.at : quantity.end]
     return Unplaced(quantity, "no_column", f"no column is named that {shown} belongs to")
+
+
+def _has_no_day(placed: Placed) -> bool:
+    """Whether no cell of a column of dates as texts lies in a period."""
+    return any(
+        condition.op == "in" and not set(condition.values) & set(placed.column.info.values)
+        for condition in placed.conditions
+        if placed.column.is_date and condition.column == placed.column.info.name
+    )
 
 
 def _asks_validity(question: AskedQuestion) -> bool:
