@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from rag_assets.answering.lookup.demands import columns_of
 from rag_assets.answering.lookup.draft import Draft, is_key
-from rag_assets.answering.lookup.linked_columns import LinkedColumn
 from rag_assets.answering.lookup.mentions import LEAST_OF_ADJECTIVE, ColumnMention
 from rag_assets.answering.lookup.placing import Placed, Unplaced
 from rag_assets.answering.lookup.plan import LookupPlan
@@ -13,7 +12,7 @@ from rag_assets.answering.lookup.quantities import base_adjective, counted_words
 from rag_assets.answering.lookup.value_mentions import ValueMention
 from rag_assets.answering.lookup.vocabulary import KINDS, MORE, WHICH
 from rag_assets.answering.lookup.word_files import words_in
-from rag_assets.answering.lookup.wording import QuestionWord
+from rag_assets.answering.lookup.wording import forms
 
 _OR = words_in("or eller")
 _JUDGING = words_in("best worst bast basta samst samsta")
@@ -48,24 +47,10 @@ def require_no_contradiction(
             )
     for plan in plans[:1]:
         _require_no_other_row(draft, values, plan)
-        _require_end(draft, values, plan)
+        _require_end(draft, columns, values, plan)
         _require_one_row_each(draft, columns, plan)
-    for mention in columns:
-        if not plans or any(_is_used(draft, mention, values, plan) for plan in plans):
-            continue
-        said = " ".join(draft.question.words[place].text for place in mention.words)
-        draft.fail("vague", f"it is open what is asked of {said}")
-    for mention in columns:
-        column, share = mention.candidates[0]
-        is_shown = any(column.info.name in plan.columns for plan in plans)
-        is_ranked = any(plan.order_by not in (None, column.info.name) for plan in plans)
-        is_thing = draft.question.words[mention.words[0] - 1].folded in WHICH and column.info.unit
-        if (
-            is_shown
-            and share < LEAST_OF_ADJECTIVE
-            and (mention.is_adjective or (is_ranked and is_thing))
-        ):
-            draft.fail("vague", f"too little is said to mean {column.info.heading}")
+        for mention in columns:
+            _require_used(draft, mention, values, plan)
 
 
 def _is_choice(
@@ -79,10 +64,9 @@ def _is_choice(
     used = {
         condition.column: condition.op for [chosen, *_] in draft.conditions for condition in chosen
     }
-    named = [(each.words, {column.info.name for column in each.close()}) for each in columns]
     mentioned = [
         *((each.words, each.columns, True) for each in values),
-        *((words, names, False) for words, names in named),
+        *((each.words, {column.info.name for column in each.close()}, False) for each in columns),
         *(
             (draft.question.inside(each.quantity.start, each.quantity.end), set(), True)
             for each in placed
@@ -117,50 +101,56 @@ def _require_no_other_row(draft: Draft, values: Sequence[ValueMention], plan: Lo
             draft.fail("vague", f"a number can be compared with, and no other row: {told}")
 
 
-def _require_end(draft: Draft, values: Sequence[ValueMention], plan: LookupPlan) -> None:
-    """`best`: only where the heading says which end of its numbers that is, and as it says."""
+def _require_end(
+    draft: Draft,
+    columns: Sequence[ColumnMention],
+    values: Sequence[ValueMention],
+    plan: LookupPlan,
+) -> None:
+    """`best` is an end of numbers where the heading says so; `longest` is the last of no days."""
     valued = {place for each in values for place in each.words}
     judging = [
         word.text
         for place, word in enumerate(draft.question.words)
         if word.folded in _JUDGING and place not in valued
     ]
+    graded = [place for mark in draft.question.marks if mark.adjective for place in mark.words]
     is_extreme = plan.operation in ("max", "min")
     ordered = plan.column if is_extreme else plan.order_by
     compared = [each.column for each in plan.where if each.op in (">", ">=", "<", "<=")]
     for name in (*((ordered,) if ordered else ()), *compared):
         column = draft.table.column(name)
         found = _CODED_END.search(column.info.heading)
-        if found and _is_low_end(column, float(found["code"])) == (found["end"] in _HIGH_END):
+        middle = float((column.info.minimum or 0) + (column.info.maximum or 0)) / 2
+        if found and (float(found["code"]) < middle) == (found["end"] in _HIGH_END):
             draft.fail("vague", f"which number is the higher one is open: {column.info.heading}")
         elif judging and not found:
             heading = column.info.heading
-            draft.fail(
-                "vague",
-                f"it is open which end of {heading} is {judging[0]}: the highest, or the lowest",
-            )
+            ends = f"the highest or the lowest {heading}"
+            draft.fail("vague", f"it is open whether {ends} is {judging[0]}")
+        said = max((each.share(column) for each in columns if not each.is_adjective), default=0)
+        for measured in (draft.question.extra_forms[each] for each in graded):
+            fits = measured & (column.forms | (forms("date") if column.is_date else set()))
+            if measured and not fits and (column.is_date or said < LEAST_OF_ADJECTIVE):
+                draft.fail("vague", f"it is open whether {column.info.heading} is asked for")
     if judging and not ordered:
         draft.fail("vague", f"no heading says what is {judging[0]}")
-
-
-def _is_low_end(column: LinkedColumn, code: float) -> bool:
-    low, high = float(column.info.minimum or 0), float(column.info.maximum or 0)
-    return code - low < high - code
 
 
 def _require_one_row_each(draft: Draft, columns: Sequence[ColumnMention], plan: LookupPlan) -> None:
     """`which boat cost most`, `3 boats by cost`: of a boat's rows, the sum or one may be meant."""
     words = draft.question.words
-    asks_amount = any(
-        words[place].folded in _AMOUNT
-        for mark in draft.question.marks
-        if not mark.adjective
-        for place in mark.words
-    )
+    marks = draft.question.marks
+    graded = [mark.words[-1] for mark in marks if mark.adjective]
+    asked = {words[place].folded for mark in marks if not mark.adjective for place in mark.words}
     named = {
         column.info.name
         for each in columns
-        if asks_amount or (each.words[0] and _is_count(words[each.words[0] - 1]))
+        for before in [each.words[0] - 1]
+        if asked & _AMOUNT
+        or before in graded
+        or words[before].folded in counted_words()
+        or words[before].has_digit
         for column in each.close()
     }
     for name in plan.columns if plan.order_by else ():
@@ -172,22 +162,28 @@ def _require_one_row_each(draft: Draft, columns: Sequence[ColumnMention], plan: 
             )
 
 
-def _is_count(word: QuestionWord) -> bool:
-    return word.has_digit or word.folded in counted_words()
-
-
-def _is_used(
+def _require_used(
     draft: Draft, mention: ColumnMention, values: Sequence[ValueMention], plan: LookupPlan
-) -> bool:
-    """Whether the plan has a column of the heading, or its words say what a row is, or a kind."""
-    candidates = [column for column, _ in mention.candidates]
+) -> None:
+    """A heading has a part in the plan; or its words say what a row is, or a kind of quantity."""
     words = draft.question.words
-    said = {place for place in mention.words if not draft.question.is_harmless[place]}
-    said = {place for place in said if not words[place].forms & draft.table.title_forms}
+    said = {
+        place
+        for place in mention.words
+        if not draft.question.is_harmless[place]
+        and not words[place].forms & draft.table.title_forms
+        and words[place].folded not in KINDS
+    }
     other = {place for each in (*draft.question.marks, *values) for place in each.words}
-    return (
-        any(column.info.name in columns_of(plan) for column in candidates)
-        or any(is_key(draft, column) for column in candidates)
-        or said <= other
-        or all(words[place].folded in KINDS for place in said)
-    )
+    used = columns_of(plan)
+    if not said <= other and not any(
+        column.info.name in used or is_key(draft, column) for column, _ in mention.candidates
+    ):
+        told = " ".join(words[place].text for place in mention.words)
+        draft.fail("vague", f"it is open what is asked of {told}")
+    column, share = mention.candidates[0]
+    is_thing = column.info.unit and words[mention.words[0] - 1].folded in WHICH
+    is_beside = plan.order_by is not None and is_thing
+    is_shown = column.info.name in plan.columns and column.info.name != plan.order_by
+    if share < LEAST_OF_ADJECTIVE and is_shown and (mention.is_adjective or is_beside):
+        draft.fail("vague", f"too little is said to mean {column.info.heading}")

@@ -48,11 +48,17 @@ ORDER_HEADINGS = {
     "lead": "Lead time (weeks)",
     "part": "Part number",
 }
-FIRMS = {"firm_id": ["7", "8"], "freight": ["2.5", "3.5"], "paper": ["2014", "2015"]}
+FIRMS = {
+    "firm_id": ["7", "8"],
+    "freight": ["2.5", "3.5"],
+    "paper": ["2014", "2015"],
+    "cert": ["2025-06-27", "2026-04-01"],
+}
 FIRM_HEADINGS = {
     "firm_id": "Identifier",
     "freight": "Freight, share of the order value (%)",
     "paper": "row id",
+    "cert": "Certificate valid until",
 }
 
 
@@ -119,6 +125,9 @@ def test_a_heading_said_in_full_is_no_title(shop: Catalogue) -> None:
         ("How many orders were placed in 2020?", "2020"),
         ("Which orders have Mn > 1.5 % and C < 0.1 %?", "C"),
         ("Which orders have a non lead time?", "non"),
+        ("Which is the newest firm?", ""),
+        ("How many firms since 2006?", ""),
+        ("How old is the order 40002?", "Age of the oil charge"),
     ],
 )
 def test_what_would_be_told_falsely_is_refused_with_its_reason(
@@ -128,6 +137,11 @@ def test_what_would_be_told_falsely_is_refused_with_its_reason(
     assert isinstance(read, Unclear), read
     assert read.reason
     assert reason in read.reason
+
+
+def test_what_took_the_longest_is_not_what_is_of_the_last_day(harbour: Catalogue) -> None:
+    read = understand("Which boat has the longest date closed?", harbour)
+    assert isinstance(read, Unclear), read
 
 
 def test_best_is_the_end_that_the_heading_says(shop: Catalogue) -> None:
