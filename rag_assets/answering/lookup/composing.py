@@ -18,6 +18,7 @@ from rag_assets.answering.lookup.conditions import (
     take_placed,
     take_values,
 )
+from rag_assets.answering.lookup.contradicting import require_no_contradiction
 from rag_assets.answering.lookup.draft import Draft
 from rag_assets.answering.lookup.linked_values import ValueLink
 from rag_assets.answering.lookup.linking import TableLinks
@@ -117,6 +118,7 @@ def read_table(question: AskedQuestion, table: TableLinks) -> TableReading:
         if pair and draft.conditions
         else plans_of(draft, columns, operation, marks)
     )
+    require_no_contradiction(draft, columns, (*values, *parts), placed, plans)
     take_asked_units(draft, plans)
     take_kinds(draft, columns)
     unexplained = _unexplained(draft)
@@ -171,8 +173,19 @@ def _names_in_numbers(
             *(link for link in table.by_word.get(text, ()) if link.value == text),
         ]
         others = (each for each in asked if each.name not in {link.column for link in named})
-        if len(named) == 1 and not any(_lies_within(number.values[0], each) for each in others):
+        if len(named) == 1 and (
+            _is_row(question, table, places[0], named[0])
+            or not (number.days or any(_lies_within(number.values[0], each) for each in others))
+        ):
             yield ValueMention(places, tuple(named), is_whole=True)
+
+
+def _is_row(question: AskedQuestion, table: TableLinks, place: int, named: ValueLink) -> bool:
+    """`the order value of 40001`: the key of a row, and no amount that rows have."""
+    words = [word.folded for word in question.words[:place]]
+    is_of = bool(words) and words[-1] in vocabulary.BEFORE_A_ROW
+    is_held = bool(vocabulary.HOLDING & set(words)) or question.asks("count")
+    return is_of and not is_held and _is_key(table.column(named.column).info, table)
 
 
 def _lies_within(number: Number, column: ColumnInfo) -> bool:

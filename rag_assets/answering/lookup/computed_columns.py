@@ -7,13 +7,15 @@ from functools import cache
 from rag_assets.answering.lookup import vocabulary
 from rag_assets.answering.lookup.linked_columns import LinkedColumn
 from rag_assets.answering.lookup.linking import TableLinks
-from rag_assets.answering.lookup.mentions import CLOSE, ColumnMention
+from rag_assets.answering.lookup.mentions import CLOSE, LEAST_OF_ADJECTIVE, ColumnMention
 from rag_assets.answering.lookup.plan import Operation
 from rag_assets.answering.lookup.question import AskedQuestion, Mark
 from rag_assets.answering.lookup.wording import forms
 
 WHOLE = 0.6
 """Share of a heading that a word of the table's title must say to mean the column."""
+TOO_LITTLE = 0.25
+"""What an adjective alone counts as that says less than most of a heading."""
 AGGREGATES = ("max", "min", "mean", "median", "sum", "range", "difference")
 
 
@@ -66,6 +68,8 @@ class ComputedColumns:
             return cls(problem=f"it is open whether {shown} is meant")
         [(mentions, columns)] = groups
         share = max(mention.share(columns[0]) for mention in mentions)
+        if share < LEAST_OF_ADJECTIVE and all(mention.is_adjective for mention in mentions):
+            share = min(share, TOO_LITTLE)
         return cls(tuple(columns), tuple(mentions), share)
 
     @classmethod
@@ -95,7 +99,8 @@ def _is_title(question: AskedQuestion, table: TableLinks, mention: ColumnMention
     is_of_title = len(said) == 1 and question.words[said[0]].forms & table.title_forms
     column, share = mention.candidates[0]
     is_key = column.info.distinct == column.info.filled == table.info.rows
-    return bool(is_of_title) and (is_key or share < WHOLE)
+    is_in_full = share == 1 and len(mention.words) > 1
+    return bool(is_of_title) and not is_in_full and (is_key or share < WHOLE)
 
 
 def _can_be_target(

@@ -58,7 +58,13 @@ def _gives_extreme(plan: LookupPlan) -> bool:
     return plan.operation in EXTREMES or plan.order_by is not None or plan.limit is not None
 
 
+def columns_of(plan: LookupPlan) -> set[str | None]:
+    """The names of all columns that a plan uses."""
+    named = {plan.column, plan.other, plan.order_by, plan.group_by}
+    return {*plan.columns, *(each.column for each in plan.where), *named}
+
+
 def _headings_of(plan: LookupPlan, table: TableInfo) -> str:
     """The headings of all columns that the plan uses: what they say is asked for by them."""
-    names = {*plan.columns, *(each.column for each in plan.where), plan.column, plan.order_by}
+    names = columns_of(plan)
     return " ".join(folded(each.heading) for each in table.columns if each.name in names)

@@ -44,7 +44,8 @@ def exact_keys(columns: Iterable[LinkedColumn]) -> Iterator[tuple[str, ValueLink
 def _element_keys(column: LinkedColumn) -> Iterator[tuple[str, ValueLink]]:
     """A column of chemical elements is found by their names in either language."""
     symbols = {value: _symbol_of(value) for value in column.info.values}
-    if sum(map(bool, symbols.values())) * 2 > len(symbols):
+    is_of_classes = all(len(value) == 1 for value in symbols)  # A, B, C: B and C are elements, too
+    if sum(map(bool, symbols.values())) * 2 > len(symbols) and not is_of_classes:
         for value, symbol in symbols.items():
             if symbol:
                 yield f"symbol {symbol}", ValueLink(column.info.name, value)

@@ -15,6 +15,8 @@ LEAST_COVERAGE = 0.2
 """Share of a heading that words must say to mention it."""
 ASIDE = 0.25
 """What words of a remark in brackets count as, where nothing else of the heading is said."""
+LEAST_OF_ADJECTIVE = 0.5
+"""Share of a heading that an adjective alone (`old`) must say to mean the column."""
 UNSAID = 0.6
 """Share of a heading below which the word that tells it from others is not said."""
 CLOSE = 0.12
@@ -63,6 +65,13 @@ def is_operation(question: AskedQuestion, place: int) -> bool:
     return any(place in mark.words for mark in question.marks)
 
 
+def negates(question: AskedQuestion, place: int) -> bool:
+    """Whether a word turns around what follows; `no` before a number (`order no 7`) does not."""
+    following = question.words[place + 1 : place + 2]
+    is_number = question.words[place].folded == "no" and any(word.has_digit for word in following)
+    return question.words[place].folded in vocabulary.NEGATING and not is_number
+
+
 def column_mentions(
     question: AskedQuestion, table: TableLinks, used: set[int]
 ) -> tuple[ColumnMention, ...]:
@@ -78,6 +87,8 @@ def column_mentions(
     spans.sort(key=lambda span: sum(question.is_harmless[each] for each in span) - len(span))
     for span in spans:
         if taken & set(span) or not _bounds(question, table, span):
+            continue
+        if any(negates(question, place) for place in span):
             continue
         mention = _column_mention(question, table, span)
         if mention is not None:

@@ -67,6 +67,10 @@ def place_quantities(
         if words and words[0] in used:
             continue
         found = _place(question, table, mentions, quantity, busy)
+        if isinstance(found, Placed) and _has_no_day(found):
+            shown = question.text[quantity.start : quantity.end]
+            heading = found.column.info.heading
+            found = Unplaced(quantity, "no_value", f"{heading} holds no date that fits: {shown}")
         placed.append(found)
         if isinstance(found, Placed) and found.mention is not None:
             busy.add(found.mention)
@@ -94,7 +98,8 @@ def _place(
         taking = {each.info.name: taking[each.info.name] for each in dated}
         verbs = {each.info.name: _verb(question, each, table, quantity) for each in dated}
         by_verb = [each for each in dated if verbs[each.info.name]]
-        meant = by_verb if len(by_verb) == 1 else main_dates(table) if not by_verb else []
+        plain = [each for each in main_dates(table) if not _is_validity(each)]
+        meant = by_verb if len(by_verb) == 1 else plain if not by_verb else []
         if len(meant) == 1 and meant[0].info.name in taking:
             [column] = meant
             mention = _mention_of(mentions, column, question, quantity) if by_verb else None
@@ -119,7 +124,9 @@ def _place(
         )
     visible = [table.column(name) for name in taking if not table.column(name).info.is_hidden]
     if quantity.days:
-        dated = [column for column in visible if column.is_date or column.is_year]
+        dated = [
+            each for each in visible if (each.is_date or each.is_year) and not _is_validity(each)
+        ]
         if len(dated) == 1:
             return Placed(quantity, taking[dated[0].info.name], dated[0], None)
     elif quantity.unit and len(visible) == 1 and not _is_of_another(question, quantity, table):
@@ -130,8 +137,22 @@ def _place(
     return Unplaced(quantity, "no_column", f"no column is named that {shown} belongs to")
 
 
+def _has_no_day(placed: Placed) -> bool:
+    """Whether no cell of a column of dates as texts lies in a period."""
+    return any(
+        condition.op == "in" and not set(condition.values) & set(placed.column.info.values)
+        for condition in placed.conditions
+        if placed.column.is_date and condition.column == placed.column.info.name
+    )
+
+
 def _asks_validity(question: AskedQuestion) -> bool:
     return any(word.folded in vocabulary.VALID for word in question.words)
+
+
+def _is_validity(column: LinkedColumn) -> bool:
+    """`valid until`: what is valid then is not of that day."""
+    return bool(set(map(folded, plain_words(column.info.heading))) & vocabulary.VALID)
 
 
 def _valid_on(

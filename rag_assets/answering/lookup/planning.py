@@ -160,7 +160,8 @@ def _outputs(
         if mention in draft.roles:
             continue
         column = mention.close()[0]
-        in_title = all(
+        is_in_full = mention.candidates[0][1] == 1 and len(mention.words) > 1
+        in_title = not is_in_full and all(
             draft.question.words[place].forms & draft.table.title_forms
             or draft.question.is_harmless[place]
             for place in mention.words
@@ -348,8 +349,11 @@ def _counts_rows(draft: Draft, marks: Sequence[Mark], target: ComputedColumns) -
         for mark in marks
         if not mark.adjective and words[mark.words[-1]].folded in vocabulary.MOST
     ]
-    after = [words[place + 1] for place in counting if place + 1 < len(words)]
-    is_of_rows = any(word.forms & draft.table.title_forms for word in after)
+    own = {place for each in target.mentions if len(each.words) > 1 for place in each.words}
+    after = {place + step for place in counting for step in (1, 2)} - own
+    is_of_rows = any(
+        words[each].forms & draft.table.title_forms for each in after if each < len(words)
+    )
     return bool(counting) and (is_of_rows or any(each.is_date for each in target.columns))
 
 

@@ -61,6 +61,8 @@ _AFTER = re.compile(
 _SHORTEST_NAME = 3
 _PER = re.compile(r"(?P<above>[^\s/]+)\s+per\s+(?P<below>.+)")
 _COMPOUND = re.compile(r"[A-Za-zµμ°%·]+[²³\d]?(?:(?:[/·*^]|\s?per\s?)\(?[-A-Za-z\d²³·*/^°]+\)?)+")
+_GOES_ON = re.compile(r"[^\W\d_]|\s+(?:(?:than|än)\b|\d)")
+"""After `or less`: the phrase is another one, or is of the number that follows."""
 _FILLERS = re.compile(
     r"(?:\b(?:(?:the )?(?:beginning|start) of|början av|new year|nyår"
     r"|a|an|the|år|year|the year|totally|ca|värdet)\s+)$"
@@ -217,8 +219,7 @@ def _plain(text: str, scales: frozenset[str]) -> Iterator[Quantity]:
         if (found := unit_at(text, end, scales)) is not None:
             unit, end = found
         elif end < len(text) and (text[end].isalpha() or text[end] in "-/+"):
-            if not _is_range(text, end):
-                continue
+            continue
         elif currency := _CURRENCY.search(text[:start]):
             unit = _WORDS.get(currency["unit"].casefold(), currency["unit"])
             start = currency.start()
@@ -233,10 +234,6 @@ def _spelled(text: str, scales: frozenset[str]) -> Iterator[Quantity]:
             value = _COUNTS[match.group().casefold()]
             unit, end = found
             yield Quantity(match.start(), end, match.start(), "=", (value,), unit, is_marked=False)
-
-
-def _is_range(text: str, end: int) -> bool:
-    return text[end] == "-" and text[end + 1 : end + 2].isdigit()
 
 
 def _value(digits: str, text: str) -> Number | None:
@@ -275,10 +272,7 @@ def _with_comparison(text: str, quantity: Quantity) -> Quantity:
     before, after = text[: quantity.start].casefold(), text[quantity.end :].casefold()
     rest = after.lstrip(" )")
     for phrase, op in _phrases(after=True):
-        if (
-            folded(rest[: len(phrase)]) == phrase
-            and not rest[len(phrase) : len(phrase) + 1].isalpha()
-        ):
+        if folded(rest[: len(phrase)]) == phrase and not _GOES_ON.match(rest, len(phrase)):
             end = quantity.end + len(after) - len(rest) + len(phrase)
             return replace(quantity, end=end, op=op, is_marked=True)
     cut = len(_FILLERS.sub("", before)) if _FILLERS.search(before) else len(before)

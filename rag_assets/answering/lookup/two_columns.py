@@ -16,6 +16,8 @@ _CHANGE = re.compile(
     r"|differen(?:t|ce)|differs?|ändra\w*|förändr\w*|öka\w*|minska\w*|skillnad\w*|skilje?r)\b",
     re.IGNORECASE,
 )
+_BETWEEN = re.compile(r"\b(?:between|mellan)\b.+\b(?:and|och)\b", re.IGNORECASE)
+"""Names two ends: each must be a heading."""
 _FROM_AFTER = re.compile(r"\b(?:compared (?:with|to)|than|jämfört med|än)\b", re.IGNORECASE)
 
 
@@ -89,7 +91,12 @@ def _pairs(
         is_turned = (places[0] > places[1]) != bool(_FROM_AFTER.search(question.text))
         ends = (second, first) if is_turned else (first, second)
         yield True, *ends, said
-    elif shared and len(own[0]) == len(own[1]) == 1 and not any(spoken[1:]):
+    elif (
+        len(own[0]) == len(own[1]) == 1
+        and not any(spoken[1:])
+        and not _BETWEEN.search(question.text)
+        and not all(each.is_implied for each in shared)
+    ):
         yield False, first, second, said
 
 

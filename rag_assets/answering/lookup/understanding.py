@@ -41,7 +41,7 @@ CLOSE_SCORE = 0.9
 """A second table whose score is at least this share of the best one's is a reading, too."""
 FULLER = 0.3
 """How much more of its headings a table must have said, so that another is no second reading."""
-OPEN = ("two_readings", "vague", "no_value")
+OPEN = ("two_readings", "vague", "no_value", "no_column")
 """Kinds of failure of a table that a question is about; another table answers another question."""
 MOST_CLOSEST = 3
 MOST_SHOWN = 3
@@ -96,6 +96,13 @@ def understand(question: str, catalogue: Catalogue) -> Understood | Unclear:
         catalogue: The tables that may be asked; an index over them is built at the first question.
             Where its glossary has other words for the question, these are tried second.
     """
+    try:
+        return _with_glossary(question, catalogue)
+    except PlanError as error:
+        return Unclear(str(error), (), "no_value")
+
+
+def _with_glossary(question: str, catalogue: Catalogue) -> Understood | Unclear:
     read = _understood(question, catalogue)
     other = catalogue.rephrased(question) if isinstance(read, Unclear) else None
     if other is None:

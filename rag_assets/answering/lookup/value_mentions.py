@@ -45,10 +45,20 @@ def value_mentions(question: AskedQuestion, table: TableLinks) -> tuple[ValueMen
     found: list[ValueMention] = []
     used: set[int] = set()
     for mention in _whole_values(question, table):
-        if not used & set(mention.words):
+        if not used & set(mention.words) and not _is_compared(question, mention):
             found.append(mention)
             used |= set(mention.words)
     return tuple(found)
+
+
+def _is_compared(question: AskedQuestion, mention: ValueMention) -> bool:
+    """`C < 0.1`: a letter right before a comparison is the symbol of a column, or nothing."""
+    word = question.words[mention.words[-1]]
+    return len(word.text) == 1 and any(
+        number.is_marked and not question.text[word.end : number.start].strip()
+        for number in question.quantities
+        if word.end <= number.start
+    )
 
 
 def _whole_values(question: AskedQuestion, table: TableLinks) -> Iterator[ValueMention]:

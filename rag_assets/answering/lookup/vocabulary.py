@@ -52,6 +52,8 @@ ABSENT: Final = _FILE.phrases("absent")
 """Phrases before a heading whose cells are empty or zero."""
 GROUPING: Final = _FILE.words("grouping")
 """Words before a heading, for each value of which something is computed."""
+BEFORE_A_ROW: Final = _FILE.words("before_a_row")
+"""Words before the key of a row of which something is asked."""
 BY: Final = _FILE.words("by")
 """The same where something is computed."""
 BEFORE_HEADING: Final = _FILE.words("before_heading")
@@ -74,6 +76,8 @@ WHICH: Final = _FILE.words("which")
 BEFORE_WHICH: Final = _FILE.words("before_which")
 """Words before `which` that ask for what belongs to a thing, and not for rows."""
 NEGATIONS: Final = _FILE.words("negations")
+NEGATING: Final = frozenset(each for each in (*EMPTY, *ABSENT, *NEGATIONS) if " " not in each)
+"""Words that turn around what follows: no column is called by one."""
 HOLDING: Final = _FILE.words("holding")
 """Words before or after a heading whose cells are filled."""
 KINDS: Final = _FILE.keys_by_phrase("kinds")
