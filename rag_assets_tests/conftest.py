@@ -72,7 +72,7 @@ def load_each_model_once(tmp_path_factory):
     base = tmp_path_factory.getbasetemp()
     kept = (base.parent if is_shared else base) / "exported models"
     kept.mkdir(exist_ok=True)
-    export, compiled, choose = openvino._export, openvino._compiled, paths.choose
+    export, compiled, choose = openvino._export, openvino._compile, paths.choose
     loaded, chosen = {}, {}
 
     def is_tested():
@@ -103,7 +103,7 @@ def load_each_model_once(tmp_path_factory):
     def chosen_once(model, *, home=None):
         if is_tested():
             return choose(model, home=home)
-        key = model, weights_of(model, home=home).model_id
+        key = model, weights_of(model, home=home).model_id, openvino.is_installed()
         if key not in chosen:
             chosen[key] = choose(model, home=home)
         return chosen[key]
@@ -111,7 +111,7 @@ def load_each_model_once(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(paths, "choose", chosen_once)
         patch.setattr(openvino, "_export", copied)
-        patch.setattr(openvino, "_compiled", shared)
+        patch.setattr(openvino, "_compile", shared)
         yield
 
 

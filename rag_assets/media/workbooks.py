@@ -13,8 +13,6 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from xml.etree import ElementTree
 
-from typing_extensions import override
-
 if TYPE_CHECKING:
     from pathlib import Path
     from xml.etree.ElementTree import Element
@@ -69,7 +67,6 @@ def opened(path: "str | Path") -> "Workbook":
     from openpyxl.reader.excel import ExcelReader
 
     class Reader(ExcelReader):
-        @override
         def read_chartsheet(self, sheet: object, rel: object) -> None:
             pass
 
@@ -87,7 +84,6 @@ def cells_of(sheet: "ReadOnlyWorksheet") -> Iterator[list[SheetCell]]:
     is_stale = _STALE.search(book._archive.read("xl/workbook.xml")) is not None
 
     class CellParser(WorkSheetParser):
-        @override
         def parse_cell(self, element: "Element") -> dict:
             cell = super().parse_cell(element)
             if element.find(FORMULA_TAG) is not None:

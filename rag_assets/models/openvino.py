@@ -102,10 +102,9 @@ def _silence() -> None:
     sys.modules.setdefault("openvino_telemetry", cast("ModuleType", None))
 
 
-def _compiled(folder: Path, *, precision: str) -> Replicas:
+def _compile(folder: Path, *, precision: str) -> "CompiledModel":
     _silence()
     import openvino
-    from tokenizers import Tokenizer
 
     core = openvino.Core()
     if precision == "bf16" and "BF16" not in core.get_property("CPU", "OPTIMIZATION_CAPABILITIES"):
@@ -114,9 +113,8 @@ def _compiled(folder: Path, *, precision: str) -> Replicas:
             "set models.<name>.precision to fp32, which embeds everything again"
         )
     share = os.environ.get("OMP_NUM_THREADS")  # of a worker process; OpenVINO does not read it
-    settings = json.loads((folder / SETTINGS).read_text("utf-8"))
     graph = core.read_model(folder / GRAPH, folder / GRAPH.replace(".xml", ".bin"))
-    compiled = core.compile_model(
+    return core.compile_model(
         graph,
         "CPU",
         {
@@ -125,6 +123,13 @@ def _compiled(folder: Path, *, precision: str) -> Replicas:
             **({"INFERENCE_NUM_THREADS": int(share)} if share else {}),
         },
     )
+
+
+def _compiled(folder: Path, *, precision: str) -> Replicas:
+    from tokenizers import Tokenizer
+
+    compiled = _compile(folder, precision=precision)
+    settings = json.loads((folder / SETTINGS).read_text("utf-8"))
     count = compiled.get_property("OPTIMAL_NUMBER_OF_INFER_REQUESTS")
     forwards = [_request(compiled) for _ in range(count)]
     # The first call of a process sets OpenVINO up. Two threads that make it at the same time can

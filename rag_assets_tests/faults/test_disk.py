@@ -85,7 +85,7 @@ def test_a_step_that_finds_the_disk_full_keeps_what_it_committed(built, tmp_path
         (tmp_path / name).write_bytes((built.project.home / name).read_bytes())
     for name in ("documents", "lists"):
         (tmp_path / name).symlink_to(built.project.home / name)
-    process = runs.start(tmp_path, most_bytes=6_000)
+    process = runs.start(tmp_path, most_bytes=5_000)
     process.join()
     assert process.exitcode == 1
     said = (tmp_path / "run.log").read_text()

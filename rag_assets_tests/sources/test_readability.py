@@ -244,8 +244,8 @@ def test_the_sensor_names_what_it_could_not_reach(lab):
     assert second.skip_message.startswith("no other source changed; could not look at laboratory")
 
 
-def exported(store: Store, source: TableSource) -> None:
-    refresh_exports(store, source, allow_shrink=False, log=lambda _: None)
+def exported(store: Store, source: TableSource, *, allow_shrink: bool = False) -> None:
+    refresh_exports(store, source, allow_shrink=allow_shrink, log=lambda _: None)
 
 
 def outages(store: Store, source: str) -> list[tuple[str, list[str]]]:
@@ -328,7 +328,8 @@ def test_an_empty_mount_point_is_an_outage_and_no_deletion(store, tmp_path):
     exported(store, source)
 
     [outage] = readability.readability(store, "share").outages()
-    assert "3 of 3 items are gone" in outage.reason
+    assert "3 cannot be read (a, b, c)" in outage.reason
+    assert "--allow-shrink" in outage.reason
 
 
 def test_a_table_that_is_unfinished_damaged_and_gone_leaves_nothing_behind(store, tmp_path):
@@ -342,7 +343,7 @@ def test_a_table_that_is_unfinished_damaged_and_gone_leaves_nothing_behind(store
     store.reopen(name)
     (tmp_path / "share" / "b.csv").unlink()
 
-    exported(Store(store.root), source)
+    exported(Store(store.root), source, allow_shrink=True)
     refresh_rows(Store(store.root), sources={"share"}, log=lambda _: None)
 
     assert not Store(store.root).exists(name)

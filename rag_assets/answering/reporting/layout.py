@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from rag_assets.answering.answer import Sentence
 from rag_assets.answering.citations import Span, Value
-from rag_assets.answering.cited_places import numbered_places, place_of, without_marks
+from rag_assets.answering.cited_places import numbered_places, place_of
 from rag_assets.answering.lookup.comparing import SideBySide
 from rag_assets.answering.reporting.report import CitedReport, NotCovered, ReportSection
 
@@ -113,7 +113,7 @@ def _sentence(sentence: Sentence, numbers: dict[str, int]) -> LaidSentence:
         f"[{numbers[place_of(citation)]}{_state(citation)}]" for citation in sentence.citations
     )
     marks = "".join(f" {place}" for place in places)
-    return LaidSentence(_printable(without_marks(sentence.text)), f"{marks}{sentence.mark}")
+    return LaidSentence(_printable(sentence.text), f"{marks}{sentence.mark}")
 
 
 def _state(citation: object) -> str:

@@ -45,7 +45,8 @@ def test_a_step_that_a_check_stopped_is_told_in_one_line_below_the_checks():
 
 
 def test_a_file_that_fails_on_the_way_to_two_tables_is_named_once():
-    entry = {"what": "a.md", "reason": "a.md cannot be read: give the right to read it"}
+    reason = "a.md cannot be read: give the right to read it"
+    entry = {"what": "a.md", "reason": reason, "stale_since": None}
     left_out = [{"target": target, **entry} for target in ("document_files", "elements")]
 
     text = "\n".join(refresh._paragraphs(outcome(), left_out, None, "Checks: 2 of 2", 1.0))
