@@ -101,7 +101,7 @@ def test_lists_of_other_code_pages_are_read_and_doubt_is_told(store, folder):
 
     assert columns(done["japanese"]) == {"番号": [1, 2], "名称": ["ボルト", "ナット"]}
     assert [
-        "may be in mac-roman; save it as UTF-8" in each.reason
+        "it was read as mac-roman, but may be in" in each.reason
         for each in done["unsure"].report.failures
     ] == [True]
 
