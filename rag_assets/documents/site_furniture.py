@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rag_assets.columns.sql import is_one_of, parts_of
 from rag_assets.documents.passages import LEFT_OUT, Block
 from rag_assets.media.media_types import HTML
 from rag_assets.schemas import HEADINGS
@@ -42,10 +43,13 @@ def repeated_texts(
         page["document_id"]: (page["source"], *page["uri"].split("/")[:-1][:1]) for page in pages
     }
     held: dict[str, set[str]] = {page: set() for page in sites}
-    for batch in store.batches(elements, columns=["document_id", "text"], version=version):
-        for document, text in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            if document in held and len(text) <= LONGEST:
-                held[document].add(_key(text))
+    for part in parts_of([*sites]):
+        where = f"{is_one_of('document_id', part)} AND length(text) <= {LONGEST}"
+        texts = store.read(
+            elements, columns=["document_id", "text"], where=where, version=version
+        ).to_pydict()
+        for document, text in zip(*texts.values(), strict=True):
+            held[document].add(_key(text))
     sizes = Counter(sites.values())
     counts = Counter((sites[page], key) for page, keys in held.items() for key in keys)
     found = {

@@ -16,6 +16,7 @@ from rag_assets.change import embeddable
 from rag_assets.change.completing import JOINT
 from rag_assets.change.data_versions import NO_TABLE, current_version
 from rag_assets.change.quarantine import QuarantineEntry
+from rag_assets.change.reclaim import LEAST_FREE
 from rag_assets.change.steps import Step, made_from, shared_steps, variant_steps
 from rag_assets.config import Config, ProblemKind, asset_path
 from rag_assets.operations import held, left_out
@@ -35,8 +36,8 @@ from rag_assets.store.serving_pointer import (
 BETWEEN_STEPS = timedelta(minutes=5)
 """A run may hold no lock for so long between two of its steps: its index is not stale yet."""
 GROUPS_NAMED = 3
-LEAST_FREE, LEAST_SHARE_FREE = 64_000_000, 0.05
-"""A disk with less room than both, in bytes and as a share of it, is full."""
+LEAST_SHARE_FREE = 0.05
+"""A disk with less room than this share of it, and than `LEAST_FREE`, is full."""
 SERVING_INDEX = "serving_index"
 """The asset that moves the serving pointer."""
 

@@ -7,10 +7,11 @@ search do not allow, and goes on without an arm that fails or takes too long.
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from threading import Lock, Thread
+from threading import Lock
 from typing import Protocol, TypeVar
 
 from rag_assets.config import ArmName
+from rag_assets.process.deadlines import within
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.rankings import Ranking, ranking_of
 from rag_assets.store.complete_sets import CompleteSet
@@ -107,7 +108,7 @@ class IndexArms:
     ) -> Sequence[Result]:
         """What `work` gives; nothing where it fails, and from then on where it took too long."""
         try:
-            return _within(seconds, work)
+            return within(seconds, work)
         except TimeoutError as error:
             self._left_out.add(name)
             self._tell(name, f"{error}, and is not asked again before the index is opened anew")
@@ -122,28 +123,3 @@ class IndexArms:
             self._told.add(name)
         if is_first:
             logger.log(level, "searches go on without the arm %s: %s", name, problem)
-
-
-def _within(seconds: float, work: Callable[[], Result]) -> Result:
-    """What `work` gives.
-
-    Raises:
-        TimeoutError: It took longer; it goes on in its thread, which no exit waits for.
-    """
-    done: list[Result] = []
-    failed: list[Exception] = []
-
-    def run() -> None:
-        try:
-            done.append(work())
-        except Exception as error:
-            failed.append(error)
-
-    thread = Thread(target=run, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if failed:
-        raise failed[0]
-    if not done:
-        raise TimeoutError(f"it took longer than {seconds:g} s")
-    return done[0]

@@ -9,6 +9,8 @@
 """
 
 import logging
+import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
@@ -46,6 +48,8 @@ from rag_assets.store.complete_sets import CompleteSet
 if TYPE_CHECKING:
     from lancedb.table import Table as LanceTable
 
+STALE_KEPT = 5.0
+"""Seconds for which it is taken as known which documents are stale."""
 RERANKERS_KEPT = 2
 
 logger = logging.getLogger(__name__)
@@ -118,6 +122,7 @@ class VariantIndex:
         self._cache = cache
         self._load_families = load_families
         self._read_stale = read_stale
+        self._stale: tuple[float, Mapping[str, str]] = (-math.inf, {})
         self._open_tables = open_tables
         self._arms = IndexArms(arms, pins=complete_set)
         self._encoders: dict[str, QueryEncoder] = {}
@@ -166,7 +171,7 @@ class VariantIndex:
             query=query,
             retriever=name,
             hits=hits_of(
-                ranking, units, around=around, families=self.families, stale=self._read_stale()
+                ranking, units, around=around, families=self.families, stale=self._stale_now()
             ),
             versions=label_of(choice),
             left_out=len(self.families.left_out(choice)),
@@ -244,6 +249,14 @@ class VariantIndex:
             units = self._read([hit.unit_id for hit in hits], context.COLUMNS).to_pylist()
             around = self._contexts(units, settings=settings)
         return tuple(replace(hit, context=around.get(hit.unit_id, hit.context)) for hit in hits)
+
+    def _stale_now(self) -> Mapping[str, str]:
+        """Since when documents are stale; read anew after `STALE_KEPT`, as a search takes less."""
+        read_at, stale = self._stale
+        if time.monotonic() - read_at > STALE_KEPT:
+            stale = self._read_stale()
+            self._stale = (time.monotonic(), stale)
+        return stale
 
     def values(self, column: str) -> set[str]:
         """The values of a column of its units, such as the names of their sources.

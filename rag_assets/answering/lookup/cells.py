@@ -31,10 +31,10 @@ _PADDED = re.compile(r"[+-]?0\d")
 
 def number_of(text: str) -> Number | None:
     """The number that a cell is; None where it is more or something else (`280 max`, `007`)."""
-    plain = _normal(text)
-    if not _NUMBER.fullmatch(plain) or _PADDED.match(plain):
+    digits = _normal(text)
+    if not _NUMBER.fullmatch(digits) or _PADDED.match(digits):
         return None
-    value = Decimal(plain.replace(",", ""))
+    value = Decimal(digits.replace(",", ""))
     return exact(value) if abs(value.adjusted()) <= FARTHEST_DIGIT else None
 
 

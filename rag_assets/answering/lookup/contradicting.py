@@ -10,17 +10,21 @@ from rag_assets.answering.lookup.placing import Placed, Unplaced
 from rag_assets.answering.lookup.plan import LookupPlan
 from rag_assets.answering.lookup.quantities import base_adjective, counted_words
 from rag_assets.answering.lookup.value_mentions import ValueMention
-from rag_assets.answering.lookup.vocabulary import KINDS, MORE, WHICH
-from rag_assets.answering.lookup.word_files import words_in
+from rag_assets.answering.lookup.vocabulary import (
+    AMOUNTS,
+    HIGH_ENDS,
+    JUDGING,
+    KINDS,
+    LOW_ENDS,
+    MORE,
+    OR,
+    WHICH,
+)
 from rag_assets.answering.lookup.wording import forms
 
-_OR = words_in("or eller")
-_JUDGING = words_in("best worst bast basta samst samsta")
-_AMOUNT = words_in("most mest least minst fewest flest farst")
-_HIGH_END = words_in("best highest bäst högst")
 _CODED_END = re.compile(
-    r"(?P<code>\d+)\s*(?:=|is|är)\s*(?:the )?"
-    r"(?P<end>best|highest|bäst|högst|worst|lowest|sämst|lägst)"
+    rf"(?P<code>\d+)\s*(?:=|is|är)\s*(?:the )?(?:(?P<high>{'|'.join(HIGH_ENDS)})"
+    rf"|(?:{'|'.join(LOW_ENDS)}))"
 )
 
 
@@ -41,7 +45,7 @@ def require_no_contradiction(
         plans: What is made of them.
     """
     for place, word in enumerate(draft.question.words):
-        if word.folded in _OR and not _is_choice(draft, place, columns, values, placed):
+        if word.folded in OR and not _is_choice(draft, place, columns, values, placed):
             draft.fail(
                 "vague", f"{word.text} joins conditions, and all conditions of a lookup must hold"
             )
@@ -112,7 +116,7 @@ def _require_end(
     judging = [
         word.text
         for place, word in enumerate(draft.question.words)
-        if word.folded in _JUDGING and place not in valued
+        if word.folded in JUDGING and place not in valued
     ]
     graded = [place for mark in draft.question.marks if mark.adjective for place in mark.words]
     is_extreme = plan.operation in ("max", "min")
@@ -122,7 +126,7 @@ def _require_end(
         column = draft.table.column(name)
         found = _CODED_END.search(column.info.heading)
         middle = float((column.info.minimum or 0) + (column.info.maximum or 0)) / 2
-        if found and (float(found["code"]) < middle) == (found["end"] in _HIGH_END):
+        if found and (float(found["code"]) < middle) == bool(found["high"]):
             draft.fail("vague", f"which number is the higher one is open: {column.info.heading}")
         elif judging and not found:
             heading = column.info.heading
@@ -147,7 +151,7 @@ def _require_one_row_each(draft: Draft, columns: Sequence[ColumnMention], plan: 
         column.info.name
         for each in columns
         for before in [each.words[0] - 1]
-        if asked & _AMOUNT
+        if asked & AMOUNTS
         or before in graded
         or words[before].folded in counted_words()
         or words[before].has_digit

@@ -27,18 +27,7 @@ LONGEST_HEADER = 60
 """Characters; a longer cell is text, no heading."""
 _RULE = re.compile(r"\|?\s*:?-{3,}:?\s*(\|\s*:?-{3,}:?\s*)*\|?")
 _BETWEEN = re.compile(r"(?<!\\)\|")
-_COLUMNS = (
-    "unit_id",
-    "source",
-    "uri",
-    "index",
-    "title",
-    "section",
-    "pages",
-    "text",
-    "text_hash",
-    "language",
-)
+_COLUMNS = ("unit_id", "source", "uri", "index", "title", "section", "pages", "text", "text_hash")
 
 
 @dataclass(frozen=True, slots=True)

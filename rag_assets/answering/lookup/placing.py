@@ -139,11 +139,7 @@ def _place(
 
 def _has_no_day(placed: Placed) -> bool:
     """Whether no cell of a column of dates as texts lies in a period."""
-    return any(
-        condition.op == "in" and not set(condition.values) & set(placed.column.info.values)
-        for condition in placed.conditions
-        if placed.column.is_date and condition.column == placed.column.info.name
-    )
+    return any(each.op == "in" and not each.values for each in placed.conditions)
 
 
 def _asks_validity(question: AskedQuestion) -> bool:
@@ -319,7 +315,7 @@ def _on_dates(quantity: Quantity, column: LinkedColumn) -> tuple[Condition, ...]
     values = tuple(value for value in sorted(column.info.values) if test(value))
     if len(values) > MOST_LISTED:
         return ()
-    return (Condition(column.info.name, "in", values or (str(first.first),)),)
+    return (Condition(column.info.name, "in", values),)
 
 
 def _on_packed(

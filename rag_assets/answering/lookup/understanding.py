@@ -96,13 +96,6 @@ def understand(question: str, catalogue: Catalogue) -> Understood | Unclear:
         catalogue: The tables that may be asked; an index over them is built at the first question.
             Where its glossary has other words for the question, these are tried second.
     """
-    try:
-        return _with_glossary(question, catalogue)
-    except PlanError as error:
-        return Unclear(str(error), (), "no_value")
-
-
-def _with_glossary(question: str, catalogue: Catalogue) -> Understood | Unclear:
     read = _understood(question, catalogue)
     other = catalogue.rephrased(question) if isinstance(read, Unclear) else None
     if other is None:
@@ -114,6 +107,13 @@ def _with_glossary(question: str, catalogue: Catalogue) -> Understood | Unclear:
 
 
 def _understood(question: str, catalogue: Catalogue) -> Understood | Unclear:
+    try:
+        return _read(question, catalogue)
+    except PlanError as error:  # such as a difference of one row
+        return Unclear(str(error), (), "no_value")
+
+
+def _read(question: str, catalogue: Catalogue) -> Understood | Unclear:
     links = links_of(catalogue)
     asked = parsed(question, known=links.known, scales=links.scales, whole=links.whole)
     if _asks_for_reasons(asked):
@@ -229,10 +229,7 @@ def _proves_nothing(
 
     That no row holds `weldable` and `aluminium` together does not say that there is none.
     """
-    try:
-        found = run_plan(plan, catalogue)
-    except PlanError as error:
-        return Unclear(str(error), (), "no_value")
+    found = run_plan(plan, catalogue)
     within = [condition for condition in plan.where if condition.op == "in"]
     if plan.operation == "count" and len(within) > 1 and not found.row_ids:
         return Unclear(

@@ -90,3 +90,13 @@ BEFORE_THE_ASKED: Final = _FILE.words("before_the_asked")
 """Words between the one that asks and what is asked for."""
 AFTER_THE_ASKED: Final = _FILE.words("after_the_asked")
 """Words that end what is asked for."""
+OR: Final = _FILE.words("or")
+"""Words that join what is asked for by choice."""
+JUDGING: Final = _FILE.words("judging")
+"""Words of which only a heading can say which end of its numbers they mean."""
+AMOUNTS: Final = _FILE.words("amounts_of")
+"""Words that ask for the largest or smallest amount, of one row or of a sum."""
+HIGH_ENDS: Final = _FILE.phrases("high_ends")
+"""What a heading calls the higher end of its codes: `1 = highest`."""
+LOW_ENDS: Final = _FILE.phrases("low_ends")
+"""What a heading calls the lower end."""

@@ -14,14 +14,13 @@ from dataclasses import dataclass, replace
 from email.message import EmailMessage
 from email.utils import formatdate, make_msgid
 from http import HTTPStatus
-from queue import Empty, Queue
-from threading import Thread
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pydantic import SecretStr
 
 from rag_assets.config import Email, Ping, Webhook
 from rag_assets.operations.alerts.messages import AlertMessage, Json, headers, payload
+from rag_assets.process.deadlines import within
 
 if TYPE_CHECKING:
     from requests import Response
@@ -85,24 +84,13 @@ def _answered(
     After so many `seconds` in all it is waited for no longer: a server that sends a byte now and
     then would never let it end.
     """
-    done: Queue[Delivery | Exception] = Queue()
-
-    def tried() -> None:
-        try:
-            done.put(attempt())
-        except Exception as error:  # a password that cannot be encoded, a URL that cannot be read
-            done.put(error)
-
-    Thread(target=tried, daemon=True).start()  # one that nobody waits for, at the end neither
     try:
-        outcome = done.get(timeout=seconds)
-    except Empty:
-        outcome = TimeoutError(f"timed out: no whole answer within {seconds} s")
-    if isinstance(outcome, Delivery):
-        return replace(outcome, answer=_said(outcome.answer, secrets=secrets))
-    cause = _innermost(outcome)
-    said = _said(f"{type(cause).__name__}: {cause}", secrets=secrets)
-    return Delivery(False, said, is_unanswered=isinstance(cause, TimeoutError))
+        delivery = within(seconds, attempt)
+    except Exception as error:  # a password that cannot be encoded, a URL that cannot be read
+        cause = _innermost(error)
+        said = _said(f"{type(cause).__name__}: {cause}", secrets=secrets)
+        return Delivery(False, said, is_unanswered=isinstance(cause, TimeoutError))
+    return replace(delivery, answer=_said(delivery.answer, secrets=secrets))
 
 
 def _requested(url: SecretStr, *, body: Mapping[str, Json] | None = None) -> Delivery:

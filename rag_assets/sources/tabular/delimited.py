@@ -73,9 +73,9 @@ def rows(
     if not path.stat().st_size:
         yield pa.table({})
         return
-    readable = _as_utf8(path, folder=folder)
+    readable, doubt = _as_utf8(path, folder=folder)
     options = _CSV + _separator(readable)
-    if readable != path and (doubt := code_page_of_file(path).doubt):
+    if doubt:
         notes.rejected.append(Failure("encoding", f"{label}: {doubt}", label))
     with spilling_to(folder) as connection:
         try:
@@ -318,20 +318,20 @@ def _tests(column: str, reading: _Reading) -> dict[str, str]:
     }
 
 
-def _as_utf8(path: Path, *, folder: Path) -> Path:
-    """The file itself if it is UTF-8, else a copy in UTF-8 below `folder`."""
+def _as_utf8(path: Path, *, folder: Path) -> tuple[Path, str]:
+    """The file if it is UTF-8, else a copy below `folder`; and why its encoding is not sure."""
     with path.open("rb") as file:
         utf16 = utf16_of(file.read(HEAD))
-    encoding = utf16 or ("utf-8" if _is_utf8(path) else code_page_of_file(path).name)
-    if encoding == "utf-8":
-        return path
+    if not utf16 and _is_utf8(path):
+        return path, ""
+    page = code_page_of_file(path)
     copy = folder / f"utf8_{path.name}"
     with (
-        path.open(encoding=encoding, errors="replace", newline="") as file,
+        path.open(encoding=page.name, errors="replace", newline="") as file,
         copy.open("w", encoding="utf-8", newline="") as written,
     ):
         shutil.copyfileobj(file, written)
-    return copy
+    return copy, page.doubt
 
 
 def _with_equal_line_ends(path: Path, *, folder: Path) -> Path:

@@ -69,7 +69,7 @@ def _headers(archive: zipfile.ZipFile, root: Node) -> Iterator[str]:
 
 def _texts(root: Node) -> Iterator[str]:
     """The paragraphs of a part, without the boxes inside them; the labels of a chart once each."""
-    opened: list[list[str]] = [[]]
+    paragraphs: list[list[str]] = [[]]
     labels: set[str] = set()
     is_notes = local(root) == "notes"
     walk = etree.iterwalk(root, events=("start", "end"))
@@ -77,18 +77,18 @@ def _texts(root: Node) -> Iterator[str]:
         name = local(node)
         if event == "end":
             if name == "p":
-                yield "".join(opened.pop())
+                yield "".join(paragraphs.pop())
             continue
         if _is_passed_over(node, name, is_notes=is_notes):
             walk.skip_subtree()
         elif name == "p":
-            opened.append([])
+            paragraphs.append([])
         elif name == "t":
-            opened[-1].append(node.text or "")
+            paragraphs[-1].append(node.text or "")
         elif name in _BLANKS:
-            opened[-1].append(" ")
+            paragraphs[-1].append(" ")
         elif name == "noBreakHyphen":
-            opened[-1].append("-")
+            paragraphs[-1].append("-")
         elif name == "v" and local(root) == "chartSpace" and _is_label(node):
             labels.add(node.text or "")
     yield from labels
