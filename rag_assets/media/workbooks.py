@@ -75,6 +75,22 @@ def opened(path: "str | Path") -> "Workbook":
     return reader.wb
 
 
+def hidden_in(path: "str | Path") -> str:
+    """How much of a workbook is hidden and left out, in words; empty if nothing is."""
+    workbook = opened(path)
+    try:
+        shown = [sheet for sheet in workbook.worksheets if sheet.sheet_state == "visible"]
+        layouts = [layout_of(sheet, keep_hidden=False) for sheet in shown]
+    finally:
+        workbook.close()
+    counts = {
+        "sheets": len(workbook.worksheets) - len(shown),
+        "rows": sum(len(each.hidden_rows) for each in layouts),
+        "columns": sum(len(each.hidden_columns) for each in layouts),
+    }
+    return " and ".join(f"{count:,} hidden {what}" for what, count in counts.items() if count)
+
+
 def cells_of(sheet: "ReadOnlyWorksheet") -> Iterator[list[SheetCell]]:
     """The cells of each row that hold something."""
     from openpyxl.cell.read_only import ReadOnlyCell

@@ -4,10 +4,12 @@ For a PDF it counts the letters in the text layer of each page, with which the o
 compared, and finds pages that have no text layer but show something: they need text recognition.
 """
 
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree
 
 from rag_assets.documents.parsers.description import ParseError
 from rag_assets.documents.parsers.office import archives
@@ -115,14 +117,23 @@ def inspect(path: str, media_type: str, most_pages: int, keep_hidden: bool = Fal
     found = archives.inspected(path)
     slides = found.slides if media_type == PPTX else 0
     work = _work(found.xml_bytes, media_type) + found.picture_bytes // PICTURE_BYTES_A_PAGE
-    if media_type not in (DOCX, PPTX):
-        return asdict(Inspection(slides, work))
+    if media_type == XLSX:
+        return asdict(Inspection(slides, work, hidden="" if keep_hidden else _hidden_cells(path)))
     from rag_assets.documents.parsers.office.as_shown import as_shown
     from rag_assets.documents.parsers.office.words import shown_texts
 
     shown = as_shown(path, keep_hidden=keep_hidden)
     texts = shown_texts(path, shown)
     return asdict(Inspection(slides, work, shown=texts, hidden=_hidden(shown)))
+
+
+def _hidden_cells(path: str) -> str:
+    """How much of a workbook is hidden, in words; that it is damaged is for its parser to tell."""
+    from rag_assets.media.workbooks import hidden_in
+
+    with suppress(KeyError, ValueError, ElementTree.ParseError):
+        return hidden_in(path)
+    return ""
 
 
 def _hidden(shown: "ShownFile") -> str:

@@ -21,9 +21,12 @@ from openpyxl.chart.title import Title
 from openpyxl.worksheet.formula import ArrayFormula
 
 from rag_assets.documents.elements import from_json
+from rag_assets.documents.parsers import preflight
 from rag_assets.documents.parsers.description import ParseError
 from rag_assets.documents.parsers.office import charts, spreadsheet
+from rag_assets.documents.parsers.preflight import Inspection
 from rag_assets.documents.sections import with_sections
+from rag_assets.media.media_types import XLSX
 
 
 def read(workbook, tmp_path):
@@ -132,6 +135,11 @@ def test_hidden_rows_and_columns_are_left_out_unless_they_are_kept(tmp_path):
     kept = from_json(spreadsheet.parse(str(tmp_path / "book.xlsx"), None, keep_hidden=True))
     assert [each.text for each in kept if each.type == "heading"] == ["Sheet", "Secret"]
     assert kept[1].cells[2] == ("ghost", "5", "12")
+
+    file = str(tmp_path / "book.xlsx")
+    counted = [preflight.inspect(file, XLSX, 9, keep_hidden=keeps) for keeps in (False, True)]
+    said = ["1 hidden sheets and 1 hidden rows and 1 hidden columns", ""]
+    assert [Inspection.of(each).hidden for each in counted] == said
 
 
 def test_a_merged_cell_whose_first_row_is_hidden_is_shown_in_the_others(tmp_path):
