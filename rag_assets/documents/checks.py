@@ -31,6 +31,16 @@ def subjects(config: Config) -> list[Subject]:
     return [_parsed_documents(config), _chunks(config)]
 
 
+_WORDS_SEARCHABLE = quality.none(
+    "words_searchable",
+    of="words_without_blanks",
+    description="Text without blanks between words is cut into words for full text.",
+    remedy="set index.text.tokenizer: icu, and refresh: full text finds words inside sentences of "
+    "Chinese, Japanese or Thai only then",
+)
+"""Not asked of an index whose tokenizer cuts such text."""
+
+
 def _parsed_documents(config: Config) -> Subject:
     is_cut = config.index.text.tokenizer in ("icu", "ngram")
 
@@ -65,13 +75,7 @@ def _parsed_documents(config: Config) -> Subject:
                 remedy="do what each reason says, then rag-assets refresh --retry-failed; or leave "
                 "the files out with sources.documents.exclude",
             ),
-            quality.none(
-                "words_searchable",
-                of="nothing" if is_cut else "words_without_blanks",  # nothing stays 0
-                description="Text without blanks between words is cut into words for full text.",
-                remedy="set index.text.tokenizer: icu, and refresh: full text finds words inside "
-                "sentences of Chinese, Japanese or Thai only then",
-            ),
+            *([] if is_cut else [_WORDS_SEARCHABLE]),
             *completeness.expectations(),
         ],
     )
@@ -119,7 +123,7 @@ def _chunks(config: Config) -> Subject:
 
 
 def _measured_elements(store: Store, name: str, *, accounts: Accounts) -> TableMeasures:
-    tally = Tally("duplicate_ids", "unknown_types", "words_without_blanks", "nothing")
+    tally = Tally("duplicate_ids", "unknown_types", "words_without_blanks")
     profiler = Profiler(expected_rows=store.count(name))
     with_elements: set[str] = set()
     columns = ["element_id", "document_id", "type", "text", *NULLABLE_OF_ELEMENTS]
