@@ -58,7 +58,7 @@ test: .venv/installed-dev ## Lint, check formatting and types, and run the tests
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/ty check
-	.venv/bin/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile
+	.venv/bin/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile --max-worker-restart 0
 
 fuzz: .venv/installed-dev ## Search for what breaks a law, at random, for an hour (or MINUTES=5)
 	.venv/bin/python -m rag_assets_tests.fuzz --minutes $(MINUTES) --processes $(TEST_PROCESSES)
@@ -75,7 +75,8 @@ environment = $(1)/bin/python -c 'import pip; $(IS_SUPPORTED)' 2>/dev/null || \
     { $(PYTHON) -c '$(IS_SUPPORTED)' && $(PYTHON) -m venv --clear $(1); }
 
 # Tests of one file share what is costly to set up, so they stay in one process: --dist loadfile.
-# TEST_PROCESSES=0 runs all of them in one process, in their order.
+# TEST_PROCESSES=0 runs all of them in one process, in their order. A process that dies ends the
+# run with the name of its test: pytest-xdist would start another one and then wait for ever.
 
 # The locks name what runs everywhere. A build of PyTorch for CUDA, which is what pip takes on Linux where
 # it finds no other, needs packages of its own: they are installed after the lock.

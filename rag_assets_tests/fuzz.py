@@ -48,7 +48,7 @@ def command(paths: list[str], *, seed: int) -> list[str]:
 
 def searched(paths: list[str], *, seed: int, processes: int) -> list[str]:
     """Run all laws once; the commands that repeat what failed, which is printed."""
-    at_once = ["--numprocesses", str(processes), "--dist", "loadfile"]
+    at_once = ["--numprocesses", str(processes), "--dist", "loadfile", "--max-worker-restart", "0"]
     run = [*command(paths, seed=seed), "--tb=short", *at_once]
     done = subprocess.run(run, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode == PASSED:
