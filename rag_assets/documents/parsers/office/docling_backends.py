@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from bs4 import Tag
+from bs4 import NavigableString, Tag
 from docling.backend.html_backend import HTMLDocumentBackend
 from docling.backend.mspowerpoint_backend import MsPowerpointDocumentBackend
 from docling.backend.msword_backend import MsWordDocumentBackend
@@ -27,14 +27,15 @@ from docling_core.types.doc import (
     Size,
 )
 from docx.oxml.ns import qn
+from docx.text.paragraph import Paragraph
 from PIL.Image import Image
 from pptx.exc import InvalidXmlError
 from pptx.oxml.xmlchemy import BaseOxmlElement
 from pptx.shapes.picture import Picture
 
-from rag_assets.documents.elements import EXPONENT
+from rag_assets.documents.elements import raised
 from rag_assets.documents.parsers.description import ParseError
-from rag_assets.documents.parsers.office.picture_meta import ABOVE, ALT, BELOW, LINK, PROBLEM
+from rag_assets.documents.parsers.office.picture_meta import ABOVE, ALT, BELOW, GLUE, LINK, PROBLEM
 from rag_assets.documents.parsers.pictures import link_of, reduced_if_large
 
 UNKNOWN = "is of a kind that is not read here, such as WMF or EMF: put a PNG or JPEG in its place"
@@ -46,6 +47,11 @@ _ASIDE = re.compile(
     re.IGNORECASE,
 )
 """Names that themes and generators of web pages give to what stands beside the text."""
+_WITHIN_A_LINE = re.compile(
+    "a|abbr|b|bdi|bdo|big|cite|code|data|dfn|em|font|i|ins|kbd|mark|q|s|samp|small|span|strike"
+    "|strong|sub|sup|time|tt|u|var"
+)
+"""Tags that change how letters of a line look, and begin no line."""
 
 
 class HtmlBackend(HTMLDocumentBackend):
@@ -65,6 +71,9 @@ class HtmlBackend(HTMLDocumentBackend):
             tag.decompose()
         for tag in self.soup.find_all(_is_aside) if self.soup else ():
             _set_aside(tag)
+        for text in list(self.soup.find_all(string=True)) if self.soup else ():
+            if type(text) is NavigableString and _goes_on(text):
+                text.replace_with(GLUE + text)
         base = self.soup.find("base", href=True) if self.soup else None
         self._base = _value(base, "href") if base else ""
 
@@ -91,10 +100,22 @@ class DocxBackend(MsWordDocumentBackend):
             if _HEADING.fullmatch(name.replace("heading ", "h").replace("Heading ", "h")):
                 before = ""
                 for run in paragraph.runs:
-                    marked = _marked(run.text, before=before)
+                    marked = raised(run.text, before=before)
                     if run.font.superscript and marked != run.text:
                         run.text = marked
                     before = run.text or before
+
+    def _get_paragraph_elements(self, paragraph: Paragraph) -> Any:
+        """The runs of a paragraph, marked where no blank stands before them."""
+        content, glued, before = self._get_paragraph_content(paragraph), [], " "
+        for text, *others in content:
+            goes_on = text and not text[0].isspace() and not before[-1].isspace()
+            glued.append((GLUE + text if goes_on else text, *others))
+            before = text or before
+        self._last_paragraph_content = paragraph._p, glued
+        elements = super()._get_paragraph_elements(paragraph)
+        self._last_paragraph_content = paragraph._p, content
+        return elements
 
     def _get_image_from_relationship(
         self, element: Any, rel_attr: str, image_type: str = "image"
@@ -130,7 +151,7 @@ class PptxBackend(MsPowerpointDocumentBackend):
         super().__init__(*args, **options)
         for slide in self.pptx_obj.slides if self.pptx_obj else ():
             for above, before in _above_the_line(slide.element):
-                above.text = _marked(above.text or "", before=before)
+                above.text = raised(above.text or "", before=before)
 
     def _handle_pictures(
         self,
@@ -217,14 +238,31 @@ def _set_aside(tag: Tag) -> None:
         tag.replace_with(paragraph)
 
 
+def _goes_on(text: NavigableString) -> bool:
+    """Whether a text goes on with what stands before it, as in `12<b>3</b>45`, without a blank.
+
+    Elements side by side may have a gap by their style: only what stands in a text is sure.
+    """
+    node: NavigableString | Tag = text
+    while node.previous_sibling is None and node.parent and _is_within_a_line(node.parent):
+        node = node.parent
+    before = node.previous_sibling
+    sides = [each for each in (before, node) if isinstance(each, Tag)]
+    is_in_text = len(sides) < 2 or any(each.name in ("sub", "sup") for each in sides)
+    if not (sides and is_in_text and all(map(_is_within_a_line, sides))):
+        return False
+    last = before.get_text() if before else ""
+    is_close = last.strip() and not last[-1].isspace() and text and not text[0].isspace()
+    return bool(is_close) and not text.find_parent(["pre", "textarea"])
+
+
+def _is_within_a_line(tag: Tag) -> bool:
+    return _WITHIN_A_LINE.fullmatch(tag.name) is not None
+
+
 def _unwrap(script: Tag) -> None:
     before = script.previous_sibling
     text = script.get_text()
     if script.name == "sup":
-        text = _marked(text, before=before.get_text() if before else "")
+        text = raised(text, before=before.get_text() if before else "")
     script.replace_with(text)
-
-
-def _marked(text: str, *, before: str) -> str:
-    """Superscript text as plain text: 10^3; the mark of a footnote stays as it is."""
-    return f"^{text}" if before[-1:].isalnum() and EXPONENT.fullmatch(text) else text
