@@ -240,6 +240,10 @@ NBSP = "\u00a0"
         (f"s;t\nA;1{NBSP}250,5\nB;-12{NBSP}500\n", {"t": [1250.5, -12500]}),
         ("s;t\nA;1 250\nB;980\n", {"t": [1250, 980]}),
         ("s;t\nA;1,5E+03\nB;,5\nC;-\n", {"t": [1500, 0.5, None]}),
+        # thousands of India, the minus of SAP and of typesetters
+        ('s,t\nA,"1,25,000.50"\nB,"2,000"\n', {"t": [125000.5, 2000]}),
+        ("s;t;u\nA;1.250,00-;5-\nB;3,5;7\n", {"t": [-1250, 3.5], "u": [-5, 7]}),
+        ("s;t\nA;\u22125\nB;\u22121,5\n", {"t": [-5, -1.5]}),
         # codes and mixtures stay text
         ("s;t\nA;123 456\nB;789 012\n", {"t": ["123 456", "789 012"]}),
         ("s;t\nA;1,5\nB;1.5\n", {"t": ["1,5", "1.5"]}),
@@ -251,6 +255,24 @@ def test_decimal_commas_and_thousands_are_told_by_all_cells(store, folder, conte
     put(folder, "t.csv", content)
     held = columns(refresh(store, folder)["t"])
     assert {name: held[name] for name in expected} == expected
+
+
+def test_codes_that_look_like_numbers_stay_as_they_are_written(store, folder):
+    put(folder, "t.csv", "chapter,phone\n1.1,+46701234567\n1.2,+46 701 234 568\n1.10,\n")
+    put(folder, "same.csv", "price,n\n1.1,a\n1.10,b\n1.10,c\n")
+    items = refresh(store, folder)
+    assert sorted(columns(items["t"])["chapter"]) == ["1.1", "1.10", "1.2"]
+    assert set(columns(items["t"])["phone"]) == {"+46701234567", "+46 701 234 568", None}
+    assert columns(items["same"])["price"] == [1.1, 1.1, 1.1]
+
+
+def test_lines_above_the_header_are_left_out_and_told(store, folder):
+    rows = "".join(f"A{n};{n},5\n" for n in range(1, 4))
+    put(folder, "t.csv", f"Sales of 2026\nPrinted on 01.02.2026\n\nItem;Price\n{rows}")
+    item = refresh(store, folder)["t"]
+    assert columns(item)["Item"] == ["A1", "A2", "A3"]
+    assert columns(item)["Price"] == [1.5, 2.5, 3.5]
+    assert item.exported.about.read["*"] == "left out: 3 lines above the header"
 
 
 def test_the_export_says_how_numbers_were_read(store, folder):
