@@ -226,7 +226,14 @@ def _is_aside(tag: Tag) -> bool:
     if named is None or tag.name not in ("div", "ul", "ol", "p", "section", "aside"):
         return False
     linked = sum(len(link.get_text()) for link in tag.find_all("a"))
-    return "footer" in named[0].lower() or 2 * linked >= len(tag.get_text(strip=True))
+    is_last = "footer" in named[0].lower() and _closes_the_page(tag)
+    return is_last or 2 * linked >= len(tag.get_text(strip=True))
+
+
+def _closes_the_page(footer: Tag) -> bool:
+    """Whether it is no footer of one of several boxes."""
+    same = footer.find_previous(lambda tag: tag.attrs == footer.attrs)
+    return same is None and footer.find_next(_HEADING) is None
 
 
 def _set_aside(tag: Tag) -> None:
