@@ -82,6 +82,9 @@ def as_shown(path: str, *, keep_hidden: bool) -> ShownFile:
                 part = _Part(archive, name, styles, shown, keep_hidden=keep_hidden)
                 part.clear(root) if is_hidden else part.rewrite(root)
                 shown.parts[name] = etree.tostring(root, encoding="UTF-8", standalone=True)
+        for name in archive.namelist():
+            if name.endswith(".rels") and (complete := _without_missing(archive, name)):
+                shown.parts[name] = complete
     return shown
 
 
@@ -132,13 +135,30 @@ def relations(archive: zipfile.ZipFile, part: str) -> Mapping[str, tuple[str, st
     if path not in archive.NameToInfo:
         return {}
     return {
-        attribute(each, "Id"): (
-            attribute(each, "Type").rpartition("/")[2],
-            posixpath.normpath(posixpath.join(folder, attribute(each, "Target"))).lstrip("/"),
-        )
-        for each in parsed(archive.read(path))
-        if attribute(each, "TargetMode") != "External"
+        attribute(each, "Id"): (attribute(each, "Type").rpartition("/")[2], target)
+        for each, target in _named(parsed(archive.read(path)), folder)
     }
+
+
+def _named(relations: Node, folder: str) -> Iterator[tuple[Node, str]]:
+    """The relations of a part in `folder` to other parts of the archive, with these."""
+    for each in relations:
+        if attribute(each, "TargetMode") != "External":
+            target = posixpath.join(folder, attribute(each, "Target"))
+            yield each, posixpath.normpath(target).lstrip("/")
+
+
+def _without_missing(archive: zipfile.ZipFile, name: str) -> bytes | None:
+    """Relations of which some name parts that are not there, those as if they lay elsewhere.
+
+    Programs pass over them; python-docx and python-pptx read no word of such a file.
+    """
+    root = parsed(archive.read(name))
+    named = _named(root, posixpath.dirname(posixpath.dirname(name)))
+    missing = [each for each, target in named if target not in archive.NameToInfo]
+    for each in missing:
+        each.set("TargetMode", "External")
+    return etree.tostring(root, encoding="UTF-8", standalone=True) if missing else None
 
 
 def _targets(archive: zipfile.ZipFile, part: str) -> Iterator[str]:
@@ -304,7 +324,7 @@ class _Part:
                 node.text = _in_unicode(node.text or "", font=font)
             elif name == "t" and of_signs:
                 node.text = _in_unicode(node.text or "", font=of_signs, private_alone=True)
-            elif name == "fldChar" and (chosen := _chosen(child(node, "ffData"))):
+            elif name == "fldChar" and (chosen := _chosen(run, child(node, "ffData"))):
                 _set_text(node, chosen)
 
     def _write_diagram(self, node: Node) -> None:
@@ -352,8 +372,20 @@ def _set_text(node: Node, text: str) -> None:
     node.text = text
 
 
-def _chosen(field_data: Node | None) -> str:
-    """What a check box or a list of a form shows."""
+def _has_result(run: Node) -> bool:
+    """Whether the field that begins in a run holds its result as text."""
+    for each in run.itersiblings():
+        if attribute(child(each, "fldChar"), "fldCharType") == "end":
+            break
+        if text_of(each):
+            return True
+    return False
+
+
+def _chosen(run: Node, field_data: Node | None) -> str:
+    """What a check box or a list of a form shows; empty where the field holds it as text."""
+    if _has_result(run):
+        return ""
     box, choices = child(field_data, "checkBox"), child(field_data, "ddList")
     if box is not None:
         mark = child(box, "checked")

@@ -185,7 +185,7 @@ def _reduce_picture(shape: Picture) -> None:
     """
     try:
         part = shape.part.related_part(shape._element.blip_rId or "")
-    except (KeyError, AttributeError, InvalidXmlError) as error:
+    except (KeyError, ValueError, AttributeError, InvalidXmlError) as error:
         raise ParseError("does not lie in the file: insert it instead of a link to it") from error
     stored = part.blob
     reduced = reduced_if_large(stored)
