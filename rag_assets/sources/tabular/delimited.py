@@ -84,7 +84,8 @@ def rows(
         try:
             _load_cells(connection, readable, options)
         except duckdb.InvalidInputException:  # as of a file whose lines end in two ways
-            readable = _with_equal_line_ends(readable, folder=folder)
+            copy = folder / f"lines_{readable.name}"
+            readable = _copied(readable, copy, encoding="utf-8", newline=None)
             _load_cells(connection, readable, options)
         dialect = _dialect(connection, readable, options)
         columns = _columns(connection)
@@ -344,19 +345,13 @@ def _as_utf8(path: Path, *, folder: Path) -> tuple[Path, str]:
     if not utf16 and _is_utf8(path):
         return path, ""
     page = code_page_of_file(path)
-    copy = folder / f"utf8_{path.name}"
-    with (
-        path.open(encoding=page.name, errors="replace", newline="") as file,
-        copy.open("w", encoding="utf-8", newline="") as written,
-    ):
-        shutil.copyfileobj(file, written)
-    return copy, page.doubt
+    return _copied(path, folder / f"utf8_{path.name}", encoding=page.name, newline=""), page.doubt
 
 
-def _with_equal_line_ends(path: Path, *, folder: Path) -> Path:
-    copy = folder / f"lines_{path.name}"
+def _copied(path: Path, copy: Path, *, encoding: str, newline: str | None) -> Path:
+    """A copy in UTF-8; without `newline` all its lines end in the same way."""
     with (
-        path.open(encoding="utf-8") as file,
+        path.open(encoding=encoding, errors="replace", newline=newline) as file,
         copy.open("w", encoding="utf-8", newline="") as written,
     ):
         shutil.copyfileobj(file, written)

@@ -271,7 +271,7 @@ class _Part:
             if parent is None or local(parent).endswith("Pr"):
                 continue  # a mark of a paragraph, row or cell
             if name in _REMOVED or _is_deleted(node):
-                parent.remove(node)
+                _remove(node)
             elif not self._keep_hidden and self._is_hidden(node):
                 self._hide(node)
             elif name in _ACCEPTED:
@@ -287,11 +287,9 @@ class _Part:
                 _join_with_next(node)
 
     def _hide(self, node: Node) -> None:
-        parent = node.getparent()
-        if parent is not None:
-            texts = (text_of(each) for each in node.iter() if local(each) == "p")
-            self._shown.hidden.append("\n".join(texts) or text_of(node))
-            parent.remove(node)
+        texts = (text_of(each) for each in node.iter() if local(each) == "p")
+        self._shown.hidden.append("\n".join(texts) or text_of(node))
+        _remove(node)
 
     def _is_hidden(self, node: Node) -> bool:
         name = local(node)
@@ -352,23 +350,24 @@ def _is_deleted(node: Node) -> bool:
     )
 
 
+def _remove(node: Node) -> None:
+    parent = node.getparent()
+    if parent is not None:
+        parent.remove(node)
+
+
 def _give_way(node: Node, holder: Node | None) -> None:
     """Put the children of `holder` in the place of `node`."""
-    parent = node.getparent()
-    if parent is None:
-        return
     for each in [] if holder is None else list(holder):
         if not local(each).endswith("Pr"):
             node.addprevious(each)
-    parent.remove(node)
+    _remove(node)
 
 
 def _set_text(node: Node, text: str) -> None:
     """Make a text of the run out of a sign or a form field."""
+    node.clear(keep_tail=True)
     node.tag = str(node.tag).rpartition("}")[0] + "}t"
-    for each in list(node):
-        node.remove(each)
-    node.attrib.clear()
     node.text = text
 
 
@@ -409,9 +408,7 @@ def _join_with_next(paragraph: Node) -> None:
     for each in reversed(paragraph):
         if local(each) != "pPr":
             following.insert(place, each)
-    parent = paragraph.getparent()
-    assert parent is not None
-    parent.remove(paragraph)
+    _remove(paragraph)
 
 
 def _replace_frame(frame: Node, texts: Sequence[str]) -> None:
@@ -427,9 +424,8 @@ def _replace_frame(frame: Node, texts: Sequence[str]) -> None:
         '<a:prstGeom prst="rect"><a:avLst/></a:prstGeom></p:spPr>'
         f"<p:txBody><a:bodyPr/>{lines or '<a:p/>'}</p:txBody></p:sp>",
     )
-    parent = frame.getparent()
-    assert parent is not None
-    parent.replace(frame, box)
+    frame.addnext(box)
+    _remove(frame)
 
 
 def _made(beside: Node, xml: str) -> Node:
