@@ -778,13 +778,28 @@ def test_a_word_stays_whole_where_its_letters_look_different(tmp_path):
     rows = f"<tr><td>cell</td><td>cell</td></tr><tr><td>cell</td><td>{line}</td></tr>"
     page = tmp_path / "file.html"
     page.write_text(
-        f"<table>{rows}</table><p>{line}</p><p><i>L</i><sub>10</sub>h <a>One</a><a>Two</a></p>"
+        f"<table>{rows}</table><p>{line}</p>"
+        "<p><i>L</i><sub>10</sub>h <span>on</span><span>e</span></p>"
+        "<div><span>Mass</span><span>25 kg</span></div>"
     )
     whole = "split 12345 M12x1.75 -5 kPa 1,25 (bold) café"
-    for file, others in ((tmp_path / "file.docx", []), (page, ["L10h One Two"])):
+    for file, others in ((tmp_path / "file.docx", []), (page, ["L10h one", "Mass 25 kg"])):
         found, *texts = read(docling_office, file)
         assert found.cells[1][1] == whole
         assert [item.text for item in texts] == [whole, *others]
+
+
+def test_tabs_of_a_web_page_are_read_and_signs_of_links_are_not(tmp_path):
+    page = tmp_path / "file.html"
+    page.write_text(
+        "<h1>Pump<a href='#pump'>\u00b6</a></h1><div role='tabpanel'><p>On Linux.</p></div>"
+        "<div role='tabpanel' hidden='true'><p>On Windows.</p></div><p hidden>Nothing.</p>"
+    )
+    assert [item.text for item in read(docling_office, page)] == [
+        "Pump",
+        "On Linux.",
+        "On Windows.",
+    ]
 
 
 def test_the_mark_of_a_footnote_is_no_digit_of_the_number_before_it(tmp_path):

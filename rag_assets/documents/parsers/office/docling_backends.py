@@ -47,6 +47,8 @@ _ASIDE = re.compile(
     re.IGNORECASE,
 )
 """Names that themes and generators of web pages give to what stands beside the text."""
+_UNFOLDED = ["tabpanel", "region"]
+"""Roles of what a page shows once its tab or heading is clicked."""
 _WITHIN_A_LINE = re.compile(
     "a|abbr|b|bdi|bdo|big|cite|code|data|dfn|em|font|i|ins|kbd|mark|q|s|samp|small|span|strike"
     "|strong|sub|sup|time|tt|u|var"
@@ -66,9 +68,15 @@ class HtmlBackend(HTMLDocumentBackend):
         for heading in self.soup.find_all(_HEADING) if self.soup else ():
             for script in heading.find_all(["sup", "sub"]):
                 _unwrap(script)
+            for link in heading.find_all("a"):
+                if not any(map(str.isalnum, link.get_text())) and not link.find("img"):
+                    link.decompose()  # leads to the heading itself
             heading.smooth()
         for tag in self.soup.find_all("del") if self.soup else ():
             tag.decompose()
+        for tag in self.soup.find_all(role=_UNFOLDED) if self.soup else ():
+            for how in ("hidden", "style", "aria-hidden"):
+                tag.attrs.pop(how, None)
         for tag in self.soup.find_all(_is_aside) if self.soup else ():
             _set_aside(tag)
         for text in list(self.soup.find_all(string=True)) if self.soup else ():
@@ -248,14 +256,15 @@ def _set_aside(tag: Tag) -> None:
 def _goes_on(text: NavigableString) -> bool:
     """Whether a text goes on with what stands before it, as in `12<b>3</b>45`, without a blank.
 
-    Elements side by side may have a gap by their style: only what stands in a text is sure.
+    Elements side by side may have a gap by their style, other than in a text or a paragraph.
     """
     node: NavigableString | Tag = text
     while node.previous_sibling is None and node.parent and _is_within_a_line(node.parent):
         node = node.parent
     before = node.previous_sibling
     sides = [each for each in (before, node) if isinstance(each, Tag)]
-    is_in_text = len(sides) < 2 or any(each.name in ("sub", "sup") for each in sides)
+    names = {each.name for each in (node.parent, *sides) if each}
+    is_in_text = len(sides) < 2 or not names.isdisjoint({"p", "sub", "sup"})
     if not (sides and is_in_text and all(map(_is_within_a_line, sides))):
         return False
     last = before.get_text() if before else ""
