@@ -175,7 +175,9 @@ class _Grid:
         self.title = "; ".join(titles)
         for number, row in islice(self._every(), len(titles), None):
             if texts and number > last:
-                break
+                if number > last + 1 or not self._names_parts(row, of=last):
+                    break
+                last = number
             for place, cell in row.items():
                 text = _spelled(cell.value) or ""
                 if text not in texts.setdefault(place, []):
@@ -185,6 +187,16 @@ class _Grid:
             )
         self._data_from = last + 1
         return {place: " ".join(parts) for place, parts in texts.items()}
+
+    def _names_parts(self, row: dict[int, SheetCell], *, of: int) -> bool:
+        """Whether texts below a cell of the header that reaches over columns name each of them."""
+        below = (
+            {row[place].value for place in range(left, right + 1) if place in row}
+            for left, _, right, bottom in self.layout.merged
+            if bottom == of
+        )
+        are_texts = all(isinstance(cell.value, str) for cell in row.values())
+        return are_texts and any(len(values) > 1 for values in below)
 
     def rows(self) -> Iterator[dict[int, SheetCell]]:
         """The rows below the header, each by column, from 1."""

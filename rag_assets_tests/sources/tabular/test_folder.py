@@ -600,6 +600,16 @@ def test_lines_of_one_cell_above_a_table_are_its_title(store, folder, above):
     assert "the title 'Sales of 2026" in item.exported.about.read["*"]
 
 
+def test_names_below_a_wide_cell_of_the_header_belong_to_it(store, folder):
+    workbook = openpyxl.Workbook()
+    for row in (("part", "load", None), (None, "min", "max"), ("A", 1, 2), ("B", 3, 4)):
+        workbook.active.append(row)
+    workbook.active.merge_cells("B1:C1")
+    workbook.save(folder / "t.xlsx")
+    held = columns(refresh(store, folder)["t"])
+    assert held == {"part": ["A", "B"], "load min": [1, 3], "load max": [2, 4]}
+
+
 def test_the_header_of_a_list_is_no_title(store, folder):
     workbook = openpyxl.Workbook()
     for row in (("name",), ("A",), ("B", "a note"), ("C",), ("D",)):
