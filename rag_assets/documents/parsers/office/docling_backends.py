@@ -47,6 +47,8 @@ _ASIDE = re.compile(
     re.IGNORECASE,
 )
 """Names that themes and generators of web pages give to what stands beside the text."""
+MOST_PIECES = 2_000
+"""Of one line; to mark one takes as long as there are others."""
 _UNFOLDED = ["tabpanel", "region"]
 """Roles of what a page shows once its tab or heading is clicked."""
 _WITHIN_A_LINE = re.compile(
@@ -258,6 +260,8 @@ def _goes_on(text: NavigableString) -> bool:
 
     Elements side by side may have a gap by their style, other than in a text or a paragraph.
     """
+    if not text or text[0].isspace():
+        return False
     node: NavigableString | Tag = text
     while node.previous_sibling is None and node.parent and _is_within_a_line(node.parent):
         node = node.parent
@@ -268,8 +272,9 @@ def _goes_on(text: NavigableString) -> bool:
     if not (sides and is_in_text and all(map(_is_within_a_line, sides))):
         return False
     last = before.get_text() if before else ""
-    is_close = last.strip() and not last[-1].isspace() and text and not text[0].isspace()
-    return bool(is_close) and not text.find_parent(["pre", "textarea"])
+    is_short = text.parent is not None and len(text.parent.contents) <= MOST_PIECES
+    is_close = bool(last.strip()) and not last[-1].isspace() and is_short
+    return is_close and not text.find_parent(["pre", "textarea"])
 
 
 def _is_within_a_line(tag: Tag) -> bool:
