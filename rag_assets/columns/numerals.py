@@ -4,8 +4,9 @@ All cells of a column are looked at: `0,125` and `390,25` have a decimal comma a
 none, so the whole column is read so. A column in which each cell may be either is read as the other
 columns of its table are; if these do not tell either, the caller has to know, or nobody does.
 
-Thousands may stand in groups: behind points or commas, blanks or apostrophes. Cells that all have
-the same length and a blank (`123 456`) may be codes and are no numbers.
+Thousands may stand in groups: behind points or commas, blanks or apostrophes; those of India are
+`1,25,000`. The minus may stand behind the number, as SAP writes it. Cells that all have the same
+length and a blank (`123 456`) may be codes and are no numbers.
 """
 
 import re
@@ -19,22 +20,28 @@ Mark: TypeAlias = Literal["point", "comma"]
 """What begins the decimals of a number."""
 
 _BLANKS = " \u00a0\u202f'\u2019"
+_MINUS = "\u2212"
 _SIGNS: Mapping[Mark, tuple[str, str]] = {"point": (".", ","), "comma": (",", ".")}
 """The sign before decimals, and the one between thousands."""
 
 
 def _pattern(mark: Mark) -> str:
     decimal, group = _SIGNS[mark]
-    groups = "|".join(rf"[1-9]\d{{0,2}}(?:[{each}]\d{{3}})+" for each in (group, _BLANKS))
+    groups = "|".join(
+        rf"[1-9]\d{{0,2}}(?:[{each}]\d{{{least},3}})*[{each}]\d{{3}}"
+        for each, least in ((group, 2 if group == "," else 3), (_BLANKS, 3))
+    )
     whole = rf"(?:0|[1-9]\d*|{groups})(?:[{decimal}]\d*)?"
-    return rf"[+-]?(?:{whole}|[{decimal}]\d+)(?:[eE][+-]?\d{{1,3}})?"
+    number = rf"(?:{whole}|[{decimal}]\d+)"
+    return rf"(?:[+{_MINUS}-]?{number}(?:[eE][+-]?\d{{1,3}})?|{number}-)"
 
 
 PATTERNS: Mapping[Mark, str] = {mark: _pattern(mark) for mark in _SIGNS}
 """Regular expressions, as Python and DuckDB read them, of a number with either mark."""
 _COMPILED = {mark: re.compile(pattern, re.ASCII) for mark, pattern in PATTERNS.items()}
 
-_CODE = re.compile("[0-9]+( [0-9]+)+")
+_ODD = f"[{_BLANKS}{_MINUS}]|[0-9.,]-$"
+_CODE = re.compile(r"\+?[0-9]+( [0-9]+)+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +53,8 @@ class Numerals:
     commas: bool = False
     """Whether any cell has a comma."""
     points: bool = False
-    is_grouped: bool = False
-    """Whether any cell has thousands behind blanks or apostrophes."""
+    is_odd: bool = False
+    """Whether any cell has thousands behind blanks or apostrophes, or a minus of another kind."""
     is_code: bool = False
     """Whether all cells are digits with a blank, of one length."""
 
@@ -83,7 +90,7 @@ def evidence_of(texts: list[str]) -> Numerals:
         frozenset(mark for mark, each in _COMPILED.items() if all(map(each.fullmatch, numbers))),
         commas=any("," in text for text in numbers),
         points=any("." in text for text in numbers),
-        is_grouped=any(blank in text for text in numbers for blank in _BLANKS),
+        is_odd=any(re.search(_ODD, text) for text in numbers),
         is_code=all(_CODE.fullmatch(text) for text in numbers) and len(set(map(len, numbers))) == 1,
     )
 
@@ -94,7 +101,7 @@ def sql_evidence(value: str) -> str:
     codes = f"bool_and(regexp_full_match({value}, {quoted(_CODE.pattern)}))"
     return (
         f"[{', '.join(fits)}, bool_or(contains({value}, ',')), bool_or(contains({value}, '.')), "
-        f"bool_or(regexp_matches({value}, {quoted(f'[{_BLANKS}]')})), "
+        f"bool_or(regexp_matches({value}, {quoted(_ODD)})), "
         f"{codes} AND min(length({value})) = max(length({value}))]"
     )
 
@@ -117,11 +124,13 @@ def plain(text: str, mark: Mark) -> str | None:
     if not _COMPILED[mark].fullmatch(text):
         return None
     decimal, group = _SIGNS[mark]
-    return re.sub(f"[{group}{_BLANKS}]", "", text).replace(decimal, ".")
+    ungrouped = re.sub(f"[{group}{_BLANKS}]", "", text).replace(decimal, ".")
+    return re.sub(f"{_MINUS}(.*)|(.*)-$", r"-\1\2", ungrouped)
 
 
 def sql_plain(value: str, mark: Mark) -> str:
     """SQL: the same of a text that is a number with that mark."""
     decimal, group = _SIGNS[mark]
     ungrouped = f"regexp_replace({value}, {quoted(f'[{group}{_BLANKS}]')}, '', 'g')"
-    return f"replace({ungrouped}, {quoted(decimal)}, '.')"
+    pointed = f"replace({ungrouped}, {quoted(decimal)}, '.')"
+    return f"regexp_replace({pointed}, '{_MINUS}(.*)|(.+)-$', '-\\1\\2')"

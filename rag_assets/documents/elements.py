@@ -24,8 +24,7 @@ Span: TypeAlias = tuple[int, int, int, int]
 """Row and column of a cell, from 0, and over how many rows and columns it reaches."""
 
 POINTS_AN_INCH = 72
-EXPONENT = re.compile(r"[-+\u2212\u2013]?\d{1,3}")
-"""What is written 10^-3 where it stands above the line."""
+_EXPONENT = re.compile(r"[-+\u2212\u2013]?\d{1,3}")
 
 _HYPHENATED = re.compile(r"[^\W\d_]{2,}[-\u00ad\u2010]$")
 _UNPRINTABLE = re.compile(
@@ -94,6 +93,13 @@ class Element(NamedTuple):
     """Of the text recognition, 0 to 1; None for text that the file itself holds."""
     problem: str | None = None
     """Why a table is not sound, or a figure has no picture; its text is kept."""
+
+
+def raised(text: str, *, before: str) -> str:
+    """Superscript text in a line: `10^-3`; the mark of a footnote, as in `5 1)`, stands apart."""
+    if before[-1:].isalnum() and _EXPONENT.fullmatch(text):
+        return f"^{text}"
+    return f" {text}" if before[-1:].isdigit() and text[:1].isdigit() else text
 
 
 def clean(text: str) -> str:

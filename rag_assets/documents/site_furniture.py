@@ -1,8 +1,9 @@
 """What repeats at the edges of the pages of a web site: navigation, legal notices, dates of change.
 
 As in PDFs such lines are page furniture: they stay in the document, and are in no chunk. A text
-repeats if at least three pages of a site, and a third of them, hold it, whatever its numbers are.
-What repeats between other words, such as a warning, is no furniture.
+repeats if at least three pages of a site, and a third of them, hold it; where it has a year, its
+numbers may differ. What repeats between other words, such as a warning, is no furniture, nor are
+all words of a page.
 """
 
 import re
@@ -19,10 +20,12 @@ from rag_assets.schemas import HEADINGS
 from rag_assets.store import Store
 
 FEWEST_PAGES, LEAST_SHARE = 3, 1 / 3
+_ASIDE = (*LEFT_OUT, *HEADINGS)
 LONGEST = 1_000
 """Characters of a text that may be furniture."""
 
 _NUMBER = re.compile(r"\d+")
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 
 
 def repeated_texts(
@@ -65,6 +68,8 @@ def repeated_texts(
 
 def set_aside(blocks: Sequence[Block], repeated: frozenset[str]) -> list[Block]:
     """`blocks` of a page with the repeated ones at its edges as page headers and footers."""
+    if all(each.type in _ASIDE or _key(each.text) in repeated for each in blocks):
+        return list(blocks)
     kept = list(blocks)
     for places, kind in (
         (range(len(kept)), "page_header"),
@@ -83,10 +88,10 @@ def _edge(
         block = blocks[place]
         if _key(block.text) in repeated:
             yield place
-        elif block.type not in (*LEFT_OUT, *HEADINGS):
+        elif block.type not in _ASIDE:
             return
 
 
 def _key(text: str) -> str:
-    """By which two texts are one: their words, whatever their numbers."""
-    return " ".join(_NUMBER.sub("0", text).split())
+    """By which two texts are one: their words; the numbers of a date of change do not count."""
+    return " ".join((_NUMBER.sub("0", text) if _YEAR.search(text) else text).split())

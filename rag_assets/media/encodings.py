@@ -6,13 +6,21 @@ letters make most likely; if another one is as likely, or there are few letters,
 
 import codecs
 import re
-import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x9f]")
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
+_OTHER_SCRIPT = re.compile("[\u0250-\u1dff\u2c00-\ud7ff\uf900-\ufffc]+")
+"""Letters beyond the Latin ones."""
+_WITHIN_A_WORD = re.compile(
+    r"(?<=[^\W\d_])[\xa1-\xa9\xab\xac\xae-\xb1\xb4\xb6\xb8\xbb\xbf\xd7\xf7\u2020-\u2022\u2030\u2039"
+    r"\u203a\u201a\u201c-\u201e\u20ac\u2122\u2500-\u259f]+(?=[^\W\d_])"
+)
+"""Quotes, signs of money, lines of boxes and their like between letters, where none belongs."""
+_SIGNS = re.compile("(?<![A-Za-z]{3})[\xa0\xa3\xa7\xa9\xae\xb0-\xb3\xb5\xb7\xbc-\xbe\xd7\u20ac]")
+"""A fixed blank, and signs such as ° ± ² µ € that stand beside numbers and at no word's end."""
 _IS_ASCII_LETTER = bytes(code < 0x80 and chr(code).isalnum() for code in range(0x100))
 WITHOUT_BLANKS = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]{4,}"
 """Letters of scripts without blanks between words, such as Thai and Chinese: a pattern for Python
@@ -42,6 +50,8 @@ BEYOND_DOUBT = 10
 """So many times as likely as any other one it may rest on few bytes."""
 LEAST = 0.05
 """Likelihood below which so few tell nothing."""
+MOST_WITHIN = 0.1
+"""Share of the letters and signs beyond ASCII that may stand inside a word and be no letter."""
 FEW_BYTES = 12
 """Beyond ASCII; so few tell a code page hardly."""
 AS_LIKELY = 0.97
@@ -74,9 +84,15 @@ def code_page_of(lines: Iterable[bytes]) -> CodePage:
     )
     likely = {each["encoding"]: each["confidence"] for each in found if each["encoding"]}
     readings = {name: sample.decode(name, "ignore") for name in likely}
-    likely = {name: score for name, score in likely.items() if not _CONTROL.search(readings[name])}
+    likely = {
+        name: score
+        for name, score in likely.items()
+        if not (_CONTROL.search(readings[name]) or _is_no_writing(readings[name]))
+    }
     if not likely:
         return CodePage("latin-1", _doubt("latin-1"))
+    if WESTERN in likely and _SIGNS.sub("", readings[WESTERN]).isascii():
+        return CodePage(WESTERN)
     chosen = max(likely, key=likely.__getitem__)
     count = len(_BEYOND_ASCII.findall(readings[chosen]))
     if WESTERN in likely:
@@ -84,7 +100,7 @@ def code_page_of(lines: Iterable[bytes]) -> CodePage:
             latin = [
                 name
                 for name, score in likely.items()
-                if count > 1 and score >= LEAST and _is_latin(readings[name])
+                if count > 1 and score >= LEAST and not _OTHER_SCRIPT.search(readings[name])
             ]
             chosen = max(latin or [WESTERN], key=likely.__getitem__)
         least = FAR_MORE if count < FEWEST_BYTES else CLEARLY
@@ -104,12 +120,12 @@ def code_page_of(lines: Iterable[bytes]) -> CodePage:
     return CodePage(chosen, _doubt(chosen, rival) if is_doubted else "")
 
 
-def _is_latin(text: str) -> bool:
-    return all(
-        unicodedata.name(letter, "").startswith("LATIN")
-        for letter in _BEYOND_ASCII.findall(text)
-        if letter.isalpha()
-    )
+def _is_no_writing(text: str) -> bool:
+    """Whether signs stand inside words, or letters of another script among the Latin ones."""
+    within = len(_WITHIN_A_WORD.findall(text))
+    lengths = [len(run) for run in _OTHER_SCRIPT.findall(text)]
+    is_scattered = 2 * lengths.count(1) > sum(lengths)
+    return is_scattered or within > MOST_WITHIN * len(_BEYOND_ASCII.findall(text))
 
 
 def code_page_of_file(path: Path) -> CodePage:

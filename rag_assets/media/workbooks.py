@@ -91,6 +91,13 @@ def hidden_in(path: "str | Path") -> str:
     return " and ".join(f"{count:,} hidden {what}" for what, count in counts.items() if count)
 
 
+def duration(value: timedelta) -> str:
+    """Hours, minutes and seconds, however many hours."""
+    seconds = round(abs(value).total_seconds())
+    sign = "-" if value < timedelta() else ""
+    return f"{sign}{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+
+
 def cells_of(sheet: "ReadOnlyWorksheet") -> Iterator[list[SheetCell]]:
     """The cells of each row that hold something."""
     from openpyxl.cell.read_only import ReadOnlyCell

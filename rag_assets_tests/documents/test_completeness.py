@@ -257,7 +257,7 @@ def test_texts_of_another_code_page_are_read_and_doubt_is_named(project):
     ]
     [example] = found.examples
     assert example["document"] == "unsure.txt"
-    assert "may be in mac-roman; save it as UTF-8" in example["why"]
+    assert "was read as mac-roman, but may be in cp852; save it as UTF-8" in example["why"]
 
 
 def test_pages_are_named_in_runs():

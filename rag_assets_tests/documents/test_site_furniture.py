@@ -78,6 +78,47 @@ def test_names_of_themes_set_aside_lists_of_links_and_footers_alone(project):
     ]
 
 
+def test_data_sheets_of_one_form_keep_their_numbers(project):
+    for name, mass in (("pump", 25), ("crane", 900), ("valve", 3)):
+        project.write(
+            f"site/{name}.html",
+            f"<html><body><h1>The {name}</h1><p>Mass: {mass} kg</p><table><tr><th>load</th>"
+            f"<th>price</th></tr><tr><td>{mass} kN</td><td>{mass}.50 SEK</td></tr></table>"
+            f"<p>Copyright 2026 Granholm works, page {mass}</p></body></html>",
+        )
+    project.list_files()
+    project.parse()
+    project.chunk()
+
+    held = texts(project, "crane")
+    assert "Mass: 900 kg" in held
+    assert "900.50 SEK" in held
+    assert "Granholm works" not in held
+
+
+def test_a_page_that_others_repeat_as_a_whole_keeps_its_words():
+    blocks = [
+        Block(place, kind, text, None, ())
+        for place, (kind, text) in enumerate([("title", "Pump"), ("text", "own"), ("text", "end")])
+    ]
+
+    assert set_aside(blocks, frozenset({"own", "end"})) == blocks
+
+
+def test_the_footer_of_a_card_is_no_footer_of_the_page(project):
+    cards = "".join(
+        f"<div class='card'><h3>{name}</h3><div class='card-footer'>Costs {price} SEK</div></div>"
+        for name, price in (("Pump", 250), ("Crane", 900))
+    )
+    page = f"<h1>Prices</h1>{cards}<div class='page-footer'>Imprint</div>"
+    project.write("a.html", f"<html><body>{page}</body></html>")
+    project.list_files()
+    project.parse()
+
+    held = [row["text"] for row in project.elements("a.html") if row["type"] == "text"]
+    assert held == ["Costs 250 SEK", "Costs 900 SEK"]
+
+
 def test_a_text_between_other_words_is_no_furniture():
     blocks = [
         Block(place, kind, text, None, ())

@@ -33,12 +33,31 @@ def page_of(text, encoding):
         ("cp1256", "تضخ المضخة أربعين لترا من الماء في الدقيقة\n"),
         ("cp1252", "La pompe délivre quarante litres d’eau par minute, à trois bars.\n"),
         ("cp1251", "номер;название\n1;Болт\n2;Гайка\n"),
+        ("cp1252", "libellé;prix\nélève à côté;1 500,50\nforêt;250,00\n"),
+        ("cp1252", "ÖVRE;5\nÅSÖ;3\nÄLÖ;2\n"),
+        ("cp1252", "hole;diameter\nA;Ø 5\nB;ø6\n"),
+        ("cp850", "Länge;5\nFörsök;3\nBåge;2\n"),
     ],
 )
 def test_texts_of_other_code_pages_are_read(encoding, text):
     page = page_of(text, encoding)
 
     assert text.encode(encoding).decode(page.name) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "name;temperature\nA;1,5 °C\nB;2,5 °C\nC;30 µm\n",
+        "part;tolerance\nA;±0,5\nB;±0,25\nC;±1\n",
+        "part;price\nA;1,5 €\nB;2,5 €\n",
+        "flow;5 m³/h\nloss;2 W/m²K\n",
+    ],
+)
+def test_signs_of_measures_among_ascii_are_western(text):
+    page = page_of(text, "cp1252")
+
+    assert (page.name, page.doubt) == ("cp1252", "")
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
 """Rows of CSV files, each column in the narrowest type that all its cells have.
 
 A column is a number, a date or a boolean only if every cell is one, written the unambiguous way:
-`007` and `03/04/2024` stay text, and so does an integer that its column's numbers would round.
+`007` and `03/04/2024` stay text, and so does an integer that its column's numbers would round, a
+telephone number such as `+46701234567`, and a column whose cells all differ, but not as numbers:
+`1.1` and `1.10` are codes.
 `NA`, `n/a`, `null`, `-` among numbers are empty cells. A line with too many or too few cells is
 left out and reported.
 
@@ -28,7 +30,7 @@ from rag_assets.columns.sql import quoted, quoted_name
 from rag_assets.media.encodings import HEAD, code_page_of_file, utf16_of
 from rag_assets.sources.cells import LARGEST_EXACT
 from rag_assets.sources.kinds import spilling_to
-from rag_assets.sources.landed import Notes
+from rag_assets.sources.landed import WHOLE, Notes
 
 if TYPE_CHECKING:
     import duckdb
@@ -51,6 +53,7 @@ _SEPARATOR = re.compile(r'\ufeff?"?sep=([^"\r\n])"?\r?\n?', re.IGNORECASE)
 _NO_NUMBER = "('', 'na', 'n/a', 'nan', 'null', 'none', '-')"
 _INTEGER = r"[+-]?(0|[1-9][0-9]{0,17})"
 _NUMBER = r"[+-]?(0|[1-9][0-9]{0,17})?(\.[0-9]+|(\.[0-9]*)?[eE][+-]?[0-9]+|\.)?"
+_PHONE = r"\+[0-9 ]{7,}"
 _LONG = r"[+-]?[0-9]{16,}(\.[0-9]*)?"
 _DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _TIME = _DATE + r"[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?"
@@ -81,12 +84,21 @@ def rows(
         try:
             _load_cells(connection, readable, options)
         except duckdb.InvalidInputException:  # as of a file whose lines end in two ways
-            readable = _with_equal_line_ends(readable, folder=folder)
+            copy = folder / f"lines_{readable.name}"
+            readable = _copied(readable, copy, encoding="utf-8", newline=None)
             _load_cells(connection, readable, options)
-        notes.rejected += _rejects(connection, label=label)
-        columns = [row[0] for row in connection.execute("DESCRIBE cells").fetchall()]
-        quoted_names = [quoted_name(name) for name in _with_place(connection, columns)]
         dialect = _dialect(connection, readable, options)
+        columns = _columns(connection)
+        if len(columns) == 1 and dialect[2]:  # lines above the header, which hold one cell each
+            connection.execute("DROP TABLE cells; DROP TABLE rejects; DROP TABLE scans")
+            delimiter, _, skipped = dialect
+            _load_cells(
+                connection, readable, f"{_CSV}, delim = {quoted(delimiter)}, skip = {skipped}"
+            )
+            notes.read[WHOLE] = f"left out: {skipped:,} lines above the header"
+            columns = _columns(connection)
+        notes.rejected += _rejects(connection, label=label)
+        quoted_names = [quoted_name(name) for name in _with_place(connection, columns)]
         names = _header(readable, dialect, columns=columns)
         readings = _readings(connection, quoted_names, delimiter=dialect[0], decimal=decimal)
         _note(notes, dict(zip(names, readings.values(), strict=True)), label=label)
@@ -109,6 +121,10 @@ def _load_cells(connection: "duckdb.DuckDBPyConnection", path: Path, options: st
         "store_rejects = true, rejects_table = 'rejects', rejects_scan = 'scans')",
         [str(path)],
     )
+
+
+def _columns(connection: "duckdb.DuckDBPyConnection") -> list[str]:
+    return [row[0] for row in connection.execute("DESCRIBE cells").fetchall()]
 
 
 def _with_place(connection: "duckdb.DuckDBPyConnection", columns: Sequence[str]) -> Sequence[str]:
@@ -222,7 +238,7 @@ def _reading(
     mark = evidence.mark(others=others, default=usual)
     if mark is None:
         return _Reading(None, is_open=evidence.is_open)
-    if mark == "point" and not (evidence.commas or evidence.is_grouped):
+    if mark == "point" and not (evidence.commas or evidence.is_odd):
         return _Reading(None)
     why = "all of its cells" if not evidence.is_open else "the other columns"
     is_told = not evidence.is_open or others
@@ -300,20 +316,24 @@ def _tests(column: str, reading: _Reading) -> dict[str, str]:
         f"NOT (regexp_full_match({number}, '{_LONG}') "
         f"AND abs(try_cast({number} AS DOUBLE)) >= {LARGEST_EXACT})"
     )
-    is_told = "false" if reading.is_open else "true"
+    is_told = "false" if reading.is_open else f"NOT regexp_full_match({filled}, '{_PHONE}')"
+    is_code = (
+        f"(count(DISTINCT {number}) = count({number}) AND "
+        f"count(DISTINCT try_cast({number} AS DOUBLE)) < count({number}))"
+    )
     is_shown = f"{filled} >= '0001'"
     return {
         f"{value}::{kind}": (
             f"bool_and(try_cast({value} AS {kind}) IS NOT NULL "
             f"AND regexp_full_match({value}, '{pattern}') AND {also}) "
-            f"FILTER ({value} IS NOT NULL)"
+            f"FILTER ({value} IS NOT NULL) AND NOT {never}"
         )
-        for value, kind, pattern, also in (
-            (number, "BIGINT", _INTEGER, is_told),
-            (number, "DOUBLE", _NUMBER, f"{is_told} AND {is_exact}"),
-            (filled, "BOOLEAN", "(?i)(true|false)", "true"),
-            (filled, "DATE", _DATE, is_shown),
-            (filled, "TIMESTAMP", _TIME, is_shown),
+        for value, kind, pattern, also, never in (
+            (number, "BIGINT", _INTEGER, is_told, "false"),
+            (number, "DOUBLE", _NUMBER, f"{is_told} AND {is_exact}", is_code),
+            (filled, "BOOLEAN", "(?i)(true|false)", "true", "false"),
+            (filled, "DATE", _DATE, is_shown, "false"),
+            (filled, "TIMESTAMP", _TIME, is_shown, "false"),
         )
     }
 
@@ -325,19 +345,13 @@ def _as_utf8(path: Path, *, folder: Path) -> tuple[Path, str]:
     if not utf16 and _is_utf8(path):
         return path, ""
     page = code_page_of_file(path)
-    copy = folder / f"utf8_{path.name}"
-    with (
-        path.open(encoding=page.name, errors="replace", newline="") as file,
-        copy.open("w", encoding="utf-8", newline="") as written,
-    ):
-        shutil.copyfileobj(file, written)
-    return copy, page.doubt
+    return _copied(path, folder / f"utf8_{path.name}", encoding=page.name, newline=""), page.doubt
 
 
-def _with_equal_line_ends(path: Path, *, folder: Path) -> Path:
-    copy = folder / f"lines_{path.name}"
+def _copied(path: Path, copy: Path, *, encoding: str, newline: str | None) -> Path:
+    """A copy in UTF-8; without `newline` all its lines end in the same way."""
     with (
-        path.open(encoding="utf-8") as file,
+        path.open(encoding=encoding, errors="replace", newline=newline) as file,
         copy.open("w", encoding="utf-8", newline="") as written,
     ):
         shutil.copyfileobj(file, written)

@@ -2,8 +2,9 @@
 
 A column is a number, a date, a time or a boolean only if all its cells are; otherwise it is text,
 with numbers spelled the one canonical way. An error value such as `#N/A` is an empty cell. A merged
-cell counts for each row and column that it reaches over. A formula that nobody has computed is
-shown as it is written, and its column is reported.
+cell counts for each row and column that it reaches over. Lines of one cell above the header of a
+wider table are its title, which is told. A formula that nobody has computed is shown as it is
+written, and its column is reported.
 
 Numbers are stored in full. Where their format shows them otherwise (`00123`, `355.0 MPa`) a second
 column says how, and a unit that all have is part of the heading; of several units each row has its
@@ -32,6 +33,7 @@ from rag_assets.media.workbooks import (
     SheetLayout,
     Value,
     cells_of,
+    duration,
     layout_of,
     opened,
 )
@@ -42,6 +44,10 @@ if TYPE_CHECKING:
     from openpyxl.worksheet._read_only import ReadOnlyWorksheet
 
 BATCH_ROWS = 10_000
+FIRST_ROWS = 20
+"""So many rows tell whether lines of one cell above a table are its title."""
+LEAST_WIDE = 3
+"""Cells of a header that may follow its title without an empty row between them."""
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 PARTS = "{http://schemas.openxmlformats.org/package/2006/relationships}"
 RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
@@ -154,7 +160,7 @@ class _Grid:
         self.page = page
         self.layout = layout
         self.title = ""
-        """What stands alone over several columns above the header."""
+        """What stands in lines of one cell above the header."""
         self._data_from = 0
 
     def left_out(self) -> list[str]:
@@ -165,13 +171,13 @@ class _Grid:
     def header(self) -> dict[int, str]:
         """The texts over each column, those of several header rows joined; rows begin below it."""
         texts: dict[int, list[str]] = {}
-        last = 0
-        for number, row in self._every():
-            if not texts and self._is_title(number, row):
-                self.title = _spelled(next(iter(row.values())).value) or ""
-                continue
+        titles, last = self._titles(), 0
+        self.title = "; ".join(titles)
+        for number, row in islice(self._every(), len(titles), None):
             if texts and number > last:
-                break
+                if number > last + 1 or not self._names_parts(row, of=last):
+                    break
+                last = number
             for place, cell in row.items():
                 text = _spelled(cell.value) or ""
                 if text not in texts.setdefault(place, []):
@@ -182,17 +188,34 @@ class _Grid:
         self._data_from = last + 1
         return {place: " ".join(parts) for place, parts in texts.items()}
 
+    def _names_parts(self, row: dict[int, SheetCell], *, of: int) -> bool:
+        """Whether texts below a cell of the header that reaches over columns name each of them."""
+        below = (
+            {row[place].value for place in range(left, right + 1) if place in row}
+            for left, _, right, bottom in self.layout.merged
+            if bottom == of
+        )
+        are_texts = all(isinstance(cell.value, str) for cell in row.values())
+        return are_texts and any(len(values) > 1 for values in below)
+
     def rows(self) -> Iterator[dict[int, SheetCell]]:
         """The rows below the header, each by column, from 1."""
         return (row for number, row in self._every() if number >= self._data_from)
 
-    def _is_title(self, number: int, row: dict[int, SheetCell]) -> bool:
-        first, *others = row.values()
-        return all(each == first for each in others) and any(
-            top == number and left < right
-            for left, top, right, _ in self.layout.merged
-            if left == first.column
-        )
+    def _titles(self) -> list[str]:
+        """The lines of one cell above the first row of several texts, if most rows are wide."""
+        first = list(islice(self._every(), FIRST_ROWS))
+        widths = [len(set(row.values())) for _, row in first]
+        count = next((place for place, width in enumerate(widths) if width > 1), 0)
+        wide = sum(width > 1 for width in widths[count:])
+        if not count or wide < 2 or 2 * wide <= len(widths) - count:
+            return []
+        (above, _), (number, row) = first[count - 1 : count + 1]
+        is_header = all(isinstance(cell.value, str) for cell in row.values())
+        is_wide = any(top == above and left < right for left, top, right, _ in self.layout.merged)
+        is_apart = is_wide or widths[count] >= LEAST_WIDE or number > above + 1
+        lines = (next(iter(row.values())).value for _, row in first[:count])
+        return [_spelled(line) or "" for line in lines] if is_header and is_apart else []
 
     def _every(self) -> Iterator[tuple[int, dict[int, SheetCell]]]:
         waiting = sorted(self.layout.merged, key=lambda area: -area[1])
@@ -362,6 +385,8 @@ def _spelled(value: Value) -> str | None:
         return value and value.strip()
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return canonical_number(value)
+    if isinstance(value, datetime.timedelta):
+        return duration(value)
     if isinstance(value, datetime.datetime):
-        return value.isoformat(sep=" ")
+        return value.isoformat(sep=" ").removesuffix(" 00:00:00")
     return str(value)

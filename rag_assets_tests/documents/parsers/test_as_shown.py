@@ -90,6 +90,12 @@ def texts(path, **options):
             "rejected",
         ),
         (
+            '<w:r><w:fldChar w:fldCharType="begin"><w:ffData><w:ddList><w:listEntry w:val="ok"/>'
+            '</w:ddList></w:ffData></w:fldChar></w:r><w:r><w:fldChar w:fldCharType="separate"/>'
+            f'</w:r>{run("ok")}<w:r><w:fldChar w:fldCharType="end"/></w:r>',
+            "ok",
+        ),
+        (
             control(run("☒"), '<w14:checkbox><w14:checked w14:val="1"/></w14:checkbox>')
             + run(" Load test"),
             "☒ Load test",
@@ -266,3 +272,28 @@ def test_the_words_of_slides_are_those_that_are_presented(slides):
         "Melt at 1600 °C",
         "Open slide, μ = 3",
     ]
+
+
+@pytest.mark.parametrize("ending", ["docx", "pptx"])
+def test_a_file_that_names_a_part_that_is_not_there_is_read(tmp_path, ending):
+    import docx
+    import pptx
+    from PIL import Image
+
+    square = str(tmp_path / "square.png")
+    Image.new("RGB", (8, 8)).save(square)
+    document = docx.Document() if ending == "docx" else pptx.Presentation()
+    if ending == "docx":
+        document.add_paragraph("The pump runs.")
+        document.add_picture(square)
+    else:
+        slide = document.slides.add_slide(document.slide_layouts[5])
+        slide.shapes.title.text = "The pump runs."
+        slide.shapes.add_picture(square, 0, 0)
+    document.save(tmp_path / "whole")
+    damaged = tmp_path / f"file.{ending}"
+    with zipfile.ZipFile(tmp_path / "whole") as whole, zipfile.ZipFile(damaged, "w") as file:
+        for name in whole.namelist():
+            if "/media/" not in name:
+                file.writestr(name, whole.read(name))
+    assert "The pump runs." in texts(damaged)

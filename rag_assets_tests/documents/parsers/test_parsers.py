@@ -758,6 +758,74 @@ def test_what_is_set_above_or_below_the_line_stays_with_its_word(tmp_path):
     assert found.cells[1] == ("S355", "10^-3")
 
 
+def test_a_word_stays_whole_where_its_letters_look_different(tmp_path):
+    import docx
+
+    parts = (
+        ("split 12", False), ("3", True), ("45 M", False), ("12", True), ("x1.75 -", False),
+        ("5", True), (" kPa 1", False), (",", True), ("25 (", False), ("bold", True),
+        (") caf", False), ("é", True),
+    )  # fmt: skip
+    document = docx.Document()
+    table = document.add_table(2, 2)
+    for paragraph in (document.add_paragraph(), table.cell(1, 1).paragraphs[0]):
+        for part, is_bold in parts:
+            paragraph.add_run(part).bold = is_bold
+    for cell in (table.cell(0, 0), table.cell(0, 1), table.cell(1, 0)):
+        cell.text = "cell"
+    document.save(tmp_path / "file.docx")
+    line = "".join(f"<b>{part}</b>" if is_bold else part for part, is_bold in parts)
+    rows = f"<tr><td>cell</td><td>cell</td></tr><tr><td>cell</td><td>{line}</td></tr>"
+    page = tmp_path / "file.html"
+    page.write_text(
+        f"<table>{rows}</table><p>{line}</p>"
+        "<p><i>L</i><sub>10</sub>h <span>on</span><span>e</span></p>"
+        "<div><span>Mass</span><span>25 kg</span></div>"
+    )
+    whole = "split 12345 M12x1.75 -5 kPa 1,25 (bold) café"
+    for file, others in ((tmp_path / "file.docx", []), (page, ["L10h one", "Mass 25 kg"])):
+        found, *texts = read(docling_office, file)
+        assert found.cells[1][1] == whole
+        assert [item.text for item in texts] == [whole, *others]
+
+
+def test_tabs_of_a_web_page_are_read_and_signs_of_links_are_not(tmp_path):
+    page = tmp_path / "file.html"
+    page.write_text(
+        "<h1>Pump<a href='#pump'>\u00b6</a></h1><div role='tabpanel'><p>On Linux.</p></div>"
+        "<div role='tabpanel' hidden='true'><p>On Windows.</p></div><p hidden>Nothing.</p>"
+    )
+    assert [item.text for item in read(docling_office, page)] == [
+        "Pump",
+        "On Linux.",
+        "On Windows.",
+    ]
+
+
+def test_the_mark_of_a_footnote_is_no_digit_of_the_number_before_it(tmp_path):
+    import docx
+    import pptx
+
+    document = docx.Document()
+    document.add_paragraph("load 25").add_run("1)").font.superscript = True
+    document.save(tmp_path / "file.docx")
+    page = tmp_path / "file.html"
+    page.write_text("<p>load 25<sup>1)</sup></p>")
+    slides = pptx.Presentation()
+    slide = slides.slides.add_slide(slides.slide_layouts[5])
+    slide.shapes.title.text_frame.text = "load 25"
+    run = slide.shapes.title.text_frame.paragraphs[0].add_run()
+    run.text, run.font._element.attrib["baseline"] = "1)", "30000"
+    slides.save(tmp_path / "file.pptx")
+    pdf(tmp_path / "file.pdf", [page.read_text()])
+    files = (tmp_path / "file.docx", page, tmp_path / "file.pptx")
+    found = [
+        *(read(docling_office, file) for file in files),
+        read(pymupdf_parser, tmp_path / "file.pdf", 1),
+    ]
+    assert [each[0].text for each in found] == ["load 25 1)"] * 4
+
+
 def test_exponents_of_headings_and_slides_are_kept(tmp_path):
     import docx
     import pptx

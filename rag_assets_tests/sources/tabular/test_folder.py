@@ -240,6 +240,10 @@ NBSP = "\u00a0"
         (f"s;t\nA;1{NBSP}250,5\nB;-12{NBSP}500\n", {"t": [1250.5, -12500]}),
         ("s;t\nA;1 250\nB;980\n", {"t": [1250, 980]}),
         ("s;t\nA;1,5E+03\nB;,5\nC;-\n", {"t": [1500, 0.5, None]}),
+        # thousands of India, the minus of SAP and of typesetters
+        ('s,t\nA,"1,25,000.50"\nB,"2,000"\n', {"t": [125000.5, 2000]}),
+        ("s;t;u\nA;1.250,00-;5-\nB;3,5;7\n", {"t": [-1250, 3.5], "u": [-5, 7]}),
+        ("s;t\nA;\u22125\nB;\u22121,5\n", {"t": [-5, -1.5]}),
         # codes and mixtures stay text
         ("s;t\nA;123 456\nB;789 012\n", {"t": ["123 456", "789 012"]}),
         ("s;t\nA;1,5\nB;1.5\n", {"t": ["1,5", "1.5"]}),
@@ -251,6 +255,24 @@ def test_decimal_commas_and_thousands_are_told_by_all_cells(store, folder, conte
     put(folder, "t.csv", content)
     held = columns(refresh(store, folder)["t"])
     assert {name: held[name] for name in expected} == expected
+
+
+def test_codes_that_look_like_numbers_stay_as_they_are_written(store, folder):
+    put(folder, "t.csv", "chapter,phone\n1.1,+46701234567\n1.2,+46 701 234 568\n1.10,\n")
+    put(folder, "same.csv", "price,n\n1.1,a\n1.10,b\n1.10,c\n")
+    items = refresh(store, folder)
+    assert sorted(columns(items["t"])["chapter"]) == ["1.1", "1.10", "1.2"]
+    assert set(columns(items["t"])["phone"]) == {"+46701234567", "+46 701 234 568", None}
+    assert columns(items["same"])["price"] == [1.1, 1.1, 1.1]
+
+
+def test_lines_above_the_header_are_left_out_and_told(store, folder):
+    rows = "".join(f"A{n};{n},5\n" for n in range(1, 4))
+    put(folder, "t.csv", f"Sales of 2026\nPrinted on 01.02.2026\n\nItem;Price\n{rows}")
+    item = refresh(store, folder)["t"]
+    assert columns(item)["Item"] == ["A1", "A2", "A3"]
+    assert columns(item)["Price"] == [1.5, 2.5, 3.5]
+    assert item.exported.about.read["*"] == "left out: 3 lines above the header"
 
 
 def test_the_export_says_how_numbers_were_read(store, folder):
@@ -347,7 +369,7 @@ def test_sheets_of_a_workbook_are_tables(store, folder):
         "flag": [True, None],
         "day": [day.date(), None],
         "at": [at, None],
-        "mixed": ["1", "2024-02-29 00:00:00"],
+        "mixed": ["1", "2024-02-29"],
     }
     assert columns(done["book.Empty one"]) == {"only header": []}
 
@@ -378,10 +400,10 @@ def test_cells_beyond_the_header_of_a_sheet_are_kept(store, folder):
     book.active["XFD3"] = "far"
     book.save(folder / "book.xlsx")
     assert columns(refresh(store, folder)["book"]) == {
-        "Report of 2024": ["1", "id"],
-        "column_2": ["bolt", "name"],
-        "column_3": ["0.5", "mass"],
-        "column_16384": ["far", None],
+        "id": [1],
+        "name": ["bolt"],
+        "mass": [0.5],
+        "column_16384": ["far"],
     }
 
 
@@ -550,6 +572,50 @@ def test_numbers_of_several_units_have_theirs_beside_them(store, folder):
     rows = [("rod", 4, "kg", "4.0 kg"), ("pin", 300, "g", "300 g"), ("nut", 7, None, None)]
     assert unordered(held) == Counter(rows)
     assert item.exported.about.headings["mass unit"] == "unit"
+
+
+def test_times_and_dates_are_spelled_as_people_read_them(store, folder):
+    day = datetime.datetime(2026, 3, 1)
+    rows = [("task", "hours", day), ("A", datetime.timedelta(hours=36, minutes=5), day)]
+    rows += [("B", datetime.timedelta(minutes=-90), "soon")]
+    workbook = openpyxl.Workbook()
+    for row in rows:
+        workbook.active.append(row)
+    workbook.save(folder / "t.xlsx")
+    held = columns(refresh(store, folder)["t"])
+    assert sorted(held["hours"]) == ["-1:30:00", "36:05:00"]
+    assert sorted(held["2026-03-01"]) == ["2026-03-01", "soon"]
+
+
+@pytest.mark.parametrize("above", [["Sales of 2026"], ["Sales of 2026", None, "Printed in May"]])
+def test_lines_of_one_cell_above_a_table_are_its_title(store, folder, above):
+    workbook = openpyxl.Workbook()
+    for text in above:
+        workbook.active.append([text])
+    for row in (("item", "price", "pieces"), ("A", 1.5, 2), ("B", 2.5, 3)):
+        workbook.active.append(row)
+    workbook.save(folder / "t.xlsx")
+    item = refresh(store, folder)["t"]
+    assert columns(item) == {"item": ["A", "B"], "price": [1.5, 2.5], "pieces": [2, 3]}
+    assert "the title 'Sales of 2026" in item.exported.about.read["*"]
+
+
+def test_names_below_a_wide_cell_of_the_header_belong_to_it(store, folder):
+    workbook = openpyxl.Workbook()
+    for row in (("part", "load", None), (None, "min", "max"), ("A", 1, 2), ("B", 3, 4)):
+        workbook.active.append(row)
+    workbook.active.merge_cells("B1:C1")
+    workbook.save(folder / "t.xlsx")
+    held = columns(refresh(store, folder)["t"])
+    assert held == {"part": ["A", "B"], "load min": [1, 3], "load max": [2, 4]}
+
+
+def test_the_header_of_a_list_is_no_title(store, folder):
+    workbook = openpyxl.Workbook()
+    for row in (("name",), ("A",), ("B", "a note"), ("C",), ("D",)):
+        workbook.active.append(row)
+    workbook.save(folder / "t.xlsx")
+    assert columns(refresh(store, folder)["t"])["name"] == ["A", "B", "C", "D"]
 
 
 def test_a_formula_that_nobody_computed_is_shown_as_it_is_and_told(store, folder):

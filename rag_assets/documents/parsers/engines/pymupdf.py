@@ -12,7 +12,7 @@ from html import escape
 from types import ModuleType
 from typing import TYPE_CHECKING, TypedDict, cast
 
-from rag_assets.documents.elements import EXPONENT, Box, Element, clean, prose_of, to_json
+from rag_assets.documents.elements import Box, Element, clean, prose_of, raised, to_json
 from rag_assets.documents.parsers.description import ParseError, Parser
 from rag_assets.documents.parsers.engines.page_view import PageView, is_inside
 from rag_assets.documents.parsers.tables import Word, grid_of, made_whole, table_of
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PARSER = Parser(
     name="pymupdf",
     module=__name__,
-    revision=5,
+    revision=6,
     distribution="pymupdf",
     install="pip install 'rag-assets[pymupdf]'",
     alternative="pdfium",
@@ -332,8 +332,9 @@ def _line_text(line: TextLine) -> str:
         if not part:
             continue
         gap = span["bbox"][0] - end
-        if span["flags"] & SUPERSCRIPT and EXPONENT.fullmatch(part) and text[-1:].isalnum():
-            text += f"^{part}"
+        is_raised = span["flags"] & SUPERSCRIPT
+        if is_raised and (written := raised(part, before=text)) != part:
+            text += written
         elif text and (gap > WORD_GAP * span["size"] or span["text"][0].isspace()):
             text += f" {part}"
         else:

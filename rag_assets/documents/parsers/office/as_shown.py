@@ -82,6 +82,9 @@ def as_shown(path: str, *, keep_hidden: bool) -> ShownFile:
                 part = _Part(archive, name, styles, shown, keep_hidden=keep_hidden)
                 part.clear(root) if is_hidden else part.rewrite(root)
                 shown.parts[name] = etree.tostring(root, encoding="UTF-8", standalone=True)
+        for name in archive.namelist():
+            if name.endswith(".rels") and (complete := _without_missing(archive, name)):
+                shown.parts[name] = complete
     return shown
 
 
@@ -132,13 +135,30 @@ def relations(archive: zipfile.ZipFile, part: str) -> Mapping[str, tuple[str, st
     if path not in archive.NameToInfo:
         return {}
     return {
-        attribute(each, "Id"): (
-            attribute(each, "Type").rpartition("/")[2],
-            posixpath.normpath(posixpath.join(folder, attribute(each, "Target"))).lstrip("/"),
-        )
-        for each in parsed(archive.read(path))
-        if attribute(each, "TargetMode") != "External"
+        attribute(each, "Id"): (attribute(each, "Type").rpartition("/")[2], target)
+        for each, target in _named(parsed(archive.read(path)), folder)
     }
+
+
+def _named(relations: Node, folder: str) -> Iterator[tuple[Node, str]]:
+    """The relations of a part in `folder` to other parts of the archive, with these."""
+    for each in relations:
+        if attribute(each, "TargetMode") != "External":
+            target = posixpath.join(folder, attribute(each, "Target"))
+            yield each, posixpath.normpath(target).lstrip("/")
+
+
+def _without_missing(archive: zipfile.ZipFile, name: str) -> bytes | None:
+    """Relations of which some name parts that are not there, those as if they lay elsewhere.
+
+    Programs pass over them; python-docx and python-pptx read no word of such a file.
+    """
+    root = parsed(archive.read(name))
+    named = _named(root, posixpath.dirname(posixpath.dirname(name)))
+    missing = [each for each, target in named if target not in archive.NameToInfo]
+    for each in missing:
+        each.set("TargetMode", "External")
+    return etree.tostring(root, encoding="UTF-8", standalone=True) if missing else None
 
 
 def _targets(archive: zipfile.ZipFile, part: str) -> Iterator[str]:
@@ -251,7 +271,7 @@ class _Part:
             if parent is None or local(parent).endswith("Pr"):
                 continue  # a mark of a paragraph, row or cell
             if name in _REMOVED or _is_deleted(node):
-                parent.remove(node)
+                _remove(node)
             elif not self._keep_hidden and self._is_hidden(node):
                 self._hide(node)
             elif name in _ACCEPTED:
@@ -267,11 +287,9 @@ class _Part:
                 _join_with_next(node)
 
     def _hide(self, node: Node) -> None:
-        parent = node.getparent()
-        if parent is not None:
-            texts = (text_of(each) for each in node.iter() if local(each) == "p")
-            self._shown.hidden.append("\n".join(texts) or text_of(node))
-            parent.remove(node)
+        texts = (text_of(each) for each in node.iter() if local(each) == "p")
+        self._shown.hidden.append("\n".join(texts) or text_of(node))
+        _remove(node)
 
     def _is_hidden(self, node: Node) -> bool:
         name = local(node)
@@ -304,7 +322,7 @@ class _Part:
                 node.text = _in_unicode(node.text or "", font=font)
             elif name == "t" and of_signs:
                 node.text = _in_unicode(node.text or "", font=of_signs, private_alone=True)
-            elif name == "fldChar" and (chosen := _chosen(child(node, "ffData"))):
+            elif name == "fldChar" and (chosen := _chosen(run, child(node, "ffData"))):
                 _set_text(node, chosen)
 
     def _write_diagram(self, node: Node) -> None:
@@ -332,28 +350,41 @@ def _is_deleted(node: Node) -> bool:
     )
 
 
+def _remove(node: Node) -> None:
+    parent = node.getparent()
+    if parent is not None:
+        parent.remove(node)
+
+
 def _give_way(node: Node, holder: Node | None) -> None:
     """Put the children of `holder` in the place of `node`."""
-    parent = node.getparent()
-    if parent is None:
-        return
     for each in [] if holder is None else list(holder):
         if not local(each).endswith("Pr"):
             node.addprevious(each)
-    parent.remove(node)
+    _remove(node)
 
 
 def _set_text(node: Node, text: str) -> None:
     """Make a text of the run out of a sign or a form field."""
+    node.clear(keep_tail=True)
     node.tag = str(node.tag).rpartition("}")[0] + "}t"
-    for each in list(node):
-        node.remove(each)
-    node.attrib.clear()
     node.text = text
 
 
-def _chosen(field_data: Node | None) -> str:
-    """What a check box or a list of a form shows."""
+def _has_result(run: Node) -> bool:
+    """Whether the field that begins in a run holds its result as text."""
+    for each in run.itersiblings():
+        if attribute(child(each, "fldChar"), "fldCharType") == "end":
+            break
+        if text_of(each):
+            return True
+    return False
+
+
+def _chosen(run: Node, field_data: Node | None) -> str:
+    """What a check box or a list of a form shows; empty where the field holds it as text."""
+    if _has_result(run):
+        return ""
     box, choices = child(field_data, "checkBox"), child(field_data, "ddList")
     if box is not None:
         mark = child(box, "checked")
@@ -377,9 +408,7 @@ def _join_with_next(paragraph: Node) -> None:
     for each in reversed(paragraph):
         if local(each) != "pPr":
             following.insert(place, each)
-    parent = paragraph.getparent()
-    assert parent is not None
-    parent.remove(paragraph)
+    _remove(paragraph)
 
 
 def _replace_frame(frame: Node, texts: Sequence[str]) -> None:
@@ -395,9 +424,8 @@ def _replace_frame(frame: Node, texts: Sequence[str]) -> None:
         '<a:prstGeom prst="rect"><a:avLst/></a:prstGeom></p:spPr>'
         f"<p:txBody><a:bodyPr/>{lines or '<a:p/>'}</p:txBody></p:sp>",
     )
-    parent = frame.getparent()
-    assert parent is not None
-    parent.replace(frame, box)
+    frame.addnext(box)
+    _remove(frame)
 
 
 def _made(beside: Node, xml: str) -> Node:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from bs4 import Tag
+from bs4 import NavigableString, Tag
 from docling.backend.html_backend import HTMLDocumentBackend
 from docling.backend.mspowerpoint_backend import MsPowerpointDocumentBackend
 from docling.backend.msword_backend import MsWordDocumentBackend
@@ -27,14 +27,15 @@ from docling_core.types.doc import (
     Size,
 )
 from docx.oxml.ns import qn
+from docx.text.paragraph import Paragraph
 from PIL.Image import Image
 from pptx.exc import InvalidXmlError
 from pptx.oxml.xmlchemy import BaseOxmlElement
 from pptx.shapes.picture import Picture
 
-from rag_assets.documents.elements import EXPONENT
+from rag_assets.documents.elements import raised
 from rag_assets.documents.parsers.description import ParseError
-from rag_assets.documents.parsers.office.picture_meta import ABOVE, ALT, BELOW, LINK, PROBLEM
+from rag_assets.documents.parsers.office.picture_meta import ABOVE, ALT, BELOW, GLUE, LINK, PROBLEM
 from rag_assets.documents.parsers.pictures import link_of, reduced_if_large
 
 UNKNOWN = "is of a kind that is not read here, such as WMF or EMF: put a PNG or JPEG in its place"
@@ -46,6 +47,15 @@ _ASIDE = re.compile(
     re.IGNORECASE,
 )
 """Names that themes and generators of web pages give to what stands beside the text."""
+MOST_PIECES = 2_000
+"""Of one line; to mark one takes as long as there are others."""
+_UNFOLDED = ["tabpanel", "region"]
+"""Roles of what a page shows once its tab or heading is clicked."""
+_WITHIN_A_LINE = re.compile(
+    "a|abbr|b|bdi|bdo|big|cite|code|data|dfn|em|font|i|ins|kbd|mark|q|s|samp|small|span|strike"
+    "|strong|sub|sup|time|tt|u|var"
+)
+"""Tags that change how letters of a line look, and begin no line."""
 
 
 class HtmlBackend(HTMLDocumentBackend):
@@ -60,11 +70,20 @@ class HtmlBackend(HTMLDocumentBackend):
         for heading in self.soup.find_all(_HEADING) if self.soup else ():
             for script in heading.find_all(["sup", "sub"]):
                 _unwrap(script)
+            for link in heading.find_all("a"):
+                if not any(map(str.isalnum, link.get_text())) and not link.find("img"):
+                    link.decompose()  # leads to the heading itself
             heading.smooth()
         for tag in self.soup.find_all("del") if self.soup else ():
             tag.decompose()
+        for tag in self.soup.find_all(role=_UNFOLDED) if self.soup else ():
+            for how in ("hidden", "style", "aria-hidden"):
+                tag.attrs.pop(how, None)
         for tag in self.soup.find_all(_is_aside) if self.soup else ():
             _set_aside(tag)
+        for text in list(self.soup.find_all(string=True)) if self.soup else ():
+            if type(text) is NavigableString and _goes_on(text):
+                text.replace_with(GLUE + text)
         base = self.soup.find("base", href=True) if self.soup else None
         self._base = _value(base, "href") if base else ""
 
@@ -91,10 +110,22 @@ class DocxBackend(MsWordDocumentBackend):
             if _HEADING.fullmatch(name.replace("heading ", "h").replace("Heading ", "h")):
                 before = ""
                 for run in paragraph.runs:
-                    marked = _marked(run.text, before=before)
+                    marked = raised(run.text, before=before)
                     if run.font.superscript and marked != run.text:
                         run.text = marked
                     before = run.text or before
+
+    def _get_paragraph_elements(self, paragraph: Paragraph) -> Any:
+        """The runs of a paragraph, marked where no blank stands before them."""
+        content, glued, before = self._get_paragraph_content(paragraph), [], " "
+        for text, *others in content:
+            goes_on = text and not text[0].isspace() and not before[-1].isspace()
+            glued.append((GLUE + text if goes_on else text, *others))
+            before = text or before
+        self._last_paragraph_content = paragraph._p, glued
+        elements = super()._get_paragraph_elements(paragraph)
+        self._last_paragraph_content = paragraph._p, content
+        return elements
 
     def _get_image_from_relationship(
         self, element: Any, rel_attr: str, image_type: str = "image"
@@ -130,7 +161,7 @@ class PptxBackend(MsPowerpointDocumentBackend):
         super().__init__(*args, **options)
         for slide in self.pptx_obj.slides if self.pptx_obj else ():
             for above, before in _above_the_line(slide.element):
-                above.text = _marked(above.text or "", before=before)
+                above.text = raised(above.text or "", before=before)
 
     def _handle_pictures(
         self,
@@ -164,7 +195,7 @@ def _reduce_picture(shape: Picture) -> None:
     """
     try:
         part = shape.part.related_part(shape._element.blip_rId or "")
-    except (KeyError, AttributeError, InvalidXmlError) as error:
+    except (KeyError, ValueError, AttributeError, InvalidXmlError) as error:
         raise ParseError("does not lie in the file: insert it instead of a link to it") from error
     stored = part.blob
     reduced = reduced_if_large(stored)
@@ -205,7 +236,14 @@ def _is_aside(tag: Tag) -> bool:
     if named is None or tag.name not in ("div", "ul", "ol", "p", "section", "aside"):
         return False
     linked = sum(len(link.get_text()) for link in tag.find_all("a"))
-    return "footer" in named[0].lower() or 2 * linked >= len(tag.get_text(strip=True))
+    is_last = "footer" in named[0].lower() and _closes_the_page(tag)
+    return is_last or 2 * linked >= len(tag.get_text(strip=True))
+
+
+def _closes_the_page(footer: Tag) -> bool:
+    """Whether it is no footer of one of several boxes."""
+    same = footer.find_previous(lambda tag: tag.attrs == footer.attrs)
+    return same is None and footer.find_next(_HEADING) is None
 
 
 def _set_aside(tag: Tag) -> None:
@@ -217,14 +255,35 @@ def _set_aside(tag: Tag) -> None:
         tag.replace_with(paragraph)
 
 
+def _goes_on(text: NavigableString) -> bool:
+    """Whether a text goes on with what stands before it, as in `12<b>3</b>45`, without a blank.
+
+    Elements side by side may have a gap by their style, other than in a text or a paragraph.
+    """
+    if not text or text[0].isspace():
+        return False
+    node: NavigableString | Tag = text
+    while node.previous_sibling is None and node.parent and _is_within_a_line(node.parent):
+        node = node.parent
+    before = node.previous_sibling
+    sides = [each for each in (before, node) if isinstance(each, Tag)]
+    names = {each.name for each in (node.parent, *sides) if each}
+    is_in_text = len(sides) < 2 or not names.isdisjoint({"p", "sub", "sup"})
+    if not (sides and is_in_text and all(map(_is_within_a_line, sides))):
+        return False
+    last = before.get_text() if before else ""
+    is_short = text.parent is not None and len(text.parent.contents) <= MOST_PIECES
+    is_close = bool(last.strip()) and not last[-1].isspace() and is_short
+    return is_close and not text.find_parent(["pre", "textarea"])
+
+
+def _is_within_a_line(tag: Tag) -> bool:
+    return _WITHIN_A_LINE.fullmatch(tag.name) is not None
+
+
 def _unwrap(script: Tag) -> None:
     before = script.previous_sibling
     text = script.get_text()
     if script.name == "sup":
-        text = _marked(text, before=before.get_text() if before else "")
+        text = raised(text, before=before.get_text() if before else "")
     script.replace_with(text)
-
-
-def _marked(text: str, *, before: str) -> str:
-    """Superscript text as plain text: 10^3; the mark of a footnote stays as it is."""
-    return f"^{text}" if before[-1:].isalnum() and EXPONENT.fullmatch(text) else text

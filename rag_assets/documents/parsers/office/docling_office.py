@@ -15,14 +15,14 @@ from io import BytesIO
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from rag_assets.documents.elements import EXPONENT, Box, Element, Image, clean, to_json
+from rag_assets.documents.elements import Box, Element, Image, clean, raised, to_json
 from rag_assets.documents.parsers.description import ParseError, Parser
 from rag_assets.documents.parsers.office.archives import (
     LARGEST_UNPACKED,
     MOST_MEMBERS,
     changed_copy,
 )
-from rag_assets.documents.parsers.office.picture_meta import ABOVE, ALT, BELOW, LINK, PROBLEM
+from rag_assets.documents.parsers.office.picture_meta import ABOVE, ALT, BELOW, GLUE, LINK, PROBLEM
 from rag_assets.documents.parsers.pictures import image_of
 from rag_assets.documents.parsers.tables import docling_grid, table_of
 from rag_assets.media.encodings import letters_of
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 PARSER = Parser(
     name="office",
     module=__name__,
-    revision=9,
+    revision=10,
     distribution="docling-slim",
     other_packages=("mammoth",),
     install="pip install 'docling-slim[format-html,format-office]>=2.140,<2.143'",
@@ -53,12 +53,9 @@ PARSER = Parser(
 EMU_A_POINT = 12_700
 """Slides are measured in English metric units."""
 
-_SPACE_BEFORE = re.compile(r" +([,.;:!?)\]}])")
-_SPACE_AFTER = re.compile(r"([(\[{]) +")
+_GLUED = re.compile(f" *{GLUE}")
 _NO_LETTERS = re.compile(r"[\W\d_]+")
 _WORD = re.compile(r"\w+")
-_GOES_ON = re.compile(r"[A-Z](?![a-z])|[)\]]")
-"""What follows an index without a blank: the O of H2O."""
 
 
 def parse(path: str, pages: list[int] | None, keep_hidden: bool = False) -> Json:  # noqa: ARG001 - parsed as a whole
@@ -305,10 +302,11 @@ class _Reader:
         """The text of a cell; for a styled cell docling loses the superscripts."""
         from docling_core.types.doc import RichTableCell
 
+        text = _GLUED.sub("", cell.text)
         if not isinstance(cell, RichTableCell):
-            return cell.text
+            return text
         words = self._words(cell.ref.resolve(self._document))
-        return words if letters_of(words) == letters_of(cell.text) else cell.text
+        return words if letters_of(words) == letters_of(text) else text
 
     def _cells(self, data: "TableData", item: "NodeItem") -> Element:
         page, box = self._place(item)
@@ -326,7 +324,7 @@ class _Reader:
         link: str | None = None,
     ) -> Element:
         page, box = self._place(item)
-        words = clean(text)
+        words = clean(_GLUED.sub("", text))
         return Element(
             type=kind, text=words, page=page, level=level, box=box, image=image, link=link
         )
@@ -387,13 +385,12 @@ class _Reader:
             return f"${node.text}$"
         if isinstance(node, TextItem):
             return node.text
-        line, script = "", ""
+        line = ""
         for reference in node.children:
             item = reference.resolve(self._document)
             if part := self._words(item).strip():
-                before, script = script, _script_of(item)
-                line = _continued(line, part, script=script, before=before)
-        return _SPACE_AFTER.sub(r"\1", _SPACE_BEFORE.sub(r"\1", line))
+                line = _continued(line, part, is_raised=_script_of(item) == "super")
+        return line
 
 
 def _break_lines(document: "DoclingDocument") -> None:
@@ -419,17 +416,11 @@ def _script_of(item: "NodeItem") -> str:
     return formatting.script.value if formatting else ""
 
 
-def _continued(line: str, part: str, *, script: str, before: str) -> str:
-    """A line and its next run, which docling gives without the blanks between them.
-
-    What is set above or below the line belongs to what it follows: 10^-3, CO2.
-    """
-    if script == "super":
-        is_power = line[-1:].isalnum() and EXPONENT.fullmatch(part)
-        return f"{line}^{part}" if is_power else line + part
-    if script == "sub" or (before == "sub" and _GOES_ON.match(part)):
-        return line + part
-    return f"{line} {part}".lstrip()
+def _continued(line: str, part: str, *, is_raised: bool) -> str:
+    """A line and its next run."""
+    if is_raised and part.startswith(GLUE):
+        return line + raised(part.lstrip(GLUE), before=line)
+    return _GLUED.sub("", f"{line} {part}".lstrip())
 
 
 _ASIDE = {ABOVE: "page_header", BELOW: "page_footer"}

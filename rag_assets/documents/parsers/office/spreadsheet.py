@@ -21,7 +21,7 @@ from rag_assets.documents.parsers.office.charts import Charts
 from rag_assets.documents.parsers.pictures import image_of
 from rag_assets.documents.parsers.tables import spanned_grid, table_of
 from rag_assets.media.number_formats import GENERAL, shown
-from rag_assets.media.workbooks import cells_of, layout_of, opened
+from rag_assets.media.workbooks import cells_of, duration, layout_of, opened
 from rag_assets.workers import Json
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 PARSER = Parser(
     name="spreadsheet",
     module=__name__,
-    revision=5,
+    revision=6,
     distribution="openpyxl",
     install="pip install 'openpyxl>=3.1'",
 )
@@ -153,8 +153,7 @@ def _shown(value: object, form: str) -> str:
     if isinstance(value, datetime | time):
         return _time_shown(value, _LITERAL.sub("", form).lower())
     if isinstance(value, timedelta):
-        minutes, seconds = divmod(round(value.total_seconds()), 60)
-        return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
+        return duration(value)
     return str(value).strip()
 
 
