@@ -80,8 +80,7 @@ alerts:
 """
 TABLES = """\
   tables:
-    - {{name: plant, url: "{url}", tables: [parts, suppliers]}}
-    - {{name: stock, url: "{url}", tables: ["stock_*"]}}
+    - {{name: plant, url: "{url}", tables: [parts, suppliers, "stock_*"]}}
 """
 QUESTIONS = """\
 evaluation: {questions: [{path: questions.jsonl}]}
@@ -302,7 +301,7 @@ def database_scenes(made: Project, postgres: Postgres, *, nights: int) -> list[B
         cure=partial(postgres.execute, "ALTER TABLE steel RENAME TO stock_steel"),
         refresh=made.refresh,
         code=PARTLY,
-        in_ui=partial(check_failed, made, "exports", "stock", check="source_readable"),
+        in_ui=partial(check_failed, made, "exports", "plant", check="source_readable"),
     )
     return [*scene(made, down), *scene(made, revoked), *scene(made, vanished)]
 

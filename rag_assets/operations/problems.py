@@ -270,9 +270,9 @@ def _serving_problems(store: Store, config: Config) -> Iterator[Problem]:
                 "queries",
                 since=now,
                 reason=f"every search by vectors is refused, for {why_not}",
-                remedy="or run `rag-assets refresh`, which embeds everything by the model that is "
-                f"there now; if it is held back, `rag-assets promote {pointer.variant} --override "
-                '"REASON"` serves it all the same',
+                remedy="put its former files back; or have another model there and run "
+                "`rag-assets refresh`, which embeds everything by it. If that is held back, "
+                f'`rag-assets promote {pointer.variant} --override "REASON"` serves it',
             )
     if back := _held_back(store, config):
         yield Problem(
