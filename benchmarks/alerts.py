@@ -85,7 +85,7 @@ TABLES = """\
 QUESTIONS = """\
 evaluation: {questions: [{path: questions.jsonl}]}
 """
-QUESTION = '{"id": "salt", "question": "How long does AlMg3 bear salt?", "gold": ["salt.md"]}\n'
+QUESTION = '{"id": "salt", "question": "How long does AlMg3 bear salt?", "gold": ["doc:salt.md"]}\n'
 WHERE = """{ repositoriesOrError {
   ... on RepositoryConnection { nodes { name location { name } } } } }"""
 LAUNCH = """mutation($of: ExecutionParams!) { launchPipelineExecution(executionParams: $of) {
