@@ -364,7 +364,7 @@ def emptied_questions(home: Path) -> list[Bound]:
         made.news()
         cause = Cause(
             "questions emptied",
-            "check_failed",
+            "units_failed",
             begin=partial(questions.write_text, ""),
             cure=partial(questions.write_text, QUESTION),
             refresh=made.refresh,
