@@ -394,16 +394,24 @@ class Store:
         """The parts of the table with `rows`, which no version names yet.
 
         Raises:
-            OSError: The disk is full. Lance does not notice where only the end of a file had no
-                room, and would name it in a version. (pylance 14.0)
+            OSError: The disk is full.
         """
         from lance.fragment import write_fragments
 
         fresh = write_fragments(rows, dataset, mode="append")
-        folder, sizes = folder_of(self.generation(name)), dict(data_files(fresh))
+        self.check_written(name, fresh)
+        return fresh
+
+    def check_written(self, name: str, parts: "Sequence[FragmentMetadata]") -> None:
+        """Look whether the files of `parts` are whole, before a version names them.
+
+        Raises:
+            OSError: The disk is full. Lance does not notice where only the end of a file had no
+                room. (pylance 14.0)
+        """
+        folder, sizes = folder_of(self.generation(name)), dict(data_files(parts))
         if self._is_local and (wrong := difference(sizes, self._tables.sizes(folder, [*sizes]))):
             raise OSError(errno.ENOSPC, f"{os.strerror(errno.ENOSPC)}: {wrong}", self.uri(name))
-        return fresh
 
     def _commit(self, dataset: "LanceDataset", change: "LanceOperation.BaseOperation") -> None:
         """Let a version that follows on `dataset` have the `change`, and name the run."""
