@@ -4,10 +4,12 @@ usage: alerts.py [--nights 3] [--without-ui]
 
 A project with documents and a PostgreSQL is refreshed by the real command, with real servers for
 webhook, mail and ping. Then, one after the other: the server is down for three nights, a right is
-revoked, a check fails, a command is killed, everything of the real UI and its daemon is killed in
-the middle of a run, a run of the UI alone is killed, and the disk is full. During each cause, and
-after its cure, the exit code of the refresh, `rag-assets status`, `rag-assets alerts` and the
-records that the UI shows are held against each other. What the tests need must be installed.
+revoked, a table vanishes from a pattern, a document is half copied over, a check fails, a command
+is killed, everything of the real UI and its daemon is killed in the middle of a run, a run of the
+UI alone is killed, a file of questions is emptied, a webhook never ends its answer, and the disk is
+full. During each cause, and after its cure, the exit code of the refresh, `rag-assets status`,
+`rag-assets alerts` and the records that the UI shows are held against each other. What the tests
+need must be installed.
 """
 
 import argparse
@@ -16,6 +18,7 @@ import os
 import re
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -23,10 +26,11 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from threading import Thread
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -76,8 +80,12 @@ alerts:
 """
 TABLES = """\
   tables:
-    - {{name: plant, url: "{url}", tables: [parts, suppliers]}}
+    - {{name: plant, url: "{url}", tables: [parts, suppliers, "stock_*"]}}
 """
+QUESTIONS = """\
+evaluation: {questions: [{path: questions.jsonl}]}
+"""
+QUESTION = '{"id": "salt", "question": "How long does AlMg3 bear salt?", "gold": ["doc:salt.md"]}\n'
 WHERE = """{ repositoriesOrError {
   ... on RepositoryConnection { nodes { name location { name } } } } }"""
 LAUNCH = """mutation($of: ExecutionParams!) { launchPipelineExecution(executionParams: $of) {
@@ -240,6 +248,15 @@ def records(made: Project) -> dg.DagsterInstance:
     return dg.DagsterInstance.from_config(str(made.state / "dagster"))
 
 
+def has_failures(made: Project, asset: str) -> bool:
+    """Whether the newest materialization of an asset shows something that failed."""
+    with records(made) as instance:
+        event = instance.get_latest_materialization_event(dg.AssetKey(asset))
+    assert event
+    assert event.asset_materialization
+    return bool(event.asset_materialization.metadata["failed"].value)
+
+
 def newest_run_failed(made: Project) -> bool:
     with records(made) as instance:
         [run] = instance.get_runs(limit=1)
@@ -277,7 +294,31 @@ def database_scenes(made: Project, postgres: Postgres, *, nights: int) -> list[B
         code=PARTLY,
         in_ui=readable,
     )
-    return [*scene(made, down), *scene(made, revoked)]
+    vanished = Cause(
+        "table vanished",
+        "source_unreadable",
+        begin=partial(postgres.execute, "ALTER TABLE stock_steel RENAME TO steel"),
+        cure=partial(postgres.execute, "ALTER TABLE steel RENAME TO stock_steel"),
+        refresh=made.refresh,
+        code=PARTLY,
+        in_ui=partial(check_failed, made, "exports", "plant", check="source_readable"),
+    )
+    return [*scene(made, down), *scene(made, revoked), *scene(made, vanished)]
+
+
+def half_copied(made: Project) -> list[Bound]:
+    """A document that cannot be read any more: what it said is served, and told as stale."""
+    salt = (made.home / "documents" / "salt.md").read_text()
+    cause = Cause(
+        "document half copied",
+        "documents_stale",
+        begin=partial(made.write, "salt.md", "%PDF-1.7\nhalf a file"),
+        cure=partial(made.write, "salt.md", salt),
+        refresh=made.refresh,
+        code=PARTLY,
+        in_ui=partial(has_failures, made, "parsed_documents"),
+    )
+    return scene(made, cause)
 
 
 def failed_check(made: Project) -> list[Bound]:
@@ -311,6 +352,68 @@ def full_disk(home: Path) -> list[Bound]:
             nights=2,
         )
         return [*scene(made, cause), *calls(made)]
+
+
+def emptied_questions(home: Path) -> list[Bound]:
+    """In a project of its own, as its nights are measured: nothing is promoted unmeasured."""
+    with project(home, tables="") as made:
+        config, questions = made.home / "rag_assets.yaml", made.home / "questions.jsonl"
+        config.write_text(config.read_text() + QUESTIONS)
+        questions.write_text(QUESTION)
+        first_night(made)
+        made.news()
+        cause = Cause(
+            "questions emptied",
+            "units_failed",
+            begin=partial(questions.write_text, ""),
+            cure=partial(questions.write_text, QUESTION),
+            refresh=made.refresh,
+            code=PARTLY,
+            in_ui=partial(has_failures, made, "question_sets"),
+        )
+        return [*scene(made, cause), *endless_answer(made)]
+
+
+def endless_answer(made: Project) -> list[Bound]:
+    """A webhook that sends a byte now and then: every command ends, and says what it did."""
+    config = made.home / "rag_assets.yaml"
+    usual = config.read_text()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        config.write_text(
+            usual.replace(
+                made.web.url + "/hook", f"http://127.0.0.1:{server.getsockname()[1]}/hook"
+            )
+        )
+        Thread(target=trickle, args=(server,), daemon=True).start()
+        made.write("broken.pdf", "%PDF-1.7\nhalf a file")
+        started = time.monotonic()
+        codes = [made.refresh(), *(made.command(name)[0] for name in ("status", "alerts"))]
+        seconds = time.monotonic() - started
+        config.write_text(usual)
+    say(f"endless answer: exit codes {codes} within {seconds:.0f} s")
+    wrong = unequal("exit codes of refresh, status, alerts", codes, [PARTLY] * 3)
+    (made.home / "documents" / "broken.pdf").unlink()
+    wrong += unequal("exit code after the cure", made.refresh(), OK)
+    wrong += looked(made, OK, OK, kind=None)
+    show(wrong)
+    return [equal("endless answer: status, alerts or exit code disagree", len(wrong), 0)]
+
+
+def trickle(server: socket.socket) -> None:
+    """Answer each request with a byte every second, until it is given up."""
+    while True:
+        with suppress(OSError):
+            client, _ = server.accept()
+            Thread(target=drip, args=(client,), daemon=True).start()
+
+
+def drip(client: socket.socket) -> None:
+    with client, suppress(OSError):
+        client.recv(65_536)
+        client.sendall(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+        while True:
+            client.sendall(b"x")
+            time.sleep(1)
 
 
 def first_night(made: Project) -> None:
@@ -512,7 +615,11 @@ def prepared(postgres: Postgres) -> str:
         "INSERT INTO parts SELECT n, 'part ' || n FROM generate_series(1, 40) AS n",
         "INSERT INTO suppliers SELECT n, 'city ' || n FROM generate_series(1, 20) AS n",
         "CREATE ROLE reader LOGIN PASSWORD 'secret'",
-        "GRANT SELECT ON parts, suppliers TO reader",
+        "CREATE TABLE stock_steel (id integer PRIMARY KEY, amount integer)",
+        "CREATE TABLE stock_zinc (id integer PRIMARY KEY, amount integer)",
+        "INSERT INTO stock_steel SELECT n, 10 * n FROM generate_series(1, 30) AS n",
+        "INSERT INTO stock_zinc SELECT n, 10 * n FROM generate_series(1, 30) AS n",
+        "GRANT SELECT ON parts, suppliers, stock_steel, stock_zinc TO reader",
     )
     import sqlalchemy as sa
 
@@ -532,11 +639,13 @@ def main() -> None:
             first_night(made)
             bounds += [equal("messages of a good night", len(made.news()), 0)]
             bounds += database_scenes(made, postgres, nights=arguments.nights)
+            bounds += half_copied(made)
             bounds += failed_check(made)
             bounds += killed_command(made)
             bounds += calls(made)
             if not arguments.without_ui:
                 bounds += killed_in_the_ui(made)
+        bounds += emptied_questions(home / "measured")
         bounds += full_disk(home / "small")
     finish("alerts", bounds)
 

@@ -300,6 +300,8 @@ def rankings(home: Path, *, runs: Runs, count: int, seed: int) -> Iterator[Bound
     for _ in range(count):
         edited.edit(times=4)
         edited.look()
+        delete_stale(edited.project)
+        edited.look()
         fresh = edited.project.config_with(home / "fresh")
         ours, theirs = (
             reading.rankings(config, QUERIES) for config in (edited.project.config, fresh)
@@ -310,6 +312,17 @@ def rankings(home: Path, *, runs: Runs, count: int, seed: int) -> Iterator[Bound
     lost = [*edited.tally.lost, *edited.tally.doubled, *edited.tally.unequal_quarantine]
     yield equal(f"rankings: lists that differ, of {lists}", told("differs", differing), 0)
     yield equal("rankings: lost, stale or blamed otherwise", told("lost", lost), 0)
+
+
+def delete_stale(made: Project) -> None:
+    """Delete the documents that are served as they were: a fresh build has nothing of them."""
+    stale = comparing.stale(
+        made.config.state_dir, elements=made.config.tables_of("default").elements
+    )
+    files = made.store.read("document_files", columns=["document_id", "uri"]).to_pylist()
+    for file in files:
+        if file["document_id"] in stale:
+            (made.documents / file["uri"]).unlink()
 
 
 def upgrade(home: Path) -> Iterator[Bound]:

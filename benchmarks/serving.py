@@ -4,9 +4,13 @@ usage: serving.py [--seconds 120] [--clients 4]
 
 Some documents and a table of the demo data are indexed in a temporary folder. Clients, a process
 each, search what serves, as a new process would open it: first while nothing else goes on, then
-while the command line refreshes, builds another variant, edits the config, promotes and rolls back.
-Each answer is held against the tables that its pointer pins. Then the pointer is moved alone: how
-long that takes, by processes that are killed on the way, and by two at once.
+while the command line refreshes, builds another variant, edits the config, promotes and rolls back,
+and while a document is half copied over. Each answer is held against the tables that its pointer
+pins. Then the pointer is moved alone: how long that takes, by processes that are killed on the way,
+and by two at once. At last, in a project of its own, what searches need is taken away: a model is
+trained again in its place, alike and spoiled, files of indexes are overwritten, and a folder takes
+the place of a record. Whether searches answer, and what `status` says of it, must agree each time,
+and what is said to help must help.
 """
 
 import argparse
@@ -30,7 +34,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from bounds import REPOSITORY, Bound, at_least, at_most, equal, finish, rag_assets
 
+sys.path.insert(0, str(REPOSITORY))
+
 from rag_assets.store.atomic import write_atomically
+from rag_assets_tests.models.derived import save_static
 
 if TYPE_CHECKING:
     from rag_assets.retrieval.search import VariantIndex
@@ -61,6 +68,7 @@ QUERIES = (
 EDITED = "guides/reading_data_sheets.md"
 QUERIES_AN_OPENING = 5
 MOVES, KILLS, RIVAL_MOVES = 30, 30, 20
+HALF = b"%PDF-1.7\nhalf a file"
 OVERRIDE = ("--override", "the benchmark swaps whatever the gate says")
 
 
@@ -193,8 +201,12 @@ def move_everything(home: Path, file: Path, *, until: float) -> list[str]:
             if number == 3:
                 edited.write_text(f"{edited.read_text('utf-8')}\n\nEdition {turn}.\n", "utf-8")
             file.write_text(_edited_config(turn + number), "utf-8")
+            whole = edited.read_bytes()
+            if number == 5:  # its last good text is served until the next turn
+                edited.write_bytes(HALF)
             done = rag_assets(*step, "--json", config=file)
-            if done.code not in (0, 1):  # 1: the gate held it back
+            edited.write_bytes(whole)
+            if done.code not in (0, 1, 3):  # 1: the gate held it back, 3: the half is named
                 failed.append(f"{' '.join(step)}: exit code {done.code}")
     return failed
 
@@ -290,6 +302,68 @@ def rivalries(root: Path) -> tuple[int, int]:
     return sum(won for won, _ in results) - made, sum(lost for _, lost in results)
 
 
+def robbed(home: Path) -> list[Bound]:
+    """Take away what searches need; whether they answer, and what is said of it, must agree."""
+    file = make(home)
+    own = CONFIG.replace("default: {}", "default: {model: own}")
+    file.write_text(f"{own}models: {{own: {{path: ./model, backend: static}}}}\n", "utf-8")
+    save_static(home / "model", dimension=64, contextual=False)
+    silent: list[str] = []
+
+    def told(deed: str, *, answers: bool) -> None:
+        is_answered = rag_assets("search", QUERIES[0], "--json", config=file).code == 0
+        is_well = {
+            name: rag_assets(name, "--json", config=file).code == 0 for name in ("status", "doctor")
+        }
+        if is_answered != answers or any(each != answers for each in is_well.values()):
+            silent.append(f"{deed}: search answers {is_answered}, all is well by {is_well}")
+
+    def done(*command: str, deed: str, code: int = 0) -> None:
+        found = rag_assets(*command, "--json", config=file).code
+        silent.extend([] if found == code else [f"{deed}: {' '.join(command)} ends with {found}"])
+
+    done("refresh", deed="the first build")
+    told("the first build", answers=True)
+    weights(home, spoil=False)
+    told("another model in the place of the first", answers=False)
+    done("refresh", deed="another model")
+    told("another model, refreshed", answers=True)
+    done("rollback", deed="a rollback to what no query can be embedded for", code=1)
+    told("a rollback that was refused", answers=True)
+    weights(home, spoil=True)
+    done("refresh", deed="a spoiled model: held", code=1)
+    told("a spoiled model, refreshed", answers=False)
+    weights(home, spoil=False)
+    done("refresh", deed="a good model after it")
+    told("a good model after it", answers=True)
+    for each in (home / "state" / "lance").glob("joint__*/_indices/*/*.lance"):
+        each.write_bytes(os.urandom(each.stat().st_size))
+    told("overwritten indexes", answers=False)
+    done("doctor", "--repair", deed="overwritten indexes")
+    told("overwritten indexes, repaired", answers=True)
+    for name in ("tables.json", "throughput.json"):
+        (home / "state" / name).unlink()
+        (home / "state" / name).mkdir()
+    done("refresh", deed="folders in the place of records")
+    told("folders in the place of records, refreshed", answers=True)
+    for line in silent:
+        print(f"silent: {line}")
+    return [equal("robbed of model, indexes and records: silent or not mended", len(silent), 0)]
+
+
+def weights(home: Path, *, spoil: bool) -> None:
+    """Train the model again in its place: as good as before, or so that all texts are alike."""
+    from safetensors.numpy import load_file, save_file
+
+    file = home / "model" / "model.safetensors"
+    [(name, table)] = load_file(file).items()
+    kept = home / "weights.npy"
+    if not kept.exists():
+        np.save(kept, table)
+    good = np.roll(np.load(kept), int(np.random.default_rng().integers(1, 60)), axis=1)
+    save_file({name: np.ones_like(good) if spoil else np.ascontiguousarray(good)}, file)
+
+
 def bounds_of(
     answers: Sequence[tuple[int, float, str]], *, idle: float, failed: Sequence[str]
 ) -> list[Bound]:
@@ -331,6 +405,7 @@ def main() -> None:
         beyond, lost = rivalries(root)
         torn = torn_by_kills(root)
         taken = moves(file)  # the last: it loads Lance, which no fork survives
+        bounds += robbed(home / "robbed")
         bounds += [
             at_most("move of the pointer, seconds, p95", float(np.quantile(taken, 0.95)), 0.1),
             equal(f"torn by {KILLS} kills", torn, 0),

@@ -134,7 +134,7 @@ def _seen(store: Store, config: Config, variant: str) -> str | None:
         return None
     families = store.ended(config.tables_of(variant).families)
     files = [store.index_file(name) for name in names]
-    indexes = [file.read_text("utf-8") if file.exists() else "" for file in files]
+    indexes = [file.read_text("utf-8") if file.is_file() else "" for file in files]
     parts = [asdict(each) for each in ended if each]
     return fingerprint(parts, indexes, *([asdict(families)] if families else []))
 

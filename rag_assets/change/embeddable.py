@@ -17,7 +17,7 @@ BY_MODEL = frozenset({"dense", "sparse"})
 
 
 def why_not(store: Store, config: Config, pointer: ServingPointer) -> str | None:
-    """Why its searches are refused, and what to do; None if queries can be embedded for it.
+    """Why its searches are refused; None if queries can be embedded for it.
 
     None as well where its retriever needs no vectors.
     """
@@ -33,10 +33,7 @@ def why_not(store: Store, config: Config, pointer: ServingPointer) -> str | None
         except (WeightsError, OSError) as error:
             return f"its model {name} is gone: {error}"
         if now not in of_vectors | {None}:
-            return (
-                f"the weights of its model {name} were replaced ({settings.path}): put the former "
-                "ones back"
-            )
+            return f"the weights of its model {name} were replaced ({settings.path})"
     return None
 
 

@@ -22,6 +22,7 @@ from rag_assets.change.pending import Pending
 from rag_assets.columns.sql import is_one_of, parts_of, quoted
 from rag_assets.process import clock
 from rag_assets.store import Store
+from rag_assets.store.atomic import write_atomically
 from rag_assets.store.file_names import name_of, path_of
 
 QUARANTINE = schemas.QUARANTINE_TABLE
@@ -227,8 +228,8 @@ def _mark(store: Store, targets: Iterable[str]) -> None:
     _marks(store).mkdir(exist_ok=True)
     for target in targets:
         mark = _marks(store) / path_of(target)
-        mark.parent.mkdir(parents=True, exist_ok=True)
-        mark.touch()
+        if not mark.is_file():
+            write_atomically(mark, "")
 
 
 def _failures(store: Store, *, where: str | None) -> list[Failure]:

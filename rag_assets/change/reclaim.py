@@ -22,7 +22,7 @@ from rag_assets.change.quarantine import record
 from rag_assets.change.steps import variant_steps
 from rag_assets.config import Config
 from rag_assets.store import MissingTableError, Store, complete_sets, exports
-from rag_assets.store.atomic import write_atomically
+from rag_assets.store.atomic import take_away, write_atomically
 from rag_assets.store.catalog import folder_of, is_of_recipe, name_of
 from rag_assets.store.clean_up import RUNNING, Cleaned, clean_up_all, old_bytes
 from rag_assets.store.damage import DAMAGE, DamagedTablesError
@@ -245,7 +245,7 @@ def _removed(store: Store, generation: str, *, log: Callable[[str], None]) -> in
             exported = exports.identity(store, name) if name.startswith(exports.PREFIX) else None
             target = "/".join(["exports", *exported]) if exported else name
             record(store, target=target, failures=[])
-            store.index_file(generation).unlink(missing_ok=True)
+            take_away(store.index_file(generation))
             exports.forget_hashes(store, name)
         store.forget(generation)
     log(f"{folder_of(generation)}: removed, nothing uses it any more")

@@ -81,7 +81,8 @@ class QuestionFile:
     rows: Mapping[str, Row]
     """By question id."""
     failures: Mapping[str, Failure]
-    """Lines that are not questions, by a key made of set and line number."""
+    """Lines that are not questions, by a key made of set and line number; a file without any line,
+    by its set."""
     contents: Mapping[str, str]
     """Fingerprint of each row and of each failure, by its key."""
 
@@ -187,6 +188,13 @@ def parse(questions: QuestionSet, *, text: str = "question") -> QuestionFile:
         rows[key] = row
         first_lines[key] = number
         contents[key] = identity.fingerprint(REVISION, row)
+    if not contents:
+        reason = (
+            f"{questions.path.name} holds no question: put the questions back, or take the entry "
+            "out of evaluation.questions"
+        )
+        failures[questions.name] = Failure(questions.name, reason, questions.path.name)
+        contents[questions.name] = identity.fingerprint(REVISION, reason)
     return QuestionFile(rows, failures, contents)
 
 

@@ -24,7 +24,7 @@ from rag_assets.evaluation.latency import Latency
 from rag_assets.evaluation.scores import Scores
 from rag_assets.evaluation.superseded_gold import SupersededGold
 from rag_assets.store import Store
-from rag_assets.store.atomic import write_atomically
+from rag_assets.store.atomic import put, take_away, write_atomically
 
 REPORT_FILE = "retrieval_evaluation.html"
 RECORD_FILE = "evaluation.json"
@@ -210,7 +210,7 @@ def save(result: EvaluationResult, *, rankings: pa.Table, report: str) -> None:
     """Write everything; the record comes last."""
     folder = result.folder
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / RECORD_FILE).unlink(missing_ok=True)
+    take_away(folder / RECORD_FILE)
     _write(rankings, folder / RANKINGS_FILE)
     for name in TABLES:
         _write(getattr(result.scores, name), folder / f"{name}.parquet")
@@ -231,7 +231,7 @@ def _write(table: pa.Table, path: Path) -> None:
 
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     pq.write_table(table, fresh, compression="zstd")
-    fresh.replace(path)
+    put(fresh, path)
 
 
 def _filtered(table: pa.Table, wanted: Mapping[str, str | int]) -> list[dict]:

@@ -102,7 +102,8 @@ def check_same_model(*, index: str, query: str, what: str) -> None:
     if model_of(index) != model_of(query):
         raise ModelMismatchError(
             f"{what} was embedded by the model {model_of(index)}, but the config's model is now "
-            f"{model_of(query)}: run `rag-assets refresh` to embed it again, or set the model back"
+            f"{model_of(query)}: run `rag-assets refresh` to embed it again (where that was held "
+            "back, `rag-assets status` says what to do), or set the model back"
         )
 
 

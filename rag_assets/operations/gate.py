@@ -25,7 +25,7 @@ from rag_assets.store import Store
 from rag_assets.store.catalog import name_of
 from rag_assets.store.complete_sets import CompleteSet
 
-REVISION = 2
+REVISION = 3
 """Raise it when the same rankings should give another verdict."""
 BY_WORDS = "bm25"
 """The retriever that every config has and that needs no model."""
@@ -185,8 +185,8 @@ def _known_items(
         if error.side is not before or not isinstance(error.__cause__, ModelMismatchError):
             raise
         log(f"what serves cannot be searched by vectors ({error}): asking by words")
-        items = ask_known_items(replace(before, retriever=BY_WORDS), now, queries=queries, log=log)
-        return items and replace(items, by_words=True)
+        words = replace(before, retriever=BY_WORDS)
+        return ask_known_items(words, now, queries=queries, by_words=True, log=log)
 
 
 def _unsearchable(error: UnsearchableError, before: Side) -> Ruling:

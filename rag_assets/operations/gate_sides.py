@@ -30,6 +30,7 @@ from rag_assets.evaluation.questions import Question
 from rag_assets.retrieval.failing import unanswerable
 from rag_assets.retrieval.opening import OpenTable
 from rag_assets.store import Store, serving_pointer
+from rag_assets.store.atomic import put
 from rag_assets.store.catalog import name_of
 from rag_assets.store.complete_sets import CompleteSet, set_of
 from rag_assets.store.pins import opened
@@ -298,7 +299,7 @@ class _Kept:
         fresh = file.with_name(f".{file.name}.{os.getpid()}")
         metadata = {ASKED: json.dumps(sorted(self.asked))}
         pq.write_table(self.table.replace_schema_metadata(metadata), fresh, compression="zstd")
-        fresh.replace(file)
+        put(fresh, file)
         by_use = sorted(file.parent.glob("*.parquet"), key=lambda each: each.stat().st_mtime_ns)
         for old in by_use[:-FILES_KEPT]:
             old.unlink(missing_ok=True)

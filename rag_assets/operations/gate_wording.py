@@ -48,7 +48,7 @@ def known_items_text(items: KnownItems) -> str:
     before = "by the words of what serves, whose model is gone" if items.by_words else "before"
     return (
         f"Of {items.queries} known-item queries {items.serving:.1%} found their unit among the "
-        f"first ten {before}, and {items.candidate:.1%} do now{moved}."
+        f"first {items.seen} {before}, and {items.candidate:.1%} do now{moved}."
     )
 
 

@@ -29,6 +29,9 @@ from rag_assets.store.pins import Pin
 
 SEEN = 10
 """Units of a ranking among which the known item must be."""
+ONE_IN = 5
+"""Where one side alone is asked by vectors, no more than one unit in so many counts: among the
+first ten of a dozen, a model that was spoiled finds nearly all."""
 DRAWN_FOR_ONE = 3
 """Units that are drawn for each query: some have no sentence, some only one index holds."""
 FEWEST_WORDS, MOST_WORDS = 5, 40
@@ -66,16 +69,30 @@ class _SharedItem:
 
 
 def ask_known_items(
-    serving: Side, candidate: Side, *, queries: int, log: Callable[[str], None]
+    serving: Side,
+    candidate: Side,
+    *,
+    queries: int,
+    by_words: bool = False,
+    log: Callable[[str], None],
 ) -> KnownItems | None:
-    """Ask both sides for at most so many units that both hold; None if they share none."""
+    """Ask both sides for at most so many units that both hold; None if they share none.
+
+    `by_words`: What serves is asked by words alone, and the candidate by vectors.
+    """
     known = _shared(serving, candidate, queries=queries)
     if not known:
         return None
     log(f"{candidate.complete_set.variant}: asking both for {len(known):,} units that both hold")
     texts = [each.query.text for each in known]
-    before = _tops(serving.rankings(texts, log=log), count=len(known))
-    now = _tops(candidate.rankings(texts, log=log), count=len(known))
+    joint, seen = candidate.complete_set.joint, SEEN
+    if by_words:
+        units = candidate.store.read(joint.table, columns=["unit_id"], version=joint.version)
+        seen = max(1, min(SEEN, units.num_rows // ONE_IN))
+    before, now = (
+        _tops(side.rankings(texts, log=log), count=len(known), seen=seen)
+        for side in (serving, candidate)
+    )
     hashes = _text_hashes(candidate, {unit for each in known for unit in each.candidate})
     unchanged = [
         place
@@ -90,6 +107,8 @@ def ask_known_items(
         ),
         unchanged=len(unchanged),
         moved=sum(before[place][1] != now[place][1] for place in unchanged),
+        by_words=by_words,
+        seen=seen,
     )
 
 
@@ -103,13 +122,13 @@ def _share(found: Iterable[object]) -> float:
     return sum(is_found) / len(is_found)
 
 
-def _tops(rankings: pa.Table, *, count: int) -> list[tuple[list[str], str | None]]:
+def _tops(rankings: pa.Table, *, count: int, seen: int) -> list[tuple[list[str], str | None]]:
     """For each query the ids of its first units, and the hash of the text of the very first."""
     tops: list[tuple[list[str], str | None]] = [([], None) for _ in range(count)]
-    seen = rankings.filter(pc.less_equal(rankings["rank"], SEEN)).sort_by(
+    first_ones = rankings.filter(pc.less_equal(rankings["rank"], seen)).sort_by(
         [("query_index", "ascending"), ("rank", "ascending")]
     )
-    columns = (seen[name].to_pylist() for name in ("query_index", "unit_id", "text_hash"))
+    columns = (first_ones[name].to_pylist() for name in ("query_index", "unit_id", "text_hash"))
     for query, unit, text_hash in zip(*columns, strict=True):
         ids, first = tops[query]
         tops[query] = ([*ids, unit], first or text_hash)

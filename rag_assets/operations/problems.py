@@ -81,7 +81,6 @@ def state_problems(store: Store, config: Config) -> list[Problem]:
         *_failed_checks(store, config),
         *([] if damaged else _stale_index(store, config)),
         *_serving_problems(store, config),
-        *_lost_questions(store, config),
         *_failed_units(left_out.left_out(store, config, entries)),
     ]
 
@@ -270,9 +269,9 @@ def _serving_problems(store: Store, config: Config) -> Iterator[Problem]:
                 "queries",
                 since=now,
                 reason=f"every search by vectors is refused, for {why_not}",
-                remedy="or run `rag-assets refresh`, which embeds everything by the model that is "
-                f"there now; if it is held back, `rag-assets promote {pointer.variant} --override "
-                '"REASON"` serves it all the same',
+                remedy="put its former files back; or have another model there and run "
+                "`rag-assets refresh`, which embeds everything by it. If that is held back, "
+                f'`rag-assets promote {pointer.variant} --override "REASON"` serves it',
             )
     if back := _held_back(store, config):
         yield Problem(
@@ -296,22 +295,6 @@ def are_questions_lost(store: Store, config: Config, pointer: ServingPointer | N
         return False
     now = current_version(store, name, key="question_id")
     return then not in (NO_TABLE, now) and store.count(name) == 0
-
-
-def _lost_questions(store: Store, config: Config) -> Iterator[Problem]:
-    with suppress(ServingPointerError):
-        if are_questions_lost(store, config, serving_pointer.current(store)):
-            files = ", ".join(str(each.path) for each in config.evaluation.questions)
-            yield Problem(
-                "check_failed",
-                "question_sets",
-                since=store.ended_at(schemas.QUESTIONS_TABLE) or datetime.now(UTC),
-                reason=f"the question sets hold no question any more ({files}): nothing is "
-                "measured, and no newer index is promoted",
-                remedy="put the questions back and refresh, or take the sets out of "
-                "evaluation.questions",
-                assets=("question_sets",),
-            )
 
 
 def _is_blocked(store: Store, config: Config, steps: Sequence[Step]) -> bool:

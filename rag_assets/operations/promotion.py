@@ -228,7 +228,7 @@ def roll_back(store: Store, config: Config, *, to: int | None = None) -> Serving
     if why_not := embeddable.why_not(store, config, wanted):
         raise ServingPointerError(
             f"number {wanted.number} cannot serve again, every search would be refused: {why_not}. "
-            "What serves now goes on"
+            "What serves now goes on; to go back, put the former files of that model in place first"
         )
     restored = wanted.restores or wanted.number
     back = replace(wanted, moved_at=_now(), by="rollback", reason=None, restores=restored)

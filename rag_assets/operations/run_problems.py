@@ -379,7 +379,8 @@ def missed_ticks(schedule: Schedule, *, after: datetime) -> Iterator[datetime]:
     from dagster._utils.schedules import cron_string_iterator
 
     ticks = cron_string_iterator(after.timestamp(), schedule.cron, schedule.timezone)
-    found = [tick for tick in islice(ticks, TICKS_LOOKED_AT) if tick > after]
+    # in UTC: two times of one zone are told apart by its clocks, which are set back once a year
+    found = [tick.astimezone(UTC) for tick in islice(ticks, TICKS_LOOKED_AT) if tick > after]
     run = min(LONGEST_RUN, *((later - before) / 4 for before, later in pairwise(found)))
     now = clock.now()
     return (tick for tick in found if tick + run <= now)

@@ -53,7 +53,7 @@ class KnownItems:
 
     queries: int
     serving: float
-    """Share of the queries that find their unit among the first ten."""
+    """Share of the queries that find their unit among the first ones."""
     candidate: float
     unchanged: int
     """Queries whose unit has the same text on both sides."""
@@ -61,6 +61,8 @@ class KnownItems:
     """Those of them whose first hit is another one."""
     by_words: bool = False
     """Whether what served was asked by words alone, as its model was gone."""
+    seen: int = 10
+    """How many first ones count."""
 
 
 @dataclass(frozen=True, slots=True)

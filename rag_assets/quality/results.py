@@ -17,7 +17,7 @@ from pathlib import Path
 from rag_assets.quality.suites import DRIFT_TOTALS
 from rag_assets.quality.values import Expectation, Number, Outcome, Profile, example_line
 from rag_assets.store import Store
-from rag_assets.store.atomic import write_atomically
+from rag_assets.store.atomic import take_away, write_atomically
 
 EXAMPLES_EXPLAINED = 3
 """Examples that an explanation shows: a terminal has no room for more."""
@@ -25,7 +25,7 @@ HISTORY = 30
 """Accepted runs in the history."""
 FOLDER = "checks"
 SUFFIX = ".profile.json"
-DAMAGED = (FileNotFoundError, ValueError, AttributeError, KeyError, TypeError)
+DAMAGED = (OSError, ValueError, AttributeError, KeyError, TypeError)
 """Errors of reading a file that is missing, damaged, or of another form."""
 
 
@@ -159,7 +159,7 @@ def delete_others(store: Store, *, asset: str, besides: Collection[str]) -> list
     files = _folder(store, asset=asset).glob("*.json")
     gone = [file for file in files if file.name not in kept]
     for file in gone:
-        file.unlink(missing_ok=True)
+        take_away(file)
     return gone
 
 

@@ -4,6 +4,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
+from rag_assets.operations.alerts.messages import WORDS
 from rag_assets.operations.disk import DiskUse
 from rag_assets.operations.left_out import LeftOut
 from rag_assets.operations.problems import Problem
@@ -18,19 +19,6 @@ WIDTH = 99
 MOST_SHOWN = 20
 """Problems, tables of a source, or groups of what is left out; --json has all."""
 LONGEST_NAME = 30
-KINDS: Mapping[str, str] = {
-    "source_unreadable": "cannot be read",
-    "table_damaged": "damaged table",
-    "check_failed": "failed check",
-    "index_stale": "the index is not up to date",
-    "promotion_held": "held back",
-    "serving_lost": "what serves is lost",
-    "units_failed": "left out of the index",
-    "documents_stale": "served in an earlier version",
-    "run_failed": "failed run",
-    "run_overlong": "a run takes too long",
-    "asset_overdue": "overdue",
-}
 TABLE_COLUMNS = ("asset", "rows", "failed", "complete", "brought up to date")
 SOURCE_COLUMNS = ("source", "rows", "failed", "last read", "last changed", "readable")
 SECTIONS: Mapping[str, str] = {
@@ -66,8 +54,8 @@ def _problems(status: StateStatus) -> str:
 
 
 def _problem(problem: Problem) -> Iterator[str]:
-    kind = KINDS.get(problem.kind, problem.kind)
-    yield from _wrapped(f"{kind}: {problem.subject}, since {_when(problem.since)}", indent=2)
+    what = WORDS[problem.kind]
+    yield from _wrapped(f"{what}: {problem.subject}, since {_when(problem.since)}", indent=2)
     if problem.kind == "table_damaged":  # one line, so that the file's name is found in it
         yield f"    {problem.subject} ({problem.reason})"
     else:

@@ -4,7 +4,8 @@ A table that looks the same as at its last complete pass is not read, and dlt no
 Otherwise dlt lands its rows in batches, where the source can tell only those that may have moved,
 and `exporting.export_table` takes over what changed. One table that fails keeps what it held, with
 a note in the quarantine, and the others go on; so does every table of a source that cannot be
-reached. Only a table that is gone from a reachable source, and was taken by a pattern, goes too.
+reached. Only a table that is gone from a reachable source, and was taken by a pattern, goes too:
+a file at once, a table of a database once that is confirmed.
 """
 
 import time
@@ -237,7 +238,7 @@ class ExportPass:
                 there = [name for name in names if spec_of(self.source, name) is spec]
                 chosen += [Chosen(spec, table) for table in there]
                 hidden = [table for table in mine if origin.may_hold(table)]
-                yield from self._gone(spec, held=mine, there=[*there, *hidden])
+                yield from self._gone(origin, spec, held=mine, there=[*there, *hidden])
                 if not there and not mine:
                     yield self.outcomes.failed(spec, spec.name, self._missing(origin, spec, names))
             elif spec.name in names or spec.name in origin.unlisted():
@@ -259,30 +260,34 @@ class ExportPass:
                 )
 
     def _gone(
-        self, spec: TableSpec, *, held: Sequence[str], there: Sequence[str]
+        self, origin: Origin, spec: TableSpec, *, held: Sequence[str], there: Sequence[str]
     ) -> Iterator[Export]:
-        """Remove the tables of a pattern that are gone from the source, once that is confirmed.
+        """Remove the tables of a pattern that are gone from the source.
 
-        A database may not list what one has no right to read, so that a right that was taken and a
-        table that was dropped look the same. Of a few tables without rows nothing can be lost.
+        That is to be confirmed where most of the tables or rows would go, and where the source may
+        hide a table: a right that was taken and a table that was dropped look the same. Of a few
+        tables without rows nothing can be lost.
         """
-        gone = sorted(set(held) - set(there))
-        are_few = len(gone) <= len(held) * SHRINK_LIMIT
+        gone, new = sorted(set(held) - set(there)), set(there) - set(held)
+        exported = {table: self.outcomes.exported(table) for table in held}
+        rows = {table: found.rows if found else None for table, found in exported.items()}
+        lost, all_rows = (sum(rows[table] or 0 for table in each) for each in (gone, held))
+        is_most = len(gone) - len(new) > len(held) * SHRINK_LIMIT
+        is_most |= not new and lost > all_rows * SHRINK_LIMIT
         for table in gone:
-            exported = self.outcomes.exported(table)
-            rows = exported.rows if exported else None
-            if self.allow_shrink or (rows == 0 and are_few):
+            is_asked = is_most or (rows[table] != 0 and not origin.lists_all)
+            if self.allow_shrink or not is_asked:
                 self.log(f"{self.source.name}/{table} is gone from the source: removed")
                 yield self.outcomes.removed(spec, table)
                 continue
-            counted = "its rows" if rows is None else f"its {rows:,} rows"
+            counted = "its rows" if rows[table] is None else f"its {rows[table]:,} rows"
             yield self.outcomes.failed(
                 spec,
                 table,
                 f"{self.source.name}/{table} is not among the tables of its source any more: it "
-                "was dropped or renamed, or the right to read it was taken. Nothing was deleted, "
+                "was deleted or renamed, or the right to read it was taken. Nothing was deleted, "
                 f"{counted} stay. If it is gone for good, refresh with --allow-shrink (in the UI: "
-                "allow_shrink in the run's config); otherwise give the right back",
+                "allow_shrink in the run's config); otherwise give it back",
             )
 
     def _refresh(self, origin: Origin, chosen: Sequence[Chosen]) -> Iterator[Export]:

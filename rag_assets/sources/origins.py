@@ -100,6 +100,9 @@ class Origin(ABC):
     Every method raises `SourceError` where the source cannot be reached.
     """
 
+    lists_all = False
+    """Whether `names` are all that there is: a server may hide what one has no right to read."""
+
     @abstractmethod
     def names(self) -> list[str]:
         """All tables that a pattern may take, sorted."""

@@ -21,7 +21,7 @@ from rag_assets.quality import Severity
 from rag_assets.schemas import DOCUMENT_FILES_TABLE
 from rag_assets.sources.entries import spec_of
 from rag_assets.store import Store
-from rag_assets.store.atomic import write_atomically
+from rag_assets.store.atomic import take_away, write_atomically
 
 CHECK = "source_readable"
 """Name of the asset check."""
@@ -214,7 +214,7 @@ def forget_others(store: Store, *, besides: Collection[str]) -> None:
     """Remove what is known of sources that the config no longer names."""
     for file in (store.root / FOLDER).glob("*.json"):
         if file.stem not in besides:
-            file.unlink(missing_ok=True)
+            take_away(file)
 
 
 def outages_of_assets(store: Store, config: Config) -> dict[str, list[Outage]]:

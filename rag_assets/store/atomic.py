@@ -17,11 +17,16 @@ def write_atomically(path: Path, content: str | bytes) -> None:
             file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
-        _set_aside(path)
-        fresh.replace(path)
+        put(fresh, path)
     except BaseException:  # also one who interrupts it leaves nothing behind
         fresh.unlink(missing_ok=True)  # on a full disk every byte counts
         raise
+
+
+def put(fresh: Path, path: Path) -> None:
+    """Let a file that was written beside `path` take its place; a folder there is set aside."""
+    _set_aside(path)
+    fresh.replace(path)
 
 
 def take_away(path: Path) -> None:

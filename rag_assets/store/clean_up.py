@@ -181,11 +181,11 @@ def merge(store: Store, table: str) -> int:
     """
     left = store.ended(table)
     is_as_left = left is not None and left.files == store.files(table)
-    done = store.open(table).to_lance().optimize.compact_files(target_rows_per_fragment=MERGED_ROWS)
+    merged = _rewritten(store, table)
     if left and is_as_left:
         files, sizes = store.files(table), store.sizes(table)
         store.complete(table, replace(left, files=files, sizes=sizes))
-    return done.fragments_removed
+    return merged
 
 
 def write_anew(store: Store, table: str) -> None:
@@ -194,9 +194,21 @@ def write_anew(store: Store, table: str) -> None:
     Nothing of the deleted rows is left in the newest version. The pass that the table is known by
     counts as forgotten.
     """
-    store.open(table).to_lance().optimize.compact_files(
-        target_rows_per_fragment=MERGED_ROWS, materialize_deletions_threshold=0.0
-    )
+    _rewritten(store, table, materialize_deletions_threshold=0.0)
+
+
+def _rewritten(store: Store, table: str, **options: float) -> int:
+    """Let Lance write together what it finds to be scattered; returns how many fragments went.
+
+    As `optimize.compact_files`, with a look at what was written before a version names it.
+    """
+    from lance.optimize import Compaction
+
+    dataset = store.open(table).to_lance()
+    plan = Compaction.plan(dataset, {"target_rows_per_fragment": MERGED_ROWS, **options})
+    done = [task.execute(dataset) for task in plan.tasks]
+    store.check_written(table, [each for one in done for each in one.new_fragments])
+    return Compaction.commit(dataset, done).fragments_removed if done else 0
 
 
 def keep_only(store: Store, table: str, *, versions: Collection[int]) -> int:

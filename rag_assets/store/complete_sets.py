@@ -18,7 +18,7 @@ from typing import Self, TypedDict
 
 from rag_assets.config import Config, EmbeddingModel
 from rag_assets.schemas import DOMAINS, VariantTables
-from rag_assets.store.atomic import write_atomically
+from rag_assets.store.atomic import take_away, write_atomically
 from rag_assets.store.catalog import name_of
 from rag_assets.store.damage import DAMAGE, DamagedTablesError
 from rag_assets.store.pins import Pin, holds, pin_of
@@ -190,7 +190,7 @@ def forget_gone(store: Store) -> None:
         complete_set = CompleteSet.read(file)
         with suppress(DamagedTablesError, *DAMAGE):
             if complete_set is None or not is_kept(store, complete_set):
-                file.unlink()
+                take_away(file)
 
 
 def is_kept(store: Store, complete_set: CompleteSet) -> bool:

@@ -5,11 +5,12 @@ that was cut short on a full disk or by a bad copy is met by whoever reads it, a
 names neither table nor remedy.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lance import LanceDataset
+    from lance import LanceFragment
+    from lance.fragment import FragmentMetadata
 
 DAMAGE = (OSError, RuntimeError, ValueError)
 """What LanceDB, Lance and Arrow raise where files of a table are damaged or gone."""
@@ -48,9 +49,11 @@ def is_of_files(error: Exception) -> bool:
     return is_of_lance and not any(mistake in message for mistake in MISTAKES)
 
 
-def data_files(dataset: "LanceDataset") -> Iterator[tuple[str, int]]:
-    """The files that hold the rows of a version, below its folder, and how long each has to be."""
-    for fragment in dataset.get_fragments():
+def data_files(
+    fragments: "Iterable[LanceFragment | FragmentMetadata]",
+) -> Iterator[tuple[str, int]]:
+    """The files that hold their rows, below the table's folder, and how long each has to be."""
+    for fragment in fragments:
         for file in fragment.data_files():
             if file.file_size_bytes is not None:
                 yield f"data/{file.path}", file.file_size_bytes

@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from rag_assets import schemas
 from rag_assets.identity import fingerprint
+from rag_assets.store.atomic import take_away
 from rag_assets.store.catalog import name_of
 from rag_assets.store.completions import ExportRecord, PassRecord
 from rag_assets.store.damage import DamagedTablesError
@@ -283,7 +284,7 @@ def forget_hashes(store: Store, name: str, *, but: str = "") -> None:
     """Remove the hashes of the table called `name`, but for those of one pass."""
     for file in (store.root / HASHES).glob(f"{name}.*"):
         if file != hashes_file(store, name, but):
-            file.unlink(missing_ok=True)
+            take_away(file)
 
 
 def _said(store: Store, name: str) -> dict:

@@ -92,7 +92,7 @@ def _drop(dataset: "LanceDataset", fragments: list[int]) -> None:
 def _wrong_files(dataset: "LanceDataset", folder: Path) -> Iterator[str]:
     """Files that are not as long as they have to be; those in an object store are only read."""
     if folder.is_dir():
-        for path, size in data_files(dataset):
+        for path, size in data_files(dataset.get_fragments()):
             file = folder / path
             if not file.is_file() or file.stat().st_size != size:
                 yield path

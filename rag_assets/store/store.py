@@ -7,6 +7,7 @@ whoever writes mounts that folder. LanceDB is imported on first use of a table, 
 only asks what was finished does not pay for it.
 """
 
+import errno
 import json
 import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -42,7 +43,8 @@ from rag_assets.store.places import Bucket, Folder, Place, Stamp
 from rag_assets.store.rows import ROW_ID, MissingTableError, rows_of
 
 if TYPE_CHECKING:
-    from lance import LanceDataset, Session
+    from lance import LanceDataset, LanceOperation, Session
+    from lance.fragment import FragmentMetadata
     from lancedb.db import DBConnection
     from lancedb.table import Table as LanceTable
 
@@ -193,7 +195,7 @@ class Store:
         if not dataset.schema.names:  # how Lance reads a manifest that a power cut left as zeros
             raise DamagedTablesError({folder_of(generation): "its manifest is empty"})
         if self._is_local and generation not in self._looked_at:
-            self._check(generation, dict(data_files(dataset)))
+            self._check(generation, dict(data_files(dataset.get_fragments())))
             self._looked_at.add(generation)
         return dataset
 
@@ -205,7 +207,7 @@ class Store:
             DamagedTablesError: One is gone or cut short.
         """
         dataset = self._dataset(name, version=version)
-        self._check(self.generation(name), dict(data_files(dataset)))
+        self._check(self.generation(name), dict(data_files(dataset.get_fragments())))
 
     def check_as_left(self, name: str, left: PassRecord) -> None:
         """The same of the table as the pass `left` it, without opening it; a folder is looked at.
@@ -218,7 +220,7 @@ class Store:
 
     def sizes(self, name: str) -> dict[str, int]:
         """How long each file of the table's rows is, in bytes, by its path below the folder."""
-        return dict(data_files(self._dataset(name)))
+        return dict(data_files(self._dataset(name).get_fragments()))
 
     def _check(self, generation: str, sizes: Mapping[str, int]) -> None:
         folder = folder_of(generation)
@@ -383,9 +385,41 @@ class Store:
 
         dataset = self._dataset(name)
         fitting = rows.select(dataset.schema.names).cast(dataset.schema)
-        lance.write_dataset(
-            fitting, dataset, mode="append", transaction_properties=self._properties
-        )
+        change = lance.LanceOperation.Append(self._written(name, fitting, dataset))
+        self._commit(dataset, change)
+
+    def _written(
+        self, name: str, rows: pa.Table, dataset: "LanceDataset"
+    ) -> "list[FragmentMetadata]":
+        """The parts of the table with `rows`, which no version names yet.
+
+        Raises:
+            OSError: The disk is full.
+        """
+        from lance.fragment import write_fragments
+
+        fresh = write_fragments(rows, dataset, mode="append")
+        self.check_written(name, fresh)
+        return fresh
+
+    def check_written(self, name: str, parts: "Sequence[FragmentMetadata]") -> None:
+        """Look whether the files of `parts` are whole, before a version names them.
+
+        Raises:
+            OSError: The disk is full. Lance does not notice where only the end of a file had no
+                room. (pylance 14.0)
+        """
+        folder, sizes = folder_of(self.generation(name)), dict(data_files(parts))
+        if self._is_local and (wrong := difference(sizes, self._tables.sizes(folder, [*sizes]))):
+            raise OSError(errno.ENOSPC, f"{os.strerror(errno.ENOSPC)}: {wrong}", self.uri(name))
+
+    def _commit(self, dataset: "LanceDataset", change: "LanceOperation.BaseOperation") -> None:
+        """Let a version that follows on `dataset` have the `change`, and name the run."""
+        import lance
+        from lance.dataset import Transaction
+
+        marked = Transaction(dataset.version, change, transaction_properties=self._properties)
+        lance.LanceDataset.commit(dataset, marked)
 
     def run_of(self, name: str, *, version: int) -> str | None:
         """Id of the run whose commit made a version; None if it names none."""
@@ -428,8 +462,6 @@ class Store:
         `rows`: at a million rows that takes 0.4 GB and twice the time.
         """
         import lance
-        from lance.dataset import Transaction
-        from lance.fragment import write_fragments
 
         dataset = self._dataset(name)
         replaced = self.row_ids(
@@ -445,12 +477,11 @@ class Store:
                 emptied.append(fragment.fragment_id)
             else:
                 updated.append(left)
-        fresh = write_fragments(rows, dataset, mode="append") if rows.num_rows else []
+        fresh = self._written(name, rows, dataset) if rows.num_rows else []
         change = lance.LanceOperation.Update(
             removed_fragment_ids=emptied, updated_fragments=updated, new_fragments=fresh
         )
-        marked = Transaction(dataset.version, change, transaction_properties=self._properties)
-        lance.LanceDataset.commit(dataset, marked)
+        self._commit(dataset, change)
 
     def delete(self, name: str, *, column: str, keys: Sequence[str]) -> None:
         """Delete the rows whose `column` is one of `keys`."""

@@ -176,6 +176,21 @@ def test_without_question_sets_there_are_no_questions(tmp_path: Path, store: Sto
     assert read_questions(store) == []
 
 
+def test_a_file_that_was_emptied_is_named_beside_another_that_was_not(
+    tmp_path: Path, store: Store
+) -> None:
+    paths = [write(tmp_path / f"{name}.jsonl", question()) for name in ("own", "other")]
+    config = config_of(tmp_path, *(QuestionSet(name=path.stem, path=path) for path in paths))
+    imported(store, config)
+    paths[0].write_text("\n")
+    for _ in range(2):
+        report = imported(store, config)
+        assert (report.failed, report.rows) == (1, 1)
+        assert "own.jsonl holds no question" in report.failures[0].reason
+    write(paths[0], question())
+    assert imported(store, config).failed == 0
+
+
 def test_a_missing_file_is_named_and_deletes_nothing(tmp_path: Path, store: Store) -> None:
     path = write(tmp_path / "own.jsonl", question())
     config = config_of(tmp_path, QuestionSet(name="own", path=path))

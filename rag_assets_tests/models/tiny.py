@@ -1,6 +1,9 @@
 """Models for tests that are about something else: real code, nothing downloaded or exported."""
 
+import json
+from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import patch
 
 from rag_assets.config import EmbeddingModel
 
@@ -52,6 +55,34 @@ def save_tiny_model(folder: Path, *, seed: int = 0) -> Path:
     )
     XLMRobertaModel(config, add_pooling_layer=False).save_pretrained(folder)
     return folder
+
+
+def halve(folder: Path) -> Path:
+    """Store the weights of the model in `folder` in half precision, as many on the hub are."""
+    from safetensors.torch import load_file, save_file
+
+    file = folder / "model.safetensors"
+    halves = {name: each.half() for name, each in load_file(file).items()}
+    save_file(halves, file, metadata={"format": "pt"})
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"dtype": "float16"}))
+    return folder
+
+
+def kinds_multiplied(compute: Callable[[], object]) -> set[str]:
+    """The types of the numbers that the linear layers of PyTorch multiply while it computes."""
+    import torch
+
+    kinds: set[str] = set()
+    before = torch.nn.Linear.forward
+
+    def forward(layer: torch.nn.Linear, values: torch.Tensor) -> torch.Tensor:
+        kinds.update({str(layer.weight.dtype), str(values.dtype)})
+        return before(layer, values)
+
+    with patch.object(torch.nn.Linear, "forward", forward):
+        compute()
+    return kinds
 
 
 def save_tiny_m3(folder: Path) -> Path:

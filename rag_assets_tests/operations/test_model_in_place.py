@@ -98,6 +98,15 @@ def test_what_no_query_can_be_embedded_for_is_told_and_no_rollback_goes_back_to_
     assert kinds(made) == []
 
 
+def test_no_spoiled_model_serves_an_index_of_a_dozen_units(made):
+    """Nearly all of them are among the first ten, in whatever order."""
+    train_again(made, spoil=True)
+    refresh(made.config)
+    assert serving_pointer.current(made.store).number == 1
+    [lost] = [one for one in state_problems(made.store, made.config) if one.kind == "serving_lost"]
+    assert lost.remedy.startswith("put its former files back")
+
+
 def test_the_gate_asks_for_known_items_and_lets_no_spoiled_model_serve(made):
     train_again(made)
     refresh(made.config)

@@ -219,6 +219,15 @@ def test_an_asset_is_overdue_once_two_ticks_passed_it_by(monkeypatch, cron, made
         assert len(list(run_problems.missed_ticks(schedule, after=made))) == count
 
 
+def test_no_run_is_missed_before_its_time_when_the_clocks_are_set_back(monkeypatch):
+    schedule = Schedule(cron="0 * * * *", timezone="Europe/Stockholm")
+    made = datetime.fromisoformat("2026-10-25 00:10+00:00")  # the hour from 2 to 3 comes twice
+    for minute, count in ((14, 0), (15, 1)):
+        now = datetime(2026, 10, 25, 1, minute, tzinfo=UTC)
+        monkeypatch.setattr(clock, "now", lambda now=now: now)
+        assert len(list(run_problems.missed_ticks(schedule, after=made))) == count
+
+
 def test_what_two_ticks_passed_by_is_told_though_its_time_window_is_longer(made, monkeypatch):
     made.run()
     freshness(made, FreshnessState.PASS, at=datetime.now(UTC))

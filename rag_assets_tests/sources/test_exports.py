@@ -7,6 +7,7 @@ import time
 from decimal import Decimal
 from pathlib import Path
 
+import openpyxl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -466,6 +467,42 @@ def test_a_table_with_rows_that_a_pattern_finds_no_more_is_held_until_that_is_co
     sandbox.execute("DROP TABLE t1")
     assert counts(refresh(store, source, allow_shrink=True)["t1"]) == (0, 0, 1, 0, 0)
     assert readability(store, source.name).outages() == []
+
+
+def test_rows_of_a_file_that_was_deleted_or_renamed_go_as_a_document_does(store, tmp_path):
+    source = TableSource(url=str(tmp_path))
+    for name, count in {"a": 9, "b": 2, "c": 2}.items():
+        lines = "".join(f"{number},{name}\n" for number in range(count))
+        (tmp_path / f"{name}.csv").write_text(f"id,name\n{lines}")
+    refresh(store, source)
+
+    (tmp_path / "b.csv").unlink()
+    assert counts(refresh(store, source)["b"]) == (0, 0, 2, 0, 0)
+
+    a = tmp_path / "a.csv"
+    away = a.rename(tmp_path / "a.old")
+    held = refresh(store, source)["a"]
+    assert "its 9 rows stay" in held.report.failures[0].reason, "most of the rows would go"
+    away.rename(tmp_path / "a of today.csv")
+    done = refresh(store, source)
+    assert counts(done["a"]) == (0, 0, 9, 0, 0)
+    assert counts(done["a of today"]) == (9, 0, 0, 0, 0)
+
+
+def test_a_workbook_with_a_second_sheet_has_no_row_twice(store, tmp_path):
+    """Its one table has another name from then on."""
+    book = openpyxl.Workbook()
+    book.active.append(["id", "name"])
+    book.active.append([1, "x"])
+    book.save(tmp_path / "book.xlsx")
+    refresh(store, TableSource(url=str(tmp_path)))
+
+    book.create_sheet("More").append(["id", "name"])
+    book["More"].append([2, "y"])
+    book.save(tmp_path / "book.xlsx")
+    refresh(store, TableSource(url=str(tmp_path)))
+
+    assert [table for _, table in tables(store)] == ["book.More", "book.Sheet"]
 
 
 def test_a_table_that_left_the_config_leaves_the_exports(store, sandbox):

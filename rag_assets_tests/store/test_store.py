@@ -1,5 +1,6 @@
 """Tables, locks and completions."""
 
+import resource
 import signal
 import subprocess
 import sys
@@ -9,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from lance.fragment import write_fragments
 
 from rag_assets.columns.sql import quoted
-from rag_assets.store import ROW_ID, MissingTableError, PassRecord, Store
+from rag_assets.store import ROW_ID, MissingTableError, PassRecord, Store, clean_up
 from rag_assets.store import store as storing
 from rag_assets.store.atomic import write_atomically
 
@@ -54,6 +56,47 @@ def test_replace_finds_its_groups_in_every_fragment(store):
     assert sorted(store.read("t")["key"].to_pylist()) == ["d", "e", "f"]
     assert len(store.open("t").to_lance().get_fragments()) == 3, "an emptied one is gone"
     assert reader.count_rows() == 5, "whoever reads keeps what is replaced"
+
+
+@pytest.mark.parametrize("how", ["append", "replace", "merge"])
+def test_no_version_names_a_file_whose_end_had_no_room(store, how):
+    """On a full disk Lance takes the last bytes of a file for written."""
+    many = rows(**{f"k{number}": "2" for number in range(500)})
+    if how == "merge":
+        for start in range(0, 500, 125):
+            store.append("t", many.slice(start, 125), schema=SCHEMA)
+    else:
+        store.append("t", rows(a="1"), schema=SCHEMA)
+    version, held = store.version("t"), store.read("t")
+
+    def write() -> None:
+        match how:
+            case "append":
+                store.append("t", many, schema=SCHEMA)
+            case "replace":
+                store.replace("t", many, group="group", groups=["1"])
+            case _:
+                assert clean_up.merge(store, "t") == 4
+
+    most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    size = _size_of(store, many)
+    for less in (1, 8, 40):
+        try:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size - less, most[1]))
+            with pytest.raises(OSError, match="No space left on device"):
+                write()
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, most)
+        assert store.version("t") == version
+        assert store.read("t") == held
+    write()
+    assert store.count("t") == 500 + (how == "append")
+
+
+def _size_of(store: Store, table: pa.Table) -> int:
+    """Bytes of the file in which the rows would lie."""
+    [fragment] = write_fragments(table, store.dataset("t"), mode="append")
+    return fragment.files[0].file_size_bytes
 
 
 def test_replace_is_one_commit(store):

@@ -23,6 +23,8 @@ WORDS: Mapping[ProblemKind, str] = {
     "table_damaged": "a table is damaged",
     "check_failed": "a check failed",
     "index_stale": "the index is not up to date",
+    "promotion_held": "a newer index may not serve",
+    "serving_lost": "what serves cannot be searched",
     "units_failed": "files or rows failed",
     "documents_stale": "documents cannot be read in their present version",
     "run_failed": "a run failed",

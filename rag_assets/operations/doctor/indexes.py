@@ -9,6 +9,7 @@ from rag_assets.operations.doctor.subjects import Practice, StepTable
 from rag_assets.retrieval.lexical import SCORE
 from rag_assets.store import Store
 from rag_assets.store.ann import is_searched_exactly
+from rag_assets.store.atomic import take_away
 from rag_assets.store.damage import DAMAGE
 from rag_assets.store.mending import drop_indexes, missing_index_files
 from rag_assets.store.search_indexes import VECTOR, text_index_name, vector_index_name
@@ -114,6 +115,6 @@ def made_anew(table: str) -> Mend:
     def mend(store: Store, log: Log) -> None:
         with store.lock(table, log=log):
             drop_indexes(store, table)
-            store.index_file(table).unlink(missing_ok=True)
+            take_away(store.index_file(table))
 
     return mend

@@ -14,6 +14,7 @@ from rag_assets.operations.doctor import rules
 from rag_assets.operations.doctor.faults import Fault, Log
 from rag_assets.operations.doctor.subjects import Practice
 from rag_assets.store import Store
+from rag_assets.store.atomic import take_away
 from rag_assets.store.catalog import folder_of
 
 LATE = 2
@@ -55,7 +56,7 @@ def _drop(store: Store, log: Log, *, generation: str) -> None:
 
 
 def _unlink(store: Store, log: Log, *, file: Path) -> None:  # noqa: ARG001 - as all mends
-    file.unlink(missing_ok=True)
+    take_away(file)
 
 
 def _bad_caches(root: Path) -> Iterator[Path]:

@@ -14,6 +14,7 @@ from rag_assets.operations.doctor.faults import Fault, Log, reopened
 from rag_assets.operations.doctor.files import damaged, damaged_by
 from rag_assets.operations.doctor.subjects import Practice, StepTable, step_tables
 from rag_assets.store import Store, exports
+from rag_assets.store.atomic import take_away
 from rag_assets.store.catalog import is_of_recipe
 from rag_assets.store.damage import DAMAGE, DamagedTablesError
 
@@ -79,7 +80,7 @@ def stray_records(practice: Practice) -> Iterator[Fault]:
 
 def _removed(store: Store, log: Log, *, file: Path) -> None:
     with store.lock(file.stem, log=log):
-        file.unlink(missing_ok=True)
+        take_away(file)
 
 
 def export_faults(practice: Practice) -> Iterator[Fault]:

@@ -10,6 +10,7 @@ Gravity: TypeAlias = Literal["error", "warning", "note"]
 REPAIR = "rag-assets doctor --repair"
 REFRESH = "rag-assets refresh"
 HISTORY = "rag-assets history"
+STATUS = "rag-assets status"
 CLEAN_UP = "rag-assets clean-up"
 BY_HAND = "edit the config, the environment or the server"
 
@@ -104,7 +105,7 @@ NO_WAY_BACK = Rule(
     "What a rollback would go back to cannot serve: its tables or its model are gone.",
     HISTORY,
 )
-NO_MODEL = Rule("D607", "no-model", "error", "Queries cannot be embedded for what serves.", REFRESH)
+NO_MODEL = Rule("D607", "no-model", "error", "Queries cannot be embedded for what serves.", STATUS)
 
 STRAY_QUARANTINE = Rule(
     "D701", "stray-quarantine", "warning", "The quarantine names an input that is gone."

@@ -12,6 +12,7 @@ from rag_assets.operations.doctor import rules
 from rag_assets.operations.doctor.faults import Fault, Log
 from rag_assets.operations.doctor.subjects import Practice
 from rag_assets.store import Store, complete_sets
+from rag_assets.store.atomic import take_away
 from rag_assets.store.catalog import folder_of
 from rag_assets.store.complete_sets import CompleteSet, all_sets, file_of
 from rag_assets.store.damage import DAMAGE, DamagedTablesError
@@ -111,4 +112,4 @@ def _unrecorded(practice: Practice, variant: str, recorded: CompleteSet | None) 
 
 def _forgotten(store: Store, log: Log, *, file: Path) -> None:  # noqa: ARG001 - as all mends
     """The record goes: the steps write the next one, once the tables belong together."""
-    file.unlink(missing_ok=True)
+    take_away(file)

@@ -15,6 +15,7 @@ from rag_assets.columns.keys import ABSENT, KeyIndex
 from rag_assets.identity import document_ids
 from rag_assets.sources.files.listing import Entry, Listing
 from rag_assets.store import Store
+from rag_assets.store.atomic import put
 
 RECIPE = "document_files 4"
 """Raised when a file may be judged differently than before."""
@@ -110,5 +111,5 @@ class KnownFiles:
         self._file.parent.mkdir(parents=True, exist_ok=True)
         new = self._file.with_suffix(".fresh")
         pq.write_table(rows, new)
-        new.replace(self._file)
+        put(new, self._file)
         self._saved = time.monotonic()

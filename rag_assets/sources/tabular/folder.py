@@ -61,6 +61,8 @@ class TabularFile:
 class FileTables(Origin):
     """The tables of a folder, a bucket or a single file."""
 
+    lists_all = True
+
     def __init__(self, source: TableSource, place: TabularFiles) -> None:
         self.source = source
         self.listing = _listing(source, place)

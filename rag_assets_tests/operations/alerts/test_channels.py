@@ -1,5 +1,6 @@
 """Messages arrive at real servers, in the form that each of them takes, and secrets stay secret."""
 
+import re
 import socket
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -8,6 +9,7 @@ from threading import Event, Thread
 import pytest
 
 from rag_assets.config import Email, Ping, Webhook
+from rag_assets.config.alerts import ALL_KINDS
 from rag_assets.operations.alerts import channels, messages
 from rag_assets.operations.alerts.record import Change
 from rag_assets.operations.problems import Problem
@@ -72,6 +74,15 @@ def test_a_message_says_what_since_when_why_what_to_do_and_where():
     assert "It lasted 3 days 2 hours" in text
     assert "https://dagster.example.com/runs/1f3a" in text
     assert "geheim" not in text
+
+
+@pytest.mark.parametrize("kind", ALL_KINDS)
+def test_there_are_words_for_each_kind_of_problem(kind):
+    problem = Problem(kind, "plant", since=BEGAN, reason="it broke", remedy="mend it")
+
+    text = messages.message_of([Change(problem)], ui_url="https://d.example.com").text
+
+    assert re.search(r"Problem: \w+ [\w ]+: plant", text)
 
 
 def test_many_changes_are_one_message_that_is_not_endless():

@@ -60,7 +60,7 @@ def test_a_source_that_cannot_be_read_comes_first_and_ends_with_three(store, cap
 
     first, second, third, *_ = said(capsys, code=PARTLY).splitlines()
     assert first == "What is wrong (times are UTC):"
-    assert second.startswith("  cannot be read: erp, since 20")
+    assert second.startswith("  a source cannot be read: erp, since 20")
     assert third.strip().startswith("erp: the database cannot be read (connection refused)")
 
     record = recorded(capsys, code=PARTLY)
@@ -87,7 +87,7 @@ def test_a_night_that_failed_is_told_without_a_channel_until_a_good_one(store, c
         made.run()
         said(capsys, code=OK)
 
-    assert "  failed run: nightly_refresh of variant default, since 20" in said_first
+    assert "  a run failed: nightly_refresh of variant default, since 20" in said_first
     assert (problem["kind"], problem["run_id"]) == ("run_failed", failed)
 
 
