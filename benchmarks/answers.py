@@ -25,7 +25,6 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 from bounds import REPOSITORY, Bound, at_least, at_most, dataset, equal, finish, rag_assets
@@ -34,11 +33,10 @@ from retrieval import write_config
 
 from rag_assets import config as configuration
 from rag_assets.answering.answer import Answer
-from rag_assets.answering.asking import ask
+from rag_assets.answering.assistant import Assistant
 from rag_assets.answering.citations import Cell, Computed, Span
 from rag_assets.answering.finding import UNITS
 from rag_assets.answering.gold_cited import GoldPlaces, places_of
-from rag_assets.answering.lookup.arm import LookupArm
 from rag_assets.answering.pieces import pieces_of, shown
 from rag_assets.config import QuestionSet
 from rag_assets.evaluation import questions as question_sets
@@ -47,7 +45,6 @@ from rag_assets.evaluation.indexed_gold import read_indexed_gold
 from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.quotes import normalized
 from rag_assets.retrieval.hits import Hit
-from rag_assets.retrieval.opening import open_index
 from rag_assets.retrieval.search import VariantIndex
 from rag_assets.serving.answer_text import answer_text
 from rag_assets.store import Store
@@ -100,20 +97,14 @@ class Corpus:
             raise SystemExit(f"the refresh failed: {refreshed.output}")
         self.config = configuration.load(file).model_copy(update={"state_dir": state / "state"})
         self.store = Store.of(self.config)
-        self._tables = LookupArm(self.store, self.config)
+        self.assistant = Assistant(self.store, self.config, VARIANT)
 
-    @cached_property
+    @property
     def index(self) -> VariantIndex:
-        return open_index(self.store, self.config, VARIANT, arms={"lookup": self._tables})
+        return self.assistant.index
 
     def ask(self, question: str) -> Answer:
-        return ask(
-            self.index,
-            question,
-            store=self.store,
-            config=self.config,
-            catalogue=self._tables.catalogue(self.index.complete_set),
-        )
+        return self.assistant.ask(question)
 
     def questions(self, file: Path, documents: Path | None) -> Iterator[tuple[Question, str]]:
         """The questions of a file with their answers in words."""

@@ -22,18 +22,15 @@ from bounds import Bound, at_least, dataset, finish, rag_assets
 from retrieval import write_config
 
 from rag_assets import config as configuration
-from rag_assets.answering.assistants import open_assistants
+from rag_assets.answering.assistant import open_assistant
 from rag_assets.answering.condensation.by_model import condense
 from rag_assets.answering.condensation.conversation import Turn
 from rag_assets.answering.condensation.rules import condensed
-from rag_assets.answering.lookup.arm import LookupArm
 from rag_assets.answering.lookup.catalogue import Catalogue
 from rag_assets.config import Config
 from rag_assets.models.language.calls import LanguageModel
 from rag_assets.retrieval.hits import Hit
-from rag_assets.retrieval.opening import open_index
 from rag_assets.retrieval.search import VariantIndex
-from rag_assets.store import Store
 
 DATASET = "materials_demo"
 FILE = Path(__file__).parent / "other_hand" / "follow_ups.jsonl"
@@ -61,15 +58,12 @@ def measured(cases: Iterable[Mapping], *, home: Path) -> Iterable[Bound]:
     os.environ["RAG_ASSETS_CONFIG"] = str(config_file)
     rag_assets("refresh", config=config_file)
     config = configuration.load()
-    store = Store.of(config)
-    tables = LookupArm(store, config)
-    index = open_index(store, config, config.serving_variant, arms={"lookup": tables})
-    catalogue = tables.catalogue(index.complete_set)
     paths = _paths()
     found: defaultdict[str, defaultdict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    with open_assistants(config) as assistants:
+    with open_assistant(config, config.serving_variant) as assistant:
+        index, condenser = assistant.index, assistant.models.condenser
         for case in cases:
-            read = _readings(case, config, catalogue, assistants.condenser)
+            read = _readings(case, config, assistant.catalogue, condenser)
             ranks = {name: _rank(index, text, case["gold"], paths) for name, text in read.items()}
             for name, rank in ranks.items():
                 for language in (case["lang"], ALL):
@@ -77,8 +71,8 @@ def measured(cases: Iterable[Mapping], *, home: Path) -> Iterable[Bound]:
             for name in read.keys() - {"full", "typed"}:
                 if ranks["full"] and not ranks[name]:
                     print(f"missed: {case['follow_up']!r} was read by {name} as {read[name]!r}")
-        if assistants.condenser is not None:
-            print("spent:", assistants.condenser.spending.record())
+        if condenser is not None:
+            print("spent:", condenser.spending.record())
     for language, readings in sorted(found.items()):
         for name, reciprocal in readings.items():
             print(f"{language} {name}: {_shown(reciprocal)}")

@@ -15,7 +15,8 @@ import argparse
 import os
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,18 +24,13 @@ from bounds import Bound, at_most, dataset, equal, finish, rag_assets
 from retrieval import write_config
 
 from rag_assets import config as configuration
-from rag_assets.answering.answer import NOT_COMPARED, Answer, Outcome
-from rag_assets.answering.asking import ask
+from rag_assets.answering.answer import NOT_COMPARED, Outcome
+from rag_assets.answering.assistant import Assistant, open_models
 from rag_assets.answering.experiments.report import experiment_report
 from rag_assets.answering.experiments.run import run_answer_experiment
-from rag_assets.answering.generation.writing import Writer, open_writer
-from rag_assets.answering.lookup.arm import LookupArm
-from rag_assets.answering.reporting.writing import write_report
 from rag_assets.config import AnswerExperiment, Config, LanguageModelSettings
 from rag_assets.evaluation.questions import read_questions
 from rag_assets.retrieval.filters import Filters
-from rag_assets.retrieval.opening import open_index
-from rag_assets.retrieval.search import VariantIndex
 from rag_assets.serving.answer_text import answer_text
 from rag_assets.store import Store
 from rag_assets_tests.scripted_language_model import (
@@ -57,8 +53,6 @@ KEY = "sk-language-models-never-to-be-told"
 KEY_VARIABLE = "RAG_ASSETS_LANGUAGE_MODEL_KEY"
 OF_FIRST = 0.1
 """Share of the first evaluation's time that the second one may take."""
-
-Asker = Callable[[str, Config, Writer | None], Answer]
 
 
 @dataclass(frozen=True)
@@ -147,26 +141,20 @@ def main() -> None:
         store = Store.of(config)
         with tempfile.TemporaryDirectory() as calls:
             config = config.model_copy(update={"state_dir": Path(calls)})
-            tables = LookupArm(store, config)
-            index = open_index(store, config, VARIANT, arms={"lookup": tables})
-            asked = asker(store, index, tables)
             bounds = [
-                *embedded(store, config, asked, count=arguments.questions),
-                *hostile(config, asked),
-                *not_allowed(store, config, index, asked),
+                *embedded(store, config, count=arguments.questions),
+                *hostile(store, config),
+                *not_allowed(store, config),
             ]
             measured(store, config)
     finish("language_models", bounds)
 
 
-def asker(store: Store, index: VariantIndex, tables: LookupArm) -> Asker:
-    """What answers a question by a language model."""
-    catalogue = tables.catalogue(index.complete_set)
-
-    def asked(question: str, config: Config, writer: Writer | None) -> Answer:
-        return ask(index, question, store=store, config=config, catalogue=catalogue, writer=writer)
-
-    return asked
+@contextmanager
+def written_by(store: Store, config: Config, name: str) -> Generator[Assistant]:
+    """An assistant on the index in `store` whose answers the model `name` of `config` writes."""
+    with open_models(config, writer=name) as models:
+        yield Assistant(store, config, VARIANT, models=models)
 
 
 def with_model(config: Config, name: str, **settings: object) -> Config:
@@ -175,7 +163,7 @@ def with_model(config: Config, name: str, **settings: object) -> Config:
     return config.model_copy(update={"language_models": {**config.language_models, name: entry}})
 
 
-def embedded(store: Store, config: Config, asked: Asker, *, count: int) -> list[Bound]:
+def embedded(store: Store, config: Config, *, count: int) -> list[Bound]:
     """Questions through the embedded model, twice."""
     small = with_model(config, "small", backend="embedded", local=True, concurrency=1, **SMALL)
     answering = small.answering.model_copy(update={"hits": 3, "further_queries": 1})
@@ -186,9 +174,9 @@ def embedded(store: Store, config: Config, asked: Asker, *, count: int) -> list[
     for turn in ("first", "second"):
         started = time.monotonic()
         found = []
-        with open_writer(small, "small") as writer:
+        with written_by(store, small, "small") as assistant:
             for number, question in enumerate(chosen, start=1):
-                found.append(asked(question.text, small, writer))
+                found.append(assistant.ask(question.text))
                 if number % 10 == 0:
                     took = time.monotonic() - started
                     print(f"{turn}: {number} of {len(chosen)} questions, {took:,.0f} s", flush=True)
@@ -216,7 +204,7 @@ def embedded(store: Store, config: Config, asked: Asker, *, count: int) -> list[
     ]
 
 
-def hostile(config: Config, asked: Asker) -> list[Bound]:
+def hostile(store: Store, config: Config) -> list[Bound]:
     """What a bad server and a bad model do."""
     os.environ[KEY_VARIABLE] = KEY
     wrong, leaks, longest, delivered = 0, 0, 0.0, 0
@@ -232,8 +220,8 @@ def hostile(config: Config, asked: Asker) -> list[Bound]:
                 seconds=2,
             )
             started = time.monotonic()
-            with open_writer(played, "scripted") as writer:
-                answer = asked(case.question or QUESTION, played, writer)
+            with written_by(store, played, "scripted") as assistant:
+                answer = assistant.ask(case.question or QUESTION)
             seconds = time.monotonic() - started
         text = answer_text(answer)
         is_right = answer.outcome == case.outcome and case.told in " ".join(text.split())
@@ -253,7 +241,7 @@ def hostile(config: Config, asked: Asker) -> list[Bound]:
     ]
 
 
-def not_allowed(store: Store, config: Config, index: VariantIndex, asked: Asker) -> list[Bound]:
+def not_allowed(store: Store, config: Config) -> list[Bound]:
     """A model that may see tables alone is asked about documents, and for a report on them."""
     with ScriptedServer(answers("Yes [1].")) as server:
         played = with_model(
@@ -263,16 +251,9 @@ def not_allowed(store: Store, config: Config, index: VariantIndex, asked: Asker)
             model="scripted",
             sources=[source.name for source in config.sources.tables],
         )
-        with open_writer(played, "scripted") as writer:
-            answer = asked(QUESTION, played, writer)
-            report = write_report(
-                index,
-                PROMPT,
-                store=store,
-                config=played,
-                filters=Filters(domain="document"),
-                writer=writer,
-            )
+        with written_by(store, played, "scripted") as assistant:
+            answer = assistant.ask(QUESTION)
+            report = assistant.report(PROMPT, filters=Filters(domain="document"))
     print(f"a source that may not leave: {answer.outcome}, {answer.reason}")
     print("; ".join(section.note for section in report.sections))
     return [

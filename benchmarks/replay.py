@@ -40,9 +40,8 @@ sys.path.insert(0, str(REPOSITORY))
 
 from rag_assets import config as configuration
 from rag_assets.answering.answer import Answer, Scope, Sentence, Shown
-from rag_assets.answering.asking import ask
+from rag_assets.answering.assistant import Assistant
 from rag_assets.answering.citations import Absence, Cell, Citation, Computed, Span
-from rag_assets.answering.lookup.arm import arms_of
 from rag_assets.answering.record.database import answers_of
 from rag_assets.answering.record.exporting import export
 from rag_assets.answering.record.keeping import keep
@@ -52,7 +51,6 @@ from rag_assets.answering.record.replaying import replay
 from rag_assets.answering.record.rows import select
 from rag_assets.answering.record.staleness import Served
 from rag_assets.config import Config
-from rag_assets.retrieval.serving import open_serving
 from rag_assets.schemas import ANSWERS_TABLE
 from rag_assets.store import Store
 from rag_assets_tests.answering.record.answers import context
@@ -295,12 +293,12 @@ def ask_all(file: Path, *, most: int) -> list[str]:
     """Ask and keep; returns the ids of the answers."""
     config = configuration.load(file)
     store = Store.of(config)
-    index = open_serving(store, config, arms=arms_of(store, config))
+    assistant = Assistant(store, config)
     ids = []
     for place, question in enumerate(questions_of(config, most=most)):
         retriever = (None, "bm25", "hybrid_late_fusion")[place % 3]
-        answer = ask(index, question, store=store, config=config, retriever=retriever)
-        kept = keep(store, config, answer, context_of(index, config, retriever=retriever))
+        answer = assistant.ask(question, retriever=retriever)
+        kept = keep(store, config, answer, context_of(assistant.index, config, retriever=retriever))
         assert kept is not None
         ids.append(kept)
     return ids
@@ -311,9 +309,7 @@ def replay_all(file: Path, ids: Sequence[str], said: Path) -> None:
     config = configuration.load(file)
     store = Store.of(config)
     shutil.rmtree(store.root / "cache", ignore_errors=True)
-    done = [
-        replay(one(answers_of(store), each), store=store, config=config, ask=ask) for each in ids
-    ]
+    done = [replay(one(answers_of(store), each), config=config) for each in ids]
     for each in done:
         if not each.difference.is_equal:
             print(f"  differs: {each.kept.answer.question}: {each.difference.record}")

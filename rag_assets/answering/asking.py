@@ -1,9 +1,4 @@
-"""From a question to an answer.
-
-    index = open_serving(store, config)
-    answer = ask(index, "What is the density of 316L?", store=store, config=config)
-    for sentence in answer.sentences:
-        print(sentence.text, [citation.kind for citation in sentence.citations])
+"""From a question to an answer: what `Assistant.ask` does.
 
 What a lookup on a table gives is `computed`; what a language model adds stands below it. Else a
 language model writes, where the config names one. Else what fits best is `found`, and no answer,
@@ -12,7 +7,7 @@ or there is `nothing` (see `finding`).
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from datetime import date
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -57,63 +52,66 @@ class StageTimes(dict[str, float]):
         self[stage] = perf_counter() - started
 
 
+@dataclass(frozen=True, slots=True)
+class AnswerSources:
+    """What answers are made from, and by whom."""
+
+    index: "VariantIndex"
+    """What is searched."""
+    store: Store
+    """Holds the tables of the index."""
+    config: Config
+    """Says of how many hits an answer is made (`answering`)."""
+    catalogue: "Catalogue"
+    """The tables of the index."""
+    writer: "Writer | None" = None
+    """A language model that writes the answer; None if none does."""
+    planner: "Planner | None" = None
+    """Reads questions to tables that the rules refuse: see `lookup.by_model`."""
+
+
 def ask(
-    index: "VariantIndex",
+    sources: AnswerSources,
     question: str,
     *,
-    store: Store,
-    config: Config,
-    filters: Filters | None = None,
-    retriever: RetrieverName | None = None,
-    catalogue: "Catalogue | None" = None,
     read_as: str = "",
     said: "Sequence[Turn]" = (),
-    writer: "Writer | None" = None,
-    planner: "Planner | None" = None,
+    filters: Filters | None = None,
+    retriever: RetrieverName | None = None,
 ) -> Answer:
-    """The answer to `question` from what `index` holds.
+    """The answer to `question` from `sources`.
 
     Args:
-        index: What is searched.
+        sources: What it is made from.
         question: In words.
-        store: Holds the tables of the index.
-        config: Says of how many hits an answer is made (`answering`).
-        filters: What may be cited.
-        retriever: What searches; that of the config unless given.
-        catalogue: The tables of the index, where the caller keeps them for many questions.
         read_as: The question with what it takes from a conversation: see `condensation`.
         said: That conversation, for who writes the answer.
-        writer: A language model that writes the answer; None if none does.
-        planner: Reads questions to tables that the rules refuse: see `lookup.by_model`.
+        filters: What may be cited.
+        retriever: What searches; that of the config unless given.
 
     Raises:
         EmptyQueryError: The question is blank.
         ModelMismatchError, MissingTextIndexError, RerankerError, OutdatedIndexError: As `search`.
     """
-    from rag_assets.answering.lookup.catalogue import catalogue_of
-
     times = StageTimes()
-    whole = read_as or question
+    whole, index, tables = read_as or question, sources.index, sources.catalogue
+    top_k = sources.config.answering.hits
     with times.timed("search"):
-        results = index.search(
-            whole, retriever=retriever, top_k=config.answering.hits, filters=filters
-        )
-    tables = catalogue or catalogue_of(store, index.complete_set)
+        results = index.search(whole, retriever=retriever, top_k=top_k, filters=filters)
     with times.timed("lookup"):
-        looked = _looked_up(whole, tables, filters=filters, planner=planner)
+        looked = _looked_up(whole, tables, filters=filters, planner=sources.planner)
         told = _computed(looked, tables)
     hits, generation, unwritten = results.hits, None, ""
-    if writer is not None and results:
+    if sources.writer is not None and results:
         with times.timed("write"):
             told, unwritten, hits, generation = _written(
                 told,
                 whole,
                 results,
-                writer,
-                index=index,
-                store=store,
+                sources.writer,
+                sources=sources,
                 filters=filters,
-                tables=_for_writer(whole, tables, looked, writer, filters=filters),
+                tables=_for_writer(whole, tables, looked, sources.writer, filters=filters),
                 said=said,
             )
     if told is None:
@@ -123,7 +121,7 @@ def ask(
                 results,
                 looked,
                 index=index,
-                store=store,
+                store=sources.store,
                 catalogue=tables,
                 filters=filters,
             )
@@ -218,8 +216,7 @@ def _written(
     results: Results,
     writer: "Writer",
     *,
-    index: "VariantIndex",
-    store: Store,
+    sources: AnswerSources,
     filters: Filters | None,
     tables: "FromTables | None",
     said: "Sequence[Turn]",
@@ -227,11 +224,13 @@ def _written(
     """What `writer` makes of the hits, below what was computed; else why it wrote nothing."""
     from rag_assets.answering.generation.generated import generate
 
+    index = sources.index
+
     def search(query: str) -> Sequence[Hit]:
         return index.search(query, retriever=results.retriever, filters=filters).hits
 
     def read_rows(hits: Sequence[Hit]) -> Mapping[str, RowCells]:
-        return rows_among(hits, store=store, complete_set=index.complete_set)
+        return rows_among(hits, store=sources.store, complete_set=index.complete_set)
 
     near = index.with_context(results.hits[:WITH_CONTEXT], settings=AROUND)
     made = generate(

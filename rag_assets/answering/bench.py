@@ -2,26 +2,19 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from rag_assets.answering.answer import Answer
-from rag_assets.answering.asking import ask
+from rag_assets.answering.assistant import Assistant
 from rag_assets.answering.citations import Cell, Span
-from rag_assets.answering.generation.writing import Writer
 from rag_assets.answering.gold_cited import GoldPlaces, cited_units
-from rag_assets.config import Config
 from rag_assets.evaluation import questions as question_sets
 from rag_assets.evaluation.gold import DocumentGold, DocumentKey
 from rag_assets.evaluation.indexed_gold import read_indexed_gold
 from rag_assets.evaluation.questions import Question
 from rag_assets.models.hosted import asked_side_by_side
-from rag_assets.store import Store
-from rag_assets.store.complete_sets import CompleteSet
 
 if TYPE_CHECKING:
-    from rag_assets.answering.lookup.catalogue import Catalogue
-    from rag_assets.answering.lookup.planner import Planner
     from rag_assets.retrieval.search import VariantIndex
 
 NUMBERS = ("coverage", "validity", "support_recall", "support_precision", "completeness")
@@ -47,68 +40,46 @@ class MeasuredAnswer:
 class Bench:
     """An index with the imported questions, and what their answers are measured against."""
 
-    store: Store
-    config: Config
-    index: "VariantIndex"
-    catalogue: "Catalogue"
+    assistant: Assistant
     questions: Sequence[Question]
     documents: Mapping[str, Sequence[DocumentKey]]
     """The documents that each URI of the gold stands for."""
 
-    def answers(
-        self, writer: Writer | None, planner: "Planner | None", *, log: Callable[[str], None]
-    ) -> list[Answer]:
+    def answers(self, *, log: Callable[[str], None]) -> list[Answer]:
         """The answer to each question; several at once where a language model writes them."""
+        writer = self.assistant.models.writer
         at_once = writer.model.settings.concurrency if writer else 1
         found: list[Answer] = []
         for answer in asked_side_by_side(
-            partial(self._answer, writer=writer, planner=planner), self.questions, at_once=at_once
+            lambda question: self.assistant.ask(question.text), self.questions, at_once=at_once
         ):
             if len(found) % LOGGED_EVERY == 0:
-                variant, last = self.index.variant, len(self.questions)
+                variant, last = self.assistant.index.variant, len(self.questions)
                 log(f"{variant}: answering questions {len(found) + 1:,} to {last:,}")
             found.append(answer)
         return found
 
-    def _answer(
-        self, question: Question, *, writer: Writer | None, planner: "Planner | None"
-    ) -> Answer:
-        return ask(
-            self.index,
-            question.text,
-            store=self.store,
-            config=self.config,
-            catalogue=self.catalogue,
-            writer=writer,
-            planner=planner,
-        )
-
     def measured(self, question: Question, answer: Answer) -> MeasuredAnswer:
         """The answer to one question, measured."""
-        return _of_one(question, answer, index=self.index, documents=self.documents)
+        return _of_one(question, answer, index=self.assistant.index, documents=self.documents)
 
 
-def open_bench(store: Store, config: Config, variant: str, *, complete_set: CompleteSet) -> Bench:
-    """The index of a variant with all imported questions.
+def bench_of(assistant: Assistant) -> Bench:
+    """All imported questions on the index of `assistant`.
 
     Raises:
         MissingIndexError: The variant has no complete index.
     """
-    from rag_assets.answering.lookup.arm import LookupArm
-    from rag_assets.retrieval.opening import open_index
-
-    tables = LookupArm(store, config)
-    index = open_index(store, config, variant, complete_set=complete_set, arms={"lookup": tables})
+    store, index = assistant.store, assistant.index
     questions = question_sets.read_questions(store)
     gold = read_indexed_gold(
         store,
-        config,
-        variant=variant,
-        joint=complete_set.joint,
+        assistant.config,
+        variant=index.variant,
+        joint=index.complete_set.joint,
         gold=[piece for question in questions for piece in question.gold],
     )
-    catalogue = tables.catalogue(complete_set)
-    return Bench(store, config, index, catalogue, questions, gold.documents)
+    return Bench(assistant, questions, gold.documents)
 
 
 def _of_one(

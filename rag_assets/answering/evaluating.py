@@ -18,8 +18,8 @@ from pydantic import TypeAdapter
 from rag_assets import identity, schemas
 from rag_assets.answering.answer import Answer
 from rag_assets.answering.answer_means import AnswersOfDomain, by_domain
-from rag_assets.answering.assistants import open_assistants
-from rag_assets.answering.bench import MeasuredAnswer, open_bench
+from rag_assets.answering.assistant import Assistant, open_assistant
+from rag_assets.answering.bench import MeasuredAnswer, bench_of
 from rag_assets.change.data_versions import current_version
 from rag_assets.config import Config
 from rag_assets.evaluation import results
@@ -64,45 +64,51 @@ def evaluate_answers(
     """
     if not store.count(schemas.QUESTIONS_TABLE):
         return None
-    with (
-        store.lock(f"answer_evaluation__{variant}", log=log),
-        open_assistants(config) as assistants,
-    ):
-        writer, planner = assistants.writer, assistants.planner
+    with store.lock(f"answer_evaluation__{variant}", log=log):
         complete_set = set_of_recipe(store, config, variant)
-        made_from = _made_from(
-            store,
-            config,
-            variant=variant,
-            complete_set=complete_set,
-            models=[
-                *([writer.fingerprint] if writer else []),
-                *([planner.identity] if planner else []),
-            ],
-        )
-        file = file_of(store, variant)
-        known = _read(file)
-        if known and known.made_from == made_from and not known.may_pass:
-            return known
-        started = time.monotonic()
-        bench = open_bench(store, config, variant, complete_set=complete_set)
-        answers = bench.answers(writer, planner, log=log)
-        measured = list(map(bench.measured, bench.questions, answers))
-        found = AnswerEvaluation(
-            made_from=made_from,
-            variant=variant,
-            retriever=config.retrieval.retriever,
-            evaluated_at=datetime.now(UTC).isoformat(timespec="seconds"),
-            seconds=round(time.monotonic() - started, 3),
-            domains=by_domain(measured, samples=config.evaluation.bootstrap_samples),
-            answers=measured,
-            failed=sum(map(is_failure, answers)),
-            may_pass=sum(bool(each.generation and each.generation.may_pass) for each in answers),
-            spending=writer.model.spending.record() if writer else {},
-        )
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(file, json.dumps(asdict(found), indent=1))
-        return found
+        with open_assistant(config, variant, complete_set=complete_set) as assistant:
+            return _evaluated(assistant, variant=variant, complete_set=complete_set, log=log)
+
+
+def _evaluated(
+    assistant: Assistant, *, variant: str, complete_set: CompleteSet, log: Callable[[str], None]
+) -> AnswerEvaluation:
+    """The evaluation that lies there, if it still holds; else a new one."""
+    store, config = assistant.store, assistant.config
+    writer, planner = assistant.models.writer, assistant.models.planner
+    made_from = _made_from(
+        store,
+        config,
+        variant=variant,
+        complete_set=complete_set,
+        models=[
+            *([writer.fingerprint] if writer else []),
+            *([planner.identity] if planner else []),
+        ],
+    )
+    file = file_of(store, variant)
+    known = _read(file)
+    if known and known.made_from == made_from and not known.may_pass:
+        return known
+    started = time.monotonic()
+    bench = bench_of(assistant)
+    answers = bench.answers(log=log)
+    measured = list(map(bench.measured, bench.questions, answers))
+    found = AnswerEvaluation(
+        made_from=made_from,
+        variant=variant,
+        retriever=config.retrieval.retriever,
+        evaluated_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        seconds=round(time.monotonic() - started, 3),
+        domains=by_domain(measured, samples=config.evaluation.bootstrap_samples),
+        answers=measured,
+        failed=sum(map(is_failure, answers)),
+        may_pass=sum(bool(each.generation and each.generation.may_pass) for each in answers),
+        spending=writer.model.spending.record() if writer else {},
+    )
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(file, json.dumps(asdict(found), indent=1))
+    return found
 
 
 def file_of(store: Store, variant: str) -> Path:

@@ -261,7 +261,7 @@ class HeaderExperiment(Experiment):
 
 
 class ParserComparisonExperiment(Experiment):
-    """Parsers on the same files: what they keep, how fast, and how well it is found (P4, 4.4)."""
+    """Parsers on the same files: what they keep, how fast, and how well it is found (P4, 3.2)."""
 
     design: Literal["parser_comparison"]
     parsers: list[Slug] = Field(

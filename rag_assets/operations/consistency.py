@@ -48,7 +48,7 @@ def _counts(store: Store, complete_set: CompleteSet) -> Iterator[str]:
     """The joint table holds the units of its two parts."""
     parts = [pin for pin in (complete_set.documents, complete_set.rows) if pin is not None]
     if len(parts) < 2:
-        return  # a state of an earlier release
+        return  # a set that was never recorded
     joint, *counted = (_rows(store, pin) for pin in (complete_set.joint, *parts))
     if joint != sum(counted):
         yield (

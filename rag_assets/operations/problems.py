@@ -6,7 +6,7 @@
 
 import shutil
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -15,7 +15,6 @@ from rag_assets import quality, schemas
 from rag_assets.change import embeddable
 from rag_assets.change.completing import JOINT
 from rag_assets.change.data_versions import NO_TABLE, current_version
-from rag_assets.change.quarantine import QuarantineEntry
 from rag_assets.change.reclaim import LEAST_FREE
 from rag_assets.change.steps import Step, made_from, shared_steps, variant_steps
 from rag_assets.config import Config, ProblemKind, asset_path
@@ -76,7 +75,7 @@ def state_problems(store: Store, config: Config) -> list[Problem]:
     damaged = damaged_tables(store, config)
     entries = [] if damaged else left_out.entries_of(store, config)
     return [
-        *_unreadable_sources(store, config, entries),
+        *_unreadable_sources(store, config),
         *_damaged_tables(store, damaged),
         *_failed_checks(store, config),
         *([] if damaged else _stale_index(store, config)),
@@ -137,18 +136,14 @@ def named_results(store: Store, config: Config) -> list[quality.Result]:
     ]
 
 
-def _unreadable_sources(
-    store: Store, config: Config, entries: Iterable[QuarantineEntry]
-) -> Iterator[Problem]:
+def _unreadable_sources(store: Store, config: Config) -> Iterator[Problem]:
     by_asset = readability.outages_of_assets(store, config)
     readers: defaultdict[str, list[str]] = defaultdict(list)
     for asset, outages in by_asset.items():
         for outage in outages:
             readers[outage.subject].append(asset)
-    told = set()
     for source in (*config.sources.documents, *config.sources.tables):
         for outage in readability.readability(store, source.name).outages():
-            told.add(source.name)
             yield Problem(
                 "source_unreadable",
                 outage.subject,
@@ -156,21 +151,6 @@ def _unreadable_sources(
                 reason=outage.reason,
                 remedy=readability.REMEDY,
                 assets=tuple(readers[outage.subject]),
-            )
-    yield from _of_former_release(entries, told=told)
-
-
-def _of_former_release(entries: Iterable[QuarantineEntry], *, told: set[str]) -> Iterator[Problem]:
-    """What a release noted that had no record of sources yet, until the next refresh."""
-    for entry in entries:
-        subject = entry.failure.label.removeprefix("source ")
-        if left_out.is_of_source(entry) and subject.split("/")[0] not in told:
-            yield Problem(
-                "source_unreadable",
-                subject,
-                since=entry.failed_at,
-                reason=entry.failure.reason,
-                remedy=readability.REMEDY,
             )
 
 

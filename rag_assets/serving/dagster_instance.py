@@ -25,8 +25,6 @@ LOCATION = "rag_assets"
 schedules and sensors under it."""
 MODULE = "rag_assets.definitions"
 """What Dagster loads."""
-FORMER_LOCATION = MODULE
-"""What `rag-assets ui` called the code location before."""
 HOME_VARIABLE = "DAGSTER_HOME"
 POLL_SECONDS = 1.0
 STORAGES = {"storage", "run_storage", "event_log_storage", "schedule_storage", "instance_class"}
@@ -111,21 +109,6 @@ def repository_origin() -> "RemoteRepositoryOrigin":
 
     location = RegisteredCodeLocationOrigin(LOCATION)  # ty: ignore[abstract-class-instantiation]
     return RemoteRepositoryOrigin(location, SINGLETON_REPOSITORY_NAME)
-
-
-def take_over_states(instance: "dg.DagsterInstance") -> None:
-    """Leave schedules and sensors as a person set them under the former name of the location.
-
-    Cursors of sensors are kept, too: nothing counts as changed because of the new name.
-    """
-    origin = repository_origin()
-    for state in instance.all_instigator_state():
-        if state.origin.location_name != FORMER_LOCATION:
-            continue
-        renamed = state._replace(origin=origin.get_instigator_origin(state.instigator_name))
-        if instance.get_instigator_state(renamed.instigator_origin_id, renamed.selector_id) is None:
-            instance.add_instigator_state(renamed)
-        instance.delete_instigator_state(state.instigator_origin_id, state.selector_id)
 
 
 def environment(config: Config) -> Mapping[str, str]:

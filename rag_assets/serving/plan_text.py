@@ -111,6 +111,8 @@ def _asset(asset: AssetPlan, why: Sequence[str], cost: Cost) -> Mapping[str, Jso
             "reused": _bounds(embedding.reused),
             "tokens": _bounds(embedding.tokens),
         }
+    if asset.calls is not None:
+        record |= {"model": asset.model, "calls": _bounds(asset.calls)}
     if cost.money is not None:
         record |= {"money": _bounds(cost.money), "currency": cost.currency}
     return record
@@ -147,6 +149,8 @@ def _paragraphs(
     embedded = [each for each in busy if each.embedding]
     if lines := [_embedding(each, costs[each.asset]) for each in embedded]:
         yield "\n".join(["To be embedded:", *_indented(lines)])
+    if lines := [_asked(each, costs[each.asset]) for each in busy if each.calls]:
+        yield "\n".join(["To be asked of language models:", *_indented(lines)])
     yield _known_from(plan)
 
 
@@ -171,6 +175,11 @@ def _embedding(asset: AssetPlan, cost: Cost) -> str:
         f"{asset.asset}, model {asset.model}: {embedding.texts} texts, {tokens}{money}; "
         f"{embedding.reused} more units take the vector of an equal text"
     )
+
+
+def _asked(asset: AssetPlan, cost: Cost) -> str:
+    money = f", at most {cost.money.high:,.2f} {cost.currency}" if cost.money else ""
+    return f"{asset.asset}, model {asset.model}: {asset.calls} {asset.counted}{money}"
 
 
 def _money(amount: Amount) -> str:

@@ -6,17 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from rag_assets import config as configuration
-from rag_assets.config import Config
 from rag_assets.schemas import DOMAINS, UNIT_TYPES
 from rag_assets.serving.replies import CommandError, UsageError, day
-from rag_assets.store import Store
 from rag_assets.store.exports import all_exported
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from rag_assets.config import ArmName
-    from rag_assets.retrieval.arms import Arm
+    from rag_assets.answering.assistant import Assistant
     from rag_assets.retrieval.filters import Filters
     from rag_assets.retrieval.search import VariantIndex
 
@@ -75,33 +70,19 @@ def filters_of(options: argparse.Namespace) -> "Filters":
     )
 
 
-def opened(
-    config: Config,
-    store: Store,
-    variant: str | None,
-    *,
-    arms: "Mapping[ArmName, Arm]",
-    filters: "Filters | None" = None,
-) -> "VariantIndex":
-    """What serves; with a variant, its last complete index.
+def check_names(assistant: "Assistant", filters: "Filters") -> None:
+    """Refuse `filters` that name a source or a table that neither index nor config has.
 
     Raises:
-        UsageError: The `filters` name a source or a table that neither index nor config has.
+        UsageError: They do; it names those that there are.
     """
-    from rag_assets.retrieval.opening import open_index
-    from rag_assets.retrieval.serving import open_serving
-
-    if variant:
-        index = open_index(store, config, variant, arms=arms)
-    else:
-        index = open_serving(store, config, arms=arms)
-    if filters and filters.source:
+    index, config = assistant.index, assistant.config
+    if filters.source:
         documents = {source.name for source in config.sources.documents}
         _require(filters.source, index, column="source", known={*config.table_sources} | documents)
-    if filters and filters.table:
-        exported = {each.about.table for each in all_exported(store)}
+    if filters.table:
+        exported = {each.about.table for each in all_exported(assistant.store)}
         _require(filters.table, index, column="table", known=exported)
-    return index
 
 
 def _require(name: str, index: "VariantIndex", *, column: str, known: set[str]) -> None:

@@ -4,7 +4,6 @@ Read `exports` first: one pass over the tables of a source. `places` and `openin
 of source it is (`databases/`, `tabular/`), `origins` what each kind can do, and `landing` has dlt
 write the rows to files (`landed`). `exporting` brings one table up to them, `landed_rows` makes
 them inputs of the rule of change, `kinds` says which types columns have, `outcomes` what is
-reported, and `readability` how each source was last read. `former_snapshots` takes over what an
-earlier release kept, `parquet` writes a table out.
+reported, and `readability` how each source was last read. `parquet` writes a table out.
 `files/` holds the manifest of documents.
 """

@@ -20,7 +20,7 @@ from rag_assets.change.shrinking import SHRINK_LIMIT
 from rag_assets.config import LONGEST_TABLE_NAME, TableSource, TableSpec
 from rag_assets.config.headings import Headings, headings_of, read_headings
 from rag_assets.identity import fingerprint
-from rag_assets.sources import exporting, former_snapshots
+from rag_assets.sources import exporting
 from rag_assets.sources.databases.limits import LimitError
 from rag_assets.sources.entries import increment_of, spec_of
 from rag_assets.sources.kinds import ContentError
@@ -168,7 +168,6 @@ class ExportPass:
 
     def run(self, specs: Sequence[TableSpec]) -> Iterator[Export]:
         """Refresh the tables of `specs`, one after another."""
-        self._take_over()
         held = self._held()
         try:
             origin = open_origin(self.source, log=self.log)
@@ -203,10 +202,9 @@ class ExportPass:
         noted it.
         """
         name = self.source.name
-        snapshots = former_snapshots.snapshots_of(self.store, name)
         noted = readability(self.store, name).parts
         known = [table for table in noted if self.store.exists(exports.table_name(name, table))]
-        return sorted({*exports.tables_of(self.store, name), *snapshots, *known})
+        return sorted({*exports.tables_of(self.store, name), *known})
 
     def _outcomes(self, warn: Callable[[str], None]) -> Outcomes:
         """Who notes down what became of the tables."""
@@ -215,13 +213,6 @@ class ExportPass:
     def _landing(self) -> AbstractContextManager[Path]:
         """An empty folder for what is read."""
         return landing(self.store, f"exports__{self.source.name}")
-
-    def _take_over(self) -> None:
-        """Make tables of the snapshots that an earlier release left, if there are any."""
-        name = self.source.name
-        if former_snapshots.snapshots_of(self.store, name):
-            with landing(self.store, f"former__{name}") as work:
-                former_snapshots.take_over(self.store, name, work=work, log=self.log)
 
     def _of_tables(
         self,

@@ -105,10 +105,6 @@ class _ForeseeingPass(ExportPass):
             yield Path(folder)
 
     @override
-    def _take_over(self) -> None:
-        """Snapshots of an earlier release stay where they are."""
-
-    @override
     def _taken(self, item: Chosen, request: exporting.ExportRequest) -> Export:
         foreseen = self.found[item.table] = exporting.foreseen_table(request)
         counts = foreseen.counts

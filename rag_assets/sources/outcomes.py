@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rag_assets.change import sync
 from rag_assets.config import TableSource, TableSpec
 from rag_assets.identity import fingerprint
-from rag_assets.sources import exporting, former_snapshots
+from rag_assets.sources import exporting
 from rag_assets.sources.entries import spec_of
 from rag_assets.sources.kinds import rows_in
 from rag_assets.sources.landed import Landed
@@ -143,15 +143,10 @@ class Outcomes:
         return Export(spec.name, table, None, report)
 
     def remove(self, table: str) -> None:
-        """Drop what is held of a table and what is noted about it.
-
-        A snapshot that could not be taken over goes too: while it lies there, the table counts as
-        unfinished, and `table_rows` keeps its rows.
-        """
+        """Drop what is held of a table and what is noted about it."""
         name = exports.table_name(self.source.name, table)
         with self.store.lock(name, log=self.log):
             exports.remove(self.store, name)
-        former_snapshots.remove(exports.former_snapshot(self.store, self.source.name, table))
         self.note(table, [])
 
     def note(self, table: str, failures: Sequence[sync.Failure]) -> None:

@@ -50,8 +50,7 @@ class Readability:
     """How a source, or a part of it, was last read. All times are in UTC."""
 
     last_read: datetime | None = None
-    """Also when it was looked at and found unchanged; None if it never was, or not since the state
-    of an earlier release was taken over."""
+    """Also when it was looked at and found unchanged; None if it never was."""
     last_changed: datetime | None = None
     """When it was last found to hold something else than before."""
     unreadable_since: datetime | None = None

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from rag_assets.store.atomic import write_atomically
 
-ADDRESS = re.compile(r"(?P<former>(?P<kind>[a-z_]+?)__[\w-]+)-(?P<hash>[0-9a-f]{12})", re.ASCII)
+ADDRESS = re.compile(r"(?P<kind>[a-z_]+?)__[\w-]+-(?P<hash>[0-9a-f]{12})", re.ASCII)
 GENERATION = re.compile(r"(?P<name>[\w-]+)\.(?P<number>\d+)", re.ASCII)
 
 Lock = Callable[[], AbstractContextManager[None]]
@@ -82,18 +82,12 @@ class Catalog:
                 self._write(left)
 
     def _found(self, name: str) -> str | None:
-        """A generation that is there without being written down, the newest one.
-
-        A release before hashes left its tables behind under the words of `name`.
-        """
-        address = ADDRESS.fullmatch(name)
-        if address is None:
+        """A generation that is there without being written down, the newest one."""
+        if not ADDRESS.fullmatch(name):
             return None
         written = sorted(self._written_generations(), key=number_of)
         alike = [each for each in written if _address(name_of(each)) == _address(name)]
-        former = first(address["former"])
-        is_left_behind = former in written and name_of(former) not in self._named
-        return alike[-1] if alike else former if is_left_behind else None
+        return alike[-1] if alike else None
 
     def _read(self) -> None:
         try:
@@ -118,7 +112,7 @@ class Catalog:
 
 
 def is_of_recipe(name: str) -> bool:
-    """Whether a table is made by settings, with a hash of them in its name or of a release before.
+    """Whether a table is made by settings, with a hash of them in its name.
 
     All other tables there is one of, whatever the settings.
     """

@@ -24,7 +24,6 @@ from rag_assets.store.atomic import take_away
 from rag_assets.store.catalog import name_of
 from rag_assets.store.completions import ExportRecord, PassRecord
 from rag_assets.store.damage import DamagedTablesError
-from rag_assets.store.file_names import path_of
 from rag_assets.store.store import Store
 
 PREFIX = "exports-"
@@ -242,11 +241,6 @@ def fixed_parts(store: Store, name: str) -> tuple[pa.Schema, list[str]] | None:
         return None
     said = _said(store, name)
     return _columns(said["columns"]), list(said["key"])
-
-
-def former_snapshot(store: Store, source: str, table: str) -> Path:
-    """Where an earlier release kept the rows of a table, as a Parquet file."""
-    return store.root / "exports" / source / path_of(table, suffix=".parquet")
 
 
 def identity(store: Store, name: str) -> tuple[str, str] | None:

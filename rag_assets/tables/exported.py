@@ -197,15 +197,11 @@ def _in_words(given: str | None, name: str) -> str:
 
 
 def unfinished(store: Store, tables: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Those of `tables` (source, table) that lie here, but whose last pass did not end.
-
-    Of a release before this one there may be a snapshot instead: it is a table that nobody has
-    taken over yet.
-    """
+    """Those of `tables` (source, table) that lie here, but whose last pass did not end."""
     here = set(exports.names(store))
     return {
         (source, table)
         for source, table in tables
-        if exports.exported(store, name := exports.table_name(source, table)) is None
-        and (name in here or exports.former_snapshot(store, source, table).is_file())
+        if (name := exports.table_name(source, table)) in here
+        and exports.exported(store, name) is None
     }

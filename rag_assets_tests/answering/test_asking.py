@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 
 from rag_assets.answering.answer import Answer, from_json, to_json
-from rag_assets.answering.asking import ask
+from rag_assets.answering.asking import AnswerSources, ask
 from rag_assets.answering.citations import Absence, Cell, Span
 from rag_assets.answering.evaluating import evaluate_answers, file_of
+from rag_assets.answering.lookup.catalogue import catalogue_of
 from rag_assets.answering.report import report_of
 from rag_assets.config import Config
 from rag_assets.evaluation.questions import refresh_questions
@@ -36,7 +37,10 @@ def index(config: Config) -> VariantIndex:
 @pytest.fixture(scope="module")
 def asked(config: Config, index: VariantIndex) -> Asked:
     def answer(question: str, **wishes) -> Answer:
-        return ask(index, question, store=Store.of(config), config=config, **wishes)
+        store = Store.of(config)
+        tables = catalogue_of(store, index.complete_set)
+        helpers = {name: wishes.pop(name) for name in ("writer", "planner") if name in wishes}
+        return ask(AnswerSources(index, store, config, tables, **helpers), question, **wishes)
 
     return answer
 

@@ -8,14 +8,6 @@ from pathlib import Path
 import dagster as dg
 import pytest
 import yaml
-from dagster._core.definitions.repository_definition import SINGLETON_REPOSITORY_NAME
-from dagster._core.definitions.run_request import InstigatorType
-from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteRepositoryOrigin
-from dagster._core.scheduler.instigation import (
-    InstigatorState,
-    InstigatorStatus,
-    SensorInstigatorData,
-)
 from dagster._core.storage.tags import GRPC_INFO_TAG
 from dagster._grpc.client import DagsterGrpcClient
 from dagster._grpc.types import CanCancelExecutionResult
@@ -103,39 +95,6 @@ def test_a_run_of_the_command_line_that_the_ui_executes_again_is_not_its_own(tmp
         lost_runs.close_dead_runs(opened)
         assert opened.get_run_by_id(first.run_id).status == dg.DagsterRunStatus.FAILURE
         assert opened.get_run_by_id(again.run_id).status == dg.DagsterRunStatus.STARTED
-
-
-def state_at(location: str, name: str, status: InstigatorStatus) -> InstigatorState:
-    """What a UI that calls the code location `location` keeps of a sensor."""
-    origin = RemoteRepositoryOrigin(
-        RegisteredCodeLocationOrigin(location), SINGLETON_REPOSITORY_NAME
-    )
-    return InstigatorState(
-        origin.get_instigator_origin(name),
-        InstigatorType.SENSOR,
-        status,
-        SensorInstigatorData(cursor=f"{name} at {location}"),
-    )
-
-
-def test_what_was_stopped_under_the_former_name_of_the_location_stays_stopped(tmp_path):
-    former, now = dagster_instance.FORMER_LOCATION, dagster_instance.LOCATION
-    with dagster_instance.opened(Config(state_dir=tmp_path)) as opened:
-        opened.add_instigator_state(state_at(former, "stopped", InstigatorStatus.STOPPED))
-        opened.add_instigator_state(state_at(former, "both", InstigatorStatus.STOPPED))
-        opened.add_instigator_state(state_at(now, "both", InstigatorStatus.RUNNING))
-
-        for _ in range(2):
-            dagster_instance.take_over_states(opened)
-
-        found = {
-            state.instigator_name: (state.origin.location_name, state.status.value)
-            for state in opened.all_instigator_state()
-        }
-        assert found == {"stopped": (now, "STOPPED"), "both": (now, "RUNNING")}
-        expected = state_at(now, "stopped", InstigatorStatus.STOPPED)
-        kept = opened.get_instigator_state(expected.instigator_origin_id, expected.selector_id)
-        assert kept.instigator_data.cursor == f"stopped at {former}"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ ROWS = pa.table({"key": ["a", "b"]})
 NAME = "chunks__mine__small-0123456789ab"
 RENAMED = "chunks__ours__tiny-0123456789ab"
 OTHER = "chunks__mine__small-ba9876543210"
-FORMER = "chunks__mine__small"
 
 
 @pytest.fixture
@@ -37,17 +36,6 @@ def test_the_words_of_a_name_do_not_count_but_its_hash(store, other_process):
     assert reader.known_as(RENAMED) == NAME
     assert not reader.exists(OTHER)
     assert reader.names() == [NAME]
-
-
-def test_a_table_of_a_release_without_hashes_is_taken_over_by_one_recipe_alone(store):
-    put(store, FORMER)
-    assert keys(store, NAME) == ["a", "b"]
-    with store.lock(NAME, log=print):
-        pass  # whoever writes first has it
-
-    assert keys(store, NAME) == ["a", "b"]
-    assert not store.exists(OTHER)
-    assert not Store(store.root).exists(OTHER)
 
 
 def test_a_retired_table_is_begun_anew_and_stays_for_those_who_read_it(store):

@@ -18,6 +18,7 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from rag_assets import identity, schemas
+from rag_assets.answering.assistant import Assistant
 from rag_assets.answering.experiments.arms import TITLES, AnswerArm, arms_of
 from rag_assets.answering.experiments.measuring import NUMBERS, AnswerMeasured, measure
 from rag_assets.answering.generation.writing import open_writer
@@ -210,10 +211,7 @@ def _answered(
     log: Callable[[str], None],
 ) -> list[list[AnswerMeasured]]:
     """For each question what each arm made of it."""
-    from rag_assets.answering.lookup.arm import LookupArm
-    from rag_assets.retrieval.opening import open_index
-
-    index = open_index(store, config, variant, arms={"lookup": LookupArm(store, config)})
+    index = Assistant(store, config, variant).index
 
     def one(asked: Asked) -> list[AnswerMeasured]:
         question, reference = asked

@@ -1,6 +1,7 @@
 """From a question to sentences that cite cells, without a model: read, run, put in words."""
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 from rag_assets.answering.answer import Sentence
@@ -34,6 +35,8 @@ LONGEST_QUESTION = 2_000
 """Characters; a longer text is no question to a table."""
 NOT_IN_SOURCES = ("not_a_lookup", "no_table", "no_column", "no_value")
 """Kinds of `Unclear` that a table inside a document may answer."""
+READINGS_KEPT = 32
+"""More than questions that are asked side by side."""
 MOST_IN_DOCUMENTS = 200
 """To read a question on a table takes about a millisecond."""
 SURE_IN_DOCUMENTS = 0.9
@@ -95,25 +98,39 @@ def look_up(
     if not question.strip() or len(question) > LONGEST_QUESTION:
         return LookedUp("none", reason="the text is no question to a table")
     spoken = language or language_of(question)
+    found = _of_sources(question, catalogue, spoken)
+    if not isinstance(found, Unclear):
+        return found
+    if in_documents and found.kind in NOT_IN_SOURCES:
+        read = _in_documents(question, catalogue)
+        if read is not None:
+            return _told(read, catalogue, language=spoken)
+    refused = _unclear(found)
+    near = near_question(question, catalogue) if suggests else None
+    if near is not None:
+        asked, headings = near
+        reason = f'{refused.reason}; {headings}: ask for example "{asked}"'
+        refused = replace(refused, reason=reason, suggestion=asked)
+    if planner is None or refused.outcome != "refused" or found.kind == "two_readings":
+        return refused
+    return _planned(question, catalogue, planner, refused, language=spoken)
+
+
+@lru_cache(maxsize=READINGS_KEPT)
+def _of_sources(question: str, catalogue: Catalogue, language: Language) -> LookedUp | Unclear:
+    """What the tables of sources say; once for the arm that ranks rows and for the answer."""
     replaced = replacements(question, catalogue)
     if isinstance(replaced, Unclear):
         return _unclear(replaced)
     if replaced is not None:
-        return _alike(replaced, catalogue, language=spoken)
+        return _alike(replaced, catalogue, language=language)
     read = understand(question, catalogue)
-    if isinstance(read, Unclear) and in_documents and read.kind in NOT_IN_SOURCES:
-        read = _in_documents(question, catalogue) or read
-    if isinstance(read, Unclear):
-        refused = _unclear(read)
-        near = near_question(question, catalogue) if suggests else None
-        if near is not None:
-            asked, headings = near
-            reason = f'{refused.reason}; {headings}: ask for example "{asked}"'
-            refused = replace(refused, reason=reason, suggestion=asked)
-        if planner is None or refused.outcome != "refused" or read.kind == "two_readings":
-            return refused
-        return _planned(question, catalogue, planner, refused, language=spoken)
-    found = answer_plan(read.plan, catalogue, language=spoken)
+    return read if isinstance(read, Unclear) else _told(read, catalogue, language=language)
+
+
+def _told(read: Understood, catalogue: Catalogue, *, language: Language) -> LookedUp:
+    """What the plan of a question gives, with how it was read."""
+    found = answer_plan(read.plan, catalogue, language=language)
     reason = read.explanation if found.outcome == "answered" else found.reason
     return LookedUp(
         outcome=found.outcome,

@@ -1,19 +1,16 @@
 """Running a kept answer again: on the versions that it used, or on what serves now."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 
 from rag_assets.answering.answer import Answer
-from rag_assets.answering.lookup.arm import arms_of
+from rag_assets.answering.assistant import Assistant, open_assistant
 from rag_assets.answering.record.differing import AnswerDifference, difference_of
 from rag_assets.answering.record.kept import KeptAnswer, program_version
-from rag_assets.config import Config, RetrieverName
+from rag_assets.config import NOBODY, Config
 from rag_assets.retrieval.failing import unanswerable
-from rag_assets.retrieval.filters import Filters
-from rag_assets.retrieval.opening import OutdatedIndexError, open_index
-from rag_assets.retrieval.search import VariantIndex
-from rag_assets.retrieval.serving import open_serving
+from rag_assets.retrieval.opening import OutdatedIndexError
 from rag_assets.store import Store
 from rag_assets.store.catalog import folder_of
 from rag_assets.store.pins import holds
@@ -26,22 +23,8 @@ class ReplayError(LookupError):
     """An answer cannot be run again as it was; the message says what is missing."""
 
 
-class Ask(Protocol):
-    """What answers a question: see `asking.ask`."""
-
-    def __call__(
-        self,
-        index: VariantIndex,
-        question: str,
-        *,
-        store: Store,
-        config: Config,
-        filters: Filters | None = None,
-        retriever: RetrieverName | None = None,
-        read_as: str = "",
-    ) -> Answer:
-        """The answer to `question` from `index`."""
-        ...
+Ask: TypeAlias = Callable[[Assistant, KeptAnswer], Answer]
+"""Has an assistant answer the question of a kept answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,23 +39,37 @@ class Replayed:
     """What else is not as it was then, in words."""
 
 
+def asked_again(assistant: Assistant, kept: KeptAnswer) -> Answer:
+    """What `assistant` answers to the question of a kept answer, under its filters."""
+    return assistant.ask_again(
+        kept.answer.question,
+        read_as=kept.answer.read_as,
+        filters=kept.context.filters,
+        retriever=kept.context.retriever,
+    )
+
+
 def replay(
-    kept: KeptAnswer, *, store: Store, config: Config, ask: Ask, on: ReplayIndex = "kept"
+    kept: KeptAnswer, *, config: Config, on: ReplayIndex = "kept", ask: Ask = asked_again
 ) -> Replayed:
     """Ask the question of `kept` again.
 
     On the versions that it used, tables, retriever and settings are those of then; a glossary is
-    read as it is now. On what serves now, all are those of now, and the retriever is the one that
-    was named, if one was.
+    read as it is now. What a language model wrote is written again by the model of that name. On
+    what serves now, all are those of now, and the retriever is the one that was named, if one was.
 
     Raises:
         ReplayError: Tables of then were cleaned up, or a model is missing or is another one.
         ServingPointerError, MissingTableError: Nothing serves, for `current`.
         DamagedTablesError: Files of the tables cannot be read.
+        MissingExtraError: A model of the config needs an extra that is not installed.
     """
-    answer = (_as_it_was if on == "kept" else _as_it_is)(kept, store, config, ask)
-    notes = tuple(_notes(kept, answer)) if on == "kept" else ()
-    return Replayed(kept, answer, difference_of(kept.answer, answer), notes)
+    if on == "kept":
+        answer = _as_it_was(kept, config, ask)
+        return Replayed(kept, answer, difference_of(kept.answer, answer), (*_notes(kept, answer),))
+    with open_assistant(config) as assistant:
+        answer = ask(assistant, kept)
+    return Replayed(kept, answer, difference_of(kept.answer, answer), ())
 
 
 def tables_gone(kept: KeptAnswer, store: Store) -> list[str]:
@@ -83,30 +80,16 @@ def tables_gone(kept: KeptAnswer, store: Store) -> list[str]:
     ]
 
 
-def _as_it_was(kept: KeptAnswer, store: Store, config: Config, ask: Ask) -> Answer:
+def _as_it_was(kept: KeptAnswer, config: Config, ask: Ask) -> Answer:
     conditions = kept.context.conditions
-    complete_set = conditions.complete_set
+    store, complete_set = Store.of(config), conditions.complete_set
     if gone := tables_gone(kept, store):
         raise _gone(kept, gone)
-    then = conditions.within(config)
-    variant = kept.answer.scope.variant
+    then, variant = conditions.within(config), kept.answer.scope.variant
+    writer = _writer_then(kept, config)
     try:
-        return ask(
-            open_index(
-                store,
-                then,
-                variant,
-                complete_set=complete_set,
-                retrieval=then.retrieval,
-                arms=arms_of(store, config),
-            ),
-            kept.answer.question,
-            store=store,
-            config=then,
-            filters=kept.context.filters,
-            retriever=kept.context.retriever,
-            read_as=kept.answer.read_as,
-        )
+        with open_assistant(then, variant, writer=writer, complete_set=complete_set) as assistant:
+            return ask(assistant, kept)
     except OutdatedIndexError as error:
         raise _gone(kept, tables_gone(kept, store) or [complete_set.joint.table]) from error
     except unanswerable() as error:
@@ -115,16 +98,17 @@ def _as_it_was(kept: KeptAnswer, store: Store, config: Config, ask: Ask) -> Answ
         ) from error
 
 
-def _as_it_is(kept: KeptAnswer, store: Store, config: Config, ask: Ask) -> Answer:
-    return ask(
-        open_serving(store, config, arms=arms_of(store, config)),
-        kept.answer.question,
-        store=store,
-        config=config,
-        filters=kept.context.filters,
-        retriever=kept.context.retriever,
-        read_as=kept.answer.read_as,
-    )
+def _writer_then(kept: KeptAnswer, config: Config) -> str:
+    """The entry of `language_models` that wrote it, or `NOBODY`."""
+    made = kept.answer.generation
+    name = made.model if made else NOBODY
+    if name not in (NOBODY, *config.language_models):
+        raise ReplayError(
+            f"answer {kept.answer_id} was written by the language model {name}, which the config "
+            "does not have any more: name it under language_models, or ask what writes now by "
+            "`--index current`"
+        )
+    return name
 
 
 def _gone(kept: KeptAnswer, tables: list[str]) -> ReplayError:

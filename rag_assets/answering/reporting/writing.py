@@ -1,16 +1,14 @@
-"""From a prompt to a report.
+"""From a prompt to a report: what `Assistant.report` does.
 
-index = open_serving(store, config)
-report = write_report(index, "Write a report on ... covering ...", store=store, config=config)
+report = assistant.report("Write a report on ... covering ...")
 Path("report.md").write_text(as_markdown(report))
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from rag_assets.answering.answer import Scope, Shown
-from rag_assets.answering.asking import StageTimes, allows_lookup, set_filters
+from rag_assets.answering.asking import AnswerSources, StageTimes, allows_lookup, set_filters
 from rag_assets.answering.generation.writing import Writer
 from rag_assets.answering.reporting.comparison import side_by_side
 from rag_assets.answering.reporting.composing import ReadingList, SectionText, compose
@@ -19,14 +17,9 @@ from rag_assets.answering.reporting.gathering import gather
 from rag_assets.answering.reporting.report import CitedReport
 from rag_assets.answering.reporting.under_headings import with_headings
 from rag_assets.answering.row_cells import rows_among
-from rag_assets.config import Config, RetrieverName
+from rag_assets.config import RetrieverName
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.hits import Hit
-from rag_assets.store import Store
-
-if TYPE_CHECKING:
-    from rag_assets.retrieval.search import VariantIndex
-
 
 MOST_CHARACTERS = 10_000
 """Of a prompt: four pages, more than anybody writes to ask for a report."""
@@ -37,29 +30,24 @@ class PromptError(ValueError):
 
 
 def write_report(
-    index: "VariantIndex",
+    sources: AnswerSources,
     prompt: str,
     *,
-    store: Store,
-    config: Config,
     filters: Filters | None = None,
     retriever: RetrieverName | None = None,
     decomposer: Decomposer | None = None,
-    writer: Writer | None = None,
     progress: Callable[[str], None] = lambda _line: None,
 ) -> CitedReport:
-    """A report on `prompt` from what `index` holds.
+    """A report on `prompt` from `sources`.
+
+    Without a writer it is an outline with the passages to read.
 
     Args:
-        index: What is searched.
+        sources: What is searched, how much of it is told (`answering.report`), and who writes.
         prompt: What the report is to be about, with its topics.
-        store: Holds the tables of the index.
-        config: Says how much is searched and told (`answering.report`).
         filters: What may be cited.
         retriever: What searches; that of the config unless given.
         decomposer: Takes the prompt apart; rules unless given.
-        writer: A language model that writes each section; without one the report is an outline
-            with the passages to read.
         progress: Is told what is done next.
 
     Raises:
@@ -67,11 +55,10 @@ def write_report(
         ModelMismatchError, MissingTextIndexError, RerankerError, OutdatedIndexError: As `search`.
     """
     _check(prompt)
-    from rag_assets.answering.lookup.catalogue import catalogue_of
-
-    settings = config.answering.report
+    index, writer = sources.index, sources.writer
+    settings = sources.config.answering.report
     decompose = decomposer or RuleDecomposer(settings.sub_questions)
-    reading = ReadingList(index, store, settings.sentences)
+    reading = ReadingList(index, sources.store, settings.sentences)
     write = ModelSections(writer, reading) if writer else reading
     times = StageTimes()
     with times.timed("decompose"):
@@ -86,7 +73,6 @@ def write_report(
             progress=progress,
         )
         gathered = with_headings(gathered, index, filters=filters, retriever=retriever)
-    catalogue = catalogue_of(store, index.complete_set)
     sides = [part.title for part in decomposition.parts]
     compares = filters is None or allows_lookup(filters)
     progress("writing the sections")
@@ -97,7 +83,7 @@ def write_report(
         title=decomposition.title,
         sections=composed.sections,
         not_covered=composed.not_covered,
-        comparison=side_by_side(prompt, sides, catalogue) if compares else None,
+        comparison=side_by_side(prompt, sides, sources.catalogue) if compares else None,
         scope=Scope(index.variant, gathered.retriever, set_filters(filters), gathered.searched),
         shown=tuple(
             Shown(hit.unit_id, hit.text_hash, rank, hit.score, hit.domain, hit.uri)

@@ -1,4 +1,4 @@
-"""Parsers compared on the same PDFs: completeness, speed and retrieval (P4, 4.4).
+"""Parsers compared on the same PDFs: completeness, speed and retrieval (P4, 3.2).
 
 Retrieval is measured on one index for each parser, with the same questions. These measures need no
 questions: pages, letters, tables and figures, compared with the file's own text layer and its
@@ -91,7 +91,7 @@ def parser_comparison(
     comparison = _Comparison(store, config, settings, compared, questions, paths)
     return Design(
         title="Parsers on the same documents",
-        source="P4, 4.4",
+        source="P4, 3.2",
         arms=[
             ExperimentArm(
                 name=name,

@@ -12,6 +12,7 @@ from rag_assets.change.throughput import Throughput, kind_of, throughput
 from rag_assets.config import Config
 from rag_assets.operations import derivations
 from rag_assets.operations.plan.amounts import Amount
+from rag_assets.operations.plan.figures import money_of
 from rag_assets.operations.plan.planning import AssetPlan, VariantPlan
 from rag_assets.store import Store
 
@@ -38,7 +39,8 @@ def costs_of(store: Store, config: Config, plan: VariantPlan) -> Mapping[str, Co
     found = {}
     for each in plan.assets:
         kind = EXPORTS if each.asset.startswith(EXPORTS) else kinds.get(each.asset, each.asset)
-        encoder = derivations.known_encoder(store, config, model=each.model) if each.model else None
+        model = each.model if each.embedding else None
+        encoder = derivations.known_encoder(store, config, model=model) if model else None
         of_model = known.get(encoder.encoder_id) if encoder else None
         found[each.asset] = _cost(config, each, known.get(kind), of_model)
     return found
@@ -48,8 +50,12 @@ def _cost(
     config: Config, asset: AssetPlan, of_kind: Throughput | None, of_model: Throughput | None
 ) -> Cost:
     if asset.embedding is None:
-        items = asset.changes.added + asset.changes.changed
-        return Cost(_seconds(items, of_kind))
+        seconds = _seconds(asset.changes.added + asset.changes.changed, of_kind)
+        asked = config.describing_model if asset.calls else None
+        price = asked.settings.price if asked else None
+        if asset.calls is None or asked is None or price is None:
+            return Cost(seconds)
+        return Cost(seconds, money_of(asset.calls, asked), price.currency)
     tokens = asset.embedding.tokens
     if tokens is None:
         return Cost()

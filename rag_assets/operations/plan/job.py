@@ -91,6 +91,8 @@ def _metadata(
     }
     if embedding is not None:
         numbers |= {"texts to embed": embedding.texts, "tokens to embed": embedding.tokens}
+    if asset.calls is not None:
+        numbers["calls of the language model"] = asset.calls
     if cost.money is not None:
         numbers[f"money ({cost.currency})"] = cost.money
     shown: dict[str, dg.MetadataValue] = {

@@ -4,7 +4,7 @@ Nothing is written, and no lock is taken: a refresh that runs meanwhile is not h
 commits may already be part of what is seen.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -23,6 +23,7 @@ from rag_assets.operations.plan.documents import (
     documents_plan,
     files_plan,
 )
+from rag_assets.operations.plan.figures import figures_plan
 from rag_assets.operations.plan.rows import CAME, RowsPlan, rows_plan
 from rag_assets.operations.plan.tokens import ModelTokens
 from rag_assets.operations.plan.units import first_without_vectors, units_plan
@@ -44,6 +45,8 @@ class AssetPlan:
     embedding: Embedding | None = None
     """What goes through a model, for an asset that has one."""
     model: str | None = None
+    calls: Amount | None = None
+    """How often a language model is asked, for an asset that asks one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +129,7 @@ class _Planning:
                 AssetPlan("document_files", "files", files.changes, files.plan),
                 *exports,
                 AssetPlan("parsed_documents", "documents", documents.parsed, documents.elements),
+                *self._descriptions(documents),
                 AssetPlan("chunks", "documents", cut.documents, documents.chunks),
                 AssetPlan("table_rows", "rows", rows.changes, rows.table_rows),
                 serialized,
@@ -138,6 +142,25 @@ class _Planning:
             documents_cut=cut.cut,
             documents_estimated=cut.estimated,
         )
+
+    def _descriptions(self, documents: DocumentsPlan) -> Iterator[AssetPlan]:
+        """What will be described of figures, where a model is set for it."""
+        if model := self._config.describing_model:
+            figures = figures_plan(
+                self._store,
+                self._config,
+                variant=self._variant,
+                model=model,
+                to_parse=len(documents.to_parse),
+            )
+            yield AssetPlan(
+                "figure_descriptions",
+                "figures",
+                figures.changes,
+                figures.plan,
+                model=figures.model,
+                calls=figures.calls,
+            )
 
     def _of_documents(
         self, files: FilesPlan, documents: DocumentsPlan

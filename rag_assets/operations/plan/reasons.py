@@ -14,6 +14,9 @@ NEW = "not built yet"
 UNKNOWN = "recipe differs (recorded by an earlier release)"
 FOLLOWS = "follows from the step before"
 RECIPE = "recipe"
+OF_DOCUMENTS = (
+    *("document_files", "parsed_documents", "figure_descriptions", "chunks", "chunk_vectors"),
+)
 EXPORTS = "exports"
 """What `table_rows` is made from."""
 
@@ -45,7 +48,7 @@ class _Reasons:
         plan = asset.plan
         if plan is not None and self._store.exists(plan.target.name):
             yield from self._of_table(plan)
-        elif plan is not None or asset.model:
+        elif plan is not None or asset.embedding:
             yield from self._of_new(asset)
         yield from self._of_sources(asset)
 
@@ -70,7 +73,7 @@ class _Reasons:
             return
         if asset.plan is not None:
             yield from differences(ended, asset.plan.recipe)
-        if asset.model and self._former and asset.model != self._former.model:
+        if asset.embedding and self._former and asset.model != self._former.model:
             yield f"model: {self._former.model} -> {asset.model}"
 
     def _table_before(self, asset: str) -> str | None:
@@ -84,7 +87,7 @@ class _Reasons:
 
     def _of_sources(self, asset: AssetPlan) -> Iterator[str]:
         """What changed at the sources."""
-        if asset.asset in ("document_files", "parsed_documents", "chunks", "chunk_vectors"):
+        if asset.asset in OF_DOCUMENTS:
             yield from _said(self._plan.of("document_files").changes, "files")
         elif asset.asset == "joint_index":
             yield from _said(self._plan.of("chunk_vectors").changes, "chunks")

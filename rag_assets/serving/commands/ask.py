@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,8 +14,8 @@ from rag_assets.serving.replies import CommandError, Reply, assistant_errors, sa
 from rag_assets.serving.searching import (
     STDIN,
     add_search_options,
+    check_names,
     filters_of,
-    opened,
     texts_of,
 )
 from rag_assets.store import Store
@@ -95,59 +95,32 @@ def _answers(
     Raises:
         ConfigError: No language model has the name of the writer.
     """
-    from rag_assets.answering.asking import ask
-    from rag_assets.answering.assistants import open_assistants
-    from rag_assets.answering.condensation.by_model import condense
-    from rag_assets.answering.condensation.rules import condensed
-    from rag_assets.answering.lookup.arm import LookupArm
+    from rag_assets.answering.assistant import open_assistant
     from rag_assets.answering.record.keeping import keep
     from rag_assets.answering.record.kept import context_of, cost_of
 
-    store = Store.of(config)
-    said = _said_before(store, options)
-    tables = LookupArm(store, config)
-    index = opened(config, store, options.variant, arms={"lookup": tables}, filters=filters)
-    catalogue = tables.catalogue(index.complete_set)
-    retriever = options.retriever
+    said = _said_before(Store.of(config), options)
     answers = []
     with (
         search_errors(),
         assistant_errors(),
-        open_assistants(config, writer=options.writer) as assistants,
+        open_assistant(config, options.variant, writer=options.writer) as assistant,
     ):
-        if assistants.writer and not assistants.writer.sees_all:
-            said = [replace(turn, answer="") for turn in said]  # it may hold words of any source
+        check_names(assistant, filters)
         for question in questions:
-            if (model := assistants.condenser) is not None:
-                every = config.source_names
-                whole = condense(question, said, model, every_source=every, catalogue=catalogue)
-            else:
-                whole = condensed(question, said, catalogue=catalogue)
-            if whole.note:
-                say(whole.note)
-            answer = ask(
-                index,
-                question,
-                store=store,
-                config=config,
-                filters=filters,
-                retriever=retriever,
-                catalogue=catalogue,
-                read_as=whole.question if whole.is_follow_up else "",
-                said=said,
-                writer=assistants.writer,
-                planner=assistants.planner,
+            answer = assistant.ask(
+                question, said=said, filters=filters, retriever=options.retriever, log=say
             )
             context = context_of(
-                index,
+                assistant.index,
                 config,
-                retriever=retriever,
+                retriever=options.retriever,
                 filters=filters,
                 user=options.user,
                 history=tuple(turn.question for turn in said),
                 cost=cost_of(answer),
             )
-            answers.append(Asked(answer, keep(store, config, answer, context)))
+            answers.append(Asked(answer, keep(assistant.store, config, answer, context)))
     return answers
 
 

@@ -9,7 +9,6 @@ from rag_assets import config as configuration
 from rag_assets.config import Config
 from rag_assets.serving.commands.verify import read_file
 from rag_assets.serving.replies import OK, PARTLY, Reply, UsageError, positive, search_errors
-from rag_assets.serving.searching import opened
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
@@ -99,17 +98,16 @@ def _found(
     config: Config, options: argparse.Namespace, sentences: Sequence[str]
 ) -> Sequence[_Source]:
     """The units that a search finds for the sentences, each once."""
-    from rag_assets.answering.lookup.arm import arms_of
+    from rag_assets.answering.assistant import Assistant
 
-    store = Store.of(config)
     if options.variant:
         config.variant(options.variant)
-    index = opened(config, store, options.variant, arms=arms_of(store, config))
+    assistant = Assistant(Store.of(config), config, options.variant)
     with search_errors():
         hits = [
             hit
             for text in sentences
-            for hit in index.search(text, retriever=options.retriever, top_k=options.hits)
+            for hit in assistant.search(text, retriever=options.retriever, top_k=options.hits)
         ]
     distinct = {hit.unit_id: hit for hit in hits}
     return [_Source(_place_of(hit), hit.text, hit.unit_id) for hit in distinct.values()]

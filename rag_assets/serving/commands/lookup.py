@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
 from rag_assets.columns.sql import quoted
-from rag_assets.config import Config
 from rag_assets.identity import canonical_number
 from rag_assets.serving import lookup_text
 from rag_assets.serving.replies import (
@@ -18,13 +17,12 @@ from rag_assets.serving.replies import (
     assistant_errors,
     search_errors,
 )
-from rag_assets.store import Store
 
 if TYPE_CHECKING:
+    from rag_assets.answering.assistant import Assistant
     from rag_assets.answering.lookup.catalogue import Catalogue, TableInfo
     from rag_assets.answering.lookup.comparing import RowName
     from rag_assets.answering.lookup.plan import LookupPlan
-    from rag_assets.retrieval.search import VariantIndex
 
 SUMMARY = "ask the tables: rows, counts and extremes, each with the cells that prove it"
 EXAMPLES = """\
@@ -72,53 +70,39 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Reply:
     """Do what the options ask for; without any, list the tables."""
-    from rag_assets.answering.lookup.catalogue import catalogue_of
+    from rag_assets.answering.assistant import open_assistant
     from rag_assets.answering.lookup.plan import PlanError
     from rag_assets.answering.lookup.sandbox import SandboxError
-    from rag_assets.retrieval.glossary import read_glossary
 
     config = configuration.load()
     if options.variant:
         config.variant(options.variant)
-    index = _opened(config, options.variant)
-    catalogue = catalogue_of(Store.of(config), index.complete_set, glossary=read_glossary(config))
     try:
-        if options.document:
-            return _required(Store.of(config), index, catalogue, uri=options.document)
-        if options.compare or options.like:
-            return _of_rows(catalogue, options)
-        if options.plan or options.question:
-            return _asked(catalogue, config, options)
+        with assistant_errors(), open_assistant(config, options.variant) as assistant:
+            with search_errors():
+                catalogue = assistant.catalogue
+            if options.document:
+                return _required(assistant, uri=options.document)
+            if options.compare or options.like:
+                return _of_rows(catalogue, options)
+            if options.plan or options.question:
+                return _asked(assistant, options)
+            return lookup_text.tables(catalogue)
     except (PlanError, SandboxError) as error:
         raise CommandError(str(error)) from error
-    return lookup_text.tables(catalogue)
 
 
-def _opened(config: Config, variant: str | None) -> "VariantIndex":
-    """What serves; with a variant, its last complete index."""
-    from rag_assets.retrieval.opening import open_index
-    from rag_assets.retrieval.serving import open_serving
-
-    store = Store.of(config)
-    with search_errors():
-        return open_index(store, config, variant) if variant else open_serving(store, config)
-
-
-def _asked(catalogue: "Catalogue", config: Config, options: argparse.Namespace) -> Reply:
+def _asked(assistant: "Assistant", options: argparse.Namespace) -> Reply:
     """A question or a plan, with the criteria that are added and dropped."""
-    from rag_assets.answering.assistants import open_assistants
-    from rag_assets.answering.lookup.looking_up import answer_plan, look_up
-
     if options.plan:
-        found = answer_plan(_read_plan(options.plan), catalogue)
+        found = assistant.run(_read_plan(options.plan))
     else:
-        with assistant_errors(), open_assistants(config) as assistants:
-            found = look_up(options.question, catalogue, planner=assistants.planner)
+        found = assistant.lookup(options.question)
+    catalogue = assistant.catalogue
     if options.add or options.drop:
         if found.plan is None:
             raise CommandError(f"there is no plan to change: {found.reason}")
-        changed = _changed(found.plan, catalogue, add=options.add, drop=options.drop)
-        found = answer_plan(changed, catalogue)
+        found = assistant.run(_changed(found.plan, catalogue, add=options.add, drop=options.drop))
     return lookup_text.looked_up(found, catalogue, question=options.question)
 
 
@@ -181,11 +165,12 @@ def _table(catalogue: "Catalogue", name: str | None) -> "TableInfo":
     return fitting[0]
 
 
-def _required(store: Store, index: "VariantIndex", catalogue: "Catalogue", *, uri: str) -> Reply:
+def _required(assistant: "Assistant", *, uri: str) -> Reply:
     """The rows that meet what a document requires."""
     from rag_assets.answering.lookup.requirements import requirements_of, rows_that_meet
 
-    pin = index.complete_set.documents
+    store, catalogue = assistant.store, assistant.catalogue
+    pin = assistant.index.complete_set.documents
     where = f"uri = {quoted(uri)}"
     columns = ["unit_id", "index", "text"]
     units = (

@@ -1,10 +1,8 @@
 """`rag-assets replay`: run a kept answer again, and show what differs."""
 
 import argparse
-from functools import partial
 
 from rag_assets import config as configuration
-from rag_assets.config import NOBODY
 from rag_assets.serving.replies import (
     FAILED,
     OK,
@@ -38,42 +36,23 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Reply:
     """Ask the question again; exit code 1 if the versions of then give another answer.
 
-    What a language model wrote is written again by the model of that name; calls that are still
-    kept are not made anew.
+    Calls of language models that are still kept are not made anew.
 
     Raises:
         CommandError: It cannot be run again; the config has no language model of that name, say.
     """
-    from rag_assets.answering.asking import ask
-    from rag_assets.answering.assistants import open_assistants
     from rag_assets.answering.record.database import AnswersFileError, answers_of
     from rag_assets.answering.record.listing import UnknownAnswerError, one
     from rag_assets.answering.record.replaying import ReplayError, replay
     from rag_assets.serving.kept_answers_text import replay_record, replay_text
 
     config = configuration.load()
-    store = Store.of(config)
     try:
-        kept = one(answers_of(store), options.answer)
-        made = kept.answer.generation
-        is_kept = options.index == KEPT
-        then = kept.context.conditions.within(config) if is_kept else config
-        name = (made.model if made else NOBODY) if is_kept else None
-        if name and name not in (NOBODY, *config.language_models):
-            raise CommandError(
-                f"answer {options.answer} was written by the language model {name}, which the "
-                "config does not have any more: name it under language_models, or ask what writes "
-                "now by `--index current`"
-            )
-        with (
-            search_errors(),
-            assistant_errors(),
-            open_assistants(then, writer=name) as assistants,
-        ):
-            asked = partial(ask, writer=assistants.writer, planner=assistants.planner)
-            done = replay(kept, store=store, config=config, ask=asked, on=options.index)
+        kept = one(answers_of(Store.of(config)), options.answer)
+        with search_errors(), assistant_errors():
+            done = replay(kept, config=config, on=options.index)
     except (AnswersFileError, UnknownAnswerError, ReplayError) as error:
         raise CommandError(str(error)) from error
-    differs = is_kept and not done.difference.is_equal
+    differs = options.index == KEPT and not done.difference.is_equal
     record = {"index": options.index, **replay_record(done)}
     return Reply(record, replay_text(done, on=options.index), code=FAILED if differs else OK)

@@ -1,20 +1,24 @@
 """`rag-assets report`: a prompt with several topics, as sections with citations."""
 
 import argparse
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from rag_assets import config as configuration
 from rag_assets.config import Config
-from rag_assets.serving.replies import CommandError, Reply, UsageError, say, search_errors
-from rag_assets.serving.searching import add_search_options, filters_of, opened, prompt_of
-from rag_assets.store import Store
+from rag_assets.serving.replies import (
+    CommandError,
+    Reply,
+    UsageError,
+    assistant_errors,
+    say,
+    search_errors,
+)
+from rag_assets.serving.searching import add_search_options, check_names, filters_of, prompt_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
+    from collections.abc import Callable, Mapping
 
-    from rag_assets.answering.reporting.decomposition import Decomposer
     from rag_assets.answering.reporting.report import CitedReport
 
 SUMMARY = "make a report on a prompt with several topics: written by a model, or what to read"
@@ -71,44 +75,16 @@ def run(options: argparse.Namespace) -> Reply:
 
 
 def _written(prompt: str, config: Config, options: argparse.Namespace) -> "CitedReport":
-    from rag_assets.answering.generation.writing import open_writer
-    from rag_assets.answering.lookup.arm import LookupArm
-    from rag_assets.answering.reporting.writing import write_report
+    from rag_assets.answering.assistant import open_assistant
 
-    store = Store.of(config)
     filters = filters_of(options)
-    arm = LookupArm(store, config)
-    index = opened(config, store, options.variant, arms={"lookup": arm}, filters=filters)
     with (
         search_errors(),
-        _decomposer(config) as decomposer,
-        open_writer(config, options.writer) as writer,
+        assistant_errors(),
+        open_assistant(config, options.variant, writer=options.writer) as assistant,
     ):
-        return write_report(
-            index,
-            prompt,
-            store=store,
-            config=config,
-            filters=filters,
-            retriever=options.retriever,
-            decomposer=decomposer,
-            writer=writer,
-            progress=say,
-        )
-
-
-@contextmanager
-def _decomposer(config: Config) -> "Generator[Decomposer | None]":
-    """The model that takes the prompt apart, if the config asks for one."""
-    settings = config.answering.report
-    if settings.decomposer == "rules":
-        yield None
-        return
-    from rag_assets.answering.reporting.model_decomposition import ModelDecomposer
-    from rag_assets.models.language.opening import open_language_model
-
-    with open_language_model(config) as model:
-        yield ModelDecomposer(model, settings.sub_questions)
+        check_names(assistant, filters)
+        return assistant.report(prompt, filters=filters, retriever=options.retriever, progress=say)
 
 
 def _form_of(output: Path) -> Form:

@@ -6,7 +6,6 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
-from rag_assets.config import Config
 from rag_assets.serving.replies import (
     CommandError,
     Json,
@@ -18,8 +17,8 @@ from rag_assets.serving.replies import (
 from rag_assets.serving.searching import (
     STDIN,
     add_search_options,
+    check_names,
     filters_of,
-    opened,
     texts_of,
 )
 from rag_assets.store import Store
@@ -27,7 +26,6 @@ from rag_assets.store import Store
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rag_assets.retrieval.filters import Filters
     from rag_assets.retrieval.hits import Hit, Results
     from rag_assets.retrieval.search import VariantIndex
 
@@ -54,6 +52,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Reply:
     """Search once, or once for each line of stdin."""
+    from rag_assets.answering.assistant import Assistant
+
     config = configuration.load()
     if options.variant:
         config.variant(options.variant)
@@ -62,10 +62,12 @@ def run(options: argparse.Namespace) -> Reply:
     queries = texts_of(options.query, what="query")
     try:
         filters = filters_of(options)
-        index = _opened(config, options.variant, filters=filters)
+        assistant = Assistant(Store.of(config), config, options.variant)
+        index = assistant.index
+        check_names(assistant, filters)
         with search_errors():
             found = [
-                index.search(
+                assistant.search(
                     query, retriever=options.retriever, top_k=options.top_k, filters=filters
                 )
                 for query in queries
@@ -76,13 +78,6 @@ def run(options: argparse.Namespace) -> Reply:
     if many:
         return _several(found, variant=index.variant, explain=options.explain, origins=origins)
     return _one(found[0], variant=index.variant, explain=options.explain, origins=origins)
-
-
-def _opened(config: Config, variant: str | None, *, filters: "Filters") -> "VariantIndex":
-    from rag_assets.answering.lookup.arm import arms_of
-
-    store = Store.of(config)
-    return opened(config, store, variant, arms=arms_of(store, config), filters=filters)
 
 
 def _origins(index: "VariantIndex", found: "Sequence[Results]") -> "Mapping[str, Json]":

@@ -22,8 +22,8 @@ from rag_assets.serving.replies import (
 
 if TYPE_CHECKING:
     from rag_assets.answering.answer import Answer, Compared
+    from rag_assets.answering.assistant import Assistant
     from rag_assets.answering.checks.verifying import CitedSentence, SentenceVerdict, Uncovered
-    from rag_assets.answering.lookup.catalogue import Catalogue
     from rag_assets.retrieval.search import VariantIndex
 
 SUMMARY = "check the sentences of an answer against what they cite"
@@ -71,8 +71,8 @@ def run(options: argparse.Namespace) -> Reply:
     from rag_assets.answering.checks.verifying import verdicts_of
 
     text = read_file(options.file)
-    index = _opened(options.variant) if options.index or options.variant else None
-    sentences = _sentences(text, index, name=options.file)
+    assistant = _opened(options.variant) if options.index or options.variant else None
+    sentences = _sentences(text, assistant, name=options.file)
     asked = open_judge(configuration.load()) if options.judge else nullcontext()
     with assistant_errors(), asked as judge:
         if options.judge and judge is None:
@@ -109,17 +109,18 @@ def read_file(file: str) -> str:
         raise CommandError(f"{file} is not valid UTF-8: save it as UTF-8") from error
 
 
-def _sentences(text: str, index: "VariantIndex | None", *, name: str) -> "Sequence[CitedSentence]":
+def _sentences(text: str, assistant: "Assistant | None", *, name: str) -> "Sequence[CitedSentence]":
     from rag_assets.answering.checks.cited_texts import CitedTextError, read_cited
     from rag_assets.answering.checks.verifying import cited_sentences
 
     if text.lstrip().startswith("{"):
         answer = _answer(text, name=name)
-        if index is None:
+        if assistant is None:
             return cited_sentences(answer, None)
-        return cited_sentences(answer, _units(answer, index), catalogue=_catalogue(index))
+        units = _units(answer, assistant.index)
+        return cited_sentences(answer, units, catalogue=assistant.catalogue)
     try:
-        return read_cited(text, find=_finder(index) if index else None)
+        return read_cited(text, find=_finder(assistant.index) if assistant else None)
     except CitedTextError as error:
         raise UsageError(f"{name}: {error}") from error
 
@@ -135,25 +136,14 @@ def _answer(text: str, *, name: str) -> "Answer":
         raise UsageError(f"{name} is no answer: {error}") from error
 
 
-def _opened(variant: str | None) -> "VariantIndex":
-    from rag_assets.retrieval.opening import open_index
-    from rag_assets.retrieval.serving import open_serving
+def _opened(variant: str | None) -> "Assistant":
+    from rag_assets.answering.assistant import Assistant
     from rag_assets.store import Store
 
     config = configuration.load()
-    store = Store.of(config)
-    if variant is None:
-        return open_serving(store, config)
-    config.variant(variant)
-    return open_index(store, config, variant)
-
-
-def _catalogue(index: "VariantIndex") -> "Catalogue":
-    """The tables of the index, to compute again what is cited as computed."""
-    from rag_assets.answering.lookup.catalogue import catalogue_of
-    from rag_assets.store import Store
-
-    return catalogue_of(Store.of(configuration.load()), index.complete_set)
+    if variant is not None:
+        config.variant(variant)
+    return Assistant(Store.of(config), config, variant)
 
 
 def _units(answer: "Answer", index: "VariantIndex") -> Mapping[str, str]:

@@ -7,6 +7,8 @@ from typing import get_args
 from hypothesis import strategies as st
 
 from rag_assets.answering.answer import Answer, Compared, Outcome, Scope, Sentence, Shown
+from rag_assets.answering.asking import AnswerSources
+from rag_assets.answering.assistant import Assistant
 from rag_assets.answering.citations import (
     Absence,
     Box,
@@ -18,13 +20,10 @@ from rag_assets.answering.citations import (
     number_from,
 )
 from rag_assets.answering.record.keeping import keep
-from rag_assets.answering.record.kept import AnswerContext, Conditions, context_of
-from rag_assets.config import Config, Retrieval, RetrieverName
+from rag_assets.answering.record.kept import AnswerContext, Conditions, KeptAnswer, context_of
+from rag_assets.config import Retrieval, RetrieverName
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.hits import Hit
-from rag_assets.retrieval.search import VariantIndex
-from rag_assets.retrieval.serving import open_serving
-from rag_assets.store import Store
 from rag_assets.store.complete_sets import CompleteSet
 from rag_assets.store.pins import Pin
 from rag_assets.store.serving_pointer import QuerySide
@@ -39,19 +38,16 @@ SENTENCE = re.compile(r"[^\n]*?[.!?](?=\s|$)")
 
 
 def quoting(
-    index: VariantIndex,
+    sources: Assistant | AnswerSources,
     question: str,
     *,
-    store: Store,
-    config: Config,
     filters: Filters | None = None,
     retriever: RetrieverName | None = None,
     read_as: str = "",
 ) -> Answer:
     """Stands in for `asking.ask`: quotes the first sentence of each of the best hits."""
-    found = index.search(
-        read_as or question, retriever=retriever, top_k=config.answering.hits, filters=filters
-    )
+    index, top_k = sources.index, sources.config.answering.hits
+    found = index.search(read_as or question, retriever=retriever, top_k=top_k, filters=filters)
     sentences = tuple(_quoted(hit) for hit in found[:QUOTED])
     return Answer(
         question=question,
@@ -63,6 +59,17 @@ def quoting(
             for hit in found
         ),
         seconds=found.seconds,
+    )
+
+
+def quoting_again(assistant: Assistant, kept: KeptAnswer) -> Answer:
+    """Stands in for `replaying.asked_again`."""
+    return quoting(
+        assistant,
+        kept.answer.question,
+        filters=kept.context.filters,
+        retriever=kept.context.retriever,
+        read_as=kept.answer.read_as,
     )
 
 
@@ -119,11 +126,9 @@ def asked(
 ) -> str:
     """Ask what serves, and keep the answer; returns its id."""
     store, config = made.store, made.config
-    index = open_serving(store, config)
-    answer = quoting(
-        index, question, store=store, config=config, retriever=retriever, filters=filters
-    )
-    context = context_of(index, config, retriever=retriever, filters=filters, user=user)
+    assistant = Assistant(store, config)
+    answer = quoting(assistant, question, retriever=retriever, filters=filters)
+    context = context_of(assistant.index, config, retriever=retriever, filters=filters, user=user)
     kept = keep(store, config, answer, context)
     assert kept is not None
     return kept

@@ -10,7 +10,7 @@ from rag_assets.answering.record.kept import canonical
 from rag_assets.answering.record.listing import one
 from rag_assets.answering.record.replaying import ReplayError, replay
 from rag_assets.retrieval.filters import Filters
-from rag_assets_tests.answering.record.answers import asked, build, built, quoting
+from rag_assets_tests.answering.record.answers import asked, build, built, quoting_again
 from rag_assets_tests.faults import project
 from rag_assets_tests.faults.pipeline import clean_up_at_once
 
@@ -24,7 +24,7 @@ def made(tmp_path):
 
 def replayed(made, answer_id, **options):
     kept = one(answers_of(made.store), answer_id)
-    return replay(kept, store=made.store, config=made.config, ask=quoting, **options)
+    return replay(kept, config=made.config, ask=quoting_again, **options)
 
 
 def edit(made, uri, edition=2):
@@ -134,4 +134,4 @@ def test_a_reranker_that_is_missing_is_named(made):
     kept = replace(kept, context=replace(kept.context, conditions=conditions))
 
     with pytest.raises(ReplayError, match="cannot be run again with what it used"):
-        replay(kept, store=made.store, config=made.config, ask=quoting)
+        replay(kept, config=made.config, ask=quoting_again)

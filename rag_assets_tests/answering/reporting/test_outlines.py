@@ -2,14 +2,13 @@
 
 import pytest
 
+from rag_assets.answering.assistant import Assistant
 from rag_assets.answering.citations import Cell, Span
 from rag_assets.answering.reporting.as_docx import as_docx
 from rag_assets.answering.reporting.as_html import as_html
 from rag_assets.answering.reporting.as_markdown import as_markdown
 from rag_assets.answering.reporting.report import from_json, to_json
-from rag_assets.answering.reporting.writing import write_report
 from rag_assets.retrieval.filters import Filters
-from rag_assets.retrieval.opening import open_index
 from rag_assets.store import Store
 from rag_assets_tests.answering import project
 
@@ -33,12 +32,7 @@ def report(tmp_path_factory):
     (home / "documents").mkdir()
     (home / "documents" / "laptop.md").write_text(LAPTOP)
     config = project.built(home)
-    index = open_index(Store.of(config), config, "default")
-
-    def written(prompt, **options):
-        return write_report(index, prompt, store=Store.of(config), config=config, **options)
-
-    return written
+    return Assistant(Store.of(config), config, "default").report
 
 
 def test_sections_list_the_passages_to_read(report):

@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 
 from rag_assets.change.sync import Report
 from rag_assets.documents import rehearsal
 from rag_assets.operations.plan.costs import costs_of
 from rag_assets.operations.plan.planning import VariantPlan, plan_of
-from rag_assets.operations.plan.reasons import UNKNOWN, reasons_of
+from rag_assets.operations.plan.reasons import NEW, UNKNOWN, reasons_of
+from rag_assets.serving.plan_text import text_of
 from rag_assets_tests.documents import making
 from rag_assets_tests.faults import project
 from rag_assets_tests.faults.built import whole
@@ -120,6 +122,36 @@ def test_another_variant_makes_only_what_it_does_not_share(made):
     plan = planned(made, "other")
     assert plan.of("parsed_documents").changes.is_nothing
     assert wrong(plan, refresh(made.config, variant="other")) == []
+
+
+def test_figures_that_a_language_model_would_describe_are_planned_with_their_price(made):
+    for number in range(3):
+        Image.new("RGB", (200, 150), (number, 0, 90)).save(made.documents / f"rotor{number}.png")
+    made.write("rotors.md", "# Rotors\n\n![Figure 1](rotor0.png)\n\n![Figure 2](rotor1.png)\n")
+    refresh(made.config)
+    made.file.write_text(
+        made.file.read_text()
+        + "language_models: {seeing: {base_url: 'http://127.0.0.1:9/v1', model: m, local: true,\n"
+        "  attempts: 1, price: {per_million_prompt: 10, per_million_completion: 20}}}\n"
+        "figures: {language_model: seeing}\n"
+    )
+
+    plan = planned(made)
+
+    figures = plan.of("figure_descriptions")
+    assert (figures.counted, str(figures.calls)) == ("figures", "2")
+    reasons = reasons_of(made.store, made.config, plan)
+    assert reasons["figure_descriptions"] == (NEW,)
+    costs = costs_of(made.store, made.config, plan)
+    money = costs["figure_descriptions"].money
+    assert money.low == 0 < money.high < 0.5
+    told = f"figure_descriptions, model seeing: 2 figures, at most {money.high:.2f} USD"
+    assert told in text_of(plan, reasons=reasons, costs=costs)
+
+    made.write("more.md", "# More\n\n![Figure 3](rotor2.png)\n")
+    calls = planned(made).of("figure_descriptions").calls
+    assert calls.low == 2 <= 3 <= calls.high
+    assert not calls.is_exact
 
 
 def test_another_model_is_planned_exactly(made, tmp_path):

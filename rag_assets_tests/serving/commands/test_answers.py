@@ -8,6 +8,7 @@ import types
 import pytest
 
 from rag_assets import config as configuration
+from rag_assets.answering.asking import AnswerSources
 from rag_assets.schemas import ANSWERS_TABLE
 from rag_assets.serving import cli
 from rag_assets.serving.replies import FAILED, OK, USAGE
@@ -18,10 +19,10 @@ from rag_assets_tests.operations.searching import places_of
 QUESTION = "specimen 0 of series"
 
 
-def without_models(*given, writer, planner, **named):
+def without_models(sources, *given, **named):
     """Stands in for `asking.ask` where the config names no language model."""
-    assert (writer, planner) == (None, None)
-    return quoting(*given, **named)
+    assert (sources.writer, sources.planner) == (None, None)
+    return quoting(sources, *given, **named)
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def command(made, capsys, monkeypatch):
     """A command for the project; gives code, reply as JSON, and what was said on the way."""
     monkeypatch.setenv(configuration.PATH_VARIABLE, str(made.file))
     asking = types.ModuleType("rag_assets.answering.asking")
-    asking.ask = without_models
+    asking.ask, asking.AnswerSources = without_models, AnswerSources
     monkeypatch.setitem(sys.modules, "rag_assets.answering.asking", asking)
 
     def run(*arguments, as_json=True):

@@ -1,0 +1,294 @@
+"""The one door to answers: what is searched, its tables, and the language models that help.
+
+    with open_assistant(config) as assistant:
+        answer = assistant.ask("What is the density of 316L?")
+        for sentence in answer.sentences:
+            print(sentence.text, [citation.kind for citation in sentence.citations])
+
+Commands, evaluations and benchmarks go through it, so that each of them asks in the same way.
+"""
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from rag_assets.answering.lookup.arm import LookupArm
+from rag_assets.config import ArmName, Config, RetrieverName
+from rag_assets.retrieval.filters import Filters
+from rag_assets.store import Store
+
+if TYPE_CHECKING:
+    from rag_assets.answering.answer import Answer
+    from rag_assets.answering.asking import AnswerSources
+    from rag_assets.answering.condensation.condensed import Condensed
+    from rag_assets.answering.condensation.conversation import Turn
+    from rag_assets.answering.generation.writing import Writer
+    from rag_assets.answering.lookup.by_model import ModelPlanner
+    from rag_assets.answering.lookup.catalogue import Catalogue
+    from rag_assets.answering.lookup.looking_up import LookedUp
+    from rag_assets.answering.lookup.plan import LookupPlan
+    from rag_assets.answering.reporting.decomposition import Decomposer
+    from rag_assets.answering.reporting.report import CitedReport
+    from rag_assets.models.language.client import LanguageModelClient
+    from rag_assets.retrieval.arms import Arm
+    from rag_assets.retrieval.hits import Results
+    from rag_assets.retrieval.search import VariantIndex
+    from rag_assets.store.complete_sets import CompleteSet
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerModels:
+    """The language models that help to answer; None where rules alone do."""
+
+    condenser: "LanguageModelClient | None" = None
+    """Completes follow-ups: see `condensation.by_model`."""
+    planner: "ModelPlanner | None" = None
+    """Reads questions to tables."""
+    writer: "Writer | None" = None
+    """Writes what would only be found: see `generation`."""
+
+
+class Assistant:
+    """Searches, looks up, answers and reports on one index; it is safe to share between threads.
+
+    The index is opened when it is first needed.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        config: Config,
+        variant: str | None = None,
+        *,
+        complete_set: "CompleteSet | None" = None,
+        models: AnswerModels = AnswerModels(),
+    ) -> None:
+        """Open nothing yet; see `open_assistant`."""
+        self.store = store
+        self.config = config
+        self.models = models
+        self._variant = variant
+        self._complete_set = complete_set
+        self._tables = LookupArm(store, config)
+
+    @cached_property
+    def index(self) -> "VariantIndex":
+        """What is searched.
+
+        Raises:
+            ConfigError: The config has no such variant.
+            MissingIndexError, ServingPointerError: There is no complete index, or it is gone.
+            OutdatedIndexError: The tables of the complete set were cleaned up or built anew.
+            DamagedTablesError: Files of its tables cannot be read.
+        """
+        from rag_assets.retrieval.opening import open_index
+        from rag_assets.retrieval.serving import open_serving
+
+        arms: Mapping[ArmName, Arm] = {"lookup": self._tables}
+        if self._variant is None:
+            return open_serving(self.store, self.config, arms=arms)
+        return open_index(
+            self.store, self.config, self._variant, complete_set=self._complete_set, arms=arms
+        )
+
+    @property
+    def catalogue(self) -> "Catalogue":
+        """The tables of the index, which questions are looked up in."""
+        return self._tables.catalogue(self.index.complete_set)
+
+    def search(
+        self,
+        query: str,
+        *,
+        retriever: RetrieverName | None = None,
+        top_k: int | None = None,
+        filters: Filters | None = None,
+    ) -> "Results":
+        """The units that answer a query best: see `VariantIndex.search`."""
+        return self.index.search(query, retriever=retriever, top_k=top_k, filters=filters)
+
+    def completed(self, question: str, said: "Sequence[Turn]") -> "Condensed":
+        """The question with what it takes from the conversation before it."""
+        from rag_assets.answering.condensation.by_model import condense
+        from rag_assets.answering.condensation.rules import condensed
+
+        if (model := self.models.condenser) is None:
+            return condensed(question, said, catalogue=self.catalogue)
+        every = self.config.source_names
+        return condense(question, said, model, every_source=every, catalogue=self.catalogue)
+
+    def ask(
+        self,
+        question: str,
+        *,
+        said: "Sequence[Turn]" = (),
+        filters: Filters | None = None,
+        retriever: RetrieverName | None = None,
+        log: Callable[[str], None] = lambda _line: None,
+    ) -> "Answer":
+        """The answer to `question`, with its proof.
+
+        Args:
+            question: In words; a follow-up is completed.
+            said: What was said before, the oldest first.
+            filters: What may be cited.
+            retriever: What searches; that of the config unless given.
+            log: Is told how a follow-up was read, where that needs a word.
+
+        Raises:
+            EmptyQueryError: The question is blank.
+            ModelMismatchError, MissingTextIndexError, RerankerError, OutdatedIndexError: As
+                `search`.
+        """
+        from rag_assets.answering.asking import ask
+
+        writer = self.models.writer
+        if writer and not writer.sees_all:
+            said = [replace(turn, answer="") for turn in said]  # it may hold words of any source
+        whole = self.completed(question, said)
+        if whole.note:
+            log(whole.note)
+        return ask(
+            self._sources,
+            question,
+            read_as=whole.question if whole.is_follow_up else "",
+            said=said,
+            filters=filters,
+            retriever=retriever,
+        )
+
+    def ask_again(
+        self,
+        question: str,
+        *,
+        read_as: str,
+        filters: Filters | None,
+        retriever: RetrieverName | None,
+    ) -> "Answer":
+        """The answer to a question that was completed before: `read_as`, empty for none."""
+        from rag_assets.answering.asking import ask
+
+        return ask(self._sources, question, read_as=read_as, filters=filters, retriever=retriever)
+
+    def lookup(self, question: str) -> "LookedUp":
+        """What the tables alone say to a question."""
+        from rag_assets.answering.lookup.looking_up import look_up
+
+        return look_up(question, self.catalogue, planner=self.models.planner)
+
+    def run(self, plan: "LookupPlan") -> "LookedUp":
+        """What the tables say to a plan."""
+        from rag_assets.answering.lookup.looking_up import answer_plan
+
+        return answer_plan(plan, self.catalogue)
+
+    def report(
+        self,
+        prompt: str,
+        *,
+        filters: Filters | None = None,
+        retriever: RetrieverName | None = None,
+        progress: Callable[[str], None] = lambda _line: None,
+    ) -> "CitedReport":
+        """A report on a prompt with several topics: see `reporting.writing`.
+
+        Raises:
+            PromptError: The prompt is blank or far too long.
+            ModelMismatchError, MissingTextIndexError, RerankerError, OutdatedIndexError: As
+                `search`.
+        """
+        from rag_assets.answering.reporting.writing import write_report
+
+        with self._decomposer() as decomposer:
+            return write_report(
+                self._sources,
+                prompt,
+                filters=filters,
+                retriever=retriever,
+                decomposer=decomposer,
+                progress=progress,
+            )
+
+    @contextmanager
+    def _decomposer(self) -> "Generator[Decomposer | None]":
+        """The model that takes the prompts of reports apart, if the config asks for one."""
+        settings = self.config.answering.report
+        if settings.decomposer == "rules":
+            yield None
+            return
+        from rag_assets.answering.reporting.model_decomposition import ModelDecomposer
+        from rag_assets.models.language.opening import open_language_model
+
+        with open_language_model(self.config) as model:
+            yield ModelDecomposer(model, settings.sub_questions)
+
+    @property
+    def _sources(self) -> "AnswerSources":
+        from rag_assets.answering.asking import AnswerSources
+
+        return AnswerSources(
+            self.index,
+            self.store,
+            self.config,
+            self.catalogue,
+            writer=self.models.writer,
+            planner=self.models.planner,
+        )
+
+
+@contextmanager
+def open_assistant(
+    config: Config,
+    variant: str | None = None,
+    *,
+    writer: str | None = None,
+    complete_set: "CompleteSet | None" = None,
+) -> Generator[Assistant]:
+    """An assistant on what serves, or on a variant, with the models that the config names.
+
+    Args:
+        config: Names the models in its section `answering`. One that is named twice is opened
+            once: the budget of a run counts all that it is asked.
+        variant: Another one than what serves, at its last complete set.
+        writer: Another entry of `language_models` that writes, or `NOBODY`.
+        complete_set: Other tables of the variant than its last ones.
+
+    Raises:
+        ConfigError: The config has no such model.
+        MissingExtraError: It is the embedded one, and the extra that it needs is not installed.
+    """
+    store = Store.of(config)
+    with open_models(config, writer=writer) as models:
+        yield Assistant(store, config, variant, complete_set=complete_set, models=models)
+
+
+@contextmanager
+def open_models(config: Config, *, writer: str | None = None) -> Generator[AnswerModels]:
+    """The models of `open_assistant` alone."""
+    from rag_assets.answering.checks.judging import open_judge
+    from rag_assets.answering.generation.writing import writer_name, writer_of
+    from rag_assets.answering.lookup.by_model import ModelPlanner
+    from rag_assets.models.language.opening import open_language_model
+
+    opened: dict[str, LanguageModelClient] = {}
+    settings = config.answering
+    with ExitStack() as stack:
+
+        def of(name: str | None) -> "LanguageModelClient | None":
+            if name is None:
+                return None
+            if name not in opened:
+                model = open_language_model(config, name)
+                opened[name] = stack.enter_context(model)
+            return opened[name]
+
+        planner = of(settings.planner)
+        writing = of(writer_name(config, writer))
+        judge = stack.enter_context(open_judge(config)) if writing else None
+        yield AnswerModels(
+            condenser=of(settings.condenser),
+            planner=ModelPlanner(planner) if planner else None,
+            writer=writer_of(writing, config, judge=judge) if writing else None,
+        )
