@@ -78,9 +78,10 @@ def record_all(store: Store, config: Config) -> list[str]:
 
 
 def take_over(store: Store, config: Config) -> None:
-    """Record the sets of a state that an earlier release left behind, before it is written to.
+    """Record the sets of a state that has recorded none, before it is written to.
 
-    Each variant answers as it did then, until a refresh completes it. Whoever is killed on the way
+    So it is where a first refresh was killed at its very end. Each variant answers as it did then,
+    until a refresh completes it. Whoever is killed on the way
     has recorded none; of a variant whose tables are damaged, the refresh says so.
     """
     folder = store.root / FOLDER
@@ -140,7 +141,7 @@ def _seen(store: Store, config: Config, variant: str) -> str | None:
 
 
 def _families(store: Store, name: str) -> Pin | None:
-    """The families of documents; None in a state to which only a release before has written."""
+    """The families of documents; None where nobody has looked for them."""
     return pin_of(store, name) if store.ended(name) else None
 
 

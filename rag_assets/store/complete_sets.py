@@ -56,10 +56,10 @@ class CompleteSet:
     """Name of the embedding model of rows, if it is another."""
     row_settings: Mapping[str, object] | None = None
     families: Pin | None = None
-    """Which of its documents are versions of one; None in a set of a release before."""
+    """Which of its documents are versions of one; None where nobody looked."""
     table_rows: Pin | None = None
     """The rows with their columns, as its units of rows were made from them; None where nothing
-    says so, as in a set of a release before."""
+    says so."""
     indexes: Sequence[str] | None = None
     """The names of its search indexes that are by other than the default settings: what they return
     for equal units is another thing. None where all are by the defaults."""
@@ -238,7 +238,7 @@ def _of_recipe(store: Store, tables: VariantTables) -> CompleteSet | None:
 
 
 def as_it_stands(store: Store, config: Config, variant: str) -> CompleteSet:
-    """The newest tables, of a state that no refresh of this release has written to."""
+    """The newest tables, of a state that has recorded no set yet."""
     tables = config.tables_of(variant)
     if not store.exists(tables.joint):
         raise MissingIndexError(variant)

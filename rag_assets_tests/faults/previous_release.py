@@ -1,7 +1,8 @@
 """The state that the previous release left, and a stand-in for the model that built it.
 
-`previous_release.tar.gz` holds a project and its state as `rag-assets refresh` of commit 8f0047d
-left it, on the path `cpu/torch/fp32`; caches and Dagster's own records are left out.
+`previous_release.tar.gz` holds a project and its state as `rag-assets refresh` of commit 71a51ac
+left it, on the path `cpu/torch/fp32`, which its `encoders/minilm.json` had named before; caches,
+reports, results of checks and Dagster's own records are left out.
 """
 
 import json
@@ -23,7 +24,8 @@ def unpacked(home: Path) -> Project:
 
 def recorded(held: Project) -> dict[str, str]:
     """What the state says of its encoder."""
-    return json.loads((held.home / "state/encoders/minilm.json").read_text())
+    kept = json.loads((held.home / "state/encoders/minilm.json").read_text())
+    return {"model_id": kept["model_id"], "encoder_id": f"{kept['model_id']}/{kept['path']}"}
 
 
 def encoder(held: Project, *, ledger: Path) -> IndexEncoder:
