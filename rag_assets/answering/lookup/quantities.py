@@ -58,7 +58,6 @@ _CURRENCY = re.compile(r"(?P<unit>€|\$|£|\b(?:EUR|SEK|USD|GBP|NOK|DKK)|\bkEUR
 _AFTER = re.compile(
     r"\s?(?P<unit>[^\s,;?!]{1,24}\sper\s(?:cubic\s|square\s)?[^\W\d]+|[^\s,;?!]+(?:\s[^\s,;?!\d][^\s,;?!]*)?)"
 )
-_SHORTEST_NAME = 3
 _PER = re.compile(r"(?P<above>[^\s/]+)\s+per\s+(?P<below>.+)")
 _COMPOUND = re.compile(r"[A-Za-zµμ°%·]+[²³\d]?(?:(?:[/·*^]|\s?per\s?)\(?[-A-Za-z\d²³·*/^°]+\)?)+")
 _GOES_ON = re.compile(r"[^\W\d_]|\s+(?:(?:than|än)\b|\d)")

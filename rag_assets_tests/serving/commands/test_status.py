@@ -100,10 +100,11 @@ def test_what_failed_of_a_source_that_the_config_no_longer_names_is_not_counted(
     for source in ("erp", "removed"):
         failure = sync.Failure("*", "is down", f"{source}/t", "environment")
         sync.record(store, target=f"exports/{source}/*", failures=[failure])
+        readability.note(store, source, whole=Look("is down"), parts={})
 
     assert recorded(capsys, code=PARTLY)["quarantine"] == {"exports/erp/*": 1}
     shown = said(capsys, code=PARTLY)
-    assert "cannot be read: erp/t" in shown
+    assert "cannot be read: erp" in shown
     assert "removed" not in shown
 
 
