@@ -1,7 +1,7 @@
 """Answers that carry their proof: computed, written, found, compared, kept, replayed.
 
 A library that knows the stages and retrieval, and nothing of Dagster but in `assets`. Read
-`answer` first (what an answer is: sentences with `citations`, and what was searched for them), then
-`asking` (from a question to an answer), `finding`, `names` and `highlighting` (what is shown where
-nothing was computed or written).
+`assistant` first, the one door to it, and `answer` (what an answer is: sentences with `citations`,
+and what was searched for them), then `asking` (from a question to an answer), `finding`, `names`
+and `highlighting` (what is shown where nothing was computed or written).
 """
