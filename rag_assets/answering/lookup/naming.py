@@ -23,14 +23,17 @@ LONGEST_NAME = 80
 def naming_column(table: TableInfo) -> ColumnInfo | None:
     """The column that names rows; None if there is none.
 
-    The first column of short texts that tells most rows apart, or one of whole numbers that tells
-    all apart.
+    The column called so, else the first one of short texts that tells most rows apart, or one of
+    whole numbers that tells all apart. Names may be numbers: `6082` is an alloy.
     """
     texts = [column for column in table.columns if _is_of_names(column)]
     telling = [column for column in texts if column.distinct >= _TELLS_FROM * table.rows]
+    for column in table.columns:
+        tells = column in telling or (column.names and not column.is_hidden)
+        if tells and _NAME.fullmatch(column.name.casefold()):
+            return column
     if telling:
-        called = (each for each in telling if _NAME.fullmatch(each.name.casefold()))
-        return next(called, telling[0])
+        return telling[0]
     numbers = (
         column
         for column in table.columns

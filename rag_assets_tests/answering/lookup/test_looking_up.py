@@ -46,6 +46,17 @@ def test_a_row_is_told_with_its_cells():
     assert isinstance(stock, Cell)
 
 
+def test_a_row_whose_name_is_a_number_is_called_by_it():
+    alloys = {
+        "id": ["1", "2", "3"],
+        "name": ["5754", "6082", "7075"],
+        "density": ["2.66", "2.70", "2.81"],
+        "supplier": ["Aldermill", "Brasswick", "Coldharbour"],
+    }
+    found = look_up("What is the density of 6082?", catalogue(contents(alloys, table="alloys")))
+    assert [sentence.text for sentence in found.sentences] == ["Section 6082: density 2.7."]
+
+
 def test_what_is_no_plain_number_is_shown_as_it_is():
     plan = replace(PLAN, where=(Condition("id", "=", (10.0,)),), columns=("stock",))
     assert told(plan) == ["UNP 80, row 10: In stock 280 max."]
