@@ -87,8 +87,8 @@ def ask_known_items(
     texts = [each.query.text for each in known]
     joint, seen = candidate.complete_set.joint, SEEN
     if by_words:
-        units = candidate.store.read(joint.table, columns=["unit_id"], version=joint.version)
-        seen = max(1, min(SEEN, units.num_rows // ONE_IN))
+        units = candidate.store.open(joint.table, version=joint.version).count_rows()
+        seen = max(1, min(SEEN, units // ONE_IN))
     before, now = (
         _tops(side.rankings(texts, log=log), count=len(known), seen=seen)
         for side in (serving, candidate)

@@ -260,6 +260,8 @@ class ExportPass:
         tables without rows nothing can be lost.
         """
         gone, new = sorted(set(held) - set(there)), set(there) - set(held)
+        if not gone:
+            return
         exported = {table: self.outcomes.exported(table) for table in held}
         rows = {table: found.rows if found else None for table, found in exported.items()}
         lost, all_rows = (sum(rows[table] or 0 for table in each) for each in (gone, held))

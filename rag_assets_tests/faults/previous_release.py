@@ -1,8 +1,8 @@
 """The state that the previous release left, and a stand-in for the model that built it.
 
-`previous_release.tar.gz` holds a project and its state as `rag-assets refresh` of commit 71a51ac
-left it, on the path `cpu/torch/fp32`, which its `encoders/minilm.json` had named before; caches,
-reports, results of checks and Dagster's own records are left out.
+`previous_release.tar.gz` holds a project and its state as `rag-assets refresh` of the commit
+before the archive's left it, on the path `cpu/torch/fp32`, which its `encoders/minilm.json` had
+named before; caches, reports, results of checks and Dagster's own records are left out.
 """
 
 import json

@@ -18,10 +18,9 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from rag_assets import identity, schemas
-from rag_assets.answering.assistant import Assistant
+from rag_assets.answering.assistant import Assistant, open_models
 from rag_assets.answering.experiments.arms import TITLES, AnswerArm, arms_of
 from rag_assets.answering.experiments.measuring import NUMBERS, AnswerMeasured, measure
-from rag_assets.answering.generation.writing import open_writer
 from rag_assets.answering.row_cells import rows_among
 from rag_assets.change.data_versions import current_version
 from rag_assets.config import NOBODY, AnswerExperiment, Config, ConfigError
@@ -107,8 +106,9 @@ def run_answer_experiment(
     writer_name = next(name for name in named if name not in (None, NOBODY))
     with (
         store.lock(f"answer_experiment__{name}", log=log),
-        open_writer(config, writer_name) as writer,
+        open_models(config, writer=writer_name) as models,
     ):
+        writer = models.writer
         assert writer is not None, "a writer is named"
         arms = arms_of(experiment.design, writer)
         made_from = identity.fingerprint(

@@ -6,15 +6,14 @@ it asks for is made, and shown to it as one more source. Whatever the server or 
 in a `Written`: nothing is raised for it.
 """
 
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from rag_assets import identity
 from rag_assets.answering.answer import Sentence
 from rag_assets.answering.checks.atoms import atoms_of
-from rag_assets.answering.checks.judging import SupportJudge, open_judge
+from rag_assets.answering.checks.judging import SupportJudge
 from rag_assets.answering.condensation.conversation import Turn, remembered
 from rag_assets.answering.generation.from_tables import FromTables
 from rag_assets.answering.generation.numbered_units import NumberedUnits, numbered_units
@@ -24,7 +23,6 @@ from rag_assets.answering.row_cells import RowCells
 from rag_assets.config import NOBODY, Config
 from rag_assets.models.language.calls import Completion, Message, Request
 from rag_assets.models.language.client import LanguageModelClient
-from rag_assets.models.language.opening import open_language_model
 from rag_assets.models.language.prompts import Prompt, read_prompt
 from rag_assets.retrieval.hits import Hit
 
@@ -334,27 +332,6 @@ def _says(sentence: str, keys: frozenset[str]) -> bool:
 def prompts_of(rules: Rules) -> dict[str, Prompt]:
     """The prompts that answers are written by, with their names."""
     return {name: read_prompt(PACKAGE, name) for name in (rules, "mend")}
-
-
-@contextmanager
-def open_writer(config: Config, name: str | None = None) -> Generator[Writer | None]:
-    """What writes answers by the config; None where they are quoted.
-
-    Args:
-        config: Its `answering` says who writes and how.
-        name: Another entry of `language_models` that writes instead, or `NOBODY`.
-
-    Raises:
-        ConfigError: There is no entry of that name.
-        MissingExtraError: It is the embedded model, and its extra is not installed.
-    """
-    chosen = writer_name(config, name)
-    if chosen is None:
-        yield None
-        return
-    with ExitStack() as stack:
-        model = stack.enter_context(open_language_model(config, chosen))
-        yield writer_of(model, config, judge=stack.enter_context(open_judge(config)))
 
 
 def writer_name(config: Config, name: str | None = None) -> str | None:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from rag_assets.answering.assistant import open_models
 from rag_assets.answering.generation.generated import Generated, generate
-from rag_assets.answering.generation.writing import Writer, open_writer
+from rag_assets.answering.generation.writing import Writer
 from rag_assets.config import Config
 from rag_assets.retrieval.hits import Hit
 from rag_assets_tests.answering.generation.shown import chunk, row
@@ -51,9 +52,9 @@ def writing(
                 "answering": {"writer": "w", **(answering or {})},
             }
         )
-        with open_writer(config) as writer:
-            assert writer is not None
-            yield writer, server
+        with open_models(config) as models:
+            assert models.writer is not None
+            yield models.writer, server
 
 
 def generated(
@@ -249,9 +250,9 @@ def test_the_context_and_the_sources_that_are_seen_make_the_answer(tmp_path):
                     "language_models": {"w": entry},
                 }
             )
-            with open_writer(config, "w") as writer:
-                assert writer is not None
-                prints.add(writer.fingerprint)
+            with open_models(config, writer="w") as models:
+                assert models.writer is not None
+                prints.add(models.writer.fingerprint)
     assert len(prints) == 3
 
 
