@@ -40,8 +40,8 @@ from bounds import Bound, equal, finish
 from sqlalchemy.exc import OperationalError
 
 from rag_assets import config as configuration
-from rag_assets.operations.lost_runs import ORIGIN
-from rag_assets.operations.run_problems import NIGHTLY_JOB
+from rag_assets.operations.problems.lost_runs import ORIGIN
+from rag_assets.operations.problems.runs import NIGHTLY_JOB
 from rag_assets.serving.replies import FAILED, OK, PARTLY
 from rag_assets_tests.faults.disks import small_disk
 from rag_assets_tests.faults.project import age

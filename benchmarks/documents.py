@@ -26,8 +26,8 @@ from bounds import Bound, at_least, dataset, equal, finish, interpreter_of
 from rag_assets import config as configuration
 from rag_assets.config import Config
 from rag_assets.config.addresses import accounts_table, chunks_table, elements_table
-from rag_assets.documents import parse
-from rag_assets.documents.account_rows import Accounts
+from rag_assets.documents.elements import parse
+from rag_assets.documents.elements.parse_report_rows import Accounts
 from rag_assets.documents.parsers.description import ParserUnavailableError
 from rag_assets.retrieval.opening import open_index
 from rag_assets.sources.files.manifest import refresh_document_files

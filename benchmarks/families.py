@@ -32,7 +32,7 @@ from bounds import REPOSITORY, Bound, at_least, equal, finish
 from rag_assets import config as configuration
 from rag_assets.config import Config
 from rag_assets.config.addresses import elements_table, families_table
-from rag_assets.documents.family_members import DocumentMember, documents_of
+from rag_assets.documents.families.shown import DocumentMember, documents_of
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.opening import open_index
 from rag_assets.retrieval.search import VariantIndex

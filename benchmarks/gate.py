@@ -34,11 +34,11 @@ from rag_assets.evaluation.non_inferiority import (
     paired_difference,
     slices_of,
 )
-from rag_assets.operations.gate import judge
-from rag_assets.operations.gate_comparison import Comparison
-from rag_assets.operations.gate_rules import decide
-from rag_assets.operations.gate_wording import verdict_text
-from rag_assets.operations.verdicts import Verdict
+from rag_assets.operations.gate.comparison import Comparison
+from rag_assets.operations.gate.judging import judge
+from rag_assets.operations.gate.rules import decide
+from rag_assets.operations.gate.verdicts import Verdict
+from rag_assets.operations.gate.wording import verdict_text
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import set_of
 

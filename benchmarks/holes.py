@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bounds import Bound, at_most, equal, finish
 
-from rag_assets.operations.problems import state_problems
+from rag_assets.operations.problems.current import state_problems
 from rag_assets_tests.documents import worst_files
 from rag_assets_tests.faults import comparing, previous_release, project, reading, servers
 from rag_assets_tests.faults.chaos import Chaos

@@ -55,12 +55,12 @@ def refresh_with_clocks(began: float, *, with_checks: bool) -> None:
         import dagster as dg
         from dagster._core.execution.plan import compute_generator
 
-        from rag_assets import definitions, gates
+        from rag_assets import asset_checks, definitions
 
     if not with_checks:
-        patch.object(gates, "definitions", lambda *_: dg.Definitions()).start()
-    clocks.watch(gates, "result_of", name=CHECKS)
-    clocks.watch(gates, "delete_unused_results", name=CHECKS)
+        patch.object(asset_checks, "definitions", lambda *_: dg.Definitions()).start()
+    clocks.watch(asset_checks, "result_of", name=CHECKS)
+    clocks.watch(asset_checks, "delete_unused_results", name=CHECKS)
     clocks.watch(compute_generator, "invoke_compute_fn", name=ASSETS)
     clocks.watch(definitions, "definitions", name=DEFINITIONS)
     clocks.watch(refresh_run, "refresh", name=DAGSTER)

@@ -21,11 +21,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from bounds import at_least, dataset, equal, finish
 
 from rag_assets.config import DocumentSource
+from rag_assets.documents.elements.open_files import FileContent
+from rag_assets.documents.elements.parsing import Parsing
 from rag_assets.documents.files import SourceFile
-from rag_assets.documents.open_files import FileContent
 from rag_assets.documents.parsers import PDF_ENGINES
 from rag_assets.documents.parsers.chain import chain_of
-from rag_assets.documents.parsing import Parsing
 from rag_assets.workers import Done, Pool, Task
 from rag_assets_tests.documents.making import Project
 

@@ -96,9 +96,9 @@ def write(folder: Path, files: Mapping[str, str]) -> None:
 
 def chunks(files: Mapping[str, str]) -> list[dict[str, object]]:
     """The documents with the texts of their chunks, as peers take them."""
-    from rag_assets.documents.chunking import Block, chunks_of, counted
-    from rag_assets.documents.elements import clean
-    from rag_assets.documents.tokens import TokenCounter, tokenizer_file
+    from rag_assets.documents.chunks.chunking import Block, chunks_of, counted
+    from rag_assets.documents.chunks.tokens import TokenCounter, tokenizer_file
+    from rag_assets.documents.elements.element import clean
 
     counter = TokenCounter.from_file(tokenizer_file(MODEL))
     blocks = ([Block(0, "text", clean(text), None, ())] for text in files.values())
@@ -134,8 +134,8 @@ def refresh(home: Path, recipe: Recipe) -> Done:
 
     from rag_assets import config
     from rag_assets.change.data_versions import current_version
-    from rag_assets.documents.chunk import refresh_chunks
-    from rag_assets.documents.parse import refresh_elements
+    from rag_assets.documents.chunks.chunk import refresh_chunks
+    from rag_assets.documents.elements.parse import refresh_elements
     from rag_assets.index.embed import refresh_units
     from rag_assets.index.encoders import encoder_of
     from rag_assets.index.indexes import maintain
@@ -218,7 +218,7 @@ def run(
         For each arm and edition what each run cost. An arm that fails is left out with a message.
     """
     from rag_assets.config import resolve_package_path
-    from rag_assets.documents.tokens import tokenizer_file
+    from rag_assets.documents.chunks.tokens import tokenizer_file
 
     cutting = {"tokenizer": str(tokenizer_file(MODEL)), "size": SIZE, "overlap": OVERLAP}
     more = SENTENCE_TRANSFORMERS if model else ()

@@ -141,7 +141,7 @@ class Project:
 def planned(home: Path, *, read: int | None) -> dict[str, Any]:
     """A plan made in this process, as the command makes it."""
     from rag_assets import config
-    from rag_assets.documents import rehearsal
+    from rag_assets.documents.chunks import planned
     from rag_assets.operations import derivations
     from rag_assets.operations.plan.costs import costs_of
     from rag_assets.operations.plan.planning import plan_of
@@ -149,10 +149,10 @@ def planned(home: Path, *, read: int | None) -> dict[str, Any]:
     from rag_assets.serving.plan_text import record_of
     from rag_assets.store import Store
 
-    most = rehearsal.BYTES_READ if read is None else read
+    most = planned.BYTES_READ if read is None else read
     with (
         patch.object(derivations, "known_encoder", lambda *_, **__: _HASHING),
-        patch.object(rehearsal, "BYTES_READ", most),
+        patch.object(planned, "BYTES_READ", most),
     ):
         settings = config.load(home / "rag_assets.yaml")
         store = Store.of(settings)
@@ -182,7 +182,7 @@ class Refreshes:
         from tokenizers import Tokenizer
 
         from rag_assets import config
-        from rag_assets.documents.tokens import tokenizer_file
+        from rag_assets.documents.chunks.tokens import tokenizer_file
 
         self._config = config.load(home / "rag_assets.yaml")
         model = self._config.models[self._config.variant("default").document_model]

@@ -36,8 +36,13 @@ from rag_assets.evaluation.non_inferiority import (
 from rag_assets.evaluation.projection import GoldItems, Item, RankedUnit
 from rag_assets.evaluation.questions import Question
 from rag_assets.models.embedding import load_encoder
-from rag_assets.operations.preview_bounds import dense_hits
-from rag_assets.operations.preview_pool import MOST_SHARE, GoldUnits, pool_of, pool_questions
+from rag_assets.operations.model_preview.bounds import dense_hits
+from rag_assets.operations.model_preview.units import (
+    MOST_SHARE,
+    GoldUnits,
+    pool_questions,
+    units_to_embed,
+)
 from rag_assets_tests.models.derived import save_static
 
 UNITS, CANDIDATES, DIMENSION = 100_000, 200, 128
@@ -216,7 +221,7 @@ def main() -> None:
     rankings = ranked(serving, depth=DEPTH)
     hits = hits_of(rankings, gold, made)
     near = [[made.units[place] for place in ranking] for ranking in rankings]
-    pool = pool_of(gold, near, units=len(made.units))
+    pool = units_to_embed(gold, near, units=len(made.units))
     whole = len({unit.unit_id for one in near for unit in one} | pool.keys())
     share = len(pool) / len(made.units)
     print(

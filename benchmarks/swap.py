@@ -50,7 +50,7 @@ def run_with_clocks(arguments: list[str]) -> None:
     # what was used before, to start Python, counts as the rest
     clocks = Clocks(time.process_time, rest=REST, since=0.0)
 
-    from rag_assets import gates
+    from rag_assets import asset_checks
     from rag_assets.change import sync
     from rag_assets.index import assets, embed, joint
     from rag_assets.serving import cli
@@ -60,7 +60,7 @@ def run_with_clocks(arguments: list[str]) -> None:
     for module in (assets, embed, joint):
         clocks.watch(module, "encoder_of", name=VECTORS)
     clocks.watch(assets, "maintain", name=INDEXES)
-    clocks.watch(gates, "result_of", name=CHECKS)
+    clocks.watch(asset_checks, "result_of", name=CHECKS)
     code = cli.main([*arguments, "--json"])
     clocks.stop()
     print(json.dumps({name: clocks.seconds[name] for name in PARTS}))

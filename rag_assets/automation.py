@@ -23,16 +23,16 @@ from rag_assets import lineage
 from rag_assets.change.reclaim import clean_up_tables
 from rag_assets.config import Config, ConfigError
 from rag_assets.lineage import records_of, source_key
-from rag_assets.operations import lost_runs
 from rag_assets.operations.alerts.record import RecordFile
 from rag_assets.operations.alerts.telling import Teller
 from rag_assets.operations.backfills import at_low_priority, backfill_schedule
 from rag_assets.operations.jobs import doctor_job
-from rag_assets.operations.lost_runs import COMMAND_LOCK
 from rag_assets.operations.plan.job import plan_job
-from rag_assets.operations.problems import SERVING_INDEX
+from rag_assets.operations.problems import lost_runs
+from rag_assets.operations.problems.current import SERVING_INDEX
+from rag_assets.operations.problems.lost_runs import COMMAND_LOCK
+from rag_assets.operations.problems.runs import CLEAN_UP_JOB, NIGHTLY_JOB
 from rag_assets.operations.run_history import forget_old_runs
-from rag_assets.operations.run_problems import CLEAN_UP_JOB, NIGHTLY_JOB
 from rag_assets.process.interrupts import stoppable
 from rag_assets.schemas import DOCUMENT_FILES_TABLE
 from rag_assets.sources.observations import fingerprint_of_sources, look_at_sources
@@ -76,7 +76,7 @@ to run; data versions tell whether there is anything new.
 """
 
 
-def governed(rooms: dg.Definitions, *, config: Config) -> dg.Definitions:
+def with_shared_policies(rooms: dg.Definitions, *, config: Config) -> dg.Definitions:
     """`rooms` with what all assets share, and the sources in place upstream of them.
 
     Every asset gets the automation condition, a freshness policy and the owner, unless it has its
@@ -298,8 +298,8 @@ def _clean_up_job(config: Config) -> dg.JobDefinition:
     @stoppable()
     def clean_up_state(context: dg.OpExecutionContext) -> None:
         from rag_assets.evaluation.experiments.retention import remove_unused
-        from rag_assets.operations import model_calls
-        from rag_assets.operations.kept_answers import tidy
+        from rag_assets.operations.erasure import model_calls
+        from rag_assets.operations.erasure.kept_answers import tidy
 
         store, log = Store.of(config), context.log.info
         done = clean_up_tables(store, config, keep_days=config.clean_up.keep_days, log=log)

@@ -19,7 +19,8 @@ from rag_assets.evaluation.experiments import assets as experiments
 from rag_assets.index import assets as index
 from rag_assets.index import checks as index_checks
 from rag_assets.operations import assets as operations
-from rag_assets.operations import explain_job, trial_job
+from rag_assets.operations.explain import job as explain_job
+from rag_assets.operations.index_trial import job as trial_job
 from rag_assets.sources import assets as sources
 from rag_assets.sources import checks as source_checks
 from rag_assets.tables import assets as tables
@@ -43,7 +44,7 @@ def definitions(config: Config) -> dg.Definitions:
         warnings.simplefilter("ignore", dg.PreviewWarning)
         rooms = dg.Definitions.merge(*(room.definitions(config) for room in ROOMS))
         return dg.Definitions.merge(
-            automation.governed(rooms, config=config),
+            automation.with_shared_policies(rooms, config=config),
             *(checks.definitions(config) for checks in CHECKS),
             automation.definitions(rooms, config=config),
             experiments.definitions(config),

@@ -47,7 +47,7 @@ class RefreshConfig(dg.Config):
 
 
 @contextmanager
-def tried_twice() -> Generator[None]:
+def retry_once() -> Generator[None]:
     """Have a step begin once more after an error: its database, bucket or worker may be back.
 
     Raises:
@@ -73,7 +73,7 @@ def source_key(reader: dg.AssetKey) -> dg.AssetKey:
 
 
 class AssetArguments(TypedDict, total=False):
-    """What an asset is declared with that its step says: see `declared`."""
+    """What an asset is declared with that its step says: see `asset_arguments`."""
 
     key: dg.AssetKey
     group_name: str
@@ -83,7 +83,7 @@ class AssetArguments(TypedDict, total=False):
     partitions_def: dg.StaticPartitionsDefinition | None
 
 
-def declared(config: Config, asset: str) -> AssetArguments:
+def asset_arguments(config: Config, asset: str) -> AssetArguments:
     """Key, group, upstream assets, code version, owners and partitions of the asset of a step."""
     step = step_of(config, asset)
     return AssetArguments(
@@ -185,7 +185,7 @@ def materialized(
     )
 
 
-def not_renewed(
+def observed_only(
     context: dg.AssetExecutionContext, result: dg.MaterializeResult[None]
 ) -> dg.MaterializeResult[None]:
     """The `result` of a pass that could not read its source: shown, but no materialization.

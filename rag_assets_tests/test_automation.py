@@ -10,7 +10,7 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 
-from rag_assets import automation, gates, quality
+from rag_assets import asset_checks, automation, quality
 from rag_assets.config import Config, ConfigError, Schedule, Serving
 from rag_assets.definitions import definitions
 from rag_assets.quality import Profile, Subject, TableMeasures
@@ -97,9 +97,9 @@ def defs(config, content):
         read=lambda store, variant, columns: pa.table({}),
     )
     return dg.Definitions.merge(
-        automation.governed(rooms, config=config),
+        automation.with_shared_policies(rooms, config=config),
         automation.definitions(rooms, config=config),
-        gates.definitions(config, fits),
+        asset_checks.definitions(config, fits),
     )
 
 

@@ -22,7 +22,7 @@ def run(works) -> dg.ExecuteInProcessResult:
 
     @dg.asset
     def exported() -> None:
-        with lineage.tried_twice():
+        with lineage.retry_once():
             next(attempts)()
 
     return dg.materialize([exported], raise_on_error=False)

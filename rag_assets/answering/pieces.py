@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from rag_assets.documents.passages import SEPARATOR, Block, DocumentText
-from rag_assets.documents.sentences import Grade, grades
-from rag_assets.documents.tokens import Words
+from rag_assets.documents.chunks.passages import SEPARATOR, Block, DocumentText
+from rag_assets.documents.chunks.sentences import Grade, grades
+from rag_assets.documents.chunks.tokens import Words
 
 PieceKind: TypeAlias = Literal["sentence", "fragment", "item", "row"]
 """A `fragment` begins or ends in the middle of a sentence, or holds no sentence at all."""

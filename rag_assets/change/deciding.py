@@ -168,7 +168,7 @@ def _compare(plan: Plan, inputs: Inputs, *, retry: bool, afresh: bool) -> None:
         difference = compare(every, plan.before or _NoRows())
         plan.inputs, failed = every.count, every.quarantined
         if retry:
-            difference = difference.with_again(failed)
+            difference = difference.marked_changed(failed)
     blocked = [] if retry else waiting(plan.entries, inputs=failed, today=plan.today)
     plan.valid = frozenset(valid_entries(plan.entries, inputs=failed))
     added, changed = (_without(part, blocked) for part in (difference.added, difference.changed))

@@ -45,7 +45,7 @@ class Difference:
         """What is to be done: the added inputs, then the changed ones."""
         return pa.concat_tables([self.added, self.changed])
 
-    def with_again(self, inputs: pa.Table) -> "Difference":
+    def marked_changed(self, inputs: pa.Table) -> "Difference":
         """The same, where `inputs` (schema `INPUTS`) are to be done although they are unchanged."""
         is_held = KeyIndex(self.pending["key"]).places(inputs["key"]) == ABSENT
         again = inputs.filter(pa.array(is_held))

@@ -10,15 +10,15 @@ from rag_assets import lineage, schemas
 from rag_assets.change.sync import Report
 from rag_assets.config import Config, DescribingModel
 from rag_assets.config.addresses import accounts_table
-from rag_assets.documents.account_rows import Accounts
-from rag_assets.documents.family_members import families_of
+from rag_assets.documents.elements.parse_report_rows import Accounts
+from rag_assets.documents.families.shown import families_of
 from rag_assets.lineage import ContentShown
 from rag_assets.process.interrupts import stoppable
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
-    from rag_assets.documents.chunk import ChunkReport
-    from rag_assets.documents.parse import ParseReport
+    from rag_assets.documents.chunks.chunk import ChunkReport
+    from rag_assets.documents.elements.parse import ParseReport
 
 
 def definitions(config: Config) -> dg.Definitions:
@@ -31,20 +31,20 @@ def definitions(config: Config) -> dg.Definitions:
 
 def _parsed_documents(settings: Config) -> dg.AssetsDefinition:
     @dg.asset(
-        **lineage.declared(settings, "parsed_documents"),
+        **lineage.asset_arguments(settings, "parsed_documents"),
         kinds={"lancedb", *_engines(settings)},
     )
     def parsed_documents(
         context: dg.AssetExecutionContext, config: lineage.RefreshConfig
     ) -> dg.MaterializeResult[None]:
         """Elements of each document (headings, text, tables, ...), with page, box and section."""
-        from rag_assets.documents.family_rows import refresh_families
-        from rag_assets.documents.parse import refresh_elements
+        from rag_assets.documents.elements.parse import refresh_elements
+        from rag_assets.documents.families.rows import refresh_families
 
         store = lineage.store_of(settings)
         parser = settings.variant(context.partition_key).parser
         log = lineage.logger_of(context)
-        with lineage.tried_twice():
+        with lineage.retry_once():
             report = refresh_elements(
                 store,
                 settings,
@@ -83,15 +83,15 @@ def _parsed_documents(settings: Config) -> dg.AssetsDefinition:
 
 
 def _figure_descriptions(settings: Config, model: DescribingModel) -> dg.AssetsDefinition:
-    @dg.asset(**lineage.declared(settings, "figure_descriptions"), kinds={"lancedb", "ai"})
+    @dg.asset(**lineage.asset_arguments(settings, "figure_descriptions"), kinds={"lancedb", "ai"})
     def figure_descriptions(
         context: dg.AssetExecutionContext, config: lineage.RefreshConfig
     ) -> dg.MaterializeResult[None]:
         """What each figure shows, in the words of a vision model."""
-        from rag_assets.documents.describe import refresh_descriptions
+        from rag_assets.documents.figures.describe import refresh_descriptions
 
         store = lineage.store_of(settings)
-        with lineage.tried_twice():
+        with lineage.retry_once():
             report = refresh_descriptions(
                 store,
                 settings,
@@ -116,13 +116,13 @@ def _figure_descriptions(settings: Config, model: DescribingModel) -> dg.AssetsD
 
 
 def _chunks(settings: Config) -> dg.AssetsDefinition:
-    @dg.asset(**lineage.declared(settings, "chunks"), kinds={"lancedb", "text"})
+    @dg.asset(**lineage.asset_arguments(settings, "chunks"), kinds={"lancedb", "text"})
     @stoppable()
     def chunks(
         context: dg.AssetExecutionContext, config: lineage.RefreshConfig
     ) -> dg.MaterializeResult[None]:
         """Chunks of each document: exact slices of its text that fit the chunking's limit."""
-        from rag_assets.documents.chunk import refresh_chunks
+        from rag_assets.documents.chunks.chunk import refresh_chunks
 
         store = lineage.store_of(settings)
         variant = settings.variant(context.partition_key)

@@ -6,12 +6,12 @@ import dagster as dg
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets import gates, quality
+from rag_assets import asset_checks, quality
 from rag_assets.change import sync
 from rag_assets.change.steps import Step
 from rag_assets.config import Config
-from rag_assets.documents import completeness
-from rag_assets.documents.account_rows import Accounts
+from rag_assets.documents.elements import completeness
+from rag_assets.documents.elements.parse_report_rows import Accounts
 from rag_assets.media.encodings import WITHOUT_BLANKS
 from rag_assets.quality import Example, Profiler, Subject, TableMeasures, Tally
 from rag_assets.schemas import DOCUMENT_FILES_TABLE, ELEMENT_TYPES
@@ -23,7 +23,7 @@ NULLABLE_OF_ELEMENTS = ("page", "level", "box", "cells", "language", "confidence
 
 def definitions(config: Config) -> dg.Definitions:
     """The checks of this room."""
-    return gates.definitions(config, *subjects(config))
+    return asset_checks.definitions(config, *subjects(config))
 
 
 def subjects(config: Config) -> list[Subject]:

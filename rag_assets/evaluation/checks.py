@@ -8,7 +8,7 @@ import dagster as dg
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets import gates, quality
+from rag_assets import asset_checks, quality
 from rag_assets.config import Config
 from rag_assets.evaluation import results
 from rag_assets.evaluation.flaws import Flaw
@@ -24,7 +24,7 @@ NOTHING = "no evaluation"
 
 def definitions(config: Config) -> dg.Definitions:
     """The asset checks of this package."""
-    return gates.definitions(config, *subjects(config))
+    return asset_checks.definitions(config, *subjects(config))
 
 
 def subjects(config: Config) -> list[Subject]:

@@ -30,7 +30,7 @@ from rag_assets.evaluation.indexed_gold import gold_state, read_indexed_gold
 from rag_assets.evaluation.questions import Question, QuestionsError
 from rag_assets.evaluation.results import EvaluationRecord, EvaluationResult, Settings
 from rag_assets.evaluation.scores import evaluate
-from rag_assets.evaluation.superseded_gold import among_all_versions, told_apart
+from rag_assets.evaluation.superseded_gold import among_all_versions, split_superseded
 from rag_assets.retrieval.failing import unanswerable
 from rag_assets.store import Store
 from rag_assets.store.catalog import folder_of
@@ -287,7 +287,7 @@ def _measure(
     retrievers = _usable(index, retrievers, log=log)
     gold = [piece for question in questions for piece in question.gold]
     indexed = read_indexed_gold(store, config, variant=variant, joint=complete_set.joint, gold=gold)
-    questions, apart = told_apart(index, questions, indexed=indexed)
+    questions, apart = split_superseded(index, questions, indexed=indexed)
     rankings, unmeasured = _searched(
         index, questions, retrievers, needed=_main(config, retrievers), depth=depth, log=log
     )

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rag_assets.documents.outlines import Bookmark
+from rag_assets.documents.elements.outlines import Bookmark
 from rag_assets.evaluation.quotes import normalized
 
 PAGES_APART = 1

@@ -29,7 +29,7 @@ class SupersededGold:
     """Rank of the first relevant item among all versions; None if there is none."""
 
 
-def told_apart(
+def split_superseded(
     index: "VariantIndex", questions: Sequence[Question], *, indexed: IndexedGold
 ) -> tuple[Sequence[Question], Sequence[Question]]:
     """The questions to measure, and those that ask for what a search leaves out as superseded.

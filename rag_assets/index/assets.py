@@ -49,7 +49,7 @@ def _vectors_asset(
     description: str,
 ) -> dg.AssetsDefinition:
     @dg.asset(
-        **lineage.declared(project, name),
+        **lineage.asset_arguments(project, name),
         pool=lineage.GPU_POOL,
         kinds={"lancedb", "pytorch"},
         description=description,
@@ -78,7 +78,7 @@ def _vectors_asset(
 
 
 def _joint_asset(project: Config) -> dg.AssetsDefinition:
-    @dg.asset(**lineage.declared(project, "joint_index"), kinds={"lancedb"})
+    @dg.asset(**lineage.asset_arguments(project, "joint_index"), kinds={"lancedb"})
     @stoppable()
     def joint_index(
         context: dg.AssetExecutionContext, config: lineage.RefreshConfig

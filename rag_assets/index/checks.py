@@ -7,7 +7,7 @@ import dagster as dg
 import numpy as np
 import pyarrow as pa
 
-from rag_assets import gates, quality
+from rag_assets import asset_checks, quality
 from rag_assets.change.steps import Step
 from rag_assets.config import Config
 from rag_assets.index.units import matrix_of
@@ -42,7 +42,7 @@ EXPECTATIONS: tuple[Expectation, ...] = (
 
 def definitions(config: Config) -> dg.Definitions:
     """The checks of this room."""
-    return gates.definitions(config, *subjects(config))
+    return asset_checks.definitions(config, *subjects(config))
 
 
 def subjects(config: Config) -> list[Subject]:

@@ -35,7 +35,12 @@ from rag_assets.columns.keys import ABSENT
 from rag_assets.config import Config, Execution
 from rag_assets.index.encoders import IndexEncoder, encoder_of
 from rag_assets.index.parts import TEXT, Progress, parts_of_plan, text_starts
-from rag_assets.index.stock import places_of_vectors, planned, tables_with_vectors, texts_of
+from rag_assets.index.reusable_vectors import (
+    places_of_vectors,
+    planned,
+    tables_with_vectors,
+    texts_of,
+)
 from rag_assets.index.units import TextSource, chunk_source, row_source
 from rag_assets.models.embedding import Embedded
 from rag_assets.models.lexical_weights import column_of

@@ -7,10 +7,11 @@ import dagster as dg
 
 from rag_assets import lineage
 from rag_assets.config import Config
-from rag_assets.operations import held, promotion
-from rag_assets.operations.gate_wording import verdict_markdown, verdict_plot
-from rag_assets.operations.problems import SERVING_INDEX
-from rag_assets.operations.promotion import PromotionResult
+from rag_assets.operations.gate import blocked_candidate
+from rag_assets.operations.gate.wording import verdict_markdown, verdict_plot
+from rag_assets.operations.problems.current import SERVING_INDEX
+from rag_assets.operations.serving_index import promotion
+from rag_assets.operations.serving_index.promotion import PromotionResult
 from rag_assets.process.interrupts import stoppable
 from rag_assets.store import Store, serving_pointer
 from rag_assets.store.serving_pointer import ServingPointer
@@ -89,7 +90,7 @@ def _untouched(store: Store) -> dg.MaterializeResult[None]:
 
     What is held back stays so, and stops no run of another variant.
     """
-    pointer, back = serving_pointer.current(store), held.read(store)
+    pointer, back = serving_pointer.current(store), blocked_candidate.read(store)
     lines = [f"{back.outcome}: what served before still serves.", *back.reasons] if back else []
     check = dg.AssetCheckResult(
         check_name=GATE,

@@ -15,7 +15,9 @@ from rag_assets.change.deciding import Plan, decide
 from rag_assets.change.steps import Step, table_rows, variant_steps
 from rag_assets.change.work import Derivation
 from rag_assets.config import Config
-from rag_assets.documents import chunk, describe, parse
+from rag_assets.documents.chunks import chunk
+from rag_assets.documents.elements import parse
+from rag_assets.documents.figures import describe
 from rag_assets.index import embed, joint
 from rag_assets.index.encoders import known_encoder
 from rag_assets.index.units import TextSource, chunk_source, row_source

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rag_assets import quality
 from rag_assets.config import Config
-from rag_assets.operations.problems import named_results
+from rag_assets.operations.problems.current import named_results
 from rag_assets.serving.replies import Json
 from rag_assets.sources import readability
 from rag_assets.store import Store

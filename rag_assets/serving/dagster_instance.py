@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets.config import LONGEST_RUN, Config
-from rag_assets.operations.lost_runs import ORIGIN, close_lost_runs
+from rag_assets.operations.problems.lost_runs import ORIGIN, close_lost_runs
 from rag_assets.serving.replies import Json
 from rag_assets.store.atomic import write_atomically
 

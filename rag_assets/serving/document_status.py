@@ -8,8 +8,8 @@ from rag_assets import schemas
 from rag_assets.change import sync
 from rag_assets.config import Config
 from rag_assets.config.addresses import accounts_table, elements_table
-from rag_assets.documents.account_rows import Accounts
-from rag_assets.operations.left_out import is_retry_useful, refused_files
+from rag_assets.documents.elements.parse_report_rows import Accounts
+from rag_assets.operations.problems.skipped_inputs import is_retry_useful, refused_files
 from rag_assets.serving.replies import Reply, table
 from rag_assets.store import Store
 

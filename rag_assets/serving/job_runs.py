@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets.config import Config
-from rag_assets.operations import lost_runs, run_errors
-from rag_assets.operations.run_problems import NIGHTLY_JOB
+from rag_assets.operations.problems import lost_runs, run_errors
+from rag_assets.operations.problems.runs import NIGHTLY_JOB
 from rag_assets.serving import alerting, replies
 from rag_assets.serving.replies import CommandError, say
 from rag_assets.store import Store

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from rag_assets import schemas
 from rag_assets.config import Config
-from rag_assets.operations.lost_runs import COMMAND_LOCK
-from rag_assets.operations.run_problems import NIGHTLY_JOB
+from rag_assets.operations.problems.lost_runs import COMMAND_LOCK
+from rag_assets.operations.problems.runs import NIGHTLY_JOB
 from rag_assets.serving import job_runs
 from rag_assets.serving.replies import Json
 from rag_assets.store import Store
@@ -131,7 +131,7 @@ def _outcome(result: "ExecutionResult", *, variant: str, state_dir: Path) -> Ref
 
 
 def _observed(result: "ExecutionResult") -> "list[dg.DagsterEvent]":
-    """The passes over assets whose source could not be read: see `lineage.not_renewed`."""
+    """The passes over assets whose source could not be read: see `lineage.observed_only`."""
     return [event for event in result.all_events if event.is_asset_observation]
 
 

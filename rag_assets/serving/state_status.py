@@ -14,10 +14,10 @@ from rag_assets.change.steps import Step, Steps, shared_steps, variant_steps
 from rag_assets.config import Config
 from rag_assets.documents.parsers import unavailable
 from rag_assets.operations.alerts.telling import problems_of_runs
-from rag_assets.operations.disk import DiskUse, disk_use
-from rag_assets.operations.left_out import LeftOut, entries_of, left_out
-from rag_assets.operations.problems import Problem, full_disk, state_problems
-from rag_assets.operations.serving_status import ServingStatus, serving_status
+from rag_assets.operations.problems.current import Problem, full_disk, state_problems
+from rag_assets.operations.problems.disk import DiskUse, disk_use
+from rag_assets.operations.problems.skipped_inputs import LeftOut, entries_of, left_out
+from rag_assets.operations.serving_index.status import ServingStatus, serving_status
 from rag_assets.serving import alerting
 from rag_assets.serving.check_summary import CheckSummary, check_summary
 from rag_assets.serving.replies import Json, say

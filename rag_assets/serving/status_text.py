@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from rag_assets.operations.alerts.messages import WORDS
-from rag_assets.operations.disk import DiskUse
-from rag_assets.operations.left_out import LeftOut
-from rag_assets.operations.problems import Problem
-from rag_assets.operations.serving_status import ServingStatus
+from rag_assets.operations.problems.current import Problem
+from rag_assets.operations.problems.disk import DiskUse
+from rag_assets.operations.problems.skipped_inputs import LeftOut
+from rag_assets.operations.serving_index.status import ServingStatus
 from rag_assets.serving.check_summary import CheckSummary
 from rag_assets.serving.replies import table
 from rag_assets.serving.state_status import SourceStatus, StateStatus, Tables

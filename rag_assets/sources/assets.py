@@ -38,7 +38,7 @@ def _document_files(project: Config) -> dg.AssetsDefinition:
     ) -> dg.MaterializeResult[None]:
         """Manifest of all source files: type by content, size, hash, and what is wrong with it."""
         store = lineage.store_of(project)
-        with lineage.tried_twice():
+        with lineage.retry_once():
             report = manifest.refresh_document_files(
                 store,
                 project.sources.documents,
@@ -60,7 +60,7 @@ def _document_files(project: Config) -> dg.AssetsDefinition:
             extra=_unreadable(outages),
         )
         is_renewed = report.touched or not outages
-        return result if is_renewed else lineage.not_renewed(context, result)
+        return result if is_renewed else lineage.observed_only(context, result)
 
     return document_files
 
@@ -79,7 +79,7 @@ def _exports(project: Config, source: TableSource) -> dg.AssetsDefinition:
         store = lineage.store_of(project)
         selected = {tuple(key.path) for key in context.selected_asset_keys}
         wanted = [spec for spec in source.tables if asset_path(source, spec) in selected]
-        with lineage.tried_twice():
+        with lineage.retry_once():
             done = exports.refresh_exports(
                 store,
                 source,
@@ -100,7 +100,7 @@ def _exports(project: Config, source: TableSource) -> dg.AssetsDefinition:
                     context, project, source, store, mine, report=report, path=path, outages=unread
                 )
                 is_renewed = not unread or any(item.is_touched for item in mine)
-                yield result if is_renewed else lineage.not_renewed(context, result)
+                yield result if is_renewed else lineage.observed_only(context, result)
 
     return export_tables
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import dagster as dg
 import pyarrow.compute as pc
 
-from rag_assets import gates, lineage, quality
+from rag_assets import asset_checks, lineage, quality
 from rag_assets.config import Config, asset_path
 from rag_assets.quality import Profiler, Subject, TableMeasures, Tally
 from rag_assets.schemas import DOCUMENT_FILES_TABLE
@@ -25,7 +25,7 @@ def definitions(config: Config) -> dg.Definitions:
         keys = dict.fromkeys("/".join(asset_path(source, spec)) for spec in source.tables)
         readable.append(_source_readable(config, source.name.replace("-", "_"), [*keys]))
     return dg.Definitions.merge(
-        gates.definitions(config, *subjects(config)), dg.Definitions(asset_checks=readable)
+        asset_checks.definitions(config, *subjects(config)), dg.Definitions(asset_checks=readable)
     )
 
 

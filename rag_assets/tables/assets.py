@@ -61,7 +61,7 @@ def _table_rows(settings: Config) -> dg.AssetsDefinition:
 
 
 def _serialized_rows(settings: Config) -> dg.AssetsDefinition:
-    @dg.asset(**lineage.declared(settings, "serialized_rows"), kinds={"lancedb", "text"})
+    @dg.asset(**lineage.asset_arguments(settings, "serialized_rows"), kinds={"lancedb", "text"})
     @stoppable()
     def serialized_rows(
         context: dg.AssetExecutionContext, config: lineage.RefreshConfig

@@ -5,7 +5,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets import gates, quality
+from rag_assets import asset_checks, quality
 from rag_assets.config import Config
 from rag_assets.identity import Canonical
 from rag_assets.quality import Profiler, Subject, TableMeasures, Tally
@@ -19,7 +19,7 @@ KEY = "row_id"
 
 def definitions(config: Config) -> dg.Definitions:
     """The checks of this room."""
-    return gates.definitions(config, *subjects(config))
+    return asset_checks.definitions(config, *subjects(config))
 
 
 def subjects(config: Config) -> list[Subject]:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from rag_assets import schemas
 from rag_assets.config import Config, ParserSettings, addresses
-from rag_assets.documents.account_rows import Accounts
+from rag_assets.documents.elements.parse_report_rows import Accounts
 from rag_assets.identity import document_id, fingerprint
 from rag_assets.media.media_types import SUFFIXES
 from rag_assets.store import Store
@@ -201,14 +201,14 @@ class Project:
         self.store.append(schemas.DOCUMENT_FILES_TABLE, table, schema=schemas.DOCUMENT_FILES)
 
     def parse(self, **options):
-        from rag_assets.documents.parse import refresh_elements
+        from rag_assets.documents.elements.parse import refresh_elements
 
         return refresh_elements(
             self.store, self.config, parser="plain", log=self.lines.append, **options
         )
 
     def chunk(self, *, chunking="fixed_256", config=None, **options):
-        from rag_assets.documents.chunk import refresh_chunks
+        from rag_assets.documents.chunks.chunk import refresh_chunks
 
         return refresh_chunks(
             self.store,

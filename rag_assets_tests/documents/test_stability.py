@@ -6,9 +6,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from rag_assets.documents.chunking import SHORT
-from rag_assets.documents.passages import DocumentText
-from rag_assets_tests.documents.test_chunking import PARTS, block, cut, word_piece
+from rag_assets.documents.chunks.chunking import SHORT
+from rag_assets.documents.chunks.passages import DocumentText
+from rag_assets_tests.documents.chunks.test_chunking import PARTS, block, cut, word_piece
 
 SECTIONS = st.lists(st.lists(PARTS, max_size=4), min_size=1, max_size=5)
 VOCABULARY = ("steel", "plate", "was", "bent", "until", "it", "broke", "at", "the", "weld", "grain")

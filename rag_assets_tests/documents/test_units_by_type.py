@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_assets.documents.elements import cleaned_cells, markdown_of
-from rag_assets.documents.passages import DocumentText
-from rag_assets_tests.documents.test_chunking import (
+from rag_assets.documents.chunks.passages import DocumentText
+from rag_assets.documents.elements.element import cleaned_cells, markdown_of
+from rag_assets_tests.documents.chunks.test_chunking import (
     STRATEGIES,
     block,
     cut,

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_assets.documents import outlines
-from rag_assets.documents.outlines import Bookmark
+from rag_assets.documents.elements import outlines
+from rag_assets.documents.elements.outlines import Bookmark
 from rag_assets.evaluation.parsing_quality import (
     NO_HEADINGS,
     Heading,

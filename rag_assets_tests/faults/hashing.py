@@ -18,7 +18,8 @@ from rag_assets.index.encoders import IndexEncoder
 from rag_assets.models.embedding import Embedded
 from rag_assets.models.tasks import embed_with
 from rag_assets.models.windows import Tokenized, Window
-from rag_assets.operations import derivations, preview
+from rag_assets.operations import derivations
+from rag_assets.operations.model_preview import previewing as preview
 from rag_assets.retrieval import opening
 from rag_assets.workers import Task
 

@@ -26,11 +26,14 @@ import pyarrow as pa
 from rag_assets import config as configuration
 from rag_assets.change import completing, reclaim, sync
 from rag_assets.config import Config
-from rag_assets.documents import chunk, element_reuse, family_rows, parse
+from rag_assets.documents.chunks import chunk
+from rag_assets.documents.elements import parse
+from rag_assets.documents.elements import reuse as element_reuse
+from rag_assets.documents.families import rows as family_rows
 from rag_assets.index import embed, joint, parts
 from rag_assets.index.indexes import maintain
 from rag_assets.lineage import store_of
-from rag_assets.operations.promotion import promote_refreshed
+from rag_assets.operations.serving_index.promotion import promote_refreshed
 from rag_assets.serving import cli
 from rag_assets.serving.replies import say
 from rag_assets.sources.exports import refresh_exports

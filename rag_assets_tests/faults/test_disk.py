@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from rag_assets import config as configuration
-from rag_assets.operations import disk_remedies
+from rag_assets.operations.problems import disk_remedies
 from rag_assets.serving import cli, disk_errors
 from rag_assets.serving.replies import FAILED, OK, CommandError
 from rag_assets.store.atomic import write_atomically

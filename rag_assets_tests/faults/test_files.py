@@ -11,7 +11,7 @@ from rag_assets.change.sync import Report
 from rag_assets.operations.doctor.examining import examine
 from rag_assets.operations.doctor.repairing import repair
 from rag_assets.operations.doctor.subjects import Practice
-from rag_assets.operations.problems import state_problems
+from rag_assets.operations.problems.current import state_problems
 from rag_assets.retrieval.hits import Hit
 from rag_assets.sources.databases import sqlite
 from rag_assets.sources.exports import refresh_exports

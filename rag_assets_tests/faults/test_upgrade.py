@@ -9,7 +9,7 @@ import pytest
 from rag_assets.change import completing, reclaim
 from rag_assets.index import encoders, joint
 from rag_assets.lineage import store_of
-from rag_assets.operations import promotion
+from rag_assets.operations.serving_index import promotion
 from rag_assets.retrieval.opening import open_index
 from rag_assets.retrieval.search import VariantIndex
 from rag_assets.store import complete_sets

@@ -9,8 +9,8 @@ from unittest.mock import patch
 from rag_assets.config import Config
 from rag_assets.evaluation.evaluate import evaluate_variant
 from rag_assets.evaluation.questions import refresh_questions
-from rag_assets.operations.gate import judge
-from rag_assets.operations.verdicts import Verdict
+from rag_assets.operations.gate.judging import judge
+from rag_assets.operations.gate.verdicts import Verdict
 from rag_assets.retrieval import opening
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import CompleteSet, set_of

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from rag_assets.change import sync
-from rag_assets.documents import chunk
-from rag_assets.documents.parse import refresh_elements
+from rag_assets.documents.chunks import chunk
+from rag_assets.documents.elements.parse import refresh_elements
 from rag_assets.operations.derivations import StepPlan, decided, manifest_plan
 from rag_assets.sources.files.manifest import refresh_document_files
 from rag_assets_tests.faults import project

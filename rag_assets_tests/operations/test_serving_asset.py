@@ -11,7 +11,7 @@ from rag_assets.store import serving_pointer
 from rag_assets_tests.faults.built import small
 from rag_assets_tests.faults.hashing import hashing
 from rag_assets_tests.faults.pipeline import refresh
-from rag_assets_tests.operations.test_promotion import reconfigure
+from rag_assets_tests.operations.serving_index.test_promotion import reconfigure
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from dagster._grpc.types import CanCancelExecutionResult
 from dagster._serdes import serialize_value
 
 from rag_assets.config import Config
-from rag_assets.operations import lost_runs
+from rag_assets.operations.problems import lost_runs
 from rag_assets.serving import dagster_instance
 
 ROOT = Path(__file__).parents[2]

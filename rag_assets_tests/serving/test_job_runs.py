@@ -7,7 +7,7 @@ import dagster as dg
 import pytest
 
 from rag_assets.config import ConfigError
-from rag_assets.operations import run_errors
+from rag_assets.operations.problems import run_errors
 from rag_assets.process.interrupts import stoppable
 from rag_assets.serving import job_runs
 

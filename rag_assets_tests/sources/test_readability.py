@@ -16,7 +16,7 @@ from dagster._core.test_utils import freeze_time
 
 from rag_assets.config import Config, TableSource
 from rag_assets.definitions import definitions
-from rag_assets.operations.problems import Problem, state_problems
+from rag_assets.operations.problems.current import Problem, state_problems
 from rag_assets.serving.check_summary import check_summary
 from rag_assets.sources import assets, checks, readability
 from rag_assets.sources.exports import refresh_exports

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from rag_assets.config import Config, Execution, ParserSettings, Variant
-from rag_assets.documents.chunk import refresh_chunks
-from rag_assets.documents.parse import refresh_elements
+from rag_assets.documents.chunks.chunk import refresh_chunks
+from rag_assets.documents.elements.parse import refresh_elements
 from rag_assets.index.embed import refresh_documents, refresh_units
 from rag_assets.index.encoders import encoder_of
 from rag_assets.index.units import chunk_source

@@ -10,7 +10,7 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from rag_assets.documents.elements import Element
+from rag_assets.documents.elements.element import Element
 from rag_assets.identity import fingerprint
 from rag_assets.workers import Json
 

@@ -9,7 +9,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from rag_assets.documents.elements import Image
+from rag_assets.documents.elements.element import Image
 from rag_assets.documents.parsers.description import ParseError
 from rag_assets.workers import Json
 

@@ -12,7 +12,7 @@ from operator import attrgetter
 from statistics import median
 from typing import TYPE_CHECKING
 
-from rag_assets.documents.elements import (
+from rag_assets.documents.elements.element import (
     Box,
     Cells,
     Element,

@@ -22,10 +22,10 @@ from rag_assets.change.data_versions import current_version
 from rag_assets.columns.sql import is_one_of
 from rag_assets.config import Config, ParserComparisonExperiment
 from rag_assets.config.addresses import accounts_table, elements_table
-from rag_assets.documents import outlines
+from rag_assets.documents.elements import outlines
+from rag_assets.documents.elements.outlines import Bookmark
+from rag_assets.documents.elements.parse import MEMORY_A_WORKER
 from rag_assets.documents.files import FILE_COLUMNS, FetchError, SourceFile, SourceReader
-from rag_assets.documents.outlines import Bookmark
-from rag_assets.documents.parse import MEMORY_A_WORKER
 from rag_assets.documents.parsers import pdf_parser, unavailable
 from rag_assets.evaluation.experiments.design import (
     ALL_FIVE,

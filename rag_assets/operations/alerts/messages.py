@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from rag_assets.config import Email, ProblemKind, Webhook, redacted
 from rag_assets.operations.alerts.record import Change
-from rag_assets.operations.problems import Problem
+from rag_assets.operations.problems.current import Problem
 from rag_assets.process.clock import in_words
 
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"

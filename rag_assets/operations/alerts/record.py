@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets.config import ProblemKind
-from rag_assets.operations.problems import Problem
+from rag_assets.operations.problems.current import Problem
 from rag_assets.store.atomic import write_atomically
 
 if TYPE_CHECKING:

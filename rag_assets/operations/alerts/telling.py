@@ -23,8 +23,8 @@ from rag_assets.operations.alerts.record import (
     ChannelRecord,
     RecordFile,
 )
-from rag_assets.operations.problems import Problem, state_problems
-from rag_assets.operations.run_problems import (
+from rag_assets.operations.problems.current import Problem, state_problems
+from rag_assets.operations.problems.runs import (
     NIGHTLY_JOB,
     RUN_REMEDY,
     healed_failures,

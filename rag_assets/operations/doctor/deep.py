@@ -14,11 +14,11 @@ from rag_assets.index.units import matrix_of
 from rag_assets.models.tasks import part_of
 from rag_assets.operations import derivations
 from rag_assets.operations.doctor import rules
-from rag_assets.operations.doctor.census import Census
 from rag_assets.operations.doctor.faults import Fault
 from rag_assets.operations.doctor.indexes import made_anew
 from rag_assets.operations.doctor.rows import found
 from rag_assets.operations.doctor.subjects import OWNERS, Practice, StepTable
+from rag_assets.operations.doctor.table_scan import Census
 from rag_assets.retrieval.lexical import SCORE
 from rag_assets.store import Store
 from rag_assets.store.text_parts import TEXT

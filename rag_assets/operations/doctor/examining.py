@@ -26,9 +26,9 @@ from rag_assets.operations.doctor import (
     texts,
     unions,
 )
-from rag_assets.operations.doctor.census import Census, census_of
 from rag_assets.operations.doctor.faults import Fault
 from rag_assets.operations.doctor.subjects import OWNERS, Practice, StepTable, step_tables
+from rag_assets.operations.doctor.table_scan import Census, census_of
 from rag_assets.store.catalog import generation_in
 from rag_assets.store.damage import DAMAGE, DamagedTablesError, is_of_files
 from rag_assets.store.places import UnreachableTablesError

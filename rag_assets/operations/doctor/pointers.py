@@ -9,7 +9,7 @@ from rag_assets.operations.doctor import rules
 from rag_assets.operations.doctor.faults import Fault, Log
 from rag_assets.operations.doctor.sets import is_kept
 from rag_assets.operations.doctor.subjects import Practice
-from rag_assets.operations.promotion import roll_back
+from rag_assets.operations.serving_index.promotion import roll_back
 from rag_assets.store import Store, serving_pointer
 from rag_assets.store.serving_pointer import CURRENT, FOLDER, DamagedPointerError, ServingPointer
 

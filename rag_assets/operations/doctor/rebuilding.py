@@ -9,12 +9,15 @@ from collections.abc import Callable, Sequence
 from rag_assets.change import completing
 from rag_assets.change.sync import Report
 from rag_assets.config import Config
-from rag_assets.documents import chunk, describe, family_rows, parse
+from rag_assets.documents.chunks import chunk
+from rag_assets.documents.elements import parse
+from rag_assets.documents.families import rows as family_rows
+from rag_assets.documents.figures import describe
 from rag_assets.evaluation import questions
 from rag_assets.index import embed, joint
 from rag_assets.index.indexes import maintain
 from rag_assets.operations.doctor.faults import Log
-from rag_assets.operations.promotion import promote_refreshed
+from rag_assets.operations.serving_index.promotion import promote_refreshed
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.files.manifest import refresh_document_files
 from rag_assets.store import Store, serving_pointer

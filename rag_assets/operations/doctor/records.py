@@ -8,11 +8,11 @@ import numpy as np
 
 from rag_assets.change.data_versions import Identities, content_of
 from rag_assets.operations.doctor import rules
-from rag_assets.operations.doctor.census import Census
 from rag_assets.operations.doctor.differences import command_of
 from rag_assets.operations.doctor.faults import Fault, Log, reopened
 from rag_assets.operations.doctor.files import damaged, damaged_by
 from rag_assets.operations.doctor.subjects import Practice, StepTable, step_tables
+from rag_assets.operations.doctor.table_scan import Census
 from rag_assets.store import Store, exports
 from rag_assets.store.atomic import take_away
 from rag_assets.store.catalog import is_of_recipe

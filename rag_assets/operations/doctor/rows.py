@@ -10,9 +10,9 @@ from rag_assets.columns.arrow_sql import query
 from rag_assets.columns.keys import DigestIndex
 from rag_assets.columns.sql import quoted
 from rag_assets.operations.doctor import rules
-from rag_assets.operations.doctor.census import LENGTH_TOLERANCE, Census
 from rag_assets.operations.doctor.faults import Fault, RowsAt, examples_of
 from rag_assets.operations.doctor.subjects import OWNERS, Practice, StepTable
+from rag_assets.operations.doctor.table_scan import LENGTH_TOLERANCE, Census
 from rag_assets.store import ROW_ID
 
 

@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 
 from rag_assets.columns.sql import KEYS_PER_STATEMENT
-from rag_assets.documents.document_texts import texts_of
+from rag_assets.documents.chunks.document_texts import texts_of
 from rag_assets.operations.doctor import rules
-from rag_assets.operations.doctor.census import Census
 from rag_assets.operations.doctor.faults import Fault, RowsAt
 from rag_assets.operations.doctor.rows import found
 from rag_assets.operations.doctor.subjects import Practice, StepTable
+from rag_assets.operations.doctor.table_scan import Census
 from rag_assets.schemas import TABLE_ROWS_TABLE, slice_of
 from rag_assets.tables.serialize import PARTS, serialized
 

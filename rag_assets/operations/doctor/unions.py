@@ -6,10 +6,10 @@ import numpy as np
 
 from rag_assets.columns.keys import ABSENT, DigestIndex
 from rag_assets.operations.doctor import rules
-from rag_assets.operations.doctor.census import Census
 from rag_assets.operations.doctor.faults import Fault, reopened
 from rag_assets.operations.doctor.rows import found
 from rag_assets.operations.doctor.subjects import Practice, StepTable
+from rag_assets.operations.doctor.table_scan import Census
 
 
 def other_texts(

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from rag_assets.columns.keys import ABSENT, KeyIndex
 from rag_assets.config import Config
-from rag_assets.documents.rehearsal import rehearse
+from rag_assets.documents.chunks.planned import rehearse
 from rag_assets.index.encoders import IndexEncoder
 from rag_assets.operations.plan.amounts import NOTHING, Amount, Changes, Embedding, total
 from rag_assets.operations.plan.documents import DocumentsPlan, FilesPlan

@@ -12,7 +12,8 @@ import pyarrow as pa
 from rag_assets import schemas
 from rag_assets.change.deciding import Plan, decide
 from rag_assets.config import Config
-from rag_assets.documents import chunk, parse
+from rag_assets.documents.chunks import chunk
+from rag_assets.documents.elements import parse
 from rag_assets.documents.files import FILE_COLUMNS
 from rag_assets.operations.plan.amounts import Changes
 from rag_assets.sources.files.manifest import FilesSeen

@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from rag_assets.change.deciding import Plan, decide
 from rag_assets.config import Config, DescribingModel
-from rag_assets.documents import describe
-from rag_assets.documents.describe import LONGEST_CAPTION
+from rag_assets.documents.figures import describe
+from rag_assets.documents.figures.describe import LONGEST_CAPTION
 from rag_assets.models.language.client import TOKENS_PER_PICTURE
 from rag_assets.models.language.spending import cost_of
 from rag_assets.operations.plan.amounts import Amount, Changes

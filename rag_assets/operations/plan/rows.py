@@ -19,12 +19,12 @@ from rag_assets.config import Config, TableSource, asset_path
 from rag_assets.operations.plan.amounts import Changes
 from rag_assets.sources.entries import spec_of
 from rag_assets.sources.exporting import Foreseen
-from rag_assets.sources.foreseen import ForeseenExport, foreseen_exports
+from rag_assets.sources.planned import ForeseenExport, foreseen_exports
 from rag_assets.store import Store
 from rag_assets.store.exports import ExportedTable
 from rag_assets.tables import rows
 from rag_assets.tables.exported import source_table
-from rag_assets.tables.foreseen import rows_foreseen
+from rag_assets.tables.planned import rows_foreseen
 
 CAME = rows.CONTENT.append(schemas.ROW_FINGERPRINT)
 

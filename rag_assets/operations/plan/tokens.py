@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets.config import ConfigError, EmbeddingModel
-from rag_assets.documents.tokens import TokenCounter, tokenizer_file
+from rag_assets.documents.chunks.tokens import TokenCounter, tokenizer_file
 from rag_assets.index.encoders import IndexEncoder
 from rag_assets.models.weights import is_here
 from rag_assets.operations.plan.amounts import Amount

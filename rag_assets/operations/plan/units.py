@@ -15,7 +15,7 @@ from rag_assets.columns.keys import digests
 from rag_assets.index import embed
 from rag_assets.index.encoders import IndexEncoder
 from rag_assets.index.parts import TEXT, text_starts
-from rag_assets.index.stock import lack_vectors, planned, texts_of
+from rag_assets.index.reusable_vectors import lack_vectors, planned, texts_of
 from rag_assets.index.units import TextSource
 from rag_assets.operations.plan.amounts import Amount, Changes, Embedding
 from rag_assets.operations.plan.tokens import ModelTokens

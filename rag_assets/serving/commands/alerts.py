@@ -10,7 +10,7 @@ from rag_assets.operations.alerts.channels import Delivery
 from rag_assets.operations.alerts.messages import WORDS, link_of, moment
 from rag_assets.operations.alerts.record import FILE, AlertRecord, RecordFile
 from rag_assets.operations.alerts.telling import NOT_CALLED, open_problems, try_channels
-from rag_assets.operations.problems import Problem
+from rag_assets.operations.problems.current import Problem
 from rag_assets.serving import alerting
 from rag_assets.serving.replies import FAILED, OK, PARTLY, Json, Reply, UsageError, say
 

@@ -152,8 +152,8 @@ def _exported(store: Store) -> Reply:
 
 
 def _forget(store: Store, user: str, *, is_sure: bool) -> Reply:
-    from rag_assets.operations.kept_answers import answers_by, erase, questions_of
-    from rag_assets.operations.model_calls import erase_asking
+    from rag_assets.operations.erasure.kept_answers import answers_by, erase, questions_of
+    from rag_assets.operations.erasure.model_calls import erase_asking
 
     if not is_sure and not sys.stdin.isatty():
         raise UsageError(

@@ -13,7 +13,7 @@ from rag_assets.store import Store, images
 
 if TYPE_CHECKING:
     from rag_assets.evaluation.experiments.retention import RemovedRuns
-    from rag_assets.operations.kept_answers import TidiedAnswers
+    from rag_assets.operations.erasure.kept_answers import TidiedAnswers
     from rag_assets.operations.run_history import ForgottenRuns
 
 SUMMARY = "remove versions, tables, runs of experiments, records and answers that are old"
@@ -37,8 +37,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Reply:
     """Clean up table by table; a running refresh is waited for, since it reads old versions."""
     from rag_assets.evaluation.experiments.retention import remove_unused
-    from rag_assets.operations import model_calls
-    from rag_assets.operations.kept_answers import tidy
+    from rag_assets.operations.erasure import model_calls
+    from rag_assets.operations.erasure.kept_answers import tidy
     from rag_assets.operations.run_history import forget_old_runs
     from rag_assets.serving import dagster_instance
 

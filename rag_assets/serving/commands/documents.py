@@ -9,7 +9,7 @@ from itertools import groupby
 from rag_assets import config as configuration
 from rag_assets.config import Config
 from rag_assets.config.addresses import elements_table, families_table
-from rag_assets.documents.family_decisions import (
+from rag_assets.documents.families.decisions import (
     Decision,
     Decisions,
     DecisionsError,
@@ -17,8 +17,12 @@ from rag_assets.documents.family_decisions import (
     as_csv,
     read_decisions,
 )
-from rag_assets.documents.family_members import DocumentMember, documents_of
-from rag_assets.documents.section_changes import SectionChange, read_sections, section_changes
+from rag_assets.documents.families.section_changes import (
+    SectionChange,
+    read_sections,
+    section_changes,
+)
+from rag_assets.documents.families.shown import DocumentMember, documents_of
 from rag_assets.serving.replies import CommandError, Json, Reply, UsageError, table
 from rag_assets.store import Store
 from rag_assets.store.atomic import write_atomically

@@ -9,7 +9,7 @@ from rag_assets.serving.replies import CommandError, Reply
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
-    from rag_assets.operations.explain import UnitLineage
+    from rag_assets.operations.explain.explaining import UnitLineage
 
 SUMMARY = "show where a search hit comes from: source, parser, chunking, model, and by which run"
 EXAMPLES = """\
@@ -27,7 +27,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Reply:
     """Tell the way of one unit."""
-    from rag_assets.operations.explain import UnknownUnitError, explain
+    from rag_assets.operations.explain.explaining import UnknownUnitError, explain
 
     config = configuration.load()
     if options.variant:
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> Reply:
 
 
 def _told(found: "UnitLineage") -> str:
-    from rag_assets.operations.explain import rows_of
+    from rag_assets.operations.explain.explaining import rows_of
 
     text = textwrap.shorten(found.text, WIDTH, placeholder=" ...")
     parts = [f"{found.unit_id} of variant {found.variant}: {found.place}\n  {text}"]

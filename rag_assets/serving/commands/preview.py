@@ -12,7 +12,7 @@ from rag_assets.serving.replies import FAILED, OK, Json, Reply, say, search_erro
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
-    from rag_assets.operations.preview import ModelPreview
+    from rag_assets.operations.model_preview.previewing import ModelPreview
 
 SUMMARY = "say whether a variant's model is worth a backfill, from a few of its vectors"
 EXAMPLES = """\
@@ -31,7 +31,7 @@ def run(options: argparse.Namespace) -> Reply:
     config.variant(options.variant)
     yield_to_others()
 
-    from rag_assets.operations.preview import NoPreviewError, preview
+    from rag_assets.operations.model_preview.previewing import NoPreviewError, preview
 
     store = Store.of(config)
     with (

@@ -9,7 +9,7 @@ from rag_assets.serving.replies import FAILED, OK, CommandError, Json, Reply, sa
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
-    from rag_assets.operations.promotion import PromotionResult
+    from rag_assets.operations.serving_index.promotion import PromotionResult
 
 SUMMARY = "let a variant serve, if it is complete and no worse than what serves"
 EXAMPLES = """\
@@ -30,7 +30,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Reply:
     """Judge the variant and move the serving pointer, or say why not."""
-    from rag_assets.operations.promotion import NotReadyError, promote
+    from rag_assets.operations.serving_index.promotion import NotReadyError, promote
 
     config = configuration.load()
     if options.override is not None and not options.override.strip():
@@ -60,7 +60,7 @@ def _record(done: "PromotionResult") -> dict[str, Json]:
 
 
 def _text(done: "PromotionResult") -> str:
-    from rag_assets.operations.gate_wording import verdict_text
+    from rag_assets.operations.gate.wording import verdict_text
 
     pointer = done.pointer
     if done.status == "unchanged" and pointer:

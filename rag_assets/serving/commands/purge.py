@@ -12,8 +12,8 @@ from rag_assets.serving.replies import FAILED, OK, CommandError, Json, Reply, Us
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
-    from rag_assets.operations.proof import Proof
-    from rag_assets.operations.purge_plan import PurgePlan
+    from rag_assets.operations.erasure.proof import Proof
+    from rag_assets.operations.erasure.scope import PurgePlan
 
 SUMMARY = "erase one document from tables, versions, caches, reports and records, and verify it"
 EXAMPLES = """\
@@ -35,8 +35,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Reply:
     """Show what would be erased, ask, erase it, and search for traces that are left."""
-    from rag_assets.operations import lost_runs, purge, purge_plan
-    from rag_assets.operations.run_records import BusyRecordsError
+    from rag_assets.operations.erasure import purge
+    from rag_assets.operations.erasure import scope as purge_plan
+    from rag_assets.operations.erasure.run_records import BusyRecordsError
+    from rag_assets.operations.problems import lost_runs
     from rag_assets.serving import dagster_instance
     from rag_assets.store.records_file import RecordsFileError
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
 from rag_assets.config import Config
-from rag_assets.operations import run_errors
+from rag_assets.operations.problems import run_errors
 from rag_assets.serving import alerting, disk_errors, job_runs, refresh_run
 from rag_assets.serving.check_summary import CheckSummary, check_summary
 from rag_assets.serving.evaluation_text import scores

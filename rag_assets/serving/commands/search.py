@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> Reply:
 
 def _origins(index: "VariantIndex", found: "Sequence[Results]") -> "Mapping[str, Json]":
     """Where each hit comes from, in short, by its id; `rag-assets explain` says all of it."""
-    from rag_assets.operations.explain import COMPACT_COLUMNS, compact
+    from rag_assets.operations.explain.explaining import COMPACT_COLUMNS, compact
 
     units = sorted({hit.unit_id for results in found for hit in results})
     rows = index.read(units, COMPACT_COLUMNS).to_pylist() if units else []

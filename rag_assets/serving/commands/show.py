@@ -46,8 +46,8 @@ def run(options: argparse.Namespace) -> Reply:
 
 
 def _table(config: Config, *, variant: str | None, unit_id: str) -> Reply:
-    from rag_assets.documents.chunk_location import NotShownError
-    from rag_assets.documents.renditions import table_of_unit
+    from rag_assets.documents.chunks.location import NotShownError
+    from rag_assets.documents.chunks.renditions import table_of_unit
 
     try:
         table = table_of_unit(Store.of(config), config, variant=variant, unit_id=unit_id)
@@ -57,8 +57,8 @@ def _table(config: Config, *, variant: str | None, unit_id: str) -> Reply:
 
 
 def _picture(config: Config, options: argparse.Namespace) -> Reply:
-    from rag_assets.documents.chunk_location import NotShownError
-    from rag_assets.documents.page_pictures import picture_of
+    from rag_assets.documents.chunks.location import NotShownError
+    from rag_assets.documents.figures.page_pictures import picture_of
     from rag_assets.store.atomic import write_atomically
 
     try:

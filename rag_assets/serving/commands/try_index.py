@@ -12,7 +12,7 @@ from rag_assets.serving.replies import FAILED, OK, Json, Reply, UsageError, say,
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
-    from rag_assets.operations.trial import Trial
+    from rag_assets.operations.index_trial.trying import Trial
 
 SUMMARY = "try other settings of the search indexes on what serves, which stays as it is"
 EXAMPLES = """\
@@ -41,8 +41,8 @@ def run(options: argparse.Namespace) -> Reply:
     """Build the indexes on a branch, compare them with those that serve, and drop the branch."""
     config = configuration.load()
 
-    from rag_assets.operations.trial import try_index
-    from rag_assets.operations.trial_settings import UnfitSettingsError, settings_of
+    from rag_assets.operations.index_trial.settings import UnfitSettingsError, settings_of
+    from rag_assets.operations.index_trial.trying import try_index
 
     yield_to_others()
     with disk_errors.writing(config.state_dir), search_errors():
@@ -72,8 +72,8 @@ def _record(found: "Trial") -> dict[str, Json]:
 
 
 def _lines(found: "Trial") -> Iterator[str]:
-    from rag_assets.operations.gate_wording import verdict_text
-    from rag_assets.operations.trial import SERVING, TRIED
+    from rag_assets.operations.gate.wording import verdict_text
+    from rag_assets.operations.index_trial.trying import SERVING, TRIED
 
     yield verdict_text(found.verdict)
     yield ""

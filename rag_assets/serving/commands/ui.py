@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rag_assets import config as configuration
-from rag_assets.operations import lost_runs
+from rag_assets.operations.problems import lost_runs
 from rag_assets.serving import alerting, dagster_instance
 from rag_assets.serving.replies import CommandError, Reply, say
 

@@ -4,7 +4,7 @@ import zipfile
 
 import pytest
 
-from rag_assets.documents.elements import from_json
+from rag_assets.documents.elements.element import from_json
 from rag_assets.documents.parsers.office import docling_office
 from rag_assets.documents.parsers.office.as_shown import as_shown
 from rag_assets.documents.parsers.office.words import shown_texts

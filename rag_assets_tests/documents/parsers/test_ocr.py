@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rag_assets import config
-from rag_assets.documents.elements import from_json
+from rag_assets.documents.elements.element import from_json
 from rag_assets.documents.parsers import chain, preflight
 from rag_assets.documents.parsers.ocr import scanned_pages, tesseract
 from rag_assets.documents.parsers.preflight import Inspection

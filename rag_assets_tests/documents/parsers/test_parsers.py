@@ -10,7 +10,8 @@ from types import SimpleNamespace
 import pytest
 
 from rag_assets import config
-from rag_assets.documents.elements import Image, from_json
+from rag_assets.documents.elements.element import Image, from_json
+from rag_assets.documents.elements.sections import with_sections
 from rag_assets.documents.parsers import description, parsers_of, pdf_parser, preflight
 from rag_assets.documents.parsers.description import ParseError, Parser, ParserUnavailableError
 from rag_assets.documents.parsers.engines import pdfium
@@ -21,7 +22,6 @@ from rag_assets.documents.parsers.office import docling_office, spreadsheet
 from rag_assets.documents.parsers.preflight import Inspection
 from rag_assets.documents.parsers.tables import Word
 from rag_assets.documents.parsers.text import markdown
-from rag_assets.documents.sections import with_sections
 from rag_assets.media.media_types import DOCX, HTML, MARKDOWN, PDF, PLAIN, SUFFIXES, XLSX
 from rag_assets.workers.pool import _environment
 from rag_assets_tests.documents import making
@@ -1124,7 +1124,7 @@ def test_importing_the_parsers_loads_no_library():
 
     heavy = ["pymupdf", "pypdfium2", "docling", "markdown_it", "onnxruntime", "torch", "lancedb"]
     code = (
-        "import sys, rag_assets.documents.parse, rag_assets.documents.chunk\n"
+        "import sys, rag_assets.documents.elements.parse, rag_assets.documents.chunks.chunk\n"
         f"print([name for name in {heavy} if name in sys.modules])"
     )
     done = subprocess.run(

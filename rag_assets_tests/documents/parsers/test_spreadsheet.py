@@ -20,12 +20,12 @@ from openpyxl.chart.text import Text
 from openpyxl.chart.title import Title
 from openpyxl.worksheet.formula import ArrayFormula
 
-from rag_assets.documents.elements import from_json
+from rag_assets.documents.elements.element import from_json
+from rag_assets.documents.elements.sections import with_sections
 from rag_assets.documents.parsers import preflight
 from rag_assets.documents.parsers.description import ParseError
 from rag_assets.documents.parsers.office import charts, spreadsheet
 from rag_assets.documents.parsers.preflight import Inspection
-from rag_assets.documents.sections import with_sections
 from rag_assets.media.media_types import XLSX
 
 

@@ -11,8 +11,8 @@ import dagster as dg
 
 from rag_assets.config import Config
 from rag_assets.operations.alerts.telling import Teller
-from rag_assets.operations.problems import Problem
-from rag_assets.operations.run_problems import NIGHTLY_JOB
+from rag_assets.operations.problems.current import Problem
+from rag_assets.operations.problems.runs import NIGHTLY_JOB
 from rag_assets.serving import dagster_instance
 from rag_assets_tests.operations.alerts.servers import Web
 

@@ -13,10 +13,11 @@ import pytest
 from dagster._core.definitions.freshness import FreshnessState, FreshnessStateChange
 
 from rag_assets.config import Config
-from rag_assets.operations import lost_runs, run_problems
 from rag_assets.operations.alerts import channels, telling
 from rag_assets.operations.alerts.record import FILE, RecordFile
 from rag_assets.operations.alerts.telling import Teller, failed_command
+from rag_assets.operations.problems import lost_runs
+from rag_assets.operations.problems import runs as run_problems
 from rag_assets_tests.operations.alerts.nights import Nights, config_of, nights, told
 from rag_assets_tests.operations.alerts.servers import Web, mail_server, web_server
 

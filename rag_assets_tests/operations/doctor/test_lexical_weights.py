@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from rag_assets.change.steps import step_of
-from rag_assets.operations.doctor.census import census_of
+from rag_assets.operations.doctor.table_scan import census_of
 from rag_assets.store import Store
 from rag_assets_tests.index.corpus import VARIANT
 from rag_assets_tests.index.test_sparse_index import config, m3  # noqa: F401

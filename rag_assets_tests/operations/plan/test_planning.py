@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from rag_assets.change.sync import Report
-from rag_assets.documents import rehearsal
+from rag_assets.documents.chunks import planned as planned_chunks
 from rag_assets.operations.plan.costs import costs_of
 from rag_assets.operations.plan.planning import VariantPlan, plan_of
 from rag_assets.operations.plan.reasons import NEW, UNKNOWN, reasons_of
@@ -168,7 +168,7 @@ def test_another_model_is_planned_exactly(made, tmp_path):
 def test_documents_that_are_not_read_are_estimated_within_bounds(made, monkeypatch):
     for number in range(6):
         EDITS["edit"](made, number)
-    monkeypatch.setattr(rehearsal, "BYTES_READ", 1_500)
+    monkeypatch.setattr(planned_chunks, "BYTES_READ", 1_500)
     plan = planned(made)
     assert 0 < plan.documents_cut < 6
     assert plan.documents_estimated == 6 - plan.documents_cut
@@ -179,7 +179,7 @@ def test_documents_that_are_not_read_are_estimated_within_bounds(made, monkeypat
 def test_where_nothing_is_read_the_bounds_are_wide(made, monkeypatch):
     EDITS["edit"](made, 1)
     EDITS["add"](made, 1)
-    monkeypatch.setattr(rehearsal, "BYTES_READ", 0)
+    monkeypatch.setattr(planned_chunks, "BYTES_READ", 0)
     assert wrong(planned(made), refresh(made.config)) == []
 
 

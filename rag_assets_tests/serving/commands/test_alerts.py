@@ -175,7 +175,7 @@ def test_a_refresh_that_a_person_stops_tells_nobody_and_ends_as_before(project, 
         signal.raise_signal(signal.SIGINT)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rag_assets.documents.parse.refresh_elements", stop)
+        patch.setattr("rag_assets.documents.elements.parse.refresh_elements", stop)
         assert run("refresh") == INTERRUPTED
 
     assert told(web) == []

@@ -6,7 +6,7 @@ import pytest
 
 from rag_assets import config as configuration
 from rag_assets.operations.plan.planning import plan_of
-from rag_assets.operations.promotion import promote
+from rag_assets.operations.serving_index.promotion import promote
 from rag_assets.serving import cli
 from rag_assets.serving.plan_text import outcome_record, outcome_text
 from rag_assets.serving.replies import OK, USAGE

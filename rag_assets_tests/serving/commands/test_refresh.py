@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from rag_assets.change import sync
-from rag_assets.operations.run_errors import BLOCKED
+from rag_assets.operations.problems.run_errors import BLOCKED
 from rag_assets.serving import refresh_run
 from rag_assets.serving.commands import refresh
 from rag_assets.serving.refresh_run import RefreshOutcome

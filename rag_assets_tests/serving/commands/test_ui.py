@@ -18,7 +18,7 @@ from dagster._core.workspace.load_target import WorkspaceFileTarget
 
 from rag_assets import config as configuration
 from rag_assets.automation import CLEAN_UP_JOB
-from rag_assets.operations import lost_runs
+from rag_assets.operations.problems import lost_runs
 from rag_assets.serving import dagster_instance, job_runs
 from rag_assets_tests import small_project
 

@@ -11,7 +11,7 @@ from importlib.metadata import files
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from rag_assets.documents.elements import Box
+from rag_assets.documents.elements.element import Box
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag_assets.documents.elements import Box, Element, clean, to_json
+from rag_assets.documents.elements.element import Box, Element, clean, to_json
 from rag_assets.documents.parsers.description import ParseError, Parser
 from rag_assets.documents.parsers.engines.bundled_layout import PACKAGE as LAYOUT_PACKAGE
 from rag_assets.documents.parsers.engines.page_view import PageView, figure_of

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 from urllib.parse import urlsplit
 
-from rag_assets.documents.elements import Box, Element, clean, to_json
+from rag_assets.documents.elements.element import Box, Element, clean, to_json
 from rag_assets.documents.parsers.description import ParseError, Parser
 from rag_assets.documents.parsers.engines.bundled_layout import PACKAGE as LAYOUT_PACKAGE
 from rag_assets.documents.parsers.engines.bundled_layout import BundledLayout

@@ -10,7 +10,7 @@ from ctypes import byref, c_int
 from functools import lru_cache
 from typing import TYPE_CHECKING, Self
 
-from rag_assets.documents.elements import POINTS_AN_INCH, Box, Element, Image, clean
+from rag_assets.documents.elements.element import POINTS_AN_INCH, Box, Element, Image, clean
 from rag_assets.documents.parsers.pictures import LONGEST_SIDE, image_of
 from rag_assets.documents.parsers.tables import Word, grid_of, table_of
 

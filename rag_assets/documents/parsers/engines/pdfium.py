@@ -6,7 +6,7 @@ from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, TypeAlias
 
-from rag_assets.documents.elements import Element, clean, to_json
+from rag_assets.documents.elements.element import Element, clean, to_json
 from rag_assets.documents.parsers.description import Parser
 from rag_assets.documents.parsers.engines.page_view import box_of, shown_by
 from rag_assets.workers import Json

@@ -12,7 +12,7 @@ from html import escape
 from types import ModuleType
 from typing import TYPE_CHECKING, TypedDict, cast
 
-from rag_assets.documents.elements import Box, Element, clean, prose_of, raised, to_json
+from rag_assets.documents.elements.element import Box, Element, clean, prose_of, raised, to_json
 from rag_assets.documents.parsers.description import ParseError, Parser
 from rag_assets.documents.parsers.engines.page_view import PageView, is_inside
 from rag_assets.documents.parsers.tables import Word, grid_of, made_whole, table_of

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
-from rag_assets.documents.elements import Element, to_json
+from rag_assets.documents.elements.element import Element, to_json
 from rag_assets.documents.parsers.description import Parser
 from rag_assets.documents.parsers.ocr import scanned_pages
 from rag_assets.workers import Json

@@ -11,7 +11,7 @@ from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING
 
-from rag_assets.documents.elements import POINTS_AN_INCH, Box, Element, clean, prose_of
+from rag_assets.documents.elements.element import POINTS_AN_INCH, Box, Element, clean, prose_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,7 +10,7 @@ from functools import cache, cached_property
 from itertools import pairwise
 from statistics import median
 
-from rag_assets.documents.elements import Element, to_json
+from rag_assets.documents.elements.element import Element, to_json
 from rag_assets.documents.parsers.description import Parser, version_here
 from rag_assets.documents.parsers.ocr import scanned_pages
 from rag_assets.workers import Json

@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from rag_assets.documents.elements import Element, clean
+from rag_assets.documents.elements.element import Element, clean
 from rag_assets.documents.parsers.tables import table_of
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from pptx.exc import InvalidXmlError
 from pptx.oxml.xmlchemy import BaseOxmlElement
 from pptx.shapes.picture import Picture
 
-from rag_assets.documents.elements import raised
+from rag_assets.documents.elements.element import raised
 from rag_assets.documents.parsers.description import ParseError
 from rag_assets.documents.parsers.office.picture_meta import ABOVE, ALT, BELOW, GLUE, LINK, PROBLEM
 from rag_assets.documents.parsers.pictures import link_of, reduced_if_large

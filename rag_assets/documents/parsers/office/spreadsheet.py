@@ -15,7 +15,7 @@ from io import BytesIO
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from rag_assets.documents.elements import Element, to_json
+from rag_assets.documents.elements.element import Element, to_json
 from rag_assets.documents.parsers.description import ParseError, Parser
 from rag_assets.documents.parsers.office.charts import Charts
 from rag_assets.documents.parsers.pictures import image_of

@@ -12,7 +12,7 @@ from html import escape
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
-from rag_assets.documents.elements import Element
+from rag_assets.documents.elements.element import Element
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

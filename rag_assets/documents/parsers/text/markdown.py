@@ -13,7 +13,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
-from rag_assets.documents.elements import Element, clean, to_json
+from rag_assets.documents.elements.element import Element, clean, to_json
 from rag_assets.documents.parsers.description import Parser
 from rag_assets.documents.parsers.pictures import link_of
 from rag_assets.documents.parsers.tables import table_of

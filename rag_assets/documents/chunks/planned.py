@@ -1,0 +1,110 @@
+"""What changed documents will become: as many as are cheap to read are cut, in memory alone.
+
+Only files that a parser calls harmless are read, those that need no worker. Whoever wants to know
+about the others has to estimate.
+"""
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rag_assets.columns.keys import ABSENT, KeyIndex
+from rag_assets.columns.sql import is_one_of, parts_of
+from rag_assets.config import Config
+from rag_assets.config.addresses import elements_table
+from rag_assets.documents.chunks.chunk import cut_of
+from rag_assets.documents.elements.element import Element
+from rag_assets.documents.elements.languages import with_languages
+from rag_assets.documents.elements.rows import CONTENT, to_arrow
+from rag_assets.documents.elements.sections import with_sections
+from rag_assets.documents.files import FILE_COLUMNS, SourceFile, SourceReader
+from rag_assets.documents.parsers import parsers_of
+from rag_assets.documents.parsers.description import Parser
+from rag_assets.store import Store
+
+BYTES_READ = 4 << 20
+"""Of files, at most: a second of work."""
+SEED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """The chunks of some documents as a refresh would cut them."""
+
+    documents: Sequence[str]
+    chunks: pa.Table
+    """Rows of the table of chunks with `row_fingerprint`."""
+
+
+def rehearse(
+    store: Store,
+    config: Config,
+    *,
+    parser: str,
+    chunking: str,
+    files: pa.Table,
+    changed: Sequence[str],
+) -> Rehearsal:
+    """Cut documents, drawn by chance until `BYTES_READ` is used up.
+
+    Args:
+        store: Holds the elements of documents that did not change.
+        config: Names the sources and settings.
+        parser: Name of the parser in the config.
+        chunking: Name of the chunking in the config.
+        files: The documents to draw from, as the manifest will describe them (`FILE_COLUMNS`).
+        changed: Those of them whose files have to be parsed; the elements of the others stay.
+    """
+    drawn = _drawn(files)
+    is_changed = KeyIndex(pa.array(changed, pa.string())).places(drawn["document_id"]) != ABSENT
+    kept = drawn.filter(pa.array(~is_changed))["document_id"].to_pylist()
+    read = dict(_read(config, parser, drawn.filter(pa.array(is_changed))))
+    elements = [_rows_of(read, engine=config.parsers[parser].engine)]
+    table = elements_table(config, parser)
+    for part in parts_of(kept) if store.exists(table) else ():
+        where = is_one_of("document_id", part)
+        elements.append(store.read(table, columns=CONTENT.names, where=where))
+    cut = cut_of(store, config, parser=parser, chunking=chunking)
+    return Rehearsal([*read, *kept], cut(pa.concat_tables(elements), drawn))
+
+
+def _drawn(files: pa.Table) -> pa.Table:
+    """Documents drawn by chance, the same ones whenever it is asked."""
+    ordered = files.sort_by("document_id")
+    places = list(range(ordered.num_rows))
+    random.Random(SEED).shuffle(places)
+    shuffled = ordered.take(pa.array(places, pa.int64()))
+    return shuffled.filter(pc.less_equal(pc.cumulative_sum(shuffled["size"]), BYTES_READ))
+
+
+def _read(config: Config, parser: str, files: pa.Table) -> Iterator[tuple[str, Sequence[Element]]]:
+    """Documents that can be parsed in this process, with their elements."""
+    parsers = parsers_of(config.parsers[parser], name=parser)
+    readers = {source.name: SourceReader(source) for source in config.sources.documents}
+    for row in files.select(FILE_COLUMNS).to_pylist():
+        file = SourceFile(**row)
+        reader, by = readers.get(file.source), parsers.get(str(file.media_type))
+        if reader is None or by is None or not 0 < file.size <= by.harmless_bytes:
+            continue
+        found = _elements(file, by, reader)
+        if found and not any(element.link for element in found):
+            yield file.document_id, found
+
+
+def _elements(file: SourceFile, parser: Parser, reader: SourceReader) -> Sequence[Element]:
+    """The elements of a harmless file; none of any other, and of one that cannot be parsed."""
+    try:
+        content = reader.read(file)
+        if not parser.is_harmless(content, str(file.media_type)):
+            return ()
+        return with_sections(parser.elements(content, str(file.media_type)))
+    except Exception:  # whatever a parser raises, a refresh will say of the file
+        return ()
+
+
+def _rows_of(documents: Mapping[str, Sequence[Element]], *, engine: str) -> pa.Table:
+    count = sum(map(len, documents.values()))
+    return with_languages(to_arrow(documents, engine=engine, engines=[engine] * count))

@@ -1,0 +1,425 @@
+"""Documents become elements: new and changed documents are parsed, each content once.
+
+The fingerprint of a document covers its bytes, its media type and its parser, but not its name.
+Elements are copied, not parsed again, for renamed files, for second copies of a file, and for
+documents that a change of settings does not touch: see `element_reuse`.
+
+Failures are values. Pages that crashed their worker are named in the quarantine and tried again at
+the next refresh; pages that took too long or too much memory are tried again after some days; a
+file that cannot be read waits until it changes. What became of each page is recorded in the
+document's account (`account_rows`), beside its elements.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rag_assets import schemas
+from rag_assets.change import steps, sync
+from rag_assets.change.steps import REVISIONS
+from rag_assets.columns.keys import KeyIndex
+from rag_assets.config import Config
+from rag_assets.config.addresses import accounts_table
+from rag_assets.documents.elements.element import Element
+from rag_assets.documents.elements.languages import language_of_documents, with_languages
+from rag_assets.documents.elements.parse_report_rows import Accounts, DocumentAccount
+from rag_assets.documents.elements.parsing import FileContent, ParsedContent, Parsing
+from rag_assets.documents.elements.reuse import SHOWING_PICTURES, Reuse
+from rag_assets.documents.elements.rows import CONTENT, pictures, to_arrow
+from rag_assets.documents.figures import linked_pictures
+from rag_assets.documents.files import FILE_COLUMNS, SourceFile
+from rag_assets.documents.parsers import parsers_of
+from rag_assets.documents.parsers.chain import Chain, chain_of
+from rag_assets.documents.parsers.description import Parser
+from rag_assets.documents.problems import blame
+from rag_assets.identity import fingerprint, fingerprints
+from rag_assets.media.media_types import PDF
+from rag_assets.store import Store, images
+from rag_assets.store.places import remove_folder
+from rag_assets.workers.executors import for_parsing
+
+REVISION = REVISIONS["parsed_documents"]
+
+DOCUMENTS_A_BATCH = 512
+SECONDS_A_BATCH = 5.0
+MEMORY_A_WORKER = 4 << 30
+"""Bytes; a parser that wants more fails with a reason instead of taking the machine down."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParseReport(sync.Report):
+    """What one pass did, and how much it parsed."""
+
+    contents: int = 0
+    """Contents that went through a parser; equal files count once."""
+    pages: int = 0
+    """Pages that were parsed, in formats that have pages."""
+
+    @property
+    def pages_per_second(self) -> float:
+        """Pages parsed for each second of the pass."""
+        return self.pages / self.seconds if self.seconds else 0.0
+
+
+def refresh_elements(
+    store: Store,
+    config: Config,
+    *,
+    parser: str,
+    log: Callable[[str], None],
+    retry: bool = False,
+) -> ParseReport:
+    """Parse documents that are new or changed, and drop the elements of those that are gone.
+
+    Args:
+        store: Holds the manifest `document_files` and the elements.
+        config: Names the sources and the parser's settings.
+        parser: Name of the parser in the config.
+        log: Receives progress, one line at a time.
+        retry: Also try again the files that could not be parsed or that wait in quarantine.
+
+    Raises:
+        ParserUnavailableError: A parser is not installed; nothing was done.
+    """
+    settings = config.parsers[parser]
+    sources = {source.name: source for source in config.sources.documents}
+    work = _pass_of(store, config, parser=parser, log=log)
+    of_files = _derivation(work, steps.parsed_documents(config, parser))
+    scratch = store.root / "scratch" / store.known_as(of_files.target.name)
+    packages = work.packages
+    with for_parsing(config.execution, memory_bytes=MEMORY_A_WORKER, packages=packages) as executor:
+
+        def transform(changed: pa.Table) -> Iterator[sync.Batch]:
+            remove_folder(scratch)  # left by a killed run: we hold the table's lock
+            scratch.mkdir(parents=True)
+            with TemporaryDirectory(dir=scratch, ignore_cleanup_errors=True) as folder:
+                parsing = Parsing(
+                    settings,
+                    name=parser,
+                    chain=work.chain,
+                    sources=sources,
+                    pictures=work.pictures(),
+                    scratch=Path(folder),
+                    executor=executor,
+                    log=log,
+                )
+                yield from work.transform(changed, parsing)
+
+        images.begin(store, log=log)
+        parsing_work = sync.Work(
+            store=store,
+            target=of_files.target,
+            made_from=of_files.made_from,
+            recipe=of_files.recipe,
+            inputs=of_files.inputs,
+            transform=transform,
+            settle=work.settle,
+            keeps_last_good=True,
+            lost=of_files.lost,
+        )
+        report = sync.refresh(parsing_work, log=log, retry=retry)
+    counted = {item.name: getattr(report, item.name) for item in fields(sync.Report)}
+    return ParseReport(**counted, contents=work.contents, pages=work.pages)
+
+
+def derivation(
+    store: Store, config: Config, *, parser: str, files: pa.Table | None = None
+) -> sync.Derivation:
+    """The elements that `parser` finds, made from the files of the manifest.
+
+    Args:
+        store: Holds the manifest and the elements.
+        config: Names the parser's settings.
+        parser: Name of the parser in the config.
+        files: What the manifest will hold (`FILE_COLUMNS`), if not what it holds.
+
+    Raises:
+        ParserUnavailableError: A parser is not installed.
+    """
+    work = _pass_of(store, config, parser=parser, log=lambda _: None)
+    work.files = files
+    return _derivation(work, steps.parsed_documents(config, parser))
+
+
+def readable(config: Config, files: pa.Table, *, parser: str) -> pa.Table:
+    """Those of `files` (`FILE_COLUMNS`) that `parser` can try; it refuses the others at sight."""
+    types = pa.array(parsers_of(config.parsers[parser], name=parser), pa.string())
+    is_ok = pc.equal(files["status"], "ok")
+    return files.filter(pc.and_(is_ok, pc.is_in(files["media_type"], types)))
+
+
+def _derivation(work: "_ParsingPass", step: steps.Step) -> sync.Derivation:
+    return sync.Derivation(
+        store=work.store,
+        target=step.target(schemas.ELEMENTS),
+        made_from=steps.made_from(work.store, step, recipe=work.recipe),
+        recipe=work.recipe_in_words,
+        inputs=work.inputs,
+        lost=work.lost,
+    )
+
+
+def _pass_of(
+    store: Store, config: Config, *, parser: str, log: Callable[[str], None]
+) -> "_ParsingPass":
+    settings = config.parsers[parser]
+    return _ParsingPass(
+        store,
+        steps.parsed_documents(config, parser).target(schemas.ELEMENTS),
+        accounts=accounts_table(config, parser),
+        engine=settings.engine,
+        parsers=parsers_of(settings, name=parser),
+        chain=chain_of(settings, name=parser),
+        log=log,
+    )
+
+
+class _ParsingPass:
+    """One pass over the documents: some are refused, some copied, the others parsed."""
+
+    def __init__(
+        self,
+        store: Store,
+        target: sync.Target,
+        *,
+        accounts: str,
+        engine: str,
+        parsers: Mapping[str, Parser],
+        chain: Chain,
+        log: Callable[[str], None],
+    ) -> None:
+        self.contents = 0
+        self.pages = 0
+        self.files: pa.Table | None = None
+        """What stands in for the manifest, if anything does."""
+        self.store = store
+        self.chain = chain
+        self._target = target
+        self._engine = engine
+        self._parsers = parsers
+        self._log = log
+        self._accounts = Accounts(store, accounts)
+        self._reuse = Reuse(
+            store,
+            target,
+            accounts=self._accounts,
+            engine=engine,
+            own_content=self._own_content,
+            log=log,
+        )
+        self._manifest = pa.table([[]] * len(FILE_COLUMNS), names=FILE_COLUMNS)
+
+    def lost(self) -> str | None:
+        """Which side table is gone, so that the documents have to be parsed once more.
+
+        Pictures and accounts are written when documents are parsed. Elements of a release that kept
+        no accounts are not up to date: they get one anyway.
+        """
+        name = self._target.name
+        if not self.store.count(name):
+            return None
+        if images.are_lost(self.store, name):
+            return "its pictures are gone"
+        if self.store.exists(self._accounts.table):
+            return None
+        stored = self.store.read(name, columns=["fingerprint"])["fingerprint"]
+        is_up_to_date = pc.is_in(stored, self.inputs()["fingerprint"].combine_chunks())
+        return f"{self._accounts.table} is gone" if pc.any(is_up_to_date).as_py() else None
+
+    @property
+    def packages(self) -> list[str]:
+        """What has to be installed where files are parsed."""
+        ocr = [self.chain.ocr] if self.chain.ocr else []
+        readers = [*self._parsers.values(), *self.chain.fallback, *ocr]
+        return sorted({name for each in readers for name in each.packages})
+
+    @property
+    def recipe(self) -> str:
+        """Fingerprint of all parsers."""
+        versions = {media_type: parser.version for media_type, parser in self._parsers.items()}
+        return fingerprint(versions, self.chain.version, REVISION)
+
+    @property
+    def recipe_in_words(self) -> dict[str, str]:
+        """What the recipe consists of, by name."""
+        versions = {f"parser {each.name}": each.version for each in self._parsers.values()}
+        return {**versions, "helpers": self.chain.version, "rules of parsing": str(REVISION)}
+
+    def inputs(self) -> pa.Table:
+        """One input for each document: its bytes and its parser, or why it has none."""
+        if self.files is None:
+            table = self.store.read(schemas.DOCUMENT_FILES_TABLE, columns=FILE_COLUMNS)
+        else:
+            table = self.files.select(FILE_COLUMNS)
+        self._manifest = table
+        return sync.with_recipe(
+            self._manifest.select(["document_id"]).append_column("content", self._contents()),
+            key="document_id",
+            content="content",
+            recipe=f"elements r{REVISION}",
+        )
+
+    def pictures(self) -> dict[tuple[str, str], SourceFile]:
+        """The source files that are pictures, by source and URI: documents may link to them."""
+        return linked_pictures.pictures_in(self._manifest)
+
+    def transform(self, changed: pa.Table, parsing: Parsing) -> Iterator[sync.Batch]:
+        """Elements of the changed documents, in batches."""
+        by_content: dict[str, list[SourceFile]] = {}
+        refused: list[sync.Failure] = []
+        places = KeyIndex(self._manifest["document_id"]).places(changed["key"])
+        files = self._manifest.take(pa.array(places)).to_pylist()
+        for file, content in zip(
+            (SourceFile(**row) for row in files), changed["fingerprint"].to_pylist(), strict=True
+        ):
+            if reason := self._refusal(file):
+                refused.append(sync.Failure(file.document_id, reason, file.uri))
+            else:
+                by_content.setdefault(content, []).append(file)
+        if refused:
+            self._accounts.drop(sorted(self._without_elements(failure.key for failure in refused)))
+            yield sync.Batch(CONTENT.empty_table(), done=(), failed=refused)
+
+        yield from self._reuse.batches(by_content)
+        yield from self._parsed(by_content, parsing)
+
+    def settle(self) -> None:
+        """Drop the accounts of documents that are gone."""
+        self._accounts.drop_all_but(self._manifest["document_id"])
+
+    def _contents(self) -> pa.Array:
+        """For each document the fingerprint of what its elements are made of."""
+        names = ("sha256", "media_type", "status", "reason")
+        links = linked_pictures.lookup_keys(self._manifest)
+        columns = (self._manifest[name].to_pylist() for name in names)
+        found: list[str] = []
+        parsed: dict[str, list[int]] = {}
+        for place, (sha256, media_type, status, reason) in enumerate(zip(*columns, strict=True)):
+            if status == "ok" and media_type in self._parsers:
+                parsed.setdefault(media_type, []).append(place)
+                found.append(sha256)
+            else:
+                found.append(fingerprint(status, reason, sha256, media_type))
+        for media_type, places in parsed.items():
+            version = self._parsers[media_type].version
+            recipe = [version, self.chain.version] if media_type == PDF else version
+            firsts = (found[place] for place in places)
+            if media_type in SHOWING_PICTURES and links:
+                firsts = ([found[place], *links[place]] for place in places)
+            contents = fingerprints(firsts, media_type, recipe)
+            for place, content in zip(places, contents, strict=True):
+                found[place] = content
+        return pa.array(found, pa.string())
+
+    def _own_content(self, file: SourceFile) -> str:
+        """What the elements of a file are made from, without the helpers of its parser."""
+        version = self._parsers[str(file.media_type)].version
+        return fingerprint(file.sha256, file.media_type, version, REVISION)
+
+    def _refusal(self, file: SourceFile) -> str | None:
+        """Why a file cannot be parsed at all; None if it can be tried."""
+        if file.status != "ok":
+            return file.reason or f"{file.uri} is {file.status}"
+        if file.media_type not in self._parsers:
+            return f"no parser reads {file.media_type}: save it as PDF to index it"
+        return None
+
+    def _parsed(
+        self, by_content: Mapping[str, Sequence[SourceFile]], parsing: Parsing
+    ) -> Iterator[sync.Batch]:
+        by_size = sorted(by_content.items(), key=lambda item: item[1][0].size)
+        contents = (
+            FileContent(key, files[0], self._parsers[str(files[0].media_type)])
+            for key, files in by_size  # small files first: their results are kept if a run stops
+        )
+        started = time.monotonic()
+        for parsed in _in_batches(parsing.run(contents)):
+            self.contents += len(parsed)
+            self.pages += sum(item.pages for item in parsed)
+            seconds = time.monotonic() - started
+            self._log(
+                f"{self._target.name}: {self.contents:,} of {len(by_content):,} files parsed, "
+                f"{self.pages:,} pages in {seconds:.0f} s ({self.pages / seconds:.1f} pages/s)"
+            )
+            yield self._batch(parsed, by_content)
+
+    def _batch(
+        self, parsed: Iterable[ParsedContent], by_content: Mapping[str, Sequence[SourceFile]]
+    ) -> sync.Batch:
+        rows = _Rows()
+        kept = [(item, file) for item in parsed for file in by_content[item.content.key]]
+        for item, file in kept:
+            rows.add(item, file)
+        found = (element for elements in rows.elements.values() for element in elements)
+        images.keep(self.store, pictures(found), log=self._log)
+        engines = (engine for item, _ in kept for engine in item.engines)
+        table = with_languages(to_arrow(rows.elements, engine=self._engine, engines=engines))
+        languages = language_of_documents(table)
+        unread = (file.document_id for item, file in kept if not item.elements)
+        new = self._without_elements(unread)
+        self._accounts.keep(
+            [
+                self._account_of(item, file, language=languages.get(file.document_id))
+                for item, file in kept
+                if item.elements or file.document_id in new
+            ]
+        )
+        return sync.Batch(table, list(rows.elements), rows.failed)
+
+    def _without_elements(self, documents: Iterable[str]) -> set[str]:
+        """Those of `documents` of which no earlier version was read."""
+        keys = list(documents)
+        return set(keys).difference(sync.held_groups(self.store, self._target, keys))
+
+    def _account_of(
+        self, item: ParsedContent, file: SourceFile, *, language: str | None
+    ) -> DocumentAccount:
+        """What became of a file; where nothing was read of it, no other file may take that over."""
+        is_read = bool(item.elements) or not item.problems
+        return DocumentAccount(
+            document_id=file.document_id,
+            fingerprint=item.content.key if is_read else "",
+            content=self._own_content(file) if is_read else "",
+            account=item.account,
+            elements=item.elements,
+            language=language,
+        )
+
+
+@dataclass(slots=True)
+class _Rows:
+    """A batch that grows document by document."""
+
+    elements: dict[str, list[Element]] = field(default_factory=dict)
+    failed: list[sync.Failure] = field(default_factory=list)
+
+    def add(self, parsed: ParsedContent, file: SourceFile) -> None:
+        """Add what was parsed as the content of `file`."""
+        if parsed.elements:
+            self.elements[file.document_id] = parsed.elements
+        if parsed.problems:
+            reason = "; ".join(problem.reason for problem in parsed.problems)
+            kind = blame(parsed.problems)
+            until = "; it is tried again at the next refresh" if kind == "environment" else ""
+            self.failed.append(
+                sync.Failure(file.document_id, f"{file.uri}: {reason}{until}", file.uri, kind)
+            )
+
+
+def _in_batches(parsed: Iterable[ParsedContent]) -> Iterator[list[ParsedContent]]:
+    """Groups to commit together: a full batch, or what was parsed within a few seconds."""
+    batch: list[ParsedContent] = []
+    due = time.monotonic() + SECONDS_A_BATCH
+    for item in parsed:
+        batch.append(item)
+        if len(batch) >= DOCUMENTS_A_BATCH or time.monotonic() >= due:
+            yield batch
+            batch = []
+            due = time.monotonic() + SECONDS_A_BATCH
+    if batch:
+        yield batch

@@ -1,0 +1,159 @@
+"""The account of a document: what became of each page, and how completely it was read."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rag_assets.documents.elements.element import Element, clean
+from rag_assets.media.encodings import letters_of
+from rag_assets.quality.decoding import garbled_letters
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(slots=True)
+class Account:
+    """What is known of the pages of a document; page numbers start at 1."""
+
+    pages: int = 0
+    """Pages or slides of the file; 0 where there are none."""
+    letters: Sequence[int] = ()
+    """Letters and digits in the text layer of each page; empty where there is none."""
+    scanned: Sequence[int] = ()
+    """Pages that show something and have no text layer."""
+    engines: dict[int, str] = field(default_factory=dict)
+    """For each page that was read the engine that read it."""
+    replaced: dict[int, str] = field(default_factory=dict)
+    """For pages that a later engine of the chain read: why the earlier ones did not."""
+    failed: dict[int, str] = field(default_factory=dict)
+    """For pages that no engine could read: why."""
+    left_out: int = 0
+    """Number of pages beyond a limit: no engine tried to read them."""
+    is_linked: bool = False
+    """Whether the document shows pictures that lie beside it."""
+    shown: Sequence[str] = ()
+    """The texts that the parts of an Office file show; empty for other formats."""
+    hidden: str = ""
+    """How much of it is hidden and left out, in words."""
+    doubts: list[str] = field(default_factory=list)
+    """What may be wrong with its text, a sentence each."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the first engine read all of it from the file alone, without any helper."""
+        return not (self.scanned or self.replaced or self.failed or self.is_linked)
+
+    @property
+    def layer_letters(self) -> int:
+        """Letters of the text layers of the pages that are not read by OCR."""
+        scanned = set(self.scanned)
+        return sum(count for page, count in enumerate(self.letters, 1) if page not in scanned)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completeness:
+    """How complete the elements of a document are."""
+
+    empty: Sequence[int]
+    """Pages that were read and gave neither a word nor a picture."""
+    layer_letters: int
+    """Letters and digits that the text layer has."""
+    lost_letters: int
+    """How many of them are missing, page by page."""
+    letters: int
+    """Letters and digits of the elements."""
+    garbled: int
+    """How many of those belong to garbled text."""
+    tables: int
+    """Tables that the layout analysis found."""
+    sound_tables: int
+    """Tables that passed their validity check."""
+    figures: int
+    """Figures that the layout analysis found."""
+    kept_figures: int
+    """Figures whose picture or words are kept."""
+    words: int
+    """Words that the parts of an Office file show."""
+    lost_words: Mapping[str, int]
+    """Those of them that no element has, and how often each is missing."""
+
+
+def measured(account: Account, elements: Sequence[Element]) -> Completeness:
+    """Compare the `elements` of a document with the account of its pages."""
+    by_page: Counter[int] = Counter()
+    shown, figures, tables = set(), [], []
+    for element in elements:
+        if element.page is not None:
+            letters = letters_of(element.text)
+            by_page[element.page] += letters
+            if letters or element.image:
+                shown.add(element.page)
+        if element.type == "figure":
+            figures.append(element)
+        elif element.type == "table" or element.problem:
+            tables.append(element)
+    whole = "\n".join([element.text for element in elements])
+    words, lost_words = _lost_words(account.shown, whole) if elements else (0, {})
+    read = account.engines.keys() or (range(1, account.pages + 1) if elements else ())
+    scanned = set(account.scanned)
+    return Completeness(
+        empty=[page for page in sorted(read) if page not in shown],
+        layer_letters=account.layer_letters,
+        lost_letters=sum(
+            max(count - by_page[page], 0)
+            for page, count in enumerate(account.letters, 1)
+            if page not in scanned
+        ),
+        letters=letters_of(whole),
+        garbled=garbled_letters(whole),
+        tables=len(tables),
+        sound_tables=sum(not table.problem for table in tables),
+        figures=len(figures),
+        kept_figures=sum(
+            bool(figure.text or figure.image) and not figure.problem for figure in figures
+        ),
+        words=words,
+        lost_words=lost_words,
+    )
+
+
+def _lost_words(shown: Sequence[str], text: str) -> tuple[int, Mapping[str, int]]:
+    """How many words a file shows, and those that `text`, its elements, has fewer times.
+
+    A word that is only parted or joined otherwise is not lost: the letters of both sides decide.
+    """
+    wanted = [word for paragraph in shown for word in _WORD.findall(clean(paragraph))]
+    found = _WORD.findall(text)
+    missing = Counter(wanted) - Counter(found)
+    shown_letters, letters = ("".join(words) if missing else "" for words in (wanted, found))
+    lost = {
+        word: min(count, shown_letters.count(word) - letters.count(word))
+        for word, count in missing.items()
+    }
+    return len(wanted), {word: count for word, count in lost.items() if count > 0}
+
+
+def grouped(reasons: Mapping[int, str]) -> list[tuple[list[int], str]]:
+    """Pages with the same reason together, in the order of their first page."""
+    pages: dict[str, list[int]] = {}
+    for page in sorted(reasons):
+        pages.setdefault(reasons[page], []).append(page)
+    return [(numbers, reason) for reason, numbers in pages.items()]
+
+
+def named(pages: Sequence[int]) -> str:
+    """`page 3`, `pages 4-9` or `pages 2, 5-6`."""
+    text = ranges(pages)
+    return f"page {text}" if text.isdigit() else f"pages {text}"
+
+
+def ranges(pages: Iterable[int]) -> str:
+    """Page numbers in ascending order, runs of them as `4-9`."""
+    runs: list[list[int]] = []
+    for page in pages:
+        if runs and page == runs[-1][1] + 1:
+            runs[-1][1] = page
+        else:
+            runs.append([page, page])
+    return ", ".join(f"{a}-{b}" if a != b else str(a) for a, b in runs)

@@ -1,0 +1,190 @@
+"""Documents that need no parser: their elements are copied from where the same content was parsed.
+
+Elements are copied from
+
+- another document of the same table that had equal content;
+- the document itself, if only a helper of its parser has changed and it was read without help;
+- a document of another table, made under other settings that give the same elements.
+
+Copies are read from the version that a table has when the pass begins: files that have swapped
+their contents replace each other's rows while the pass runs.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rag_assets.change import sync
+from rag_assets.documents.elements.parse_report_rows import AccountCopy, Accounts
+from rag_assets.documents.elements.reusable_elements import ElementStock, log_damaged, other_stocks
+from rag_assets.documents.elements.rows import renamed
+from rag_assets.documents.files import SourceFile
+from rag_assets.media.media_types import HTML, MARKDOWN, PDF
+from rag_assets.store import Store
+from rag_assets.store.damage import DamagedTablesError
+
+DOCUMENTS_A_BATCH = 512
+SHOWING_PICTURES = frozenset({HTML, MARKDOWN})
+"""Formats of files that show pictures which lie beside them."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reused:
+    """A document that gets the elements of another one, or its own once more."""
+
+    file: SourceFile
+    content: str
+    """What its elements are made of now."""
+    origin: str
+    """The document whose elements are copied."""
+    before: str
+    """What those elements were made of."""
+
+
+class Reuse:
+    """Finds the documents of one pass whose elements can be copied, and copies them."""
+
+    def __init__(
+        self,
+        store: Store,
+        target: sync.Target,
+        *,
+        accounts: Accounts,
+        engine: str,
+        own_content: Callable[[SourceFile], str],
+        log: Callable[[str], None],
+    ) -> None:
+        """Copy into `target` and its `accounts`.
+
+        Args:
+            store: Holds the tables.
+            target: The elements of the pass.
+            accounts: The accounts of its documents.
+            engine: The engine of its parser, which the ids of elements depend on.
+            own_content: What the elements of a file are made of, helpers of its parser aside.
+            log: Receives one line for each damaged table.
+        """
+        self._store = store
+        self._target = target
+        self._accounts = accounts
+        self._engine = engine
+        self._own_content = own_content
+        self._log = log
+
+    def batches(self, by_content: dict[str, list[SourceFile]]) -> Iterator[sync.Batch]:
+        """Copies in batches; `by_content` loses the files whose elements are copied.
+
+        Args:
+            by_content: The files of the pass by what their elements are made of.
+        """
+        own = ElementStock.of(self._store, self._target.name, self._accounts, is_own=True)
+        copies = self._with_equal_content(by_content, own, own.incomplete_with(by_content))
+        copies += self._with_equal_content(by_content, own, own.documents_with(by_content))
+        copies += self._unaffected(by_content, own)
+        yield from self._copied(copies, own)
+        if by_content:
+            for stock in other_stocks(self._store, own=own.elements, log=self._log):
+                yield from self._from_other(by_content, stock)
+
+    def _from_other(
+        self, by_content: dict[str, list[SourceFile]], stock: ElementStock
+    ) -> Iterator[sync.Batch]:
+        """Copies of elements that were made under other settings.
+
+        Files stay in `by_content`, to be parsed, if their elements there turn out to be damaged or
+        show pictures that are gone.
+        """
+        copies: list[_Reused] = []
+        done: set[str] = set()
+        try:
+            copies += self._with_equal_content(by_content, stock, stock.documents_with(by_content))
+            copies += self._unaffected(by_content, stock)
+            gone = stock.without_pictures({copy.origin for copy in copies})
+            whole = [copy for copy in copies if copy.origin not in gone]
+            for batch in self._copied(whole, stock):
+                yield batch
+                done.update(batch.done)
+        except DamagedTablesError as error:
+            log_damaged(error, log=self._log)
+        for copy in copies:
+            if copy.file.document_id not in done:
+                by_content.setdefault(copy.content, []).append(copy.file)
+
+    def _with_equal_content(
+        self,
+        by_content: dict[str, list[SourceFile]],
+        stock: ElementStock,
+        origins: Mapping[str, str],
+    ) -> list[_Reused]:
+        """Files whose content some document of the `stock` has: taken out of `by_content`.
+
+        Args:
+            by_content: The files of the pass.
+            stock: Where elements are.
+            origins: For each content the document of the stock that has it.
+        """
+        return [
+            _Reused(file, content, origin, content)
+            for content, origin in origins.items()
+            if not stock.is_own or origin not in {file.document_id for file in by_content[content]}
+            for file in by_content.pop(content)
+        ]
+
+    def _unaffected(
+        self, by_content: dict[str, list[SourceFile]], stock: ElementStock
+    ) -> list[_Reused]:
+        """Files for which only helpers that they did not need have changed: taken out."""
+        files = {
+            file.document_id: (content, file)
+            for content, of_content in by_content.items()
+            for file in of_content
+            if file.media_type == PDF or file.media_type in SHOWING_PICTURES
+        }
+        own_contents = {document: self._own_content(file) for document, (_, file) in files.items()}
+        unaffected = []
+        for document, before in stock.read_without_help(own_contents).items():
+            content, file = files[document]
+            by_content[content].remove(file)
+            if not by_content[content]:
+                del by_content[content]
+            unaffected.append(_Reused(file, content, document, before))
+        return unaffected
+
+    def _copied(self, copies: Sequence[_Reused], stock: ElementStock) -> Iterator[sync.Batch]:
+        """The elements and accounts of `copies` in batches, with what failed in their origins."""
+        if not copies:
+            return
+        failed = sync.quarantined(self._store, self._target.name) if stock.is_own else []
+        failures = {each.key: each for each in failed if each.stale_since is None}
+        for start in range(0, len(copies), DOCUMENTS_A_BATCH):
+            part = copies[start : start + DOCUMENTS_A_BATCH]
+            rows = stock.rows({copy.origin for copy in part})
+            self._accounts.copy(
+                [AccountCopy(copy.file.document_id, copy.content, copy.before) for copy in part],
+                of=stock.accounts,
+                version=stock.accounts_version,
+            )
+            yield sync.Batch(
+                pa.concat_tables(
+                    renamed(
+                        rows.filter(pc.equal(rows["document_id"], copy.origin)),
+                        document=copy.file.document_id,
+                        engine=self._engine,
+                    )
+                    for copy in part
+                ),
+                done=[copy.file.document_id for copy in part],
+                failed=[
+                    _failure_of(copy.file, failures[copy.origin])
+                    for copy in part
+                    if copy.origin in failures
+                ],
+            )
+
+
+def _failure_of(file: SourceFile, failure: sync.Failure) -> sync.Failure:
+    """The `failure` of one document as that of another one with the same content."""
+    reason = f"{file.uri}: {failure.reason.removeprefix(f'{failure.label}: ')}"
+    return replace(failure, key=file.document_id, label=file.uri, reason=reason)

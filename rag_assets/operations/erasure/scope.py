@@ -1,0 +1,334 @@
+"""The plan of a purge: everything that has traces of a document, found before it is erased."""
+
+import unicodedata
+import uuid
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rag_assets import schemas
+from rag_assets.columns.sql import quoted
+from rag_assets.config import CondensationExperiment, Config
+from rag_assets.identity import document_id
+from rag_assets.operations.erasure import kept_answers, model_calls, run_records, state_files
+from rag_assets.operations.erasure import rows as erasure
+from rag_assets.operations.erasure.kept_answers import AffectedAnswers
+from rag_assets.operations.erasure.model_calls import AffectedCalls
+from rag_assets.operations.erasure.proof import trace_in_file
+from rag_assets.operations.erasure.rows import DOCUMENT, UNIT, AffectedTable, generations_of
+from rag_assets.operations.erasure.run_records import AffectedRecords
+from rag_assets.operations.erasure.state_files import FileGroup
+from rag_assets.operations.erasure.traces import BETWEEN, Traces, plain, traces_of
+from rag_assets.sources.files.listing import look
+from rag_assets.sources.places import SourceError
+from rag_assets.store import Store, images
+from rag_assets.store.catalog import folder_of, name_of
+from rag_assets.store.exports import PREFIX
+
+if TYPE_CHECKING:
+    import dagster as dg
+
+MANIFEST = schemas.DOCUMENT_FILES_TABLE
+IMAGE = images.KEY
+
+Log = Callable[[str], None]
+
+
+class PurgeError(Exception):
+    """A document cannot be purged; the message says why, and what to do first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The document to erase."""
+
+    document_id: str
+    source: str
+    uri: str
+    """Empty if only its id is still known."""
+
+    @property
+    def name(self) -> str:
+        """A name for people."""
+        return self.uri or self.document_id
+
+
+@dataclass(frozen=True, slots=True)
+class PurgePlan:
+    """Everything that a purge would erase."""
+
+    document: Document
+    traces: Traces = field(repr=False)
+    """Texts of this document alone; none may be left afterwards."""
+    tables: Sequence[AffectedTable]
+    units: int
+    """Number of units, in all versions and chunkings."""
+    pictures: int
+    """Pictures that no other document shows."""
+    files: Sequence[FileGroup]
+    """Reports, evaluations, experiments and other files with traces."""
+    records: AffectedRecords
+    answers: AffectedAnswers
+    """Kept answers that cite, show or quote it."""
+    calls: AffectedCalls
+    """Kept calls of language models that quote or name it."""
+    questions: Mapping[str, Sequence[str]]
+    """Ids of the questions that name or quote it, by question set."""
+    files_of_user: Sequence[Path]
+    """The user's files of questions and rewrites that name or quote it; they are not erased."""
+
+    @property
+    def is_name_shared(self) -> bool:
+        """Whether others contain the document's name too, so that it is no trace."""
+        return (
+            bool(self.document.uri) and plain(self.document.uri.encode()) not in self.traces.names
+        )
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing of the document was found."""
+        return not (
+            self.tables
+            or self.files
+            or self.records.runs
+            or self.records.assets
+            or self.answers.answer_ids
+            or self.calls.call_ids
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeContext:
+    """Everything that a purge searches."""
+
+    store: Store
+    config: Config
+    instance: "dg.DagsterInstance"
+    home: Path
+    """The folder of the instance."""
+    log: Log
+
+    @property
+    def root(self) -> Path:
+        """The state folder."""
+        return self.store.root
+
+
+def find_document(store: Store, config: Config, name: str, *, source: str | None) -> Document:
+    """The document called `name`: its URI below the source root, or its id.
+
+    Raises:
+        PurgeError: It is not clear which source is meant.
+    """
+    if _is_id(name):
+        return _by_id(store, name.lower())
+    uri = unicodedata.normalize("NFC", name)
+    known = {row["source"] for row in _rows(store, ["source"], where=f"uri = {quoted(uri)}")}
+    configured = [each.name for each in config.sources.documents]
+    sources = [source] if source else sorted(known) or configured
+    if len(sources) != 1:
+        raise PurgeError(
+            f"it is not clear which source has {name} ({', '.join(sources) or 'none is known'}): "
+            "name it with --source"
+        )
+    return Document(document_id(sources[0], uri), sources[0], uri)
+
+
+def require_gone_from_source(store: Store, config: Config, document: Document) -> None:
+    """Make sure that a refresh would not bring the document back.
+
+    Raises:
+        PurgeError: Its source still has it, or cannot be read.
+    """
+    for source in config.sources.documents:
+        if source.name != document.source:
+            continue
+        try:
+            listing = look(source, without=store.root)
+        except SourceError as error:
+            raise PurgeError(f"it is not clear whether {document.name} is gone: {error}") from error
+        unread = [folder for folder in listing.unread if document.uri.startswith(f"{folder}/")]
+        if unread:
+            raise PurgeError(
+                f"it is not clear whether {document.name} is gone: the folder {unread[0]} of the "
+                f"source {source.name} cannot be read"
+            )
+        if any(entry.uri == document.uri for entry in listing.entries):
+            raise PurgeError(
+                f"the source {source.name} still has {document.uri}: remove it from the source "
+                f"first ({source.url.rstrip('/')}/{document.uri}), or exclude it in the config; "
+                "a refresh would bring it back"
+            )
+
+
+def plan_purge(state: PurgeContext, document: Document) -> PurgePlan:
+    """Find everything that has traces of the document.
+
+    Raises:
+        PurgeError: A Lance tag keeps a version with the document, or a run is writing records.
+    """
+    store = state.store
+    if runs := run_records.running_runs(state.instance):
+        raise PurgeError(
+            f"run {runs[0]} of the Dagster UI is running: wait for it to finish, or stop it"
+        )
+    tables = erasure.affected_tables(store, document.document_id)
+    for each in tables:
+        if each.tags:
+            folder = folder_of(each.generation)
+            raise PurgeError(
+                f"the tag {each.tags[0]} keeps a version of the table {folder}, which contains "
+                f'{document.name}: remove it first (in Python: lance.dataset("{folder}.lance" '
+                f'below lance/).tags.delete("{each.tags[0]}"))'
+            )
+    pictures = _own_pictures(store, document)
+    traces = _traces(state, document, tables, pictures)
+    searched = replace(traces, names=traces.names | ({plain(document.uri.encode())} - {b""}))
+    units = {row[UNIT] for each in tables for row in _rows_of(store, each, [UNIT], document)}
+    return PurgePlan(
+        document,
+        traces,
+        tables,
+        units=len(units),
+        pictures=len(pictures),
+        files=state_files.groups_with_traces(state.root, searched),
+        records=run_records.affected_records(state.instance, state.home, searched),
+        answers=kept_answers.affected_answers(
+            store, searched, units=units, source=document.source, uri=document.uri
+        ),
+        calls=model_calls.affected_calls(store, searched),
+        questions=_questions(store, searched),
+        files_of_user=[
+            file for file in _files_of_user(state.config) if trace_in_file(file, searched)
+        ],
+    )
+
+
+def _traces(
+    state: PurgeContext,
+    document: Document,
+    tables: Sequence[AffectedTable],
+    pictures: Collection[str],
+) -> Traces:
+    store = state.store
+    texts = [
+        BETWEEN.join(text.encode("utf-8", "surrogatepass") for text in erasure.texts_in(batch))
+        for each in tables
+        if name_of(each.generation) != MANIFEST
+        for batch in erasure.rows_of(
+            store, each.generation, document.document_id, columns=["text", "cells", "section_path"]
+        )
+    ]
+    own = list(_rows(store, ["sha256"], where=_is(document)))
+    others = list(_rows(store, ["uri", "sha256"], where=f"NOT ({_is(document)})"))
+    file_name = document.uri.rpartition("/")[2]
+    names = {document.document_id, document.uri, file_name, *pictures}
+    names.update(row["sha256"] for row in own if row["sha256"])
+    elsewhere = {row["uri"] for row in others}
+    elsewhere |= {uri.rpartition("/")[2] for uri in elsewhere}
+    elsewhere |= {row["sha256"] for row in others if row["sha256"]}
+    if any(path.name == file_name for path in state.root.rglob("*")):
+        elsewhere.add(file_name)  # the state has files of that name: it proves nothing
+    found = traces_of(texts, names=names, other_names=elsewhere - {document.uri})
+    return found.without_texts(_texts_of_others(store, document))
+
+
+def _texts_of_others(store: Store, document: Document) -> Iterator[bytes]:
+    """All texts of other documents and of table rows that the state still has."""
+    of_rows = [
+        each
+        for each in store.generations()
+        if each.startswith((PREFIX, schemas.TABLE_ROWS_TABLE, "serialized_rows__"))
+    ]
+    of_documents = erasure.document_tables(store)
+    for generation in [*of_documents, *of_rows]:
+        where = (
+            f"{DOCUMENT} IS NULL OR NOT ({_is(document)})" if generation in of_documents else None
+        )
+        for batch in erasure.rows_of_all_versions(store, generation, where=where):
+            yield BETWEEN.join(
+                text.encode("utf-8", "surrogatepass") for text in erasure.texts_in(batch)
+            )
+
+
+def _own_pictures(store: Store, document: Document) -> set[str]:
+    """Pictures that only this document shows."""
+    mine: set[str] = set()
+    others: set[str] = set()
+    for generation in erasure.document_tables(store):
+        if IMAGE not in store.schema(generation).names:
+            continue
+        columns = [DOCUMENT, IMAGE]
+        for batch in erasure.rows_of_all_versions(
+            store, generation, columns=columns, where=f"{IMAGE} IS NOT NULL"
+        ):
+            for key, image in zip(
+                batch[DOCUMENT].to_pylist(), batch[IMAGE].to_pylist(), strict=True
+            ):
+                (mine if key == document.document_id else others).add(image)
+    return mine - others
+
+
+def _questions(store: Store, traces: Traces) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    if store.exists(schemas.QUESTIONS_TABLE):
+        for row in store.read(schemas.QUESTIONS_TABLE).to_pylist():
+            if traces.are_in(*(cell for cell in row.values() if isinstance(cell, str))):
+                found.setdefault(row["question_set"], []).append(row["question_id"])
+    return found
+
+
+def _files_of_user(config: Config) -> list[Path]:
+    """Existing files named in the config that may contain texts of documents."""
+    sets = config.evaluation.questions
+    fusions = [each.query_fusion for each in config.retrieval.retrievers.values()]
+    rewrites = [fusion.path for fusion in fusions if fusion]
+    follow_ups = [
+        file
+        for each in config.experiments.values()
+        if isinstance(each, CondensationExperiment)
+        for file in (each.follow_ups, each.documents)
+    ]
+    named = [*(each.path for each in sets), *(each.documents for each in sets), *rewrites]
+    named += follow_ups
+    return sorted({file for file in named if file and file.is_file()})
+
+
+def _by_id(store: Store, key: str) -> Document:
+    for row in _rows(store, ["source", "uri"], where=f"{DOCUMENT} = {quoted(key)}"):
+        return Document(key, row["source"], row["uri"])
+    for generation in erasure.document_tables(store):
+        if "uri" in store.schema(generation).names:
+            for batch in erasure.rows_of(store, generation, key, columns=["source", "uri"]):
+                for row in batch.to_pylist():
+                    return Document(key, row["source"], row["uri"])
+    return Document(key, "", "")
+
+
+def _rows(store: Store, columns: Sequence[str], *, where: str) -> Iterator[dict[str, str]]:
+    """Rows of the manifest, of all its versions."""
+    for generation in generations_of(store, MANIFEST):
+        for batch in erasure.rows_of_all_versions(store, generation, columns=columns, where=where):
+            yield from batch.to_pylist()
+
+
+def _rows_of(
+    store: Store, table: AffectedTable, columns: Sequence[str], document: Document
+) -> Iterator[dict[str, str]]:
+    if set(columns) <= set(store.schema(table.generation).names):
+        for batch in erasure.rows_of(
+            store, table.generation, document.document_id, columns=columns
+        ):
+            yield from batch.to_pylist()
+
+
+def _is(document: Document) -> str:
+    return f"{DOCUMENT} = {quoted(document.document_id)}"
+
+
+def _is_id(name: str) -> bool:
+    try:
+        return str(uuid.UUID(name)) == name.lower()
+    except ValueError:
+        return False

@@ -1,0 +1,199 @@
+"""Where does this come from? The way of one unit, from its source to the index that answers.
+
+    lineage = explain(store, config, unit_id="5f0c1e5e", variant="default")
+    for step in lineage.steps:
+        print(step.asset, step.made.at, step.facts)
+
+Read from the tables as they lie there: at the pins of the complete set where it has them, else at
+the newest version. Who made a row, and when, is told by the commits of the tables.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+
+from rag_assets import schemas
+from rag_assets.columns.sql import quoted
+from rag_assets.config import Config
+from rag_assets.operations.explain.unit_steps import Json, Row, UnitStep, UnitWay, as_json
+from rag_assets.store import Store, serving_pointer
+from rag_assets.store.catalog import folder_of
+from rag_assets.store.complete_sets import CompleteSet, answering, set_of
+from rag_assets.store.pins import Pin
+from rag_assets.store.provenance import last_seen, row_of, row_that_begins, time_of
+
+SHORTEST = 4
+"""Characters of a unit's id that name it, if no other id begins so."""
+NAMED = 5
+"""Ids that are named where several begin so."""
+TEXT_SHOWN = 120
+LONGEST_FACT = 160
+
+
+class UnknownUnitError(LookupError):
+    """No unit has this id; the message says what is known of it, and where to look."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnitLineage:
+    """All that a unit was made from, its source first."""
+
+    unit_id: str
+    variant: str
+    domain: str
+    place: str
+    """The document with its pages, or the table with the row's key."""
+    text: str
+    steps: Sequence[UnitStep]
+
+    def record(self) -> dict[str, Json]:
+        """The same as JSON."""
+        return asdict(self) | {
+            "steps": [
+                asdict(step) | {"is_exact": step.made.is_exact if step.made else None}
+                for step in self.steps
+            ]
+        }
+
+
+def explain(
+    store: Store, config: Config, *, unit_id: str, variant: str | None = None
+) -> UnitLineage:
+    """The way of the unit whose id is, or begins with, `unit_id`.
+
+    It is looked for in the index of `variant`; in what serves, if none is named.
+
+    Raises:
+        UnknownUnitError: The index has none, or more than one.
+        ConfigError: The config has no such variant.
+        MissingIndexError: It has no complete index.
+        ServingPointerError: What serves is damaged.
+    """
+    pointer = serving_pointer.current(store) if variant is None else None
+    if pointer:
+        variant, complete_set = pointer.variant, pointer.complete_set
+    else:
+        variant = variant or config.serving_variant
+        complete_set = set_of(store, config, variant)
+    unit = _unit(store, config, complete_set, unit_id=unit_id)
+    way = UnitWay(store, config, complete_set, unit=unit, variant=variant, pointer=pointer)
+    return UnitLineage(
+        unit_id=str(unit["unit_id"]),
+        variant=variant,
+        domain=str(unit["domain"]),
+        place=_place(unit),
+        text=str(unit["text"]),
+        steps=[*(way.of_document() if unit["domain"] == "document" else way.of_row())],
+    )
+
+
+def compact(complete_set: CompleteSet, unit: Row) -> dict[str, Json]:
+    """The same in short, for each hit of a search: no table but the searched one is read."""
+    pin = complete_set.documents if unit["domain"] == "document" else complete_set.rows
+    return {
+        "document_id": as_json(unit["document_id"]),
+        "characters": [as_json(unit["char_start"]), as_json(unit["char_end"])],
+        "text_hash": as_json(unit["text_hash"]),
+        "made_from": as_json(unit["fingerprint"]),
+        "encoder_id": as_json(unit["encoder_id"]),
+        "joint": _pinned(complete_set.joint),
+        "vectors": _pinned(pin) if pin else None,
+    }
+
+
+COMPACT_COLUMNS = (
+    *("domain", "document_id", "char_start", "char_end", "text_hash"),
+    *("encoder_id", schemas.FINGERPRINT.name),
+)
+"""The columns of the searched table that `compact` needs."""
+
+
+def _pinned(pin: Pin) -> dict[str, Json]:
+    return {"table": folder_of(pin.table), "version": pin.version}
+
+
+def _unit(store: Store, config: Config, complete_set: CompleteSet, *, unit_id: str) -> Row:
+    """The row of the joint table whose id is, or begins with, `unit_id`."""
+    if len(unit_id) < SHORTEST:
+        raise UnknownUnitError(f"{unit_id!r} is too short: name at least {SHORTEST} characters")
+    joint = complete_set.joint
+    where = f"starts_with(unit_id, {quoted(unit_id)})"
+    found = store.read(joint.table, columns=["unit_id"], where=where, version=joint.version)
+    ids = sorted(found["unit_id"].to_pylist())
+    if len(ids) > 1 and unit_id not in ids:
+        named = ", ".join(ids[:NAMED])
+        raise UnknownUnitError(f"{len(ids)} units begin with {unit_id}: {named}; name one of them")
+    if not ids:
+        raise UnknownUnitError(_nearest(store, config, complete_set, unit_id=unit_id))
+    chosen = unit_id if unit_id in ids else ids[0]
+    row = row_of(store, joint.table, key="unit_id", value=chosen, version=joint.version)
+    assert row is not None, "it was just found"
+    return row
+
+
+def _nearest(store: Store, config: Config, complete_set: CompleteSet, *, unit_id: str) -> str:
+    """What is known of an id that the index does not have."""
+    for other in answering(store, config):
+        if other.joint != complete_set.joint and row_that_begins(
+            store, other.joint.table, key="unit_id", start=unit_id, version=other.joint.version
+        ):
+            return (
+                f"variant {complete_set.variant} has no unit {unit_id}, but variant "
+                f"{other.variant} does: name it with --variant"
+            )
+    table = complete_set.joint.table
+    seen = last_seen(store, table, key="unit_id", start=unit_id)
+    if seen is None:
+        return (
+            f"variant {complete_set.variant} has no unit whose id is or begins with {unit_id}, nor "
+            "had it in the versions that are kept: `rag-assets search --json` gives the unit_id of "
+            "each hit"
+        )
+    version, row = seen
+    gone = next((each for each in store.versions(table) if each > version), None)
+    since = time_of(store, table, gone) if gone else None
+    text = str(row["text"])[:TEXT_SHOWN]
+    return (
+        f"unit {row['unit_id']} is gone since version {gone} of {folder_of(table)} ({since}): it "
+        f"was in {_place(row)} and began with {text!r}. Its source was edited, renamed or removed, "
+        "or is cut otherwise now"
+    )
+
+
+def _place(unit: Row) -> str:
+    if unit["domain"] == "table":
+        return f"{unit['uri']}, row {unit['row_key']}"
+    pages = unit["pages"]
+    shown = ", ".join(map(str, pages)) if isinstance(pages, list) else ""
+    return f"{unit['uri']}, page {shown}" if shown else str(unit["uri"])
+
+
+def rows_of(lineage: UnitLineage) -> list[dict[str, str]]:
+    """The steps as rows of a table, for people."""
+    return [
+        {
+            "step": step.asset,
+            "made": _made(step),
+            "by run": (step.made.run if step.made else None) or "-",
+            "in": f"{step.table}, version {step.version}",
+            "from": "; ".join(_facts(step)),
+            "would change it": step.would_change,
+        }
+        for step in lineage.steps
+    ]
+
+
+def _made(step: UnitStep) -> str:
+    if step.made is None:
+        return "gone from this table since the index was built"
+    at = step.made.at or "unknown"
+    return at if step.made.is_exact else f"{at} at the latest"
+
+
+def _facts(step: UnitStep) -> Iterator[str]:
+    """What is known at a step, without what is empty; settings are for programs."""
+    for name, value in step.facts.items():
+        if value in (None, [], {}, "") or name == "settings":
+            continue
+        shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        label = name.replace("_", " ")
+        yield f"{label} {shown if len(shown) <= LONGEST_FACT else f'{shown[:LONGEST_FACT]} ...'}"

@@ -1,0 +1,231 @@
+"""What the configured questions say of a candidate: the paired comparison behind a verdict."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import numpy as np
+import pyarrow as pa
+
+from rag_assets.evaluation.gold import Gold, RowGold
+from rag_assets.evaluation.gold_changes import (
+    File,
+    GoldChange,
+    GoldSides,
+    gold_changes,
+)
+from rag_assets.evaluation.non_inferiority import (
+    Outcome,
+    Paired,
+    PairedDifference,
+    SliceDifference,
+    default_margin,
+    paired_difference,
+    slices_of,
+)
+from rag_assets.evaluation.projection import IndexedGold
+from rag_assets.evaluation.questions import Question
+from rag_assets.evaluation.scores import gold_items_by_level, scored, units_of
+from rag_assets.evaluation.superseded_gold import split_superseded
+from rag_assets.operations.gate.flaws import Examined, blocking_flaws
+from rag_assets.operations.gate.sides import Side
+from rag_assets.operations.gate.verdicts import NamedQuestion, shortened
+
+REPLACED = "its gold lies in a version of a document that a newer one has replaced"
+LOST_NAMED = 50
+"""Questions that were lost are named up to so many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two sides on the same questions."""
+
+    margin: float
+    difference: PairedDifference | None = None
+    """None if every question was left out."""
+    slices: tuple[SliceDifference, ...] = ()
+    lost: tuple[NamedQuestion, ...] = ()
+    left_out: tuple[NamedQuestion, ...] = ()
+    superseded: tuple[NamedQuestion, ...] = ()
+    is_identical: bool = False
+    """Whether both sides returned the same units in the same order, for every question."""
+    flaws: tuple[str, ...] = ()
+    """Sentences on why no verdict may rest on it, each with its code and remedy."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """The verdict of all questions together; HOLD where there are none."""
+        return self.difference.outcome(self.margin) if self.difference else "HOLD"
+
+
+def compare(
+    serving: Side,
+    candidate: Side,
+    questions: Sequence[Question],
+    *,
+    is_same_recipe: bool,
+    log: Callable[[str], None],
+) -> Comparison:
+    """Hold the rankings of both sides against the gold of `questions`.
+
+    Args:
+        serving: What answers queries.
+        candidate: What is to answer them; its config has the settings of the gate.
+        questions: At least one.
+        is_same_recipe: Whether only the contents differ.
+        log: Told about progress.
+    """
+    gate = candidate.config.gate
+    gold = [piece for question in questions for piece in question.gold]
+    sides = GoldSides(
+        serving=serving.gold(gold),
+        candidate=candidate.gold(gold),
+        joint=candidate.complete_set.joint,
+        is_changed=_changes_since(serving, candidate),
+    )
+    changes = gold_changes(candidate.store, questions, sides=sides)
+    left = _without(questions, changes)
+    judged, replaced = _current(left, (serving, sides.serving), (candidate, sides.candidate))
+    apart = Comparison(
+        margin=gate.margin or default_margin(len(judged)),
+        left_out=_named(changes),
+        superseded=tuple(_named_question(each, REPLACED) for each in replaced),
+    )
+    if not judged:
+        return apart
+    texts = [question.text for question in judged]
+    rankings = [side.rankings(texts, log=log) for side in (serving, candidate)]
+    before, now = (
+        Examined(side, _scores(side, judged, ranked, indexed, cutoff=gate.cutoff), indexed)
+        for side, ranked, indexed in zip(
+            (serving, candidate), rankings, (sides.serving, sides.candidate), strict=True
+        )
+    )
+    paired = _paired(before.scores, now.scores, metric=gate.metric)
+    is_identical = _units(rankings[0]) == _units(rankings[1])
+    is_alike = is_identical and is_same_recipe
+    return replace(
+        apart,
+        difference=paired_difference(paired),
+        slices=tuple(slices_of(paired, _groups(judged, sides), margin=apart.margin)),
+        lost=_lost(before.scores, now.scores, paired.differences),
+        is_identical=is_identical,
+        flaws=()
+        if is_alike
+        else tuple(blocking_flaws(before, now, judged, is_same_recipe=is_same_recipe)),
+    )
+
+
+def _without(questions: Sequence[Question], changes: Sequence[GoldChange]) -> list[Question]:
+    gone = {change.question.question_id for change in changes}
+    return [question for question in questions if question.question_id not in gone]
+
+
+def _current(
+    questions: Sequence[Question], *sides: tuple[Side, IndexedGold]
+) -> tuple[Sequence[Question], Sequence[Question]]:
+    """The questions to judge by, and those whose gold either side leaves out as superseded."""
+    left, apart = questions, []
+    for side, indexed in sides:
+        left, replaced = split_superseded(side.index, left, indexed=indexed)
+        apart += replaced
+    return left, apart
+
+
+def _units(rankings: pa.Table) -> list[tuple[int, str]]:
+    """What was ranked, in order: query and unit."""
+    columns = (rankings[name].to_pylist() for name in ("query_index", "unit_id"))
+    return list(zip(*columns, strict=True))
+
+
+def _changes_since(serving: Side, candidate: Side) -> Callable[[File], bool]:
+    """Whether a file may have changed since the index that serves was built.
+
+    Where both cut the same texts, only a change at the source can make them differ.
+    """
+    first, second = serving.complete_set, candidate.complete_set
+    is_same = (first.elements, first.chunks) == (second.elements, second.chunks)
+    built = datetime.fromisoformat(first.recorded_at) if first.recorded_at else None
+    return lambda file: is_same or (built is not None and file.modified > built)
+
+
+def _scores(
+    side: Side,
+    questions: Sequence[Question],
+    ranked: pa.Table,
+    indexed: IndexedGold,
+    *,
+    cutoff: int,
+) -> pa.Table:
+    """One row for each question, at the level of its gold: see `evaluation.scores`."""
+    return scored(
+        units_of(ranked, count=len(questions)),
+        questions,
+        gold_items_by_level(questions, indexed=indexed, levels=("gold",)),
+        retriever=side.retriever,
+        cutoffs=[cutoff],
+        depth=side.depth,
+    )
+
+
+def _paired(before: pa.Table, now: pa.Table, *, metric: str) -> Paired:
+    return Paired(
+        now[metric].to_numpy() - before[metric].to_numpy(),
+        now["source_cluster"].to_pylist(),
+        now["gold_cluster"].to_pylist(),
+    )
+
+
+def _groups(questions: Sequence[Question], sides: GoldSides) -> dict[str, list[str]]:
+    """For each kind of slice the slice of each question."""
+    return {
+        "domain": [question.domain for question in questions],
+        "language": [question.language for question in questions],
+        "source": [_source_of(question.gold[0], sides) for question in questions],
+    }
+
+
+def _source_of(gold: Gold, sides: GoldSides) -> str:
+    """The source that the gold lies in; where several hold it, all of them."""
+    for indexed in (sides.candidate, sides.serving):
+        sources = (
+            {source for source, _, _ in indexed.rows.get((gold.table, gold.row_key), {}).values()}
+            if isinstance(gold, RowGold)
+            else {source for source, _ in indexed.documents.get(gold.uri, ())}
+        )
+        if sources:
+            return " and ".join(sorted(sources))
+    return "none"
+
+
+def _lost(before: pa.Table, now: pa.Table, differences: np.ndarray) -> tuple[NamedQuestion, ...]:
+    """The questions on which the candidate is worse, the greatest loss first."""
+    places = [place for place in np.argsort(differences, kind="stable") if differences[place] < 0]
+    columns = ["question_id", "question", "first_rank", "missing"]
+    first, second = before.select(columns).to_pylist(), now.select(columns).to_pylist()
+    return tuple(
+        NamedQuestion(
+            question_id=second[place]["question_id"],
+            text=shortened(second[place]["question"]),
+            reason=_loss(first[place]["first_rank"], second[place]),
+        )
+        for place in places[:LOST_NAMED]
+    )
+
+
+def _loss(rank_before: int | None, now: dict) -> str:
+    then = "not found" if rank_before is None else f"rank {rank_before}"
+    if now["missing"]:
+        return f"{then} before; the candidate does not hold {now['missing'][0]}"
+    return f"{then} before, {'not found' if now['first_rank'] is None else now['first_rank']} now"
+
+
+def _named(changes: Sequence[GoldChange]) -> tuple[NamedQuestion, ...]:
+    return tuple(
+        _named_question(change.question, change.reason, found_now=change.found_now)
+        for change in changes
+    )
+
+
+def _named_question(question: Question, reason: str, *, found_now: str = "") -> NamedQuestion:
+    return NamedQuestion(question.question_id, shortened(question.text), reason, found_now)

@@ -1,0 +1,80 @@
+"""Flaws of the two evaluations that a comparison rests on: see `evaluation.flaws`.
+
+Those that block a verdict are looked for: a side that returned nothing, question text in an index,
+ties that decide, and, where another recipe is compared, an index that lacks what the other has.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from rag_assets.evaluation import flaws, rules
+from rag_assets.evaluation.evidence import Evidence
+from rag_assets.evaluation.flaws import Flaw
+from rag_assets.evaluation.pools import pool_of
+from rag_assets.evaluation.projection import IndexedGold
+from rag_assets.evaluation.question_words import question_words
+from rag_assets.evaluation.questions import Question
+from rag_assets.evaluation.summary import ALL_SPLITS, DIFFERENCES
+from rag_assets.operations.gate.sides import Side
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """One side, with what it made of the questions."""
+
+    side: Side
+    scores: pa.Table
+    """`evaluation.scores.QUESTION_COLUMNS` and the metrics, of one retriever and level."""
+    gold: IndexedGold
+
+
+def blocking_flaws(
+    serving: Examined, candidate: Examined, questions: Sequence[Question], *, is_same_recipe: bool
+) -> list[str]:
+    """Sentences on what keeps a verdict from resting on these two.
+
+    Of another state of the same recipe only flaws count that what serves does not have as well: an
+    old flaw of the questions is no reason to stop bringing an index up to date.
+    """
+    before, now = (_flaws(each, questions) for each in (serving, candidate))
+    if is_same_recipe:
+        known = {flaw.code for flaw in before}
+        return [_sentence(candidate, flaw) for flaw in now if flaw.code not in known]
+    found = [(serving, flaw) for flaw in before] + [(candidate, flaw) for flaw in now]
+    found += [(candidate, flaw) for flaw in _lacking(serving.side, candidate.side)]
+    return [_sentence(examined, flaw) for examined, flaw in found]
+
+
+def _sentence(examined: Examined, flaw: Flaw) -> str:
+    return f"{examined.side.complete_set.variant}: {flaw.sentence}. What to do: {flaw.remedy}."
+
+
+def _flaws(examined: Examined, questions: Sequence[Question]) -> list[Flaw]:
+    config = examined.side.config
+    evidence = Evidence(
+        scores=examined.scores,
+        compared=[examined.side.retriever],
+        split=ALL_SPLITS,
+        cutoff=config.gate.cutoff,
+        margin=config.evaluation.margin,
+        differences=DIFFERENCES.empty_table(),
+        words=question_words(examined.side.index, questions, indexed=examined.gold),
+    )
+    looked_for = (rules.arm_returned_nothing, rules.question_in_index, rules.ties_decide)
+    found = [flaw for rule in looked_for for flaw in rule(evidence)]
+    return [flaw for flaw in found if flaw.blocking]
+
+
+def _lacking(serving: Side, candidate: Side) -> Iterator[Flaw]:
+    """E002, where the candidate searches less: it has fewer wrong units to choose from."""
+    before, now = (pool_of(side.store, side.complete_set.joint) for side in (serving, candidate))
+    lacking = [*now.lacks(before)]
+    count = sum(number for _, number in lacking)
+    if count > rules.POOL_SHARE * before.size:
+        yield flaws.UNLIKE_RUNS.found(
+            f"it lacks {count:,} of the {before.size:,} documents and rows that "
+            f"{serving.complete_set.variant} holds",
+            examples=(f"{what}: {number}" for what, number in lacking),
+        )

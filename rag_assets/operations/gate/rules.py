@@ -1,0 +1,172 @@
+"""The rules of the gate: from what was measured to PASS, FAIL or HOLD, with its reasons.
+
+Three cases. The same recipe and retriever without questions: there is nothing to compare that a
+check of completeness has not seen, so it passes. The same with questions: it is held only where
+they show or suggest harm, else a project with few questions would be held every night. Another
+recipe, model or retriever: it must be shown not to be worse.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rag_assets.evaluation.non_inferiority import (
+    LARGEST_MARGIN,
+    Outcome,
+    more_questions,
+    questions_needed,
+)
+from rag_assets.operations.gate.comparison import Comparison
+from rag_assets.operations.gate.verdicts import KnownItems
+from rag_assets.operations.gate.wording import (
+    counted,
+    difference_text,
+    known_items_text,
+    slice_text,
+)
+
+MOST_MOVED = 0.2
+"""Share of the known-item queries whose first hit may change while their unit stays."""
+LEAST_OF_WORDS = 0.5
+"""Of the known items that words find, a model that was not spoiled finds at least this share."""
+FEW = questions_needed(LARGEST_MARGIN)
+"""With fewer questions known items are asked as well: so few show little."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What the rules say."""
+
+    outcome: Outcome
+    reasons: tuple[str, ...]
+    more_questions: int | None = None
+
+
+def needs_known_items(comparison: Comparison | None) -> bool:
+    """Whether the questions alone say too little of another recipe."""
+    difference = comparison.difference if comparison else None
+    return difference is None or difference.questions < FEW
+
+
+def decide(
+    comparison: Comparison | None,
+    items: KnownItems | None,
+    *,
+    is_same_recipe: bool,
+    metric: str,
+    items_margin: float,
+) -> Ruling:
+    """The verdict of what was measured.
+
+    Args:
+        comparison: What the questions say; None if there are none.
+        items: What known-item queries say; None if none could be cut, or none was needed.
+        is_same_recipe: Whether only the contents differ.
+        metric: The metric of the comparison.
+        items_margin: How far the share of known items that are found may fall.
+    """
+    measured = tuple(_measured(comparison, items, metric=metric))
+    left_out = tuple(_left_out(comparison))
+    asks_items = not is_same_recipe and needs_known_items(comparison)
+    if comparison and comparison.is_identical and not asks_items and not comparison.flaws:
+        same = "Both return the same units in the same order, for every question."
+        return Ruling("PASS", (same, *left_out))
+    slices = tuple(_slices(comparison))
+    if comparison and comparison.outcome == "FAIL":
+        shown = f"A loss beyond the margin of {comparison.margin:.3f} is shown."
+        return Ruling("FAIL", (*measured, shown, *slices, *left_out))
+    doubts = [
+        *_doubts(comparison, is_same_recipe=is_same_recipe),
+        *slices,
+        *(comparison.flaws if comparison else ()),
+        *(_doubts_of_items(items, margin=items_margin) if asks_items else ()),
+    ]
+    if doubts:
+        more = _more(comparison, is_same_recipe=is_same_recipe)
+        return Ruling("HOLD", (*measured, *doubts, *left_out), more)
+    return Ruling("PASS", (*measured, *_grounds(comparison), *left_out))
+
+
+def _measured(
+    comparison: Comparison | None, items: KnownItems | None, *, metric: str
+) -> Iterator[str]:
+    if comparison and comparison.difference:
+        yield f"{difference_text(comparison.difference, metric=metric)}."
+    if items:
+        yield known_items_text(items)
+
+
+def _grounds(comparison: Comparison | None) -> Iterator[str]:
+    """Why it passes, beside the numbers."""
+    if comparison is None:
+        yield "There are no questions to compare it by."
+    elif comparison.outcome == "PASS":
+        yield f"A loss beyond the margin of {comparison.margin:.3f} is ruled out."
+    elif comparison.difference is None:
+        yield "The gold of every question is gone or changed: nothing is left to compare it by."
+    else:
+        yield (
+            f"It is another state of the same recipe, and no loss beyond the margin of "
+            f"{comparison.margin:.3f} shows."
+        )
+
+
+def _doubts(comparison: Comparison | None, *, is_same_recipe: bool) -> Iterator[str]:
+    """Why the questions as a whole do not let it pass, where a loss is not shown."""
+    difference = comparison.difference if comparison else None
+    if comparison is None or difference is None:
+        return
+    margin = comparison.margin
+    if difference.estimate < -margin:
+        yield f"It looks like a loss beyond the margin of {margin:.3f}, which is not shown yet."
+    elif not is_same_recipe and comparison.outcome == "HOLD":
+        yield f"A loss beyond the margin of {margin:.3f} is not ruled out."
+    else:
+        return
+    if more := more_questions(difference, margin=margin):
+        yield f"About {counted(more)} more like these would decide, if the estimate stays."
+
+
+def _more(comparison: Comparison | None, *, is_same_recipe: bool) -> int | None:
+    difference = comparison.difference if comparison else None
+    if comparison is None or difference is None or comparison.outcome != "HOLD":
+        return None
+    if is_same_recipe and difference.estimate >= -comparison.margin:
+        return None
+    return more_questions(difference, margin=comparison.margin)
+
+
+def _slices(comparison: Comparison | None) -> Iterator[str]:
+    if comparison:
+        for found in comparison.slices:
+            if found.status in ("is worse", "looks worse"):
+                yield slice_text(found, margin=comparison.margin)
+
+
+def _doubts_of_items(items: KnownItems | None, *, margin: float) -> Iterator[str]:
+    if items is None:
+        yield "No unit is in both indexes, so that there is nothing to ask both for."
+        return
+    if items.by_words:
+        if items.candidate < LEAST_OF_WORDS * items.serving:
+            yield f"It finds less than {LEAST_OF_WORDS:.0%} of what words find."
+        return
+    if items.serving - items.candidate > margin:
+        yield f"It finds fewer known items, by more than the margin of {margin:.3f}."
+    if items.moved > MOST_MOVED * items.unchanged:
+        yield (
+            f"The first hit of more than {MOST_MOVED:.0%} of the known items changes, although "
+            "their units do not."
+        )
+
+
+def _left_out(comparison: Comparison | None) -> Iterator[str]:
+    if comparison and comparison.left_out:
+        yield (
+            f"{counted(len(comparison.left_out))} left out on both sides: the gold is gone or "
+            "changed at the source."
+        )
+    if comparison and comparison.superseded:
+        yield (
+            f"{counted(len(comparison.superseded))} kept apart: the gold lies in a document that a "
+            "newer version has replaced."
+        )

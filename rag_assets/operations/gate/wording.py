@@ -1,0 +1,166 @@
+"""What a verdict says to people: sentences, text for a terminal, Markdown for the UI."""
+
+from collections.abc import Iterator, Sequence
+
+from rag_assets.evaluation.non_inferiority import PairedDifference, SliceDifference
+from rag_assets.operations.gate.verdicts import Compared, KnownItems, NamedQuestion, Verdict
+from rag_assets.reports.plots import Bar, bars
+
+NAMED = 10
+"""Questions of each kind that are shown; the record has more."""
+
+
+def difference_text(difference: PairedDifference, *, metric: str) -> str:
+    """By how much a metric changes, on how many questions."""
+    return (
+        f"{metric} changes by {interval_text(difference)} on {counted(difference.questions)}: "
+        f"{difference.wins} won, {difference.losses} lost"
+    )
+
+
+def interval_text(difference: PairedDifference) -> str:
+    """The estimate with its interval."""
+    low, high = max(difference.low, -1.0), min(difference.high, 1.0)
+    return f"{difference.estimate:+.3f} [{low:+.3f}, {high:+.3f}]"
+
+
+def slice_text(found: SliceDifference, *, margin: float) -> str:
+    """What became worse in a slice."""
+    says = (
+        f"a loss beyond the margin of {margin:.3f} is shown"
+        if found.status == "is worse"
+        else f"it looks like a loss, and one beyond the margin of {margin:.3f} is not ruled out"
+    )
+    return (
+        f"{found.by} {found.name}: {interval_text(found.difference)} on "
+        f"{counted(found.difference.questions)}; {says}."
+    )
+
+
+def known_items_text(items: KnownItems) -> str:
+    """How well both sides find known items."""
+    moved = (
+        f"; the first hit of {items.moved} of the {items.unchanged} queries whose unit did not "
+        "change is another one"
+        if items.unchanged and not items.by_words
+        else ""
+    )
+    before = "by the words of what serves, whose model is gone" if items.by_words else "before"
+    return (
+        f"Of {items.queries} known-item queries {items.serving:.1%} found their unit among the "
+        f"first {items.seen} {before}, and {items.candidate:.1%} do now{moved}."
+    )
+
+
+def counted(questions: int) -> str:
+    """The number of questions."""
+    return f"{questions:,} question{'' if questions == 1 else 's'}"
+
+
+def headline(verdict: Verdict) -> str:
+    """The verdict in one line."""
+    candidate, serving = sides(verdict.compared)
+    return f"{verdict.outcome}: {candidate}{f' against {serving}' if serving else ''}"
+
+
+def sides(compared: Compared) -> tuple[str, str]:
+    """What was held against what; with the retrievers, where these differ too."""
+    if compared.serving is None or compared.serving_retriever == compared.retriever:
+        return compared.candidate, compared.serving or ""
+    return (
+        f"{compared.candidate} with {compared.retriever}",
+        f"{compared.serving} with {compared.serving_retriever}",
+    )
+
+
+def verdict_text(verdict: Verdict) -> str:
+    """The verdict for a terminal."""
+    parts = [headline(verdict), *(f"  {reason}" for reason in verdict.reasons)]
+    for title, questions in _groups(verdict):
+        parts += ["", title, *(f"  {_question(one)}" for one in questions[:NAMED])]
+        parts += _rest(questions)
+    if verdict.remedy:
+        parts += ["", f"What to do: {verdict.remedy}"]
+    return "\n".join(parts)
+
+
+def verdict_markdown(verdict: Verdict) -> str:
+    """The verdict for the Dagster UI."""
+    parts = [f"**{headline(verdict)}**", "", *(f"- {reason}" for reason in verdict.reasons)]
+    if verdict.remedy:
+        parts += ["", f"**What to do:** {verdict.remedy}"]
+    if verdict.slices:
+        parts += ["", *_slice_rows(verdict.slices)]
+    for title, questions in _groups(verdict):
+        rows = [_row(one.text, one.reason, one.found_now) for one in questions[:NAMED]]
+        head = ["| question | what happened | what stands there now |", "| --- | --- | --- |"]
+        parts += ["", f"**{title}**", "", *head, *rows, *_rest(questions)]
+    return "\n".join(parts)
+
+
+def verdict_plot(verdict: Verdict) -> str:
+    """The differences of all questions and of each slice, with their intervals, as SVG.
+
+    Empty where no questions were asked.
+    """
+    if verdict.difference is None or verdict.margin is None:
+        return ""
+    shown = {"all": verdict.difference}
+    for each in verdict.slices:
+        remark = "" if each.status == "fine" else f" ({each.status})"
+        shown[f"{each.by} {each.name}{remark}"] = each.difference
+    candidate, serving = sides(verdict.compared)
+    metric = verdict.compared.metric
+    return bars(
+        {metric: [Bar(one.estimate, one.low, one.high) for one in shown.values()]},
+        groups=[f"{name}: {counted(one.questions)}" for name, one in shown.items()],
+        title=f"{candidate} minus {serving}: a loss of {verdict.margin:.3f} is accepted",
+        y_label=f"difference of {metric}",
+    )
+
+
+def _groups(verdict: Verdict) -> Iterator[tuple[str, Sequence[NamedQuestion]]]:
+    """The questions that are named, under a title each."""
+    lost = verdict.difference.losses if verdict.difference else 0
+    for title, questions in (
+        (f"Questions on which it is worse ({lost})", verdict.lost),
+        (
+            f"Left out, as their gold is gone or changed: correct them ({len(verdict.left_out)})",
+            verdict.left_out,
+        ),
+        (
+            f"Apart, as a newer version replaced their document ({len(verdict.superseded)})",
+            verdict.superseded,
+        ),
+    ):
+        if questions:
+            yield title, questions
+
+
+def _question(one: NamedQuestion) -> str:
+    now = f"; now: {one.found_now}" if one.found_now else ""
+    return f"{one.question_id} {one.text!r}: {one.reason}{now}"
+
+
+def _rest(questions: Sequence[NamedQuestion]) -> list[str]:
+    left = len(questions) - NAMED
+    return ["", f"  and {left} more"] if left > 0 else []
+
+
+def _slice_rows(slices: Sequence[SliceDifference]) -> Iterator[str]:
+    yield "| slice | questions | difference | won | lost | |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for each in slices:
+        found = each.difference
+        yield _row(
+            f"{each.by} {each.name}",
+            str(found.questions),
+            interval_text(found),
+            str(found.wins),
+            str(found.losses),
+            each.status,
+        )
+
+
+def _row(*cells: str) -> str:
+    return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"

@@ -1,0 +1,346 @@
+"""Preview: what another model can reach at most, before its index is built.
+
+The candidate embeds the questions, the units that hold their gold, and the units that stand nearest
+to them in the index that serves. How well it finds the gold among these bounds from above how well
+it finds it in an index of its own (see `preview_bounds`). Where even the bound is worse than what
+serves by more than the margin of the gate, the gate could not pass the candidate: it is refused
+before the backfill. A preview never says that a candidate is good: that is for the gate to judge.
+
+The vectors are kept where the backfill finds them; whoever looks sees no half-built variant.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import compress
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from rag_assets.change.steps import variant_steps
+from rag_assets.config import Config, Retriever, Signal
+from rag_assets.evaluation.gold import RowGold
+from rag_assets.evaluation.non_inferiority import (
+    Paired,
+    PairedDifference,
+    default_margin,
+    paired_difference,
+)
+from rag_assets.evaluation.projection import RankedUnit
+from rag_assets.evaluation.questions import Question, read_questions
+from rag_assets.evaluation.scores import units_of
+from rag_assets.index.embed import EmbeddedAhead, embed_ahead
+from rag_assets.index.encoders import encoder_of
+from rag_assets.index.units import chunk_source, matrix_of, row_source
+from rag_assets.models.paths import load_for_queries
+from rag_assets.operations.gate.sides import Side, serving_side
+from rag_assets.operations.model_preview.bounds import ReciprocalRanks, dense_hits, fused_hits
+from rag_assets.operations.model_preview.units import (
+    GoldUnits,
+    gold_units_of,
+    pool_questions,
+    units_to_embed,
+    word_ranking,
+)
+from rag_assets.store import Store
+from rag_assets.store.catalog import name_of
+from rag_assets.store.complete_sets import CompleteSet
+from rag_assets.store.pins import opened
+
+Basis: TypeAlias = Literal["dense", "fused", "dense alone"]
+"""What is bounded: the retriever that serves, if it is dense or fuses dense search with words by
+reciprocal ranks; else dense search alone, which decides nothing."""
+Log: TypeAlias = Callable[[str], None]
+
+DEPTH = 100
+"""Units of each ranking."""
+NAMED = 10
+"""Lost questions that a preview names."""
+
+
+class NoPreviewError(Exception):
+    """Nothing can be said of the candidate before it is built; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPreview:
+    """The bound of a candidate beside what serves."""
+
+    variant: str
+    serving: str
+    retriever: str
+    """That is to search the candidate."""
+    basis: Basis
+    metric: str
+    """Such as `hit_rate@10`."""
+    serving_hits: float
+    """Share of the questions that find their gold now."""
+    bound: float
+    """Largest share that the candidate can reach."""
+    difference: PairedDifference
+    """The bound minus what serves."""
+    margin: float
+    left_out: int
+    """Questions whose gold is not in both."""
+    lost: Sequence[str]
+    """Questions that are answered now and that the candidate cannot answer; the first few."""
+    units: int
+    """Of the index that serves."""
+    pool: int
+    """Units that the bound rests on."""
+    embedded: int
+    """Texts that went through the candidate's model for it; the backfill reuses them."""
+    tokens: int
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether even the bound is shown to be worse by more than the margin."""
+        return self.difference.outcome(self.margin) == "FAIL"
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the gate could not pass the candidate."""
+        return self.is_worse and self.basis != "dense alone"
+
+
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """What the index that serves returns for the questions whose gold it holds."""
+
+    gold: Sequence[GoldUnits]
+    hits: np.ndarray
+    """(questions,) bool: of the retriever that is bounded."""
+    near: Sequence[Sequence[RankedUnit]]
+    """By dense search."""
+    words: Sequence[Sequence[RankedUnit]]
+    """By words; empty unless the basis needs it."""
+
+
+def preview(store: Store, config: Config, *, variant: str, log: Log) -> ModelPreview:
+    """Bound what `variant` can reach on the imported questions.
+
+    Raises:
+        ConfigError: The config has no such variant.
+        NoPreviewError: Its units are not known yet, or there is no question to ask.
+        MissingIndexError: Nothing serves yet.
+        ServingPointerError: What serves cannot be told.
+        WeightsError, EncoderError: Its model cannot be used.
+    """
+    models = config.variant(variant).models
+    if len(models) > 1:
+        raise NoPreviewError(
+            f"{variant} has a model for each domain, whose vectors cannot be compared in one pool"
+        )
+    questions = read_questions(store)
+    if not questions:
+        raise NoPreviewError(
+            "there are no questions to ask: name some under evaluation.questions, then refresh"
+        )
+    serving = serving_side(store, config)
+    basis = _basis(config, serving.complete_set, variant=variant)
+    measured = _measured(serving, config, questions, basis=basis, log=log)
+    units = opened(store, serving.complete_set.joint).count_rows()
+    pool = units_to_embed(measured.gold, measured.near, units=units)
+    vectors, done = _embedded(
+        store, config, variant=variant, pool=pool, serving=serving.complete_set, log=log
+    )
+    failures = [one for part in done for one in part.failures]
+    if lacking := [one.reason for one in failures if one.kind == "environment"]:
+        raise NoPreviewError(f"{len(lacking)} texts could not be embedded now: {lacking[0]}")
+    measured, pool = _known_to_both(measured, pool, vectors)
+    if not measured.gold:
+        raise NoPreviewError(_why_none(variant, serving=serving.complete_set.variant))
+    asked = [one.question for one in measured.gold]
+    encoder = load_for_queries(config.models[models[0]], name=models[0], home=store.encoders)
+    queries = encoder.embed_queries([question.text for question in asked])
+    matrix = np.array([vectors[unit] for unit in pool], dtype=np.float32)
+    bound = _bound(queries, matrix, measured, pool, config=config)
+    lost = [one.text for one, is_lost in zip(asked, measured.hits & ~bound, strict=True) if is_lost]
+    return ModelPreview(
+        variant=variant,
+        serving=serving.complete_set.variant,
+        retriever=config.retrieval.retriever,
+        basis=basis,
+        metric=f"hit_rate@{config.gate.cutoff}",
+        serving_hits=float(measured.hits.mean()),
+        bound=float(bound.mean()),
+        difference=_difference(bound, measured.hits, asked),
+        margin=config.gate.margin or default_margin(len(asked)),
+        left_out=len(questions) - len(asked),
+        lost=lost[:NAMED],
+        units=units,
+        pool=len(pool),
+        embedded=sum(part.embedded for part in done),
+        tokens=sum(part.tokens for part in done),
+    )
+
+
+def _basis(config: Config, serving: CompleteSet, *, variant: str) -> Basis:
+    """What can be bounded of the retriever that is to search the candidate."""
+    retriever = config.retrieval.retrievers[config.retrieval.retriever]
+    stages = (retriever.query_fusion, retriever.reranker, retriever.collapse, retriever.arms)
+    is_of_hits = config.gate.metric.startswith("hit_rate@")
+    if any(stages) or retriever.domain_fusion or not is_of_hits:
+        return "dense alone"
+    if retriever.signals == ["dense"]:
+        return "dense"
+    is_fused = {*retriever.signals} == {"dense", "bm25"}
+    is_by_rank = retriever.signal_fusion.mode == "reciprocal_rank"
+    if is_fused and is_by_rank and _has_same_texts(config, serving, variant=variant):
+        return "fused"
+    return "dense alone"
+
+
+def _has_same_texts(config: Config, serving: CompleteSet, *, variant: str) -> bool:
+    """Whether words are ranked alike in both: chunks are cut and rows are written alike."""
+    serves = config.variants.get(serving.variant)
+    is_written_alike = serves and serves.serializer == config.variant(variant).serializer
+    return bool(is_written_alike) and config.tables_of(variant).chunks == serving.chunks
+
+
+def _measured(
+    serving: Side, config: Config, questions: Sequence[Question], *, basis: Basis, log: Log
+) -> _Answers:
+    texts = [question.text for question in questions]
+
+    def ranked(retriever: Retriever, *, length: int) -> list[list[RankedUnit]]:
+        table = serving.index.search_many(texts, retriever=retriever, length=length)
+        return units_of(table, count=len(texts))
+
+    near = ranked(Retriever(), length=DEPTH)
+    answers = near
+    if basis != "dense alone":
+        answers = units_of(serving.rankings(texts, log=log), count=len(texts))
+    words: list[list[RankedUnit]] = []
+    if basis == "fused":
+        chosen, deep = config.retrieval.retrievers[config.retrieval.retriever], _depth(config)
+        by_words = Retriever(signals=["bm25"], depth=deep["bm25"], glossary=chosen.glossary)
+        words = ranked(by_words, length=deep["bm25"])
+    indexed = serving.gold(piece for question in questions for piece in question.gold)
+    families = serving.index.families
+    left_out = families.left_out(serving.index.settings.versions)
+    replaced = {key for key, each in families.by_document.items() if each.document_id in left_out}
+    found = gold_units_of(questions, indexed, left_out=replaced)
+    cutoff = config.gate.cutoff
+    return _Answers(
+        gold=[gold for _, gold in found],
+        hits=np.array([gold.is_hit(answers[place], cutoff=cutoff) for place, gold in found], bool),
+        near=[near[place] for place, _ in found],
+        words=[words[place] for place, _ in found] if words else [],
+    )
+
+
+def _depth(config: Config) -> dict[Signal, int]:
+    """Units that each signal contributes to the fusion of the retriever."""
+    retrieval = config.retrieval
+    given = retrieval.retrievers[retrieval.retriever].depth
+    default = max(retrieval.depth, retrieval.top_k)
+    one = default if given is None or isinstance(given, dict) else given
+    return {"dense": one, "bm25": one, **(given if isinstance(given, dict) else {})}
+
+
+def _fusion(config: Config) -> ReciprocalRanks:
+    """How the retriever fuses."""
+    fusion = config.retrieval.retrievers[config.retrieval.retriever].signal_fusion
+    return ReciprocalRanks(
+        k=config.retrieval.rrf_k if fusion.k is None else fusion.k,
+        first_rank=fusion.first_rank,
+        dense=fusion.weights.get("dense", 1.0),
+        words=fusion.weights.get("bm25", 1.0),
+        depth=_depth(config)["dense"],
+    )
+
+
+def _embedded(
+    store: Store,
+    config: Config,
+    *,
+    variant: str,
+    pool: Mapping[str, RankedUnit],
+    serving: CompleteSet,
+    log: Log,
+) -> tuple[dict[str, np.ndarray], list[EmbeddedAhead]]:
+    """The candidate's vectors of the units in `pool` that it has too, and what that cost."""
+    steps, serves = variant_steps(config, variant), {name_of(pin.table) for pin in serving.pins}
+    encoder = encoder_of(store, config, model=config.variant(variant).document_model)
+    vectors: dict[str, np.ndarray] = {}
+    done: list[EmbeddedAhead] = []
+    for asset, source_of, is_of in (
+        ("chunk_vectors", chunk_source, lambda unit: unit.table is None),
+        ("row_vectors", row_source, lambda unit: unit.table is not None),
+    ):
+        [(texts, _)] = steps[asset].sources
+        target, wanted = steps[asset].table, [name for name, unit in pool.items() if is_of(unit)]
+        if not wanted or not store.exists(texts):
+            continue
+        if store.known_as(target) in serves:  # it is complete, and nobody's to touch
+            vectors |= _vectors(store, target, wanted)
+            continue
+        part = embed_ahead(
+            store,
+            source=source_of(texts),
+            target=target,
+            encoder=encoder,
+            execution=config.execution,
+            units=wanted,
+            log=log,
+        )
+        vectors |= _vectors(store, part.table, wanted)
+        done.append(part)
+    return vectors, done
+
+
+def _vectors(store: Store, table: str, units: Sequence[str]) -> dict[str, np.ndarray]:
+    """Those of `units` that `table` has."""
+    if not store.exists(table):
+        return {}
+    rows = store.read_keys(table, column="unit_id", keys=units, columns=["unit_id", "vector"])
+    matrix = matrix_of(rows["vector"].combine_chunks())
+    return dict(zip(rows["unit_id"].to_pylist(), matrix, strict=True))
+
+
+def _known_to_both(
+    measured: _Answers, pool: Mapping[str, RankedUnit], vectors: Mapping[str, np.ndarray]
+) -> tuple[_Answers, dict[str, RankedUnit]]:
+    """The questions all of whose gold the candidate has, and the units that it has."""
+    keeps = [one.units.keys() <= vectors.keys() for one in measured.gold]
+    kept = _Answers(
+        gold=[*compress(measured.gold, keeps)],
+        hits=measured.hits[keeps],
+        near=[*compress(measured.near, keeps)],
+        words=[*compress(measured.words, keeps)],
+    )
+    return kept, {name: unit for name, unit in pool.items() if name in vectors}
+
+
+def _bound(
+    queries: np.ndarray,
+    matrix: np.ndarray,
+    measured: _Answers,
+    pool: Mapping[str, RankedUnit],
+    *,
+    config: Config,
+) -> np.ndarray:
+    """Which questions may find their gold, as (questions,) bool."""
+    questions, cutoff = pool_questions(measured.gold, pool), config.gate.cutoff
+    if not measured.words:
+        return dense_hits(queries, matrix, questions, cutoff=cutoff)
+    words = [word_ranking(*one) for one in zip(measured.words, measured.gold, strict=True)]
+    return fused_hits(queries, matrix, questions, words, cutoff=cutoff, fusion=_fusion(config))
+
+
+def _difference(
+    bound: np.ndarray, hits: np.ndarray, questions: Sequence[Question]
+) -> PairedDifference:
+    """The bound minus what serves, tested as the gate tests."""
+    first = [question.gold[0] for question in questions]
+    sources = [f"table {gold.table}" if isinstance(gold, RowGold) else gold.uri for gold in first]
+    differences = bound.astype(float) - hits.astype(float)
+    return paired_difference(Paired(differences, sources, [gold.label for gold in first]))
+
+
+def _why_none(variant: str, *, serving: str) -> str:
+    return (
+        f"{variant} has none of the units with gold that {serving} has: it reads or cuts the "
+        f"documents, or writes the rows, in another way, and that is not built yet. Run "
+        f"`rag-assets backfill {variant}`; the gate judges it then"
+    )

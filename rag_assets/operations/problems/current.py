@@ -1,0 +1,330 @@
+"""What is wrong now: found out in one place, and shown by everyone who tells a person.
+
+`state_problems` reads the state itself: no source is looked at for it, no table is judged again.
+`rag-assets status` and the alerts show these problems.
+"""
+
+import shutil
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from rag_assets import quality, schemas
+from rag_assets.change import embeddable
+from rag_assets.change.completing import JOINT
+from rag_assets.change.data_versions import NO_TABLE, current_version
+from rag_assets.change.reclaim import LEAST_FREE
+from rag_assets.change.steps import Step, made_from, shared_steps, variant_steps
+from rag_assets.config import Config, ProblemKind, asset_path
+from rag_assets.operations.gate import blocked_candidate
+from rag_assets.operations.gate.blocked_candidate import HeldBack
+from rag_assets.operations.gate.verdicts import Verdict
+from rag_assets.operations.problems import skipped_inputs
+from rag_assets.operations.problems.skipped_inputs import LeftOut
+from rag_assets.sources import readability
+from rag_assets.store import MissingTableError, Store, complete_sets, serving_pointer
+from rag_assets.store.damage import DamagedTablesError
+from rag_assets.store.serving_pointer import (
+    GonePinsError,
+    ServingPointer,
+    ServingPointerError,
+    content_of,
+)
+
+BETWEEN_STEPS = timedelta(minutes=5)
+"""A run may hold no lock for so long between two of its steps: its index is not stale yet."""
+GROUPS_NAMED = 3
+LEAST_SHARE_FREE = 0.05
+"""A disk with less room than this share of it, and than `LEAST_FREE`, is full."""
+SERVING_INDEX = "serving_index"
+"""The asset that moves the serving pointer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that is wrong until somebody or something mends it."""
+
+    kind: ProblemKind
+    subject: str
+    """The source, table, asset or run that it is about, as a person writes it."""
+    since: datetime
+    """When it was first seen, or began (UTC)."""
+    reason: str
+    """What happened, one sentence or a few lines."""
+    remedy: str
+    """What to do about it."""
+    assets: tuple[str, ...] = ()
+    """Keys of the assets that are not brought up to date because of it, as a person writes them."""
+    run_id: str = ""
+    """The run of Dagster that it is about, if it is about one."""
+
+    @property
+    def key(self) -> str:
+        """What stays the same while the problem lasts, and no other problem has."""
+        return f"{self.kind}:{self.subject}"
+
+
+def state_problems(store: Store, config: Config) -> list[Problem]:
+    """What the state tells: sources, tables, checks, the index that serves, and units.
+
+    Args:
+        store: The state.
+        config: What it does not name (a source that was removed, say) is no problem.
+    """
+    damaged = damaged_tables(store, config)
+    entries = [] if damaged else skipped_inputs.entries_of(store, config)
+    return [
+        *_unreadable_sources(store, config),
+        *_damaged_tables(store, damaged),
+        *_failed_checks(store, config),
+        *([] if damaged else _stale_index(store, config)),
+        *_serving_problems(store, config),
+        *_failed_units(skipped_inputs.left_out(store, config, entries)),
+    ]
+
+
+def full_disk(store: Store) -> Iterator[Problem]:
+    """Too little room for a refresh: one that failed for it could not write that down.
+
+    Alerts need not be told: where there is a channel, they keep room for what failed.
+    """
+    if not store.root.is_dir():
+        return
+    disk = shutil.disk_usage(store.root)
+    if disk.free < min(LEAST_FREE, disk.total * LEAST_SHARE_FREE):
+        yield Problem(
+            "run_failed",
+            "disk of the state",
+            since=datetime.now(UTC),
+            reason=f"{disk.free / 1_000_000:,.1f} MB are left below {store.root}: no refresh can "
+            "end well, and one that failed for it may not be told here",
+            remedy="make room (`rag-assets clean-up --keep-days 0` removes what answers nothing), "
+            "then refresh",
+        )
+
+
+def damaged_tables(store: Store, config: Config) -> Mapping[str, str]:
+    """What is wrong with each damaged table that `config` names, by its folder."""
+    shared = {step.table for step in shared_steps().values()}
+    steps = [step for name in config.variants for step in variant_steps(config, name).values()]
+    damaged: dict[str, str] = {}
+    for name in sorted(shared.union(*(step.tables for step in steps))):
+        try:
+            if store.exists(name):
+                store.check(name)
+                store.count(name)
+        except DamagedTablesError as error:
+            damaged |= {folder: str(wrong) for folder, wrong in error.errors.items()}
+    return damaged
+
+
+def named_results(store: Store, config: Config) -> list[quality.Result]:
+    """The last results of the checks, but for sources and tables that `config` no longer names.
+
+    The assets of these are gone, and with them the checks that could ever hold again.
+    """
+    exports = {
+        "/".join(asset_path(source, spec))
+        for source in config.sources.tables
+        for spec in source.tables
+    }
+    return [
+        result
+        for result in quality.results_in(store)
+        if not result.asset.startswith(skipped_inputs.EXPORTS) or result.asset in exports
+    ]
+
+
+def _unreadable_sources(store: Store, config: Config) -> Iterator[Problem]:
+    by_asset = readability.outages_of_assets(store, config)
+    readers: defaultdict[str, list[str]] = defaultdict(list)
+    for asset, outages in by_asset.items():
+        for outage in outages:
+            readers[outage.subject].append(asset)
+    for source in (*config.sources.documents, *config.sources.tables):
+        for outage in readability.readability(store, source.name).outages():
+            yield Problem(
+                "source_unreadable",
+                outage.subject,
+                since=outage.since,
+                reason=outage.reason,
+                remedy=readability.REMEDY,
+                assets=tuple(readers[outage.subject]),
+            )
+
+
+def _damaged_tables(store: Store, damaged: Mapping[str, str]) -> Iterator[Problem]:
+    for folder, wrong in damaged.items():
+        yield Problem(
+            "table_damaged",
+            folder,
+            since=store.ended_at(folder) or datetime.now(UTC),
+            reason=wrong.splitlines()[0],
+            remedy=f"delete the folder {folder}.lance (below lance/), and refresh",
+        )
+
+
+def _failed_checks(store: Store, config: Config) -> Iterator[Problem]:
+    """Expectations whose failure stops what comes after."""
+    by_rank = [serving_pointer.serving_variant(store, config), *config.variants]
+    variants = {
+        store.known_as(step.table): f" of {name}"
+        for name in reversed(by_rank)  # of those that share a table, the first names it
+        for step in variant_steps(config, name).values()
+    }
+    for result in named_results(store, config):
+        table = "" if result.table == result.asset else f" of {result.table}"
+        of = variants.get(result.table, table)
+        for item in result.failed:
+            if item.severity == "error":
+                yield Problem(
+                    "check_failed",
+                    f"{result.asset}{of}: {item.name}",
+                    since=datetime.fromisoformat(result.failing_since(item.name) or result.at),
+                    reason="\n".join(result.explain(item)[:-1]),
+                    remedy=result.remedy(item),
+                    assets=(result.asset,),
+                )
+
+
+def _stale_index(store: Store, config: Config) -> Iterator[Problem]:
+    """The index that serves lacks what its inputs hold, and nobody is working on it."""
+    variant = serving_pointer.serving_variant(store, config)
+    steps = variant_steps(config, variant)
+    why = why_stale(store, list(steps.values())) or _why_unserved(store, config, variant)
+    if why is None or _is_blocked(store, config, [*steps.values()]) or _is_at_work(store):
+        return
+    since = store.ended_at(steps[JOINT].table)
+    begun = [at for step in shared_steps().values() if (at := store.ended_at(step.table))]
+    yield Problem(
+        "index_stale",
+        f"variant {variant}",
+        since=since or min(begun, default=datetime.now(UTC)),
+        reason=f"{why}: a refresh failed, was stopped before it got so far, or is still to come",
+        remedy=f"run `rag-assets refresh --variant {variant}`; if it fails, it says why",
+        assets=(JOINT,),
+    )
+
+
+def _why_unserved(store: Store, config: Config, variant: str) -> str | None:
+    """That nobody has judged the newest index of what serves; None if it serves or was judged."""
+    if _held_back(store, config):
+        return None
+    with suppress(ServingPointerError, MissingTableError):
+        pointer = serving_pointer.current(store)
+        newest = complete_sets.set_of_recipe(store, config, variant)
+        judged = [pointer, *serving_pointer.left_behind(store, pointer)] if pointer else []
+        if judged and not any(
+            content_of(newest, each.query_side) == each.content for each in judged
+        ):
+            return (
+                f"the newest index does not serve yet: {SERVING_INDEX} was not brought up to date"
+            )
+    return None
+
+
+def _held_back(store: Store, config: Config) -> HeldBack | None:
+    """What the gate holds back, if `config` still has its variant."""
+    back = blocked_candidate.read(store)
+    return back if back and back.variant in config.variants else None
+
+
+def _serving_problems(store: Store, config: Config) -> Iterator[Problem]:
+    """What serves cannot be opened, or a newer index may not take its place."""
+    now = datetime.now(UTC)
+    try:
+        pointer = serving_pointer.current(store)
+        if pointer and not serving_pointer.is_held(store, pointer):
+            raise GonePinsError(pointer.number, variant=pointer.variant)
+    except ServingPointerError as error:
+        reason, _, remedy = str(error).partition(": run ")
+        yield Problem(
+            "serving_lost", "serving pointer", since=now, reason=reason, remedy=f"run {remedy}"
+        )
+    else:
+        if pointer and (why_not := embeddable.why_not(store, config, pointer)):
+            yield Problem(
+                "serving_lost",
+                "queries",
+                since=now,
+                reason=f"every search by vectors is refused, for {why_not}",
+                remedy="put its former files back; or have another model there and run "
+                "`rag-assets refresh`, which embeds everything by it. If that is held back, "
+                f'`rag-assets promote {pointer.variant} --override "REASON"` serves it',
+            )
+    if back := _held_back(store, config):
+        yield Problem(
+            "promotion_held",
+            f"variant {back.variant}",
+            since=datetime.fromisoformat(back.since),
+            reason="\n".join((f"{back.outcome}: what served before still serves", *back.reasons)),
+            remedy=back.remedy,
+            assets=(SERVING_INDEX,),
+        )
+
+
+def are_questions_lost(store: Store, config: Config, pointer: ServingPointer | None) -> bool:
+    """Whether what serves was judged with questions, and the sets of `config` hold none now."""
+    name = schemas.QUESTIONS_TABLE
+    if not (pointer and pointer.verdict and config.evaluation.questions and store.exists(name)):
+        return False
+    try:
+        then = Verdict.from_json(pointer.verdict).basis.questions
+    except ValueError:  # of another release
+        return False
+    now = current_version(store, name, key="question_id")
+    return then not in (NO_TABLE, now) and store.count(name) == 0
+
+
+def _is_blocked(store: Store, config: Config, steps: Sequence[Step]) -> bool:
+    """Whether a failed check holds the index back: that is told as the check."""
+    tables = {store.known_as(step.table) for step in (*shared_steps().values(), *steps)}
+    return any(
+        result.blocks and store.known_as(result.table) in tables
+        for result in named_results(store, config)
+    )
+
+
+def why_stale(store: Store, steps: Sequence[Step]) -> str | None:
+    """The first of `steps` that is not made from its inputs as they are now; None if all are."""
+    inputs = [each for step in steps for each in step.inputs]
+    if not any(store.exists(each.table) for each in inputs):
+        return None  # nothing was ever refreshed
+    for step in (*inputs, *steps):
+        if store.ended(step.table) is None:
+            return f"{step.asset} is not finished"
+    for step in steps:
+        ended = store.ended(step.table)
+        parts = ended.parts if ended else None
+        if parts and parts != made_from(store, step, recipe=parts.get("recipe", ""))():
+            return f"{step.asset} was made from older inputs than there are now"
+    return None
+
+
+def _is_at_work(store: Store) -> bool:
+    """Whether a run is going on, or was a moment ago."""
+    if store.held_locks():
+        return True
+    now, ended = datetime.now(UTC), [store.ended_at(name) for name in store.names()]
+    # a time in the future is that of a clock that was set back since
+    return any(timedelta() <= now - at < BETWEEN_STEPS for at in ended if at)
+
+
+def _failed_units(groups: Sequence[LeftOut]) -> Iterator[Problem]:
+    by_asset: defaultdict[tuple[str, bool], list[LeftOut]] = defaultdict(list)
+    for group in groups:
+        by_asset[group.asset, group.is_stale].append(group)
+    for (asset, is_stale), mine in by_asset.items():
+        more = len(mine) - GROUPS_NAMED
+        lines = [group.line for group in mine[:GROUPS_NAMED]]
+        lines += [f"and {more:,} more reasons"] if more > 0 else []
+        what = "their last good version is served: " if is_stale else "left out: "
+        yield Problem(
+            "documents_stale" if is_stale else "units_failed",
+            asset,
+            since=min(group.since for group in mine),
+            reason=what + "; ".join(lines),
+            remedy="`rag-assets status` says for each reason what to do",
+        )

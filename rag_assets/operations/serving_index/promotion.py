@@ -1,0 +1,414 @@
+"""Promotion and rollback: the only ways in which the serving pointer moves.
+
+A candidate is the last complete set of a variant with the retriever of the config. It may serve if
+it is complete, its tables agree with each other (`consistency`), and the gate lets it pass
+(`gate.judge`). `promote_refreshed` is the end of every refresh: it moves to the newest index of the
+variant that serves, or holds it back, so that yesterday's keeps answering. `promote` moves to any
+variant when a person asks for it. `roll_back` goes back to an earlier record without a gate.
+
+A rollback stands: what it went back from is not promoted by the next night, unless the sources or
+the config have changed what would serve, or somebody calls `promote`.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Literal, TypeAlias
+
+from rag_assets.change import completing, embeddable
+from rag_assets.change.steps import shared_steps, variant_steps
+from rag_assets.config import Config
+from rag_assets.operations.gate import blocked_candidate
+from rag_assets.operations.gate import judging as gate
+from rag_assets.operations.gate.blocked_candidate import HeldBack
+from rag_assets.operations.gate.verdicts import Verdict
+from rag_assets.operations.problems.current import are_questions_lost, named_results, why_stale
+from rag_assets.operations.serving_index.consistency import encoder_ids, inconsistencies
+from rag_assets.store import MissingTableError, Store, complete_sets, serving_pointer
+from rag_assets.store.complete_sets import CompleteSet
+from rag_assets.store.pins import Pin, pin_of
+from rag_assets.store.serving_pointer import (
+    DamagedPointerError,
+    GonePinsError,
+    MovedBy,
+    PointerMovedError,
+    QuerySide,
+    ServingPointer,
+    ServingPointerError,
+)
+
+Log: TypeAlias = Callable[[str], None]
+RIVALS = 3
+"""So often is the newest index looked at again because another process moved the pointer."""
+Status: TypeAlias = Literal["moved", "unchanged", "held", "rolled back"]
+"""`unchanged`: the candidate is what serves. `rolled back`: a rollback from it stands."""
+
+
+class NotReadyError(Exception):
+    """A variant cannot serve as it stands, whatever its quality; the message says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromotionResult:
+    """What became of a candidate."""
+
+    status: Status
+    pointer: ServingPointer | None
+    """What serves now."""
+    variant: str
+    """Of the candidate."""
+    verdict: Verdict | None = None
+    reasons: Sequence[str] = ()
+    """Sentences for people."""
+    remedy: str = ""
+    """What to do, where it was held."""
+
+
+def promote_refreshed(store: Store, config: Config, *, log: Log) -> PromotionResult:
+    """Move to the newest index of the variant that serves, if its gate lets it pass.
+
+    Where another process moves the pointer meanwhile, the newest index is looked at again.
+
+    Raises:
+        PointerMovedError: Others moved the pointer again and again.
+        DamagedPointerError: It cannot be told what serves.
+        DamagedTablesError: Files of a table cannot be read.
+    """
+    for _ in range(RIVALS):
+        with suppress(PointerMovedError):
+            return _promoted(store, config, log=log)
+    return _promoted(store, config, log=log)
+
+
+def _promoted(store: Store, config: Config, *, log: Log) -> PromotionResult:
+    pointer = serving_pointer.current(store)
+    variant = serving_pointer.serving_variant(store, config)
+    if pointer and pointer.variant_in(store, config) is None:
+        return _held(
+            store,
+            variant,
+            pointer,
+            verdict=None,
+            reasons=(f"Variant {pointer.variant} serves, and the config has it no more.",),
+            remedy=f"run `rag-assets promote {variant}`, or put {pointer.variant} back",
+        )
+    if pointer and _is_what_serves(store, config, pointer, variant):
+        blocked_candidate.clear(store)
+        return PromotionResult(status="unchanged", pointer=pointer, variant=variant)
+    try:
+        candidate = _candidate(store, config, variant, by="refresh" if pointer else "first build")
+    except NotReadyError as error:
+        remedy = f"run `rag-assets refresh --variant {variant}`"
+        return _held(store, variant, pointer, verdict=None, reasons=(str(error),), remedy=remedy)
+    if pointer and candidate.content == pointer.content:
+        return _unchanged(store, candidate, pointer)
+    is_there = pointer is not None and serving_pointer.is_held(store, pointer)
+    can_serve = pointer is not None and embeddable.can_serve(store, config, pointer)
+    if pointer and can_serve and _was_left(store, candidate, pointer):
+        return PromotionResult(
+            status="rolled back",
+            pointer=pointer,
+            variant=variant,
+            reasons=(
+                f"Held since the rollback of {pointer.moved_at}: it is what was rolled back from.",
+            ),
+            remedy=f"run `rag-assets promote {variant}` to serve it again",
+        )
+    verdict = _judged(store, config, pointer if is_there else None, candidate, log=log)
+    if verdict.allows:
+        return _moved(store, replace(candidate, verdict=verdict.to_json()), pointer, verdict)
+    remedy = verdict.remedy or _override_remedy(variant)
+    if pointer and is_there and _differs_by_retriever(candidate, pointer):
+        pointer = _with_new_content(store, config, pointer, candidate, log=log)
+        remedy = f"{remedy}; or undo the edit of `retrieval`: until then the former one answers"
+    return _held(store, variant, pointer, verdict=verdict, reasons=verdict.reasons, remedy=remedy)
+
+
+def _differs_by_retriever(candidate: ServingPointer, pointer: ServingPointer) -> bool:
+    """Whether the tables of `candidate` can be searched as what serves is, and are not."""
+    is_indexed_alike = candidate.complete_set.indexes == pointer.complete_set.indexes
+    return is_indexed_alike and candidate.query_side != pointer.query_side
+
+
+def _is_what_serves(store: Store, config: Config, pointer: ServingPointer, variant: str) -> bool:
+    """Whether nothing changed since `pointer` was written; no table is opened to tell."""
+    held_set = pointer.complete_set
+    return (
+        completing.record(store, config, variant=variant) == held_set
+        and QuerySide.of(config.retrieval) == pointer.query_side
+        and _is_as_left(store, held_set.elements, pointer.elements)
+        and _is_as_left(store, held_set.chunks, pointer.chunks)
+    )
+
+
+def _is_as_left(store: Store, table: str, pin: Pin | None) -> bool:
+    """Whether `pin` is what the last pass over `table` left."""
+    ended = store.ended(table)
+    return pin is not None and ended is not None and ended.files == pin.files
+
+
+def _with_new_content(
+    store: Store, config: Config, pointer: ServingPointer, candidate: ServingPointer, *, log: Log
+) -> ServingPointer:
+    """What serves while an edit of the retriever is held: the newest tables, searched as before.
+
+    Else a retriever that waits for more questions would keep new content from those who ask.
+    """
+    before = replace(candidate, query_side=pointer.query_side)
+    if before.content == pointer.content or _was_left(store, before, pointer):
+        return pointer
+    retrieval = pointer.query_side.within(config.retrieval)
+    as_before = config.model_copy(update={"retrieval": retrieval})
+    verdict = _judged(store, as_before, pointer, before, log=log)
+    if not verdict.allows:
+        return pointer
+    moved = replace(before, verdict=verdict.to_json())
+    return serving_pointer.move(store, moved, after=pointer.number)
+
+
+def promote(
+    store: Store, config: Config, variant: str, *, override: str | None = None, log: Log
+) -> PromotionResult:
+    """Let `variant` serve, if the gate lets it pass.
+
+    Args:
+        store: Holds its tables.
+        config: As it is now.
+        variant: Its name.
+        override: Why it is to serve whatever the gate says: a person's words, which are recorded.
+        log: Told about progress.
+
+    Raises:
+        ConfigError: The config has no such variant.
+        NotReadyError: It is not complete, or its tables do not agree.
+        PointerMovedError: Another process moved the pointer meanwhile.
+        DamagedTablesError: Files of a table cannot be read.
+    """
+    config.variant(variant)
+    after = serving_pointer.number_now(store)
+    pointer = _serving_or_last(store)
+    candidate = _candidate(store, config, variant, by="promote")
+    if pointer and candidate.content == pointer.content and pointer.number == after:
+        return _unchanged(store, candidate, pointer)
+    is_there = pointer is not None and serving_pointer.is_held(store, pointer)
+    verdict = _judged(store, config, pointer if is_there else None, candidate, log=log)
+    if not verdict.allows and override is None:
+        return PromotionResult(
+            status="held",
+            pointer=pointer,
+            variant=variant,
+            verdict=verdict,
+            reasons=verdict.reasons,
+            remedy=verdict.remedy or _override_remedy(variant),
+        )
+    forced = {} if verdict.allows else {"by": "override", "reason": override}
+    chosen = replace(candidate, verdict=verdict.to_json(), **forced)
+    return _moved(store, chosen, pointer, verdict, after=after)
+
+
+def roll_back(store: Store, config: Config, *, to: int | None = None) -> ServingPointer:
+    """Serve again what an earlier record pins: the previous one that can serve, or number `to`.
+
+    Raises:
+        ServingPointerError: There is no such record, its tables are gone, or queries cannot be
+            embedded for it.
+        PointerMovedError: Another process moved the pointer meanwhile.
+    """
+    after = serving_pointer.number_now(store)
+    wanted = serving_pointer.recorded(store, to) if to else _newest_to_restore(store, config)
+    if wanted is None:
+        others = len(serving_pointer.history(store)) > 1
+        why = "nothing served before what serves now" if others else "nothing else has served yet"
+        raise ServingPointerError(
+            f"there is nothing to roll back to: {why}, see `rag-assets history`"
+            f"{'; `rag-assets rollback --to N` serves any of its numbers again' if others else ''}"
+        )
+    if not serving_pointer.is_held(store, wanted):
+        raise GonePinsError(wanted.number, variant=wanted.variant, is_serving=False)
+    if why_not := embeddable.why_not(store, config, wanted):
+        raise ServingPointerError(
+            f"number {wanted.number} cannot serve again, every search would be refused: {why_not}. "
+            "What serves now goes on; to go back, put the former files of that model in place first"
+        )
+    restored = wanted.restores or wanted.number
+    back = replace(wanted, moved_at=_now(), by="rollback", reason=None, restores=restored)
+    moved = serving_pointer.move(store, back, after=after)
+    blocked_candidate.clear(store)
+    return moved
+
+
+def _newest_to_restore(store: Store, config: Config) -> ServingPointer | None:
+    """The newest earlier record that can serve; where none can, the newest."""
+    for each in serving_pointer.earlier(store):
+        if embeddable.can_serve(store, config, each):
+            return each
+    return serving_pointer.previous(store)
+
+
+def _candidate(store: Store, config: Config, variant: str, *, by: MovedBy) -> ServingPointer:
+    """The index of `variant` as it would serve.
+
+    Raises:
+        NotReadyError: It is not complete, a blocking check failed, or its tables do not agree.
+    """
+    complete_set = completing.record(store, config, variant=variant)
+    steps = variant_steps(config, variant)
+    why = why_stale(store, list(steps.values()))
+    if complete_set is None or why is not None:
+        raise NotReadyError(f"Variant {variant} is not complete: {why or 'it is being written'}.")
+    named = {store.known_as(step.table) for step in (*shared_steps().values(), *steps.values())}
+    blocking = [
+        result.asset
+        for result in named_results(store, config)
+        if result.blocks and store.known_as(result.table) in named
+    ]
+    if blocking:
+        raise NotReadyError(f"A check of {', '.join(dict.fromkeys(blocking))} failed.")
+    if wrong := inconsistencies(store, complete_set, text=config.index.text):
+        raise NotReadyError(f"The tables of variant {variant} do not agree: {'; '.join(wrong)}.")
+    return ServingPointer(
+        number=0,
+        moved_at=_now(),
+        by=by,
+        complete_set=complete_set,
+        elements=_pinned(store, complete_set.elements),
+        chunks=_pinned(store, complete_set.chunks),
+        recipe={
+            "variant": config.variant(variant).model_dump(mode="json"),
+            "steps": {asset: step.recipe for asset, step in steps.items()},
+        },
+        encoder_ids=encoder_ids(store, complete_set.joint),
+        query_side=QuerySide.of(config.retrieval),
+        verdict=None,
+    )
+
+
+def _pinned(store: Store, table: str) -> Pin | None:
+    return pin_of(store, table) if store.ended(table) else None
+
+
+def _judged(
+    store: Store,
+    config: Config,
+    pointer: ServingPointer | None,
+    candidate: ServingPointer,
+    *,
+    log: Log,
+) -> Verdict:
+    """What the gate says of `candidate`, beside what serves."""
+    without = None if pointer else _served_without_pointer(store, config, candidate)
+    serving = pointer.complete_set if pointer else without
+    retrieval = pointer.query_side.within(config.retrieval) if pointer else None
+    return gate.judge(
+        store,
+        config,
+        serving=serving,
+        candidate=candidate.complete_set,
+        log=log,
+        serving_retrieval=retrieval,
+        retriever=pointer.query_side.retriever if pointer else None,
+        are_questions_lost=are_questions_lost(store, config, pointer),
+    )
+
+
+def _served_without_pointer(
+    store: Store, config: Config, candidate: ServingPointer
+) -> CompleteSet | None:
+    """What answers queries while nothing was promoted, if it is another variant."""
+    if serving_pointer.number_now(store) or candidate.variant == config.serving_variant:
+        return None
+    try:
+        return complete_sets.set_of(store, config, config.serving_variant)
+    except MissingTableError:
+        return None
+
+
+def _serving_or_last(store: Store) -> ServingPointer | None:
+    """What serves; where its record is damaged, what last did."""
+    try:
+        return serving_pointer.current(store)
+    except DamagedPointerError:
+        return serving_pointer.previous(store)
+
+
+def _as_recorded(store: Store) -> str:
+    """The record of what serves; empty if it is damaged."""
+    try:
+        pointer = serving_pointer.current(store)
+    except DamagedPointerError:
+        return ""
+    return pointer.as_json() if pointer else ""
+
+
+def _was_left(store: Store, candidate: ServingPointer, pointer: ServingPointer) -> bool:
+    left = serving_pointer.left_behind(store, pointer)
+    return any(each.content == candidate.content for each in left)
+
+
+def _unchanged(store: Store, candidate: ServingPointer, pointer: ServingPointer) -> PromotionResult:
+    """The same rows are searched alike; where they lie in other files by now, those are pinned."""
+    same = replace(
+        pointer,
+        complete_set=candidate.complete_set,
+        elements=candidate.elements,
+        chunks=candidate.chunks,
+        recipe=candidate.recipe,
+        encoder_ids=candidate.encoder_ids,
+    )
+    if _as_recorded(store) != same.as_json():
+        serving_pointer.renew(store, same)
+    blocked_candidate.clear(store)
+    return PromotionResult(status="unchanged", pointer=same, variant=candidate.variant)
+
+
+def _moved(
+    store: Store,
+    candidate: ServingPointer,
+    pointer: ServingPointer | None,
+    verdict: Verdict,
+    *,
+    after: int | None = None,
+) -> PromotionResult:
+    if not serving_pointer.is_held(store, candidate):
+        raise GonePinsError(candidate.number, variant=candidate.variant)
+    expected = (pointer.number if pointer else 0) if after is None else after
+    moved = serving_pointer.move(store, candidate, after=expected)
+    blocked_candidate.clear(store)
+    return PromotionResult(
+        status="moved",
+        pointer=moved,
+        variant=moved.variant,
+        verdict=verdict,
+        reasons=verdict.reasons,
+    )
+
+
+def _held(
+    store: Store,
+    variant: str,
+    pointer: ServingPointer | None,
+    *,
+    verdict: Verdict | None,
+    reasons: Sequence[str],
+    remedy: str,
+) -> PromotionResult:
+    before = blocked_candidate.read(store)
+    since = before.since if before and before.variant == variant else _now()
+    blocked_candidate.record(store, HeldBack(variant, since, tuple(reasons), remedy, verdict))
+    return PromotionResult(
+        status="held",
+        pointer=pointer,
+        variant=variant,
+        verdict=verdict,
+        reasons=reasons,
+        remedy=remedy,
+    )
+
+
+def _override_remedy(variant: str) -> str:
+    return f'run `rag-assets promote {variant} --override "REASON"` to serve it all the same'
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,75 @@
+"""What serves, since when, and whether the verdict that allowed it still holds."""
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+from rag_assets.config import Config
+from rag_assets.operations.gate import judging as gate
+from rag_assets.operations.gate.verdicts import Verdict
+from rag_assets.store import Store, serving_pointer
+from rag_assets.store.serving_pointer import DamagedPointerError, MovedBy, ServingPointer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServingStatus:
+    """The serving pointer, as `rag-assets status` tells it."""
+
+    variant: str
+    """As the config calls it now."""
+    number: int
+    since: str
+    """ISO 8601, UTC."""
+    by: MovedBy
+    reason: str | None
+    """Of an override."""
+    restores: int | None
+    """The number that a rollback went back to."""
+    retriever: str
+    verdict: str | None
+    """PASS, or what was overridden; None once a document was erased."""
+    judged_at: str | None
+    stale: str | None
+    """Why the verdict would allow nothing any more; None while it holds."""
+    unheeded: str | None
+    """What `serving.variant` names, where that is another one: a promotion decides by now."""
+
+
+def serving_status(store: Store, config: Config) -> ServingStatus | None:
+    """How the serving pointer stands; None if nothing was promoted, or it is damaged."""
+    try:
+        pointer = serving_pointer.current(store)
+    except DamagedPointerError:
+        return None
+    if pointer is None:
+        return None
+    verdict = _verdict(pointer)
+    variant = pointer.variant_in(store, config) or pointer.variant
+    return ServingStatus(
+        variant=variant,
+        number=pointer.number,
+        since=pointer.moved_at,
+        by=pointer.by,
+        reason=pointer.reason,
+        restores=pointer.restores,
+        retriever=pointer.query_side.retriever,
+        verdict=verdict.outcome if verdict else None,
+        judged_at=verdict.judged_at if verdict else None,
+        stale=_stale(store, config, pointer, verdict) if verdict else None,
+        unheeded=None if config.serving.variant == variant else config.serving.variant,
+    )
+
+
+def _verdict(pointer: ServingPointer) -> Verdict | None:
+    try:
+        return Verdict.from_json(pointer.verdict) if pointer.verdict else None
+    except ValueError:  # of another release
+        return None
+
+
+def _stale(store: Store, config: Config, pointer: ServingPointer, verdict: Verdict) -> str | None:
+    """What served before, and how it was searched, is history: that does not age."""
+    basis = gate.basis_of(store, config, serving=None, candidate=pointer.complete_set)
+    before = verdict.basis
+    now = replace(basis, serving=before.serving, retriever=before.retriever)
+    max_age = timedelta(days=config.gate.max_age)
+    return verdict.stale_because(now, at=datetime.now(UTC), max_age=max_age)

@@ -1,0 +1,458 @@
+"""`rag-assets purge`: one document is gone from everything, and nothing else is."""
+
+import json
+import random
+import shutil
+import sqlite3
+import time
+from contextlib import closing
+from urllib.parse import quote
+
+import dagster as dg
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from lance.file import LanceFileReader
+
+from rag_assets import schemas
+from rag_assets.answering.record.database import answers_of
+from rag_assets.answering.record.exporting import export
+from rag_assets.answering.record.listing import one
+from rag_assets.change.quarantine import Failure, record
+from rag_assets.evaluation.questions import refresh_questions
+from rag_assets.identity import document_id
+from rag_assets.operations.erasure import run_records
+from rag_assets.operations.serving_index.promotion import roll_back
+from rag_assets.retrieval.cache import Cache
+from rag_assets.retrieval.filters import Filters
+from rag_assets.retrieval.opening import OutdatedIndexError, open_index
+from rag_assets.retrieval.rankings import Ranking
+from rag_assets.retrieval.serving import open_serving
+from rag_assets.serving import dagster_instance
+from rag_assets.serving.replies import FAILED, OK, USAGE
+from rag_assets.store import branches, complete_sets, serving_pointer
+from rag_assets.store.serving_pointer import GonePinsError
+from rag_assets_tests.answering.record.answers import asked
+from rag_assets_tests.faults import comparing
+from rag_assets_tests.faults.built import built_once
+from rag_assets_tests.faults.hashing import HashEncoder
+from rag_assets_tests.faults.kills import kill, said_by
+from rag_assets_tests.faults.pipeline import Runs, clean_up_at_once
+from rag_assets_tests.operations import project
+from rag_assets_tests.operations.project import NEEDLES, SECRET, SHARED, TEXT
+from rag_assets_tests.operations.searching import places_of
+
+
+@built_once
+def with_the_document(home):
+    made = project.make(home)
+    project.build(made)
+    return made
+
+
+@built_once
+def without_the_document(home):
+    made = project.make(home, with_secret=False)
+    project.build(made)
+    return made
+
+
+@pytest.fixture
+def made(tmp_path):
+    """A project that was built, with the document."""
+    return with_the_document(tmp_path / "project")
+
+
+@pytest.fixture(scope="module")
+def runs():
+    """Starts purges that may be killed."""
+    return Runs()
+
+
+@pytest.fixture
+def purge(made, capsys, monkeypatch):
+    """The command for the project."""
+    return lambda *options, **asked: project.purge(made, capsys, monkeypatch, *options, **asked)
+
+
+def reader(made, variant="default"):
+    return open_index(made.store, made.config, variant, encoder=HashEncoder(None))
+
+
+def words_indexed(table):
+    """How many words the full-text indexes of a table know; which ones stands in no plain bytes."""
+    files = [str(file) for file in table.glob("_indices/*/*_tokens.lance")]
+    parts = [LanceFileReader(file).read_all().to_table() for file in files]
+    return sum(part["_token_next_id"][0].as_py() for part in parts)
+
+
+def fresh(tmp_path):
+    """What a build that never had the document holds."""
+    other = without_the_document(tmp_path / "fresh")
+    return comparing.contents(other.home / "state")
+
+
+def test_a_document_that_its_source_still_has_is_not_purged(made, purge):
+    before = comparing.contents(made.home / "state")
+
+    code, _, said = purge("--yes")
+
+    assert code == FAILED
+    assert f"still has {SECRET}: remove it from the source first" in said
+    assert str(made.documents / SECRET) in said
+    assert (made.documents / SECRET).exists()
+    assert comparing.contents(made.home / "state") == before
+
+
+def test_nothing_is_left_anywhere_and_a_refresh_equals_a_build_without_it(made, purge, tmp_path):
+    state = made.home / "state"
+    run = project.run_recorded(made, TEXT)
+    other = project.run_recorded(made, "Nothing of it.")
+    (state / "reports" / "default").mkdir(parents=True)
+    pq.write_table(
+        pa.table({"uri": [SECRET], "text": [TEXT[:80]]}),
+        state / "reports" / "default" / "rankings.parquet",
+    )
+    (state / "reports" / "default" / "evaluation.json").write_text("{}")
+    record(made.store, target="chunks", failures=[Failure("key", f"{SECRET} is bad", SECRET)])
+    assert places_of(state, *NEEDLES)
+    project.withdraw(made)
+
+    code, answer, said = purge("--yes")
+
+    assert code == OK, said
+    assert places_of(state, *NEEDLES, document_id("documents", SECRET)) == []
+    assert answer["left"] == []
+    assert answer["removed"]["runs"] == [run]
+    assert answer["searched"]["tables"] == len(made.store.generations())
+    with dagster_instance.opened(made.config) as opened:
+        assert [each.run_id for each in opened.get_runs()] == [other]
+    ledger = made.home / "ledger"
+    project.build(made, ledger=ledger)
+    assert comparing.written_down(ledger) == []
+    assert comparing.contents(state) == fresh(tmp_path)
+    for table in (state / "lance").glob("joint__*.lance"):
+        assert words_indexed(table) == words_indexed(tmp_path / "fresh/state/lance" / table.name)
+
+
+def test_what_a_refresh_has_already_removed_is_erased_from_versions_and_indexes(
+    made, purge, tmp_path
+):
+    project.withdraw(made)
+    project.build(made, "default")  # the variant `other` still answers with it
+    assert places_of(made.home / "state", *NEEDLES)
+
+    code, answer, said = purge("--yes")
+
+    assert code == OK, said
+    assert places_of(made.home / "state", *NEEDLES) == []
+    assert answer["removed"]["units"]
+    for variant in ("default", "other"):
+        hits = reader(made, variant).search("plasma fortnights alloy")
+        assert all(hit.uri != SECRET for hit in hits)
+    project.build(made)
+    assert comparing.contents(made.home / "state") == fresh(tmp_path)
+
+
+def test_a_retired_generation_and_tables_of_former_settings_lose_it_too(made, purge):
+    chunks = made.config.tables_of("default").chunks
+    made.store.retire(chunks)
+    made.file.write_text(made.file.read_text().replace("size: 24", "size: 32"))
+    project.build(made)
+    project.withdraw(made)
+
+    code, answer, said = purge("--yes")
+
+    assert code == OK, said
+    generations = set(answer["removed"]["rows"])
+    assert len([each for each in generations if each.startswith("chunks__pdfium__small")]) == 2
+    assert len([each for each in generations if each.startswith("chunks__pdfium__tiny")]) == 2
+    assert places_of(made.home / "state", *NEEDLES) == []
+
+
+def test_an_open_reader_is_told_and_other_variants_keep_their_own_version(made, purge):
+    def rows_of(variant):
+        pins = complete_sets.set_of(made.store, made.config, variant).unit_pins
+        read = [made.store.read(pin.table, version=pin.version).to_pylist() for pin in pins]
+        return {
+            (place, row["unit_id"]): repr(row) for place, rows in enumerate(read) for row in rows
+        }
+
+    opened = reader(made)
+    project.withdraw(made)
+    made.write("series0/report0.md", "# Report 0\n\nA new text.\n")
+    project.build(made, "default")
+    before = rows_of("other")
+
+    assert purge("--yes")[0] == OK
+
+    with pytest.raises(OutdatedIndexError, match="open it again"):
+        opened.search("plasma")
+    held = complete_sets.set_of(made.store, made.config, "other")
+    assert complete_sets.is_kept(made.store, held)
+    assert rows_of("other") == {key: row for key, row in before.items() if SECRET not in row}
+    assert all("A new text" not in hit.text for hit in reader(made, "other").search("new text"))
+
+
+def test_what_serves_goes_on_without_the_document_and_nobody_rolls_back_to_it(made, purge):
+    made.write("series0/report0.md", "# Report 0\n\nA new text.\n")
+    project.build(made)
+    before = serving_pointer.current(made.store)
+    project.withdraw(made)
+
+    assert purge("--yes")[0] == OK
+
+    after = serving_pointer.current(made.store)
+    assert before
+    assert after
+    assert after.number == before.number == 2
+    hits = open_serving(made.store, made.config, encoder=HashEncoder(None)).search("new text")
+    assert any("A new text" in hit.text for hit in hits)
+    assert all(hit.uri != SECRET for hit in hits)
+    with pytest.raises(GonePinsError):
+        roll_back(made.store, made.config)
+
+
+def test_texts_and_pictures_that_others_share_stay(made, purge):
+    def images():
+        return set(made.store.read(schemas.IMAGES_TABLE)["image"].to_pylist())
+
+    before = images()
+    project.withdraw(made)
+
+    code, answer, _ = purge("--yes")
+
+    assert code == OK
+    assert len(before) == 2
+    assert len(images()) == 1
+    assert answer["removed"]["pictures"] == 1
+    joint = made.store.read(made.config.tables_of("default").joint)
+    assert any(SHARED in text for text in joint["text"].to_pylist())
+
+
+def test_a_branch_that_a_trial_kept_goes_with_what_it_reads(made, purge):
+    pointer = serving_pointer.current(made.store)
+    assert pointer
+    pin = pointer.complete_set.joint
+    with branches.trial_lock(made.store, log=print):
+        branches.open_branch(made.store, pin, f"{branches.PREFIX}kept")
+    project.withdraw(made)
+    project.build(made)
+    code, _, said = purge("--yes")
+
+    assert code == OK, said
+    assert made.store.dataset(pin.table).branches.list() == {}
+    assert places_of(made.home / "state", *NEEDLES) == []
+    assert reader(made).search("steel").hits
+
+
+def test_rankings_that_name_its_units_leave_the_cache_and_scores_stay(made, purge):
+    file = made.home / "state" / "cache" / "retrieval.sqlite"
+    cache = Cache(file)
+    units = made.store.read(made.config.tables_of("default").joint)["unit_id"].to_pylist()
+    cache.keep_rankings({"key": Ranking(tuple(units), tuple(1.0 for _ in units))}, depth=9)
+    cache.keep_scores({"key": 0.5})
+    project.withdraw(made)
+
+    assert purge("--yes")[0] == OK
+
+    assert cache.rankings(["key"], depth=9) == {}
+    assert cache.scores(["key"]) == {"key": 0.5}
+    assert not any(unit.encode() in file.read_bytes() for unit in units)
+
+
+def test_a_tag_that_keeps_a_version_is_named_with_the_way_to_remove_it(made, purge):
+    joint = made.config.tables_of("default").joint
+    dataset = made.store.open(joint).to_lance()
+    dataset.tags.create("audit", dataset.version)
+    project.withdraw(made)
+
+    code, _, said = purge("--yes")
+
+    assert code == FAILED
+    assert "the tag audit keeps a version of the table joint__" in said
+    assert 'tags.delete("audit")' in said
+    made.store.open(joint).to_lance().tags.delete("audit")
+    assert purge("--yes")[0] == OK
+
+
+def test_questions_that_are_anchored_on_it_are_named(made, purge):
+    questions = [
+        {"id": "q1", "question": "What endures plasma?", "gold": [f"doc:{SECRET}"]},
+        {"id": "q2", "question": "Which steel is plain?", "gold": ["doc:offers/steel offer.md"]},
+    ]
+    file = made.home / "questions.jsonl"
+    file.write_text("".join(f"{json.dumps({**each, 'split': 'test'})}\n" for each in questions))
+    made.file.write_text(
+        f"{made.file.read_text()}evaluation:\n  questions:\n    - path: questions.jsonl\n"
+    )
+    refresh_questions(made.store, made.config, log=lambda _: None)
+    project.withdraw(made)
+
+    code, answer, said = purge("--yes")
+
+    assert code == OK, said
+    assert answer["questions"] == {"questions": ["questions/q1"]}
+    assert answer["files_of_user"] == [str(file)]
+    assert places_of(made.home / "state", *NEEDLES) == []
+    assert made.store.count(schemas.QUESTIONS_TABLE) == 1
+    assert SECRET in file.read_text()
+
+
+def test_it_asks_and_without_a_terminal_it_wants_to_be_told(made, purge, monkeypatch):
+    project.withdraw(made)
+    code, _, said = purge()
+    assert code == USAGE
+    assert said.count("\n") == 1
+    assert "--yes" in said
+
+    class Terminal:
+        def __init__(self, answer):
+            self.readline = lambda: answer
+
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr("sys.stdin", Terminal("\n"))
+    code, answer, said = purge()
+    assert (code, answer) == (FAILED, {"purged": False})
+    assert f"{SECRET} of the source documents" in said
+    assert "units" in said
+    assert places_of(made.home / "state", *NEEDLES)
+
+    monkeypatch.setattr("sys.stdin", Terminal("y\n"))
+    assert purge()[0] == OK
+
+
+def test_a_document_is_known_by_its_id_and_an_unknown_one_is_said_to_be(made, purge):
+    code, _, said = purge("--yes", document="offers/never.md")
+    assert code == FAILED
+    assert "nothing of offers/never.md is in the state" in said
+    assert "files and" in said
+    project.withdraw(made)
+
+    code, answer, _ = purge("--yes", document=document_id("documents", SECRET))
+
+    assert code == OK
+    assert answer["document"] == SECRET
+    assert purge("--yes")[0] == FAILED  # there is nothing of it any more
+
+
+def test_what_the_proof_finds_is_named_and_the_code_says_so(made, purge):
+    state = made.home / "state"
+    project.withdraw(made)
+    planted = {
+        "exports/copy.bin": f"\x00\x01{TEXT}".encode(),
+        "exports/escaped.json": json.dumps({"text": json.dumps(TEXT)}).encode(),
+        f"locks/{quote(SECRET, safe='')}.lock": b"",
+    }
+    for place, content in planted.items():
+        (state / place).parent.mkdir(parents=True, exist_ok=True)
+        (state / place).write_bytes(content)
+    pq.write_table(pa.table({"cell": [[TEXT]]}), state / "exports" / "kept.parquet")
+    with sqlite3.connect(state / "exports" / "kept.db") as database:
+        database.execute("PRAGMA secure_delete = OFF")
+        database.execute("CREATE TABLE notes (said TEXT)")
+        database.execute("INSERT INTO notes VALUES (?)", (TEXT * 20,))
+        database.commit()
+        database.execute("DELETE FROM notes")  # stays in free pages
+
+    code, answer, _ = purge("--yes")
+
+    assert code == FAILED
+    left = {each["place"] for each in answer["left"]}
+    assert left == {*planted, "exports/kept.parquet", "exports/kept.db"}
+    for place in left:
+        (state / place).unlink()
+    assert purge("--yes")[1]["left"] == []
+
+
+def test_a_run_of_the_ui_that_works_is_waited_for(made, purge):
+    from dagster._core.test_utils import create_run_for_test
+
+    project.withdraw(made)
+    status = dg.DagsterRunStatus.STARTED
+    with dagster_instance.opened(made.config) as opened:
+        run = create_run_for_test(opened, job_name="nightly", status=status)
+
+    code, _, said = purge("--yes")
+
+    assert code == FAILED
+    assert f"run {run.run_id} of the Dagster UI is running" in said
+
+
+def test_records_that_another_process_keeps_busy_are_named_and_the_next_purge_goes_on(
+    made, purge, monkeypatch
+):
+    project.run_recorded(made, TEXT)
+    project.withdraw(made)
+    monkeypatch.setattr(run_records, "SECONDS_TO_WAIT", 0.1)
+    with closing(sqlite3.connect(made.home / "state/dagster/schedules/schedules.db")) as busy:
+        busy.execute("BEGIN IMMEDIATE")
+        code, _, said = purge("--yes")
+    monkeypatch.undo()
+
+    assert code == FAILED
+    assert "schedules.db cannot be rewritten (database is locked): stop the UI" in said
+    assert purge("--yes")[0] == OK
+    assert places_of(made.home / "state", *NEEDLES) == []
+
+
+def test_a_purge_that_is_killed_anywhere_is_finished_by_the_next(made, purge, runs, tmp_path):
+    chance = random.Random(3)
+    project.run_recorded(made, TEXT)
+    kept = made.home / "kept"
+    project.withdraw(made)
+    shutil.copytree(made.home / "state", kept)
+    started = time.monotonic()
+    process = runs.start(made.home, kind="purge", arguments=[SECRET])
+    process.join()
+    assert process.exitcode == 0, said_by(made)
+    seconds = time.monotonic() - started
+    kills = 0
+    for _ in range(6):
+        shutil.rmtree(made.home / "state")
+        shutil.copytree(kept, made.home / "state")
+        process = runs.start(made.home, kind="purge", arguments=[SECRET])
+        kills += kill(process, after=chance.uniform(0.2, 1) * seconds)
+
+        code, answer, said = purge("--yes")
+
+        assert code == OK or "nothing of" in said, answer
+        assert places_of(made.home / "state", *NEEDLES) == []
+        assert not list((made.home / "state" / "purges").glob("*"))
+    assert kills
+    ledger = made.home / "ledger"
+    project.build(made, ledger=ledger)
+    assert comparing.written_down(ledger) == []
+    assert comparing.contents(made.home / "state") == fresh(tmp_path)
+
+
+def test_answers_that_cite_or_show_it_are_erased_and_others_stay(made, purge):
+    state = made.home / "state"
+    gone = asked(made, "plasma fortnights alloy", user="anna")
+    stays = asked(made, "brittle", filters=Filters(domain="table"))
+    export(made.store, answers_of(made.store), log=print)
+    assert places_of(state / "answers", *NEEDLES)
+    project.withdraw(made)
+
+    code, answer, said = purge("--yes")
+
+    assert code == OK, said
+    assert answer["removed"]["answers"] == [gone]
+    assert places_of(state, *NEEDLES, document_id("documents", SECRET)) == []
+    assert [row["answer_id"] for row in made.store.read("answers").to_pylist()] == [stays]
+    assert one(answers_of(made.store), stays).answer.question == "brittle"
+
+
+def test_an_answer_is_erased_after_a_refresh_and_clean_up_forgot_its_units(made, purge):
+    asked(made, "plasma fortnights alloy")
+    project.withdraw(made)
+    project.build(made)
+    clean_up_at_once(made.config)
+
+    code, answer, said = purge("--yes")
+
+    assert code == OK, said
+    assert len(answer["removed"]["answers"]) == 1
+    assert places_of(made.home / "state", *NEEDLES) == []

@@ -1,0 +1,116 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_assets.config import Gate
+from rag_assets.evaluation.metrics import METRICS
+from rag_assets.evaluation.non_inferiority import Paired, paired_difference, slices_of
+from rag_assets.operations.gate.comparison import Comparison
+from rag_assets.operations.gate.rules import FEW, Ruling, decide
+from rag_assets.operations.gate.verdicts import KnownItems
+
+FINE = KnownItems(queries=500, serving=0.97, candidate=0.96, unchanged=400, moved=10)
+
+
+def compared(*, wins: int, losses: int, same: int, margin: float = 0.045) -> Comparison:
+    """Questions of which so many were won, lost and answered alike."""
+    differences = np.repeat([1.0, -1.0, 0.0], [wins, losses, same])
+    paired = Paired(differences, [f"{n}.md" for n in range(len(differences))], [""] * 10_000)
+    return Comparison(margin=margin, difference=paired_difference(paired))
+
+
+def decided(
+    comparison: Comparison | None, items: KnownItems | None = None, *, is_same: bool = False
+) -> Ruling:
+    return decide(
+        comparison, items, is_same_recipe=is_same, metric="hit_rate@10", items_margin=0.045
+    )
+
+
+def test_the_three_verdicts_on_another_recipe():
+    assert decided(compared(wins=27, losses=27, same=494)).outcome == "PASS"
+    assert decided(compared(wins=0, losses=60, same=488)).outcome == "FAIL"
+    held = decided(compared(wins=15, losses=39, same=494))
+    assert held.outcome == "HOLD"
+    assert held.more_questions
+    assert f"{held.more_questions:,} question" in " ".join(held.reasons)
+
+
+def test_a_night_is_held_only_where_it_looks_worse():
+    unclear = compared(wins=15, losses=34, same=499)
+    assert decided(unclear).outcome == "HOLD"
+    passed = decided(unclear, is_same=True)
+    assert passed.outcome == "PASS"
+    assert passed.more_questions is None
+    assert decided(compared(wins=15, losses=44, same=489), is_same=True).outcome == "HOLD"
+    assert decided(compared(wins=0, losses=60, same=488), is_same=True).outcome == "FAIL"
+
+
+def test_a_slice_that_loses_holds_even_a_better_mean():
+    differences = np.repeat([-1.0, 0.0, 1.0], [20, 100, 40])
+    paired = Paired(differences, [f"{n}.md" for n in range(160)], [""] * 160)
+    slices = slices_of(paired, {"language": ["sv"] * 120 + ["en"] * 40}, margin=0.08)
+    comparison = Comparison(margin=0.08, difference=paired_difference(paired), slices=tuple(slices))
+    for is_same in (False, True):
+        held = decided(comparison, is_same=is_same)
+        assert held.outcome == "HOLD"
+        assert any(reason.startswith("language sv") for reason in held.reasons)
+
+
+def test_a_flaw_holds_what_would_pass():
+    comparison = replace(compared(wins=27, losses=27, same=494), flaws=("E003 copied",))
+    held = decided(comparison)
+    assert held.outcome == "HOLD"
+    assert "E003 copied" in held.reasons
+
+
+def test_identical_rankings_pass_on_enough_questions():
+    comparison = replace(compared(wins=0, losses=0, same=FEW), is_identical=True)
+    assert decided(comparison).outcome == "PASS"
+
+
+@pytest.mark.parametrize(
+    ("items", "outcome"),
+    [
+        (FINE, "PASS"),
+        (replace(FINE, candidate=0.9), "HOLD"),
+        (replace(FINE, moved=81), "HOLD"),
+        (replace(FINE, unchanged=0, moved=0), "PASS"),
+        (None, "HOLD"),
+    ],
+)
+def test_known_items_decide_where_nobody_asks(items, outcome):
+    assert decided(None, items).outcome == outcome
+    assert decided(None, items, is_same=True).outcome == "PASS"
+
+
+def test_few_questions_need_known_items_as_well():
+    few = compared(wins=0, losses=0, same=60, margin=0.1)
+    assert decided(few, FINE).outcome == "PASS"
+    assert decided(few, replace(FINE, candidate=0.8)).outcome == "HOLD"
+
+
+@given(
+    wins=st.integers(0, 60),
+    losses=st.integers(0, 60),
+    same=st.integers(1, 500),
+    is_same=st.booleans(),
+)
+def test_what_is_not_allowed_says_why(wins, losses, same, is_same):
+    found = decided(compared(wins=wins, losses=losses, same=same), FINE, is_same=is_same)
+    assert found.reasons
+    assert all(reason.endswith(".") for reason in found.reasons)
+    assert (found.more_questions or 0) >= 0
+    if found.outcome == "PASS":
+        assert found.more_questions is None
+
+
+def test_the_gate_takes_every_metric():
+    for name in METRICS:
+        assert Gate(metric=f"{name}@5").cutoff == 5
+    for wrong in ("hit_rate", "hits@10", "hit_rate@0", "hit_rate@100"):
+        with pytest.raises(ValueError, match="metric"):
+            Gate(metric=wrong)

@@ -1,0 +1,194 @@
+"""A preview refuses what the gate could not pass, and nothing else; what it embeds is kept."""
+
+import json
+import shutil
+
+import pytest
+
+from rag_assets import config as configuration
+from rag_assets.evaluation.gold import DocumentGold
+from rag_assets.evaluation.indexed_gold import read_indexed_gold
+from rag_assets.evaluation.projection import (
+    GoldItems,
+    IndexedGold,
+    RankedUnit,
+    gold_items_at,
+)
+from rag_assets.evaluation.questions import Question, read_questions
+from rag_assets.evaluation.scores import units_of
+from rag_assets.index.embed import refresh_rows
+from rag_assets.operations.model_preview import units as preview_pool
+from rag_assets.operations.model_preview.previewing import NoPreviewError, preview
+from rag_assets.operations.model_preview.units import (
+    GoldUnits,
+    codes_of,
+    gold_units_of,
+    units_to_embed,
+)
+from rag_assets.operations.serving_index.promotion import promote_refreshed
+from rag_assets.retrieval.opening import open_index
+from rag_assets.serving import cli
+from rag_assets.store import Store
+from rag_assets.store.complete_sets import set_of
+from rag_assets_tests.faults.pipeline import build_index
+from rag_assets_tests.operations.static_rows import QUESTIONS, ROWS, Made, make
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Made:
+    """See `static_rows`."""
+    return make(tmp_path_factory.mktemp("preview"))
+
+
+def previewed(made: Made, variant: str, **retrieval: object):
+    return preview(made.store, made.config(**retrieval), variant=variant, log=lambda _: None)
+
+
+def true_hits(made: Made, variant: str, **retrieval: object) -> float:
+    """hit@10 of a built variant."""
+    config, store = made.config(**retrieval), made.store
+    questions = read_questions(store)
+    index = open_index(store, config, variant)
+    table = index.search_many([one.text for one in questions], length=100)
+    gold = [piece for one in questions for piece in one.gold]
+    joint = set_of(store, config, variant).joint
+    indexed = read_indexed_gold(store, config, variant=variant, joint=joint, gold=gold)
+    hits = 0
+    for question, ranking in zip(questions, units_of(table, count=len(questions)), strict=True):
+        goal = gold_items_at("gold", question.gold, indexed)
+        assert goal is not None
+        hits += any(goal.relevance(ranking)[1][:10])
+    return hits / len(questions)
+
+
+def test_a_model_that_cannot_reach_the_margin_is_refused_before_its_backfill(made):
+    before = set_of(made.store, made.config(), "default")
+    found = previewed(made, "worst")
+
+    assert found.basis == "dense"
+    assert found.is_refused
+    assert found.bound < found.serving_hits - found.margin
+    assert found.lost
+    assert (found.difference.questions, found.left_out) == (QUESTIONS, 0)
+    assert set_of(made.store, made.config(), "default") == before
+    assert not made.store.exists(made.config().tables_of("worst").rows), "it is not half built"
+
+
+def test_a_model_that_is_hardly_worse_goes_on(made):
+    found = previewed(made, "alike")
+    assert not found.is_worse
+    assert found.bound >= found.serving_hits - found.margin
+
+
+@pytest.mark.parametrize("retriever", ["baseline", "hybrid"])
+def test_the_bound_holds_for_the_index_that_is_built_and_its_vectors_are_taken_over(
+    made, monkeypatch, retriever
+):
+    monkeypatch.setattr(preview_pool, "ALWAYS_CHEAP", 0)
+    variant = {"baseline": "half", "hybrid": "worse"}[retriever]
+    found = previewed(made, variant, retriever=retriever)
+    assert found.basis == {"baseline": "dense", "hybrid": "fused"}[retriever]
+    assert found.embedded == found.pool < ROWS
+
+    rest = refresh_rows(made.store, made.config(), variant=variant, log=lambda _: None)
+    assert rest.embedded == ROWS - found.embedded
+    build_index(made.config(), variant=variant)
+    assert found.bound >= true_hits(made, variant, retriever=retriever)
+
+    again = previewed(made, variant, retriever=retriever)
+    assert (again.embedded, again.bound) == (0, found.bound)
+    assert found.serving_hits == true_hits(made, "default", retriever=retriever)
+
+
+def test_behind_a_reranker_it_only_warns(made):
+    found = previewed(made, "worst", retriever="hybrid_reranked")
+    assert found.basis == "dense alone"
+    assert found.is_worse
+    assert not found.is_refused
+
+
+def test_a_gate_with_another_metric_is_not_bounded(made):
+    config = made.config()
+    gate = config.gate.model_copy(update={"metric": "mrr@10"})
+    other = config.model_copy(update={"gate": gate})
+    found = preview(made.store, other, variant="worst", log=lambda _: None)
+    assert found.basis == "dense alone"
+
+
+@pytest.mark.parametrize(
+    ("variant", "why"), [("json_rows", "not built yet"), ("both", "a model for each domain")]
+)
+def test_where_nothing_can_be_said_it_says_why(made, variant, why):
+    with pytest.raises(NoPreviewError, match=why):
+        previewed(made, variant)
+
+
+def test_without_questions_there_is_no_preview(made, monkeypatch):
+    monkeypatch.setattr(
+        "rag_assets.operations.model_preview.previewing.read_questions", lambda _: []
+    )
+    with pytest.raises(NoPreviewError, match=r"evaluation\.questions"):
+        previewed(made, "alike")
+
+
+@pytest.mark.parametrize(
+    ("variant", "code", "outcome"),
+    [("worst", 1, "refused"), ("alike", 0, "open"), ("json_rows", 0, "none")],
+)
+def test_the_command_ends_as_a_script_needs_it(made, monkeypatch, capsys, variant, code, outcome):
+    monkeypatch.setattr("rag_assets.serving.commands.preview.yield_to_others", lambda: None)
+    monkeypatch.setenv(configuration.PATH_VARIABLE, str(made.home / "rag_assets.yaml"))
+    assert cli.main(["preview", variant, "--json"]) == code
+    assert json.loads(capsys.readouterr().out)["outcome"] == outcome
+    assert cli.main(["preview", variant]) == code
+    said = capsys.readouterr().out
+    assert {"refused": "REFUSED", "open": "OPEN", "none": "No preview"}[outcome] in said
+
+
+def test_what_serves_is_what_the_pointer_says(made, tmp_path):
+    shutil.copytree(made.home / "state", tmp_path / "state")
+    here = {"state_dir": tmp_path / "state"}
+    store = Store(tmp_path / "state")
+    promote_refreshed(store, made.config().model_copy(update=here), log=lambda _: None)
+    config = made.config(retriever="hybrid").model_copy(update=here)
+
+    found = preview(store, config, variant="alike", log=lambda _: None)
+    assert (found.serving, found.retriever, found.basis) == ("default", "hybrid", "fused")
+    assert found.serving_hits == true_hits(made, "default"), "searched as it was promoted"
+
+
+def unit(name: str, *pages: int) -> RankedUnit:
+    return RankedUnit(name, "documents", f"{name[0]}.pdf", None, None, pages)
+
+
+def test_a_pool_holds_all_gold_and_then_the_first_ranks_of_all_questions(monkeypatch):
+    monkeypatch.setattr(preview_pool, "ALWAYS_CHEAP", 5)
+    goal = GoldItems("page", (), ())
+    gold = [GoldUnits(None, goal, {"a1": unit("a1")}), GoldUnits(None, goal, {"b1": unit("b1")})]
+    near = [[unit("c1"), unit("c2"), unit("c3")], [unit("a1"), unit("d1"), unit("d2")]]
+    assert [*units_to_embed(gold, near, units=10)] == ["a1", "b1", "c1", "c2", "d1"]
+    assert len(units_to_embed(gold, near, units=1_000)) == 7
+
+
+def test_what_a_search_leaves_out_is_neither_gold_nor_in_the_way():
+    gold = (DocumentGold("old.pdf"), DocumentGold("new.pdf"))
+    asked = Question("s/1", "s", "how strong?", "document", "en", "dev", gold)
+    keys = [("documents", "old.pdf"), ("documents", "new.pdf")]
+    indexed = IndexedGold(
+        documents={uri: [key] for key in keys for _, uri in [key]},
+        pages={key: {f"{key[1]}-1": [1]} for key in keys},
+        quotes={},
+        rows={},
+        reasons={},
+    )
+    [(_, every)] = gold_units_of([asked], indexed)
+    [(_, current)] = gold_units_of([asked], indexed, left_out=keys[:1])
+    assert {*every.units} == {"old.pdf-1", "new.pdf-1"}
+    assert {*current.units} == {"new.pdf-1"}
+    assert gold_units_of([asked], indexed, left_out=keys) == []
+
+
+def test_units_count_as_the_items_that_a_ranking_counts():
+    units = [unit("a1", 3, 4), unit("a2", 3), unit("a3", 4), unit("b1", 3)]
+    assert codes_of(units, "page").tolist() == [0, 0, 1, 2]
+    assert codes_of(units, "document").tolist() == [0, 0, 0, 1]
