@@ -16,6 +16,7 @@ from rag_assets.documents import checks as document_checks
 from rag_assets.evaluation import assets as evaluation
 from rag_assets.evaluation import checks as evaluation_checks
 from rag_assets.evaluation.experiments import assets as experiments
+from rag_assets.graph import STEPS
 from rag_assets.index import assets as index
 from rag_assets.index import checks as index_checks
 from rag_assets.operations import assets as operations
@@ -42,13 +43,13 @@ def definitions(config: Config) -> dg.Definitions:
         # preview; the tests say what is expected of them.
         warnings.simplefilter("ignore", dg.BetaWarning)
         warnings.simplefilter("ignore", dg.PreviewWarning)
-        rooms = dg.Definitions.merge(*(room.definitions(config) for room in ROOMS))
+        rooms = dg.Definitions.merge(*(room.definitions(config, STEPS) for room in ROOMS))
         return dg.Definitions.merge(
             automation.with_shared_policies(rooms, config=config),
             *(checks.definitions(config) for checks in CHECKS),
             automation.definitions(rooms, config=config),
-            experiments.definitions(config),
-            automation.with_code(answering.definitions(config)),
+            experiments.definitions(config, STEPS),
+            automation.with_code(answering.definitions(config, STEPS)),
             answering.jobs(config),
             dg.Definitions(jobs=operations.jobs(config)),
             explain_job.definitions(config),

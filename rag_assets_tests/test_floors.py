@@ -17,7 +17,9 @@ ROOT = PACKAGE.name
 FLOORS = (
     ("serving",),
     ("definitions", "automation"),
-    ("operations", "questions", "training"),
+    ("operations",),
+    ("graph",),
+    ("questions", "training"),
     ("answering", "evaluation"),
     ("sources", "documents", "tables", "index", "knowledge", "retrieval"),
     ("asset_checks", "lineage", "quality"),
@@ -32,7 +34,7 @@ STAGES = frozenset({"sources", "documents", "tables", "index", "knowledge"})
 RETRIEVAL_KNOWS = frozenset({"store", "models", *FLOORS[-1]})
 """All that the library of retrieval imports."""
 AT_THE_ROOT = frozenset(
-    {"definitions", "automation", "lineage", "asset_checks", "schemas", "identity"}
+    {"definitions", "automation", "lineage", "asset_checks", "graph", "schemas", "identity"}
 )
 NOT_LOADED = {"rag_assets.workers": "rag_assets.workers.ray_pool"}
 """A package, and the module that it must not import itself: it would load what few need."""

@@ -12,6 +12,7 @@ from rag_assets.change.steps import Step
 from rag_assets.config import Config
 from rag_assets.documents.elements import completeness
 from rag_assets.documents.elements.parse_report_rows import Accounts
+from rag_assets.documents.steps import CHUNKS, PARSED_DOCUMENTS
 from rag_assets.media.encodings import WITHOUT_BLANKS
 from rag_assets.quality import Example, Profiler, Subject, TableMeasures, Tally
 from rag_assets.schemas import DOCUMENT_FILES_TABLE, ELEMENT_TYPES
@@ -50,7 +51,7 @@ def _parsed_documents(config: Config) -> Subject:
 
     return quality.of_step(
         config,
-        "parsed_documents",
+        PARSED_DOCUMENTS,
         stage="elements",
         settings=config.checks.elements,
         measure=measure,
@@ -89,10 +90,10 @@ def _chunks(config: Config) -> Subject:
 
     return quality.of_step(
         config,
-        "chunks",
+        CHUNKS,
         stage="chunks",
         settings=config.checks.chunks,
-        against=["parsed_documents"],
+        against=[PARSED_DOCUMENTS.name],
         measure=measure,
         expectations=[
             quality.none(

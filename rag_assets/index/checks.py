@@ -10,14 +10,13 @@ import pyarrow as pa
 from rag_assets import asset_checks, quality
 from rag_assets.change.steps import Step
 from rag_assets.config import Config
+from rag_assets.index.steps import KINDS
 from rag_assets.index.units import matrix_of
 from rag_assets.quality import Expectation, Profiler, Subject, TableMeasures, Tally
 from rag_assets.store import Store
 
 KEY = "unit_id"
 
-
-ASSETS = ("chunk_vectors", "row_vectors", "joint_index")
 
 EXPECTATIONS: tuple[Expectation, ...] = (
     quality.none("ids_unique", of="duplicate_ids", description="No two units share an id."),
@@ -50,13 +49,13 @@ def subjects(config: Config) -> list[Subject]:
     return [
         quality.of_step(
             config,
-            asset,
+            kind,
             stage="vectors",
             settings=config.checks.vectors,
             measure=lambda store, step, _: _measured(store, step),
             expectations=EXPECTATIONS,
         )
-        for asset in ASSETS
+        for kind in KINDS
     ]
 
 

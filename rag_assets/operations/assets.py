@@ -6,7 +6,10 @@ from datetime import datetime
 import dagster as dg
 
 from rag_assets import lineage
+from rag_assets.change.steps import StepList
 from rag_assets.config import Config
+from rag_assets.graph import STEPS
+from rag_assets.index.steps import JOINT_INDEX
 from rag_assets.operations.gate import blocked_candidate
 from rag_assets.operations.gate.wording import verdict_markdown, verdict_plot
 from rag_assets.operations.problems.current import SERVING_INDEX
@@ -31,9 +34,9 @@ ON_NEW_INDEX = (
 """Of one variant alone: the others need not be built, nor their checks pass."""
 
 
-def definitions(config: Config) -> dg.Definitions:
+def definitions(config: Config, steps: StepList) -> dg.Definitions:
     """What moves the serving pointer."""
-    return dg.Definitions(assets=[_serving_index(config)])
+    return dg.Definitions(assets=[_serving_index(config, steps)])
 
 
 def jobs(config: Config) -> list[dg.JobDefinition]:
@@ -41,11 +44,11 @@ def jobs(config: Config) -> list[dg.JobDefinition]:
     return [_promote_job(config), _rollback_job(config)]
 
 
-def _serving_index(project: Config) -> dg.AssetsDefinition:
+def _serving_index(project: Config, steps: StepList) -> dg.AssetsDefinition:
     @dg.asset(
         key=SERVING_INDEX,
         group_name="index",
-        deps=["joint_index", "retrieval_evaluation"],
+        deps=[JOINT_INDEX.name, "retrieval_evaluation"],
         kinds={"lancedb"},
         code_version=str(REVISION),
         owners=[project.owner],
@@ -65,7 +68,7 @@ def _serving_index(project: Config) -> dg.AssetsDefinition:
     def serving_index(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         """What answers queries: the serving pointer. It moves only if its gate lets it."""
         started = time.monotonic()
-        store = lineage.store_of(project)
+        store = lineage.open_for_writing(project, steps)
         of_run = context.partition_key if context.has_partition_key else None
         if of_run is not None and not _may_serve(store, project, of_run):
             return _untouched(store)
@@ -173,7 +176,7 @@ def _promote_job(project: Config) -> dg.JobDefinition:
     def promote_variant(context: dg.OpExecutionContext) -> None:
         options = context.op_config
         done = promotion.promote(
-            lineage.store_of(project),
+            lineage.open_for_writing(project, STEPS),
             project,
             options["variant"],
             override=options.get("override") or None,
@@ -213,7 +216,9 @@ def _rollback_job(project: Config) -> dg.JobDefinition:
         _tell(
             context,
             promotion.roll_back(
-                lineage.store_of(project), project, to=context.op_config["to"] or None
+                lineage.open_for_writing(project, STEPS),
+                project,
+                to=context.op_config["to"] or None,
             ),
         )
 

@@ -10,20 +10,13 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets import schemas
 from rag_assets.change.deciding import Plan, decide
-from rag_assets.change.steps import Step, table_rows, variant_steps
-from rag_assets.change.work import Derivation
+from rag_assets.change.steps import StepContext
 from rag_assets.config import Config
-from rag_assets.documents.chunks import chunk
-from rag_assets.documents.elements import parse
-from rag_assets.documents.figures import describe
-from rag_assets.index import embed, joint
-from rag_assets.index.encoders import known_encoder
-from rag_assets.index.units import TextSource, chunk_source, row_source
+from rag_assets.graph import STEPS
 from rag_assets.sources.files.manifest import FilesSeen
+from rag_assets.sources.steps import DOCUMENT_FILES
 from rag_assets.store import Store
-from rag_assets.tables import rows, serialize
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,63 +85,15 @@ def decided(
         ParserUnavailableError: A parser is not installed.
         WeightsError: The weights of a model lack what is needed.
     """
-    for step in (table_rows(), *variant_steps(config, variant).values()):
+    work = StepContext(store=store, config=config, variant=variant, steps=STEPS)
+    for step in STEPS.in_order(config, variant).values():
         if not all(store.exists(name) for name, _ in step.sources):
             continue
-        if derivation := derivation_of(store, config, step, variant=variant):
+        if derivation := step.kind.derivation(work):
             yield StepPlan(step.asset, decide(derivation, retry=retry, afresh=afresh))
 
 
 def manifest_plan(store: Store, config: Config) -> StepPlan:
     """What a refresh would do to the manifest: files that moved since are read."""
     seen = FilesSeen(store, config.sources.documents, tables=config.sources.tables)
-    return StepPlan(schemas.DOCUMENT_FILES_TABLE, decide(seen.derivation))
-
-
-def derivation_of(store: Store, config: Config, step: Step, *, variant: str) -> Derivation | None:
-    """What the table of a step of `variant` is made from; None of a model that is not known yet."""
-    recipe, tables = config.variant(variant), config.tables_of(variant)
-    match step.asset:
-        case "table_rows":
-            return rows.derivation(store, sources=config.table_sources)
-        case "parsed_documents":
-            return parse.derivation(store, config, parser=recipe.parser)
-        case "figure_descriptions":
-            model = config.describing_model
-            assert model, "the step is there with a model only"
-            return describe.derivation(store, config, parser=recipe.parser, model=model)
-        case "chunks":
-            return chunk.derivation(store, config, parser=recipe.parser, chunking=recipe.chunking)
-        case "serialized_rows":
-            return serialize.derivation(store, config, serializer=recipe.serializer)
-        case "chunk_vectors":
-            source = chunk_source(tables.chunks)
-            return _of_texts(store, config, source, tables.documents, model=recipe.document_model)
-        case "row_vectors":
-            source = row_source(tables.serialized_rows)
-            return _of_texts(store, config, source, tables.rows, model=recipe.table_model)
-        case "joint_index":
-            return of_units(store, config, variant=variant)
-    raise KeyError(step.asset)
-
-
-def _of_texts(
-    store: Store, config: Config, source: TextSource, target: str, *, model: str
-) -> Derivation | None:
-    encoder = known_encoder(store, config, model=model)
-    if encoder is None:
-        return None
-    return embed.derivation(store, source=source, target=target, encoder=encoder)
-
-
-def of_units(store: Store, config: Config, *, variant: str) -> Derivation | None:
-    """What the joint table is made from; None of a model that the state does not know yet."""
-    models = config.variant(variant).models
-    encoders = [known_encoder(store, config, model=model) for model in models]
-    schema = schemas.units(None)
-    if len(models) == 1:
-        [encoder] = encoders
-        if encoder is None:
-            return None
-        schema = encoder.units
-    return joint.derivation(store, config, variant=variant, schema=schema)
+    return StepPlan(DOCUMENT_FILES.name, decide(seen.derivation))

@@ -17,7 +17,7 @@ from rag_assets_tests.faults.pipeline import refresh
 from rag_assets_tests.faults.project import Project
 
 STEPS = (
-    *("table_rows", "parsed_documents", "chunks", "serialized_rows"),
+    *("parsed_documents", "chunks", "table_rows", "serialized_rows"),
     *("chunk_vectors", "row_vectors", "joint_index"),
 )
 

@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from rag_assets import lineage
+from rag_assets.change.steps import StepList
 from rag_assets.config import Config
 from rag_assets.evaluation.flaws import flaw_rows
+from rag_assets.evaluation.steps import QUESTION_SETS
+from rag_assets.index.steps import JOINT_INDEX
 from rag_assets.process.interrupts import stoppable
 
 if TYPE_CHECKING:
     from rag_assets.evaluation.experiments.runs import Run
 
 GROUP = "experiments"
-QUESTIONS = dg.AssetKey("question_sets")
+QUESTIONS = dg.AssetKey(QUESTION_SETS.name)
 JOB = "experiments"
 CHECK = "sound"
 
@@ -27,9 +30,9 @@ def asset_key(name: str) -> dg.AssetKey:
     return dg.AssetKey(["experiments", name])
 
 
-def definitions(config: Config) -> dg.Definitions:
+def definitions(config: Config, steps: StepList) -> dg.Definitions:
     """An asset for each experiment of the config, and the job that runs them."""
-    assets = [_experiment(config, name) for name in config.experiments]
+    assets = [_experiment(config, steps, name) for name in config.experiments]
     if not assets:
         return dg.Definitions()
     job = dg.define_asset_job(
@@ -42,7 +45,7 @@ def definitions(config: Config) -> dg.Definitions:
     return dg.Definitions(assets=assets, jobs=[job])
 
 
-def _experiment(config: Config, name: str) -> dg.AssetsDefinition:
+def _experiment(config: Config, steps: StepList, name: str) -> dg.AssetsDefinition:
     from rag_assets.evaluation.experiments.designs import variants_of
     from rag_assets.evaluation.experiments.run import REVISION, run_experiment
 
@@ -58,7 +61,7 @@ def _experiment(config: Config, name: str) -> dg.AssetsDefinition:
         code_version=str(REVISION),
         description=f"{type(settings).__doc__} Settings are chosen on dev, reported on test.",
         deps=[
-            dg.AssetDep("joint_index", partition_mapping=compared),
+            dg.AssetDep(JOINT_INDEX.name, partition_mapping=compared),
             dg.AssetDep(QUESTIONS),
         ],
         check_specs=[
@@ -71,7 +74,8 @@ def _experiment(config: Config, name: str) -> dg.AssetsDefinition:
     )
     @stoppable()
     def experiment(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
-        run = run_experiment(lineage.store_of(config), config, name, log=lineage.logger_of(context))
+        store = lineage.open_for_writing(config, steps)
+        run = run_experiment(store, config, name, log=lineage.logger_of(context))
         return dg.MaterializeResult(
             metadata=_metadata(run),
             data_version=dg.DataVersion(run.record.made_from[:32]),

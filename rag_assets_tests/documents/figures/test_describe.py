@@ -16,6 +16,7 @@ from rag_assets.documents.elements.element import Element, Image
 from rag_assets.documents.elements.rows import pictures, to_arrow
 from rag_assets.documents.figures import describing
 from rag_assets.documents.figures.describe import DescriptionReport, refresh_descriptions
+from rag_assets.graph import STEPS
 from rag_assets.identity import fingerprint
 from rag_assets.store import Store, images
 from rag_assets_tests.documents.making import SENTENCE, Project
@@ -123,7 +124,7 @@ def texts(store: Store, config: Config) -> list[str]:
 def materialized(config: Config) -> dict[str, dg.MetadataValue]:
     """Metadata of the asset, materialized for real."""
     key = dg.AssetKey("figure_descriptions")
-    [asset] = [one for one in assets.definitions(config).assets or () if one.key == key]
+    [asset] = [one for one in assets.definitions(config, STEPS).assets or () if one.key == key]
     result = dg.materialize([asset], partition_key="plain")
     [event] = result.get_asset_materialization_events()
     return dict(event.step_materialization_data.materialization.metadata)
@@ -369,7 +370,7 @@ def test_the_asset_is_there_only_with_a_vision_model():
     config = Config.model_validate(
         {"figures": {"vision_model": {"url": "http://localhost:1/v1", "model": "m"}}}
     )
-    described = assets.definitions(config)
+    described = assets.definitions(config, STEPS)
     key = dg.AssetKey("figure_descriptions")
     assert key not in plain.resolve_asset_graph().get_all_asset_keys()
     graph = described.resolve_asset_graph()
