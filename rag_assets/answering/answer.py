@@ -11,8 +11,8 @@ from typing import Literal, TypeAlias
 
 from pydantic import JsonValue, TypeAdapter
 
-from rag_assets.answering import versioned_json
-from rag_assets.answering.citations import Citation
+from rag_assets.citations import versioned_json
+from rag_assets.citations.kinds import Citation
 
 FORMAT = "rag_assets/answer/2"
 """Moves when a reader of the JSON has to read it in another way."""

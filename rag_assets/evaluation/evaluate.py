@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from rag_assets import identity, schemas
-from rag_assets.answering.lookup.arm import arms_of, revisions_of
 from rag_assets.change.data_versions import current_version
 from rag_assets.change.sync import Failure
 from rag_assets.config import Config, QuestionSet, RetrieverName
@@ -36,6 +35,7 @@ from rag_assets.store import Store
 from rag_assets.store.catalog import folder_of
 from rag_assets.store.complete_sets import CompleteSet, set_of_recipe
 from rag_assets.store.pins import Pin
+from rag_assets.table_lookup.arm import arms_of, revisions_of
 
 if TYPE_CHECKING:
     from rag_assets.retrieval.search import VariantIndex

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 
 from rag_assets.answering.answer import Answer, Sentence
-from rag_assets.answering.citations import Cell, Rows, Span
-from rag_assets.answering.cited_places import numbered_places, place_of, without_marks
+from rag_assets.citations.kinds import Cell, Rows, Span
+from rag_assets.citations.places import numbered_places, place_of, without_marks
 
 WIDTH = 80
 LINES = 30

@@ -41,7 +41,7 @@ def _sources_of(answer: "Answer") -> frozenset[str] | None:
     A question that was completed may hold words of earlier answers, and nobody knows of what
     sources a sentence is that cites none.
     """
-    from rag_assets.answering.citations import cited_sources
+    from rag_assets.citations.kinds import cited_sources
 
     if answer.read_as or not all(each.citations for each in answer.sentences):
         return None

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rag_assets.answering.checks.sources import CitedPair, CitedRow, CitedText, Source
-from rag_assets.answering.citations import Absence, Cell, Citation, Computed, Rows, Span
+from rag_assets.citations.kinds import Absence, Cell, Citation, Computed, Rows, Span
 
 MOST_INPUTS = 50
 """Inputs of a computed value that are read beside its result."""

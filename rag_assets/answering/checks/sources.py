@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeAlias
 
-from rag_assets.answering.checks import words
-from rag_assets.answering.checks.numbers import Number
 from rag_assets.answering.checks.passages import Passage, passage_of, passages_of
-from rag_assets.answering.checks.units import Measure, measure_of
+from rag_assets.terms import compared_words
+from rag_assets.terms.numbers import Number
+from rag_assets.terms.text_units import Measure, measure_of
 
 _UNIT_IN_HEADING = re.compile(
     r"[(\[]([^()\[\]]*)[)\]]\s*$|[(\[]([^()\[\]]*(?:\([^()]*\))?[^()\[\]]*)[)\]]\s*$"
@@ -134,5 +134,5 @@ def languages_differ(sentence: Passage, places: Sequence[SourcePlace]) -> bool:
 def _guessed(passage: Passage) -> str:
     """A heading in a few words has none of the small ones: it is English unless letters differ."""
     swedish = any(letter in "åäö" for term in passage.terms for letter in term.key)
-    is_swedish = swedish or any(term.key in words.SWEDISH for term in passage.terms)
+    is_swedish = swedish or any(term.key in compared_words.SWEDISH for term in passage.terms)
     return "sv" if is_swedish else "en"

@@ -15,11 +15,11 @@ from rag_assets.answering.checks.closest import Closest, closest_to
 from rag_assets.answering.checks.judging import SupportJudge
 from rag_assets.answering.checks.sources import Source
 from rag_assets.answering.checks.support import Checked, check
-from rag_assets.answering.citations import Cell, Span
-from rag_assets.answering.lookup.retelling import is_told
+from rag_assets.citations.kinds import Cell, Span
+from rag_assets.table_lookup.sentences.retelling import is_told
 
 if TYPE_CHECKING:
-    from rag_assets.answering.lookup.catalogue import Catalogue
+    from rag_assets.table_lookup.tables.catalogue import Catalogue
 
 CHANGED = "computed again, its tables give something else"
 
@@ -33,7 +33,7 @@ class CitedSentence:
     nowhere: tuple[str, ...] = ()
     """Its citations that point nowhere, as they are written."""
     told: Checked | None = None
-    """What was compared, where it says just what its citations say: see `lookup.retelling`."""
+    """What was compared, where it says just what its citations say: see `sentences.retelling`."""
 
     @property
     def cites(self) -> bool:
@@ -130,7 +130,7 @@ def _cited(
 
 def _told(sentence: Sentence, catalogue: "Catalogue | None") -> Checked:
     """What is compared of a sentence that says just what it cites."""
-    from rag_assets.answering.lookup.verifying import verify_again
+    from rag_assets.table_lookup.verifying import verify_again
 
     plans = [each for each in sentence.citations if not isinstance(each, Span | Cell)]
     if not plans:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 from rag_assets import identity
 from rag_assets.answering.answer import Sentence
-from rag_assets.answering.citations import cited_sources
-from rag_assets.answering.row_cells import RowCells
+from rag_assets.answering.quoting.row_cells import RowCells
+from rag_assets.citations.kinds import cited_sources
 from rag_assets.retrieval.hits import Hit
 
 LEAST_TEXT = 200

@@ -19,7 +19,7 @@ from rag_assets.answering.generation.from_tables import FromTables
 from rag_assets.answering.generation.numbered_units import NumberedUnits, numbered_units
 from rag_assets.answering.generation.proving import ProvenSentence, missing_in_all, prove
 from rag_assets.answering.generation.reading import ABSENT, COMPUTE, read_answer
-from rag_assets.answering.row_cells import RowCells
+from rag_assets.answering.quoting.row_cells import RowCells
 from rag_assets.config import NOBODY, Config
 from rag_assets.models.language.calls import Completion, Message, Request
 from rag_assets.models.language.client import LanguageModelClient

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pydantic import JsonValue, TypeAdapter
 
 from rag_assets.answering.answer import Answer, Shown
-from rag_assets.answering.citations import Absence, Cell, Citation, Computed, Span
 from rag_assets.answering.record.kept import canonical
 from rag_assets.answering.record.rows import units_cited_by
+from rag_assets.citations.kinds import Absence, Cell, Citation, Computed, Span
 from rag_assets.identity import canonical_json
 
 _CITATIONS: TypeAdapter[Citation] = TypeAdapter(Citation)

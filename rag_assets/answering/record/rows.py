@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from rag_assets.answering.answer import Answer, from_json, to_json
-from rag_assets.answering.citations import Cell, Citation, Computed, Span
 from rag_assets.answering.record.database import AnswersFileError
 from rag_assets.answering.record.kept import (
     Conditions,
@@ -16,6 +15,7 @@ from rag_assets.answering.record.kept import (
     context_from,
     context_json,
 )
+from rag_assets.citations.kinds import Cell, Citation, Computed, Span
 from rag_assets.identity import fingerprint
 
 COLUMNS = ("answer_id", "kept_at", "answer", "context", "conditions")

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
-from rag_assets.answering.citations import Absence, Cell, Citation, Computed, Rows, Span
 from rag_assets.answering.record.kept import KeptAnswer
 from rag_assets.answering.record.rows import units_of
+from rag_assets.citations.kinds import Absence, Cell, Citation, Computed, Rows, Span
 from rag_assets.columns.sql import is_one_of, parts_of, quoted
 from rag_assets.config import Config
 from rag_assets.store import MissingTableError, Store, serving_pointer
@@ -45,8 +45,8 @@ class TouchedSentence:
 
 def _runs_the_same(store: Store, complete_set: CompleteSet) -> RunAgain:
     """Runs plans again on the rows of `complete_set`, which are read when first needed."""
-    from rag_assets.answering.lookup.catalogue import Catalogue, catalogue_of
-    from rag_assets.answering.lookup.verifying import verify_again
+    from rag_assets.table_lookup.tables.catalogue import Catalogue, catalogue_of
+    from rag_assets.table_lookup.verifying import verify_again
 
     @lru_cache(maxsize=1)
     def catalogue() -> Catalogue:

@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass
 
 from rag_assets.answering.answer import Sentence
-from rag_assets.answering.citations import Span, Value
-from rag_assets.answering.cited_places import numbered_places, place_of
-from rag_assets.answering.lookup.comparing import SideBySide
 from rag_assets.answering.reporting.report import CitedReport, NotCovered, ReportSection
+from rag_assets.citations.kinds import Span, Value
+from rag_assets.citations.places import numbered_places, place_of
+from rag_assets.table_lookup.comparing import SideBySide
 
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufdd0-\ufddf\ufffe\uffff]"

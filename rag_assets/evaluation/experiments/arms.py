@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from rag_assets.answering.lookup.arm import arms_of, revisions_of
 from rag_assets.config import Config, DomainFusion, Retriever
 from rag_assets.evaluation.agreement import agreement
 from rag_assets.evaluation.experiments.design import CUTOFFS, TOP_N, ExperimentArm
@@ -38,6 +37,7 @@ from rag_assets.schemas import DOMAINS
 from rag_assets.store import Store
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.complete_sets import set_of_recipe
+from rag_assets.table_lookup.arm import arms_of, revisions_of
 
 if TYPE_CHECKING:
     from rag_assets.retrieval.search import Ranked, VariantIndex

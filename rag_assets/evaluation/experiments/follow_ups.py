@@ -19,7 +19,6 @@ from rag_assets.answering.condensation.by_model import condense
 from rag_assets.answering.condensation.condensed import Condensed
 from rag_assets.answering.condensation.conversation import Turn
 from rag_assets.answering.condensation.rules import condensed
-from rag_assets.answering.lookup.arm import LookupArm
 from rag_assets.config import CondensationExperiment, Config, QuestionSet, Reading
 from rag_assets.evaluation import questions as question_sets
 from rag_assets.evaluation.experiments.design import (
@@ -37,9 +36,10 @@ from rag_assets.models.language.embedded import MissingExtraError
 from rag_assets.models.language.opening import open_language_model
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import set_of_recipe
+from rag_assets.table_lookup.arm import LookupArm
 
 if TYPE_CHECKING:
-    from rag_assets.answering.lookup.catalogue import Catalogue
+    from rag_assets.table_lookup.tables.catalogue import Catalogue
 
 SET = "follow_ups"
 """Name of the set of these questions."""

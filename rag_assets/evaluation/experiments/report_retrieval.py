@@ -6,7 +6,16 @@ from math import isnan
 
 import numpy as np
 
-from rag_assets.answering.lookup.arm import arms_of
+from rag_assets.answering.measuring.report_prompts import (
+    ReportPrompt,
+    ReportPromptsError,
+    read_report_prompts,
+)
+from rag_assets.answering.measuring.report_retrieval import (
+    DOCUMENTS,
+    ReportComparison,
+    compare_retrieval,
+)
 from rag_assets.config import Config, ReportRetrievalExperiment
 from rag_assets.evaluation.experiments.design import (
     ALL_FIVE,
@@ -19,19 +28,10 @@ from rag_assets.evaluation.experiments.design import (
 from rag_assets.evaluation.gold import DocumentGold
 from rag_assets.evaluation.intervals import Intervals
 from rag_assets.evaluation.questions import Question
-from rag_assets.evaluation.report_prompts import (
-    ReportPrompt,
-    ReportPromptsError,
-    read_report_prompts,
-)
-from rag_assets.evaluation.report_retrieval import (
-    DOCUMENTS,
-    ReportComparison,
-    compare_retrieval,
-)
 from rag_assets.identity import fingerprint
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import set_of_recipe
+from rag_assets.table_lookup.arm import arms_of
 
 SET = "report_prompts"
 BROAD, PARTS = "one broad query", "sub-questions"

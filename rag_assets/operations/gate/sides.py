@@ -18,7 +18,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import identity, schemas
-from rag_assets.answering.lookup.arm import arms_of, revisions_of
 from rag_assets.change.data_versions import current_version
 from rag_assets.config import Config, Retrieval
 from rag_assets.evaluation import results
@@ -34,6 +33,7 @@ from rag_assets.store.atomic import put
 from rag_assets.store.catalog import name_of
 from rag_assets.store.complete_sets import CompleteSet, set_of
 from rag_assets.store.pins import opened
+from rag_assets.table_lookup.arm import arms_of, revisions_of
 
 if TYPE_CHECKING:
     from rag_assets.retrieval.search import VariantIndex

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from rag_assets.answering.answer import Answer, Compared, Outcome, Scope, Sentence, Shown
 from rag_assets.answering.asking import AnswerSources
 from rag_assets.answering.assistant import Assistant
-from rag_assets.answering.citations import (
+from rag_assets.answering.record.keeping import keep
+from rag_assets.answering.record.kept import AnswerContext, Conditions, KeptAnswer, context_of
+from rag_assets.citations.kinds import (
     Absence,
     Box,
     Cell,
@@ -19,8 +21,6 @@ from rag_assets.answering.citations import (
     Span,
     number_from,
 )
-from rag_assets.answering.record.keeping import keep
-from rag_assets.answering.record.kept import AnswerContext, Conditions, KeptAnswer, context_of
 from rag_assets.config import Retrieval, RetrieverName
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.hits import Hit
