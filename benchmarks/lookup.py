@@ -37,8 +37,8 @@ from lookup_ranking import ranking
 from retrieval import write_config
 
 from rag_assets import config as configuration
-from rag_assets.answering.answer import Sentence
 from rag_assets.citations.kinds import Cell, Computed, Rows
+from rag_assets.citations.sentences import Sentence
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import set_of
 from rag_assets.table_lookup.by_model.planner import Planner

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
-from rag_assets.answering.answer import Answer, Compared, Generation, Scope, Sentence, Shown
+from rag_assets.answering.answer import Answer, Generation, Scope, Shown
 from rag_assets.answering.quoting.finding import Told, find
 from rag_assets.answering.quoting.row_cells import RowCells, rows_among
 from rag_assets.citations.kinds import Cell, Span
+from rag_assets.citations.sentences import Compared, Sentence
 from rag_assets.config import Config, Expansion, RetrieverName
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.hits import Hit, Results

@@ -8,9 +8,10 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 
-from rag_assets.answering.answer import Answer, Sentence
+from rag_assets.answering.answer import Answer
 from rag_assets.citations.kinds import Cell, Rows, Span
 from rag_assets.citations.places import numbered_places, place_of, without_marks
+from rag_assets.citations.sentences import Sentence
 
 WIDTH = 80
 LINES = 30

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import TYPE_CHECKING, cast
 
-from rag_assets.citations.kinds import Value, in_json
+from rag_assets.citations.values import Value, in_json
 from rag_assets.serving.replies import Json, Reply, table
 
 if TYPE_CHECKING:

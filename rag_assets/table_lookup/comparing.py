@@ -13,7 +13,8 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 
-from rag_assets.citations.kinds import Cell, Number, Value
+from rag_assets.citations.kinds import Cell
+from rag_assets.citations.values import Number, Value
 from rag_assets.identity import canonical_number
 from rag_assets.table_lookup.plans.plan import Condition, LookupPlan, PlanError
 from rag_assets.table_lookup.plans.running import Found, at_places, cells_of, run_plan

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
-from rag_assets.answering.answer import Sentence
+from rag_assets.citations.sentences import Sentence
 from rag_assets.table_lookup.by_model.planner import (
     CONFIDENCE,
     MOST_ROWS_FOUND,

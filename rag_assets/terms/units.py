@@ -11,8 +11,7 @@ from functools import cache, lru_cache
 from tokenize import TokenError
 from typing import TYPE_CHECKING
 
-from rag_assets.citations.kinds import Number
-from rag_assets.table_lookup.tables.cells import exact
+from rag_assets.citations.values import Number, exact
 from rag_assets.terms.lemmas import is_known
 
 if TYPE_CHECKING:

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from rag_assets.answering.answer import Sentence
-from rag_assets.citations.kinds import Cell, Computed, Number, in_json
+from rag_assets.citations.kinds import Cell, Computed
+from rag_assets.citations.sentences import Sentence
+from rag_assets.citations.values import Number, in_json
 from rag_assets.identity import canonical_number
 from rag_assets.table_lookup.looking_up import answer_plan, look_up
 from rag_assets.table_lookup.plans.plan import (

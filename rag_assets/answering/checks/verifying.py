@@ -9,13 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rag_assets.answering.answer import PROVEN, Answer, Compared, Sentence
+from rag_assets.answering.answer import Answer
 from rag_assets.answering.checks.citing import named, points_nowhere, sources_of
 from rag_assets.answering.checks.closest import Closest, closest_to
 from rag_assets.answering.checks.judging import SupportJudge
 from rag_assets.answering.checks.sources import Source
 from rag_assets.answering.checks.support import Checked, check
 from rag_assets.citations.kinds import Cell, Span
+from rag_assets.citations.sentences import PROVEN, Compared, Sentence
 from rag_assets.table_lookup.sentences.retelling import is_told
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rag_assets.answering.answer import Sentence
+from rag_assets.citations.sentences import Sentence
 from rag_assets.models.language.client import LanguageModelClient
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from rag_assets.citations.kinds import in_json
+from rag_assets.citations.values import in_json
 from rag_assets.identity import fingerprint
 from rag_assets.models.language.calls import LanguageModel, Message, Request
 from rag_assets.models.language.prompts import read_prompt

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from rag_assets.citations.kinds import Number
+from rag_assets.citations.values import Number
 from rag_assets.identity import canonical_number
 from rag_assets.table_lookup.question.composing import read_table
 from rag_assets.table_lookup.question.labels import labels_of

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from rag_assets.citations.kinds import Number
+from rag_assets.citations.values import Number
 from rag_assets.table_lookup.plans.plan import LookupPlan, PlanError, PlanValue, validated
 from rag_assets.table_lookup.question.demands import unmet_demand
 from rag_assets.table_lookup.question.describing import described

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast, get_args
 
 from pydantic import JsonValue
 
-from rag_assets.citations.kinds import Number, from_json_value, in_json
-from rag_assets.table_lookup.tables.cells import Comparison, exact
+from rag_assets.citations.values import Number, exact, from_json_value, in_json
+from rag_assets.table_lookup.tables.cells import Comparison
 
 if TYPE_CHECKING:
     from rag_assets.table_lookup.tables.catalogue import Catalogue, ColumnInfo, TableInfo

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 
-from rag_assets.citations.kinds import Number
+from rag_assets.citations.values import Number, exact
 from rag_assets.table_lookup.plans.plan import LookupPlan, PlanError, validated
 from rag_assets.table_lookup.plans.sandbox import SECONDS, run
 from rag_assets.table_lookup.plans.statements import (
@@ -24,7 +24,7 @@ from rag_assets.table_lookup.plans.statements import (
     selecting,
 )
 from rag_assets.table_lookup.tables.catalogue import ROW_ID, ROW_KEY, Catalogue, TableInfo
-from rag_assets.table_lookup.tables.cells import decimals, exact, folded_column, number_of
+from rag_assets.table_lookup.tables.cells import decimals, folded_column, number_of
 
 FLOAT_DIGITS = 12
 """Digits of what is computed from numbers that could not keep all of theirs."""

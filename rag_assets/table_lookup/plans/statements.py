@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from typing import TYPE_CHECKING, TypeAlias
 
-from rag_assets.citations.kinds import Number
+from rag_assets.citations.values import Number
 from rag_assets.identity import canonical_number
 from rag_assets.table_lookup.plans.plan import Condition, LookupPlan, PlanValue
 from rag_assets.table_lookup.plans.sandbox import TABLE, Statement

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from rag_assets.citations.kinds import Number
+from rag_assets.citations.values import Number
 from rag_assets.table_lookup.plans.plan import MOST_ROWS, LookupPlan
 from rag_assets.table_lookup.question.asked_units import (
     take_asked_units,

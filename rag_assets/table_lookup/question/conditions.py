@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from rag_assets.citations.kinds import number_from
+from rag_assets.citations.values import number_from
 from rag_assets.table_lookup.plans.plan import Condition, Operation
 from rag_assets.table_lookup.question.draft import Draft, flag_values, is_key, select_by_filling
 from rag_assets.table_lookup.question.linked_columns import EMPTY_CODE, LinkedColumn

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rag_assets.citations.kinds import Number
+from rag_assets.citations.values import Number
 from rag_assets.table_lookup.plans.plan import Condition
 from rag_assets.table_lookup.question.dates import Day, day_after, packed
 from rag_assets.table_lookup.question.labels import main_dates

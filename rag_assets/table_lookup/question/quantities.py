@@ -12,9 +12,9 @@ from functools import cache
 from itertools import pairwise
 from typing import Final
 
-from rag_assets.citations.kinds import Number
+from rag_assets.citations.values import Number, exact
 from rag_assets.table_lookup.question.dates import Day, days_of
-from rag_assets.table_lookup.tables.cells import Comparison, exact, number_of
+from rag_assets.table_lookup.tables.cells import Comparison, number_of
 from rag_assets.table_lookup.words import adjectives, vocabulary
 from rag_assets.table_lookup.words.wording import folded
 from rag_assets.terms.units import converted, is_money, pint_unit

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from rag_assets.citations.kinds import Number
+from rag_assets.citations.values import Number
 from rag_assets.table_lookup.plans.running import Found, cells_of
 from rag_assets.table_lookup.sentences.writing import number
 from rag_assets.table_lookup.tables.catalogue import Catalogue, ColumnInfo, TableInfo

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 
-from rag_assets.answering.answer import Sentence
 from rag_assets.citations.kinds import Cell
+from rag_assets.citations.sentences import Sentence
 from rag_assets.table_lookup.plans.plan import Condition
 from rag_assets.table_lookup.plans.running import Found, at_places, cells_of, run_plan
 from rag_assets.table_lookup.sentences import citing

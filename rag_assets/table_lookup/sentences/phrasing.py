@@ -3,8 +3,8 @@
 from decimal import Decimal
 from itertools import compress
 
-from rag_assets.answering.answer import Sentence
 from rag_assets.citations.kinds import Cell, Citation, Computed
+from rag_assets.citations.sentences import Sentence
 from rag_assets.table_lookup.plans.plan import OF_TWO_COLUMNS
 from rag_assets.table_lookup.plans.running import Found, at_places, cells_of, first_rows
 from rag_assets.table_lookup.sentences import citing

@@ -2,11 +2,12 @@
 
 from decimal import Decimal
 
-from rag_assets.citations.kinds import Computed, Number, Value
+from rag_assets.citations.kinds import Computed
+from rag_assets.citations.values import Number, Value, exact
 from rag_assets.identity import canonical_number
 from rag_assets.table_lookup.plans.plan import Condition, LookupPlan, PlanValue
 from rag_assets.table_lookup.tables.catalogue import ColumnInfo, TableInfo
-from rag_assets.table_lookup.tables.cells import decimals, exact
+from rag_assets.table_lookup.tables.cells import decimals
 from rag_assets.table_lookup.words.phrases import Phrases
 
 MEAN_DIGITS, MEAN_DECIMALS = 6, 2

@@ -10,9 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets.citations.kinds import Number, number_from
+from rag_assets.citations.values import Number, exact
 from rag_assets.columns.numerals import Mark, Numerals, evidence_of, plain
-from rag_assets.identity import canonical_number
 
 Comparison: TypeAlias = Literal[
     "=", "!=", "<", "<=", ">", ">=", "between", "contains", "in", "empty", "not_empty"
@@ -133,11 +132,6 @@ def scale_of(kind: pa.DataType) -> int | None:
     if pa.types.is_decimal(kind):
         return kind.scale
     return 0 if pa.types.is_integer(kind) else None
-
-
-def exact(value: float | Decimal) -> Number:
-    """A number of Arrow or DuckDB without trailing zeros; of a float its shortest digits."""
-    return number_from(canonical_number(value) or "0")
 
 
 def extremes(numbers: pa.Array) -> tuple[Number | None, Number | None]:

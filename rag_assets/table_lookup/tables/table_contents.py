@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from rag_assets.citations.kinds import Number
+from rag_assets.citations.values import Number
 from rag_assets.columns.numerals import Mark, told_by_others
 from rag_assets.table_lookup.tables.cells import (
     ColumnCells,

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from rag_assets.answering.answer import Answer, Scope, Sentence
+from rag_assets.answering.answer import Answer, Scope
 from rag_assets.answering.checks.cited_texts import CitedTextError, read_cited
 from rag_assets.answering.checks.verifying import cited_sentences, verdicts_of, verify
 from rag_assets.citations.kinds import Absence, Cell, Computed, Rows, Span
+from rag_assets.citations.sentences import Sentence
 from rag_assets.table_lookup.looking_up import answer_plan
 from rag_assets.table_lookup.plans.plan import LookupPlan
 from rag_assets_tests.table_lookup.beams import SOURCE, catalogue, contents

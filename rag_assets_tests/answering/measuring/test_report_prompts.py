@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from rag_assets.answering.answer import Sentence
 from rag_assets.answering.measuring.report_prompts import (
     ReportPromptsError,
     holds_fact,
@@ -14,6 +13,7 @@ from rag_assets.answering.measuring.report_prompts import (
 )
 from rag_assets.answering.quoting.unit_citations import span_of
 from rag_assets.answering.reporting.report import ReportSection
+from rag_assets.citations.sentences import Sentence
 from rag_assets_tests.answering.found import document
 
 PROMPT = {

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_assets.citations.kinds import in_json
+from rag_assets.citations.values import exact, in_json
 from rag_assets.table_lookup.plans.plan import (
     COMPARISONS,
     MOST_CONDITIONS,
@@ -18,7 +18,6 @@ from rag_assets.table_lookup.plans.plan import (
     plan_to_json,
     validated,
 )
-from rag_assets.table_lookup.tables.cells import exact
 from rag_assets_tests.table_lookup.beams import SOURCE, catalogue
 
 PLAN = LookupPlan(SOURCE, "beams", where=(Condition("mass", ">=", (20.0,)),), columns=("name",))

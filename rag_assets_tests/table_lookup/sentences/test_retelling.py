@@ -10,9 +10,10 @@ from typing import get_args
 
 import pytest
 
-from rag_assets.answering.answer import Answer, Compared, Scope, Sentence, from_json, to_json
+from rag_assets.answering.answer import Answer, Scope, from_json, to_json
 from rag_assets.answering.checks.verifying import verify
 from rag_assets.citations.kinds import Computed
+from rag_assets.citations.sentences import Compared, Sentence
 from rag_assets.table_lookup.looking_up import answer_plan
 from rag_assets.table_lookup.plans.plan import OPERATIONS, Condition, LookupPlan
 from rag_assets.table_lookup.sentences.retelling import is_told
