@@ -23,10 +23,11 @@ from rag_assets.operations.explain import job as explain_job
 from rag_assets.operations.index_trial import job as trial_job
 from rag_assets.sources import assets as sources
 from rag_assets.sources import checks as source_checks
+from rag_assets.table_lookup.arm import arms_of
 from rag_assets.tables import assets as tables
 from rag_assets.tables import checks as table_checks
 
-ROOMS = (sources, documents, tables, index, evaluation, operations)
+ROOMS = (sources, documents, tables, index, operations)
 CHECKS = (source_checks, document_checks, table_checks, index_checks, evaluation_checks)
 
 
@@ -42,12 +43,15 @@ def definitions(config: Config) -> dg.Definitions:
         # preview; the tests say what is expected of them.
         warnings.simplefilter("ignore", dg.BetaWarning)
         warnings.simplefilter("ignore", dg.PreviewWarning)
-        rooms = dg.Definitions.merge(*(room.definitions(config) for room in ROOMS))
+        rooms = dg.Definitions.merge(
+            *(room.definitions(config) for room in ROOMS),
+            evaluation.definitions(config, arms=arms_of),
+        )
         return dg.Definitions.merge(
             automation.with_shared_policies(rooms, config=config),
             *(checks.definitions(config) for checks in CHECKS),
             automation.definitions(rooms, config=config),
-            experiments.definitions(config),
+            experiments.definitions(config, arms=arms_of),
             automation.with_code(answering.definitions(config)),
             answering.jobs(config),
             dg.Definitions(jobs=operations.jobs(config)),

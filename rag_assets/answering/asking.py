@@ -17,7 +17,7 @@ from pydantic import JsonValue
 from rag_assets.answering.answer import Answer, Generation, Scope, Shown
 from rag_assets.answering.quoting.finding import Told, find
 from rag_assets.answering.quoting.row_cells import RowCells, rows_among
-from rag_assets.citations.kinds import Cell, Span
+from rag_assets.citations.kinds import Cell, PlanCitation
 from rag_assets.citations.sentences import Compared, Sentence
 from rag_assets.config import Config, Expansion, RetrieverName
 from rag_assets.retrieval.filters import Filters
@@ -182,7 +182,7 @@ def _computed(looked: "LookedUp | None", tables: "Catalogue") -> Told | None:
         return None
 
     def compared(sentence: Sentence) -> Compared:
-        plans = [each for each in sentence.citations if not isinstance(each, Span | Cell)]
+        plans = [each for each in sentence.citations if isinstance(each, PlanCitation)]
         if not plans:
             return "cell"
         is_same = all(verify_again(plan, tables) == "same" for plan in plans)

@@ -1,13 +1,12 @@
 """The arm `lookup`: the rows that a question asks for by their values join the ranking."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from threading import Lock
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
-from rag_assets.config import ArmName, Config, Retriever
-from rag_assets.identity import Canonical
-from rag_assets.retrieval.arms import Arm
+from rag_assets.config import Config
+from rag_assets.retrieval.arms import Arms
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.glossary import read_glossary
 from rag_assets.store import Store
@@ -17,9 +16,6 @@ from rag_assets.terms import lemmas
 if TYPE_CHECKING:
     from rag_assets.store.pins import Pin
     from rag_assets.table_lookup.tables.catalogue import Catalogue
-
-REVISION = 3
-"""Raise it when the same question should find other rows: evaluations are then made anew."""
 
 MOST_FOUND = 10
 """A plan that selects more rows is too broad to rank: they would push all else out."""
@@ -31,6 +27,9 @@ WARM_UP = "how many rows are there?"
 
 class LookupArm:
     """Looks questions up in the tables of an index: see `retrieval.arms.Arm`."""
+
+    revision = 3
+    """Raise it when the same question should find other rows: evaluations are then made anew."""
 
     def __init__(self, store: Store, config: Config) -> None:
         lemmas.keep_in(store.root)
@@ -77,12 +76,6 @@ class LookupArm:
             return self._catalogues[key]
 
 
-def arms_of(store: Store, config: Config) -> Mapping[ArmName, Arm]:
+def arms_of(store: Store, config: Config) -> Arms:
     """All arms that there are, for whoever opens an index."""
     return {"lookup": LookupArm(store, config)}
-
-
-def revisions_of(*retrievers: Retriever) -> Sequence[Canonical]:
-    """What else rankings of `retrievers` depend on: one entry for each arm that they ask."""
-    asked = sorted({name for retriever in retrievers for name in retriever.arms})
-    return [[name, REVISION] for name in asked]

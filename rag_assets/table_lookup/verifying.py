@@ -1,9 +1,11 @@
 """Running the citation of a lookup again: does it still say the same?"""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from rag_assets.citations.kinds import MOST_ROW_KEYS, Absence, Computed, Rows
-from rag_assets.table_lookup.plans.plan import LookupPlan, PlanError, plan_from_json
+from rag_assets.citations.kinds import Computed, PlanCitation
+from rag_assets.table_lookup.plans.plan import PlanError, plan_from_json
 from rag_assets.table_lookup.plans.running import Found, run_plan
 from rag_assets.table_lookup.sentences import citing
 from rag_assets.table_lookup.tables.catalogue import Catalogue
@@ -13,7 +15,7 @@ Verified: TypeAlias = Literal["same", "changed", "gone"]
 citation pins, it is wrong. `gone`: the table or a column is no longer there."""
 
 
-def verify_again(citation: Computed | Rows | Absence, catalogue: Catalogue) -> Verified:
+def verify_again(citation: PlanCitation, catalogue: Catalogue) -> Verified:
     """Run the plan of `citation` on `catalogue`, and compare what it gives.
 
     An absence without a plan cannot be run: it is `gone`.
@@ -21,44 +23,30 @@ def verify_again(citation: Computed | Rows | Absence, catalogue: Catalogue) -> V
     Raises:
         SandboxError: It took too long or too much memory.
     """
+    if citation.plan is None:
+        return "gone"
     try:
-        plan = _plan(citation)
-        found = run_plan(plan, catalogue)
+        found = run_plan(plan_from_json(citation.plan), catalogue)
     except PlanError as error:
         return "changed" if error.clause == "where" else "gone"
-    match citation:
-        case Computed():
-            is_same = _is_same(citation, found, catalogue)
-        case Rows():
-            is_same = _are_same(citation, found)
-        case Absence():
-            is_same = not found.row_keys
-    return "same" if is_same else "changed"
+    return "same" if citation.holds(_Again(found, catalogue)) else "changed"
 
 
-def _plan(citation: Computed | Rows | Absence) -> LookupPlan:
-    if citation.plan is None:
-        raise PlanError("plan", "the citation has none")
-    return plan_from_json(citation.plan)
+@dataclass(frozen=True, slots=True)
+class _Again:
+    """What the plan gives now: see `citations.kinds.RunAgain`."""
 
+    found: Found
+    catalogue: Catalogue
 
-def _is_same(citation: Computed, found: Found, catalogue: Catalogue) -> bool:
-    if found.plan.operation != citation.operation or not _are_same(citation.rows, found):
-        return False
-    try:
-        again = citing.computed(found, catalogue)
-    except citing.UnitsDifferError:
-        return False
-    here = [(cell.row_key, cell.column, cell.value) for cell in again.inputs]
-    then = [(cell.row_key, cell.column, cell.value) for cell in citation.inputs]
-    return (again.result, again.unit, again.count, here) == (
-        citation.result,
-        citation.unit,
-        citation.count,
-        then,
-    )
+    @property
+    def row_keys(self) -> Sequence[str]:
+        return self.found.row_keys
 
-
-def _are_same(citation: Rows, found: Found) -> bool:
-    keys = tuple(found.row_keys[:MOST_ROW_KEYS])
-    return (len(found.row_keys), keys) == (citation.count, citation.row_keys)
+    def computed(self) -> Computed | None:
+        if self.found.plan.operation is None:
+            return None
+        try:
+            return citing.computed(self.found, self.catalogue)
+        except citing.UnitsDifferError:
+            return None

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 from rag_assets import identity
 from rag_assets.answering.quoting.row_cells import RowCells
-from rag_assets.citations.kinds import cited_sources
 from rag_assets.citations.sentences import Sentence
 from rag_assets.retrieval.hits import Hit
 
@@ -65,7 +64,7 @@ class NumberedResult:
     def sources(self) -> frozenset[str]:
         """Names of the sources of its tables."""
         cited = (citation for each in self.sentences for citation in each.citations)
-        return frozenset().union(*map(cited_sources, cited))
+        return frozenset().union(*(each.sources for each in cited))
 
     def within(self, fence: str) -> str:
         """The result as it is sent."""

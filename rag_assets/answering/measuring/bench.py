@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from rag_assets.answering.answer import Answer
 from rag_assets.answering.assistant import Assistant
 from rag_assets.answering.measuring.gold_cited import GoldPlaces, cited_units
-from rag_assets.citations.kinds import Cell, Span
 from rag_assets.evaluation import questions as question_sets
 from rag_assets.evaluation.gold import DocumentGold, DocumentKey
 from rag_assets.evaluation.indexed_gold import read_indexed_gold
@@ -128,10 +127,6 @@ def numbers_of(
 
 
 def _texts(index: "VariantIndex", answer: Answer) -> dict[str, str]:
-    cited = {
-        each.unit_id
-        for each in answer.citations
-        if isinstance(each, Span | Cell) and each.unit_id is not None
-    }
+    cited = {each.cited_unit for each in answer.citations if each.cited_unit is not None}
     rows = index.read(sorted(cited), ["text"]).to_pylist() if cited else []
     return {row["unit_id"]: row["text"] for row in rows}

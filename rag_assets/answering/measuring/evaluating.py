@@ -27,6 +27,7 @@ from rag_assets.evaluation.evaluate import fingerprint_of
 from rag_assets.store import Store
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.complete_sets import CompleteSet, set_of_recipe
+from rag_assets.table_lookup.arm import arms_of
 
 REVISION = 3
 """Raise it when the same tables should give other answers or numbers."""
@@ -144,6 +145,7 @@ def _made_from(
         complete_set=complete_set,
         questions=current_version(store, schemas.QUESTIONS_TABLE, key="question_id"),
         retrievers=[config.retrieval.retriever],
+        arms=arms_of(store, config),
     )
     return identity.fingerprint(
         REVISION,

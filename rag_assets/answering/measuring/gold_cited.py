@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from rag_assets.citations.kinds import Cell, Citation, Computed, Rows, Span
+from rag_assets.citations.kinds import Citation, PlanCitation, RowKeys, Rows, Span
 from rag_assets.evaluation.gold import DocumentGold, DocumentKey, Gold, RowGold
 from rag_assets.evaluation.quotes import normalized
 
@@ -29,7 +29,7 @@ class GoldPlaces:
     def cites(self, gold: Gold, citations: Iterable[Citation]) -> bool:
         """Whether one of `citations` points to `gold`."""
         if isinstance(gold, RowGold):
-            return any(_cites_row(gold, citation) for citation in citations)
+            return any(_is_among(gold, citation.rows_cited) for citation in citations)
         return any(
             self._cites_document(gold, citation)
             for citation in citations
@@ -72,26 +72,20 @@ def cited_units(citations: Iterable[Citation]) -> set[str]:
     All rows of a plan are one where none of them is cited by itself.
     """
     listed = list(citations)
-    units = {each.unit_id or each.uri for each in listed if isinstance(each, Span)}
-    units |= {f"{each.table}|{each.row_key}" for each in listed if isinstance(each, Cell)}
+    units = {each.looked_at for each in listed if not isinstance(each, PlanCitation)}
     for each in listed:
-        if isinstance(each, Rows):
-            cited = {f"{each.table}|{key}" for key in each.row_keys} & units
-            units |= cited or {f"rows of {each.table}: {each.plan}"}
-        elif not isinstance(each, Span | Cell):
-            units.add(repr(each))
+        single = (
+            {f"{each.table}|{key}" for key in each.row_keys} if isinstance(each, Rows) else set()
+        )
+        units |= single & units or {each.looked_at}
     return units
 
 
-def _cites_row(gold: RowGold, citation: Citation) -> bool:
-    rows = citation.rows if isinstance(citation, Computed) else citation
-    if isinstance(rows, Rows):
-        return _is_table(gold, rows) and gold.row_key in rows.row_keys
-    return isinstance(rows, Cell) and _is_table(gold, rows) and gold.row_key == rows.row_key
-
-
-def _is_table(gold: RowGold, cited: Rows | Cell) -> bool:
-    return gold.table in (cited.table, f"{cited.source}/{cited.table}")
+def _is_among(gold: RowGold, rows: RowKeys | None) -> bool:
+    """Whether `gold`, whose table is `table` or `source/table`, is one of `rows`."""
+    if rows is None or gold.row_key not in rows.keys:
+        return False
+    return gold.table in (rows.table, f"{rows.source}/{rows.table}")
 
 
 def _with_places(text: str) -> tuple[str, list[int]]:

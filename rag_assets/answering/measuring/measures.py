@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from rag_assets.answering.answer import Answer
-from rag_assets.answering.checks.citing import points_nowhere, sources_of
+from rag_assets.answering.checks.citing import sources_of
 from rag_assets.answering.checks.support import check
-from rag_assets.citations.kinds import Cell, Citation, Span
+from rag_assets.citations.kinds import Citation
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def _is_valid(citation: Citation, answer: Answer, units: Mapping[str, str] | None) -> bool:
-    if not isinstance(citation, Span | Cell) or citation.unit_id is None:
+    if citation.cited_unit is None:
         return True
     shown = {each.unit_id for each in answer.shown}
-    return not points_nowhere(citation, units) and (not shown or citation.unit_id in shown)
+    return not citation.points_nowhere(units) and (not shown or citation.cited_unit in shown)

@@ -14,7 +14,6 @@ from pydantic import TypeAdapter, ValidationError
 
 from rag_assets.answering.reporting.report import ReportSection
 from rag_assets.citations.kinds import Span
-from rag_assets.citations.places import place_of
 from rag_assets.retrieval.hits import Hit
 from rag_assets.terms.coverage import HeldTerms, coverage, terms_of
 
@@ -147,7 +146,7 @@ def _of_report(
     told = [" ".join(sentence.text for sentence in section.sentences) for section in sections]
     used = {span.unit_id for span in spans}
     return {
-        "places cited": len({place_of(citation) for citation in citations}),
+        "places cited": len({citation.place for citation in citations}),
         "units cited": len(used) / len(units) if units else 0.0,
         "expected sections told": _share(
             bool(section.places & cited) for section in prompt.sections

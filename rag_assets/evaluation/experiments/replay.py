@@ -15,6 +15,7 @@ from rag_assets.evaluation.experiments.results import RunRecord
 from rag_assets.evaluation.experiments.run import runner_of, versions
 from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.scores import labels_of
+from rag_assets.retrieval.arms import Arms
 from rag_assets.store import Store
 
 
@@ -33,11 +34,18 @@ class Replay:
 
 
 def replay(
-    store: Store, config: Config, name: str, *, run_id: str, log: Callable[[str], None]
+    store: Store,
+    config: Config,
+    name: str,
+    *,
+    run_id: str,
+    arms: Arms,
+    log: Callable[[str], None],
 ) -> Replay:
     """Run the arms of a recorded experiment again, without stored results, and compare scores.
 
-    The settings are those of the record. The indexes must have the same units as then.
+    The settings are those of the record; `arms` are those that its retrievers ask. The indexes must
+    have the same units as then.
 
     Raises:
         ConfigError: There is no such record.
@@ -56,7 +64,7 @@ def replay(
             )
     questions = questions_of(store, then.experiments[name])
     design = design_of(store, then, name, questions=questions)
-    runner = runner_of(store, then, design, questions=questions, log=log)
+    runner = runner_of(store, then, design, questions=questions, arms=arms, log=log)
     _require_same(record, scores, design=design, questions=runner.questions)
     found = pa.concat_tables(
         runner.measure(arm, index=runner.index_of(arm.variant).without_cache()).scores

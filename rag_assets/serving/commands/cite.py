@@ -56,8 +56,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Reply:
     """Match the sentences with their sources."""
-    from rag_assets.answering.checks.sources import CitedText
     from rag_assets.answering.quoting.sourcing import give_references
+    from rag_assets.citations.cited_sources import CitedText
 
     config = configuration.load()
     sentences, listed = _read(options.file)
