@@ -5,11 +5,11 @@ amount, 1 where none is written. `CoFeNiSi0.25` and `Si0.25 Ni1 Fe Co1` are the 
 """
 
 import re
+import tomllib
 from collections.abc import Mapping
 from functools import cache, lru_cache
+from importlib import resources
 from typing import Final, TypeAlias
-
-from rag_assets.terms.word_files import WordFile
 
 Formula: TypeAlias = tuple[tuple[str, float], ...]
 """Symbols in alphabetical order with their amounts."""
@@ -20,7 +20,8 @@ _PART = re.compile(r"([A-Z][a-z]?)(\d+(?:\.\d+)?|\.\d+)?")
 @cache
 def _elements() -> Mapping[str, tuple[str, ...]]:
     """Symbol to names, English first."""
-    return WordFile("elements").words_by_word("elements")
+    text = resources.files(__package__ or "").joinpath("elements.toml").read_text("utf-8")
+    return {symbol: tuple(names.split()) for symbol, names in tomllib.loads(text).items()}
 
 
 @cache

@@ -10,9 +10,8 @@ from rag_assets.table_lookup.question.mentions import ColumnMention
 from rag_assets.table_lookup.question.quantities import unit_at
 from rag_assets.table_lookup.question.question import AskedQuestion, Mark
 from rag_assets.table_lookup.words import vocabulary
-from rag_assets.terms.word_files import words_in
 
-_THING_BEFORE = words_in("with has have having med har som that")
+_THING_BEFORE = frozenset(["with", "has", "have", "having", "med", "har", "som", "that"])
 HALF = 0.5
 """Share of a heading from which words are about it, and not only like it."""
 

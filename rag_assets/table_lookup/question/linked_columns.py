@@ -11,6 +11,7 @@ from rag_assets.table_lookup.question.dates import IS_DATE
 from rag_assets.table_lookup.tables.catalogue import ColumnInfo
 from rag_assets.table_lookup.tables.headings import words_and_unit
 from rag_assets.table_lookup.words import vocabulary
+from rag_assets.table_lookup.words.word_lists import words
 from rag_assets.table_lookup.words.wording import (
     folded,
     forms,
@@ -21,7 +22,6 @@ from rag_assets.table_lookup.words.wording import (
 )
 from rag_assets.tables.headings import humanised
 from rag_assets.terms.formulas import names_of
-from rag_assets.terms.word_files import words_in
 
 _YEAR = re.compile(r"\byear\b|\bår\b|år$|_year|year$")
 _COUNTRY = re.compile(r"countr|nation|\bland|origin|ctry", re.IGNORECASE)
@@ -30,10 +30,7 @@ _PACKED = (19_000_101, 21_001_231)
 _FLAGS = frozenset((0, 1))
 IMPLIED = 0.25
 """What a word of a heading counts that says little, or that the title says already."""
-IMPLIED_WORDS = words_in(
-    """at by of the a an in on for to from and or per according et al is with which it av i på vid
-    för och den det en ett som 25 c"""
-)
+IMPLIED_WORDS = words("implied")
 _BRACKETS = re.compile(r"\(([^()]*)\)")
 _CODE = re.compile(r"([^\s=,;()/]+)\s*=\s*([^=,;()/]+)")
 _CODES_AFTER = re.compile(r"[,:]\s*[^\s=,;()/]+\s*=.*")

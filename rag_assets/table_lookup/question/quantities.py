@@ -15,10 +15,9 @@ from typing import Final
 from rag_assets.citations.values import Number, exact
 from rag_assets.table_lookup.question.dates import Day, days_of
 from rag_assets.table_lookup.tables.cells import Comparison, number_of
-from rag_assets.table_lookup.words import adjectives, vocabulary
+from rag_assets.table_lookup.words import adjectives, vocabulary, word_lists
 from rag_assets.table_lookup.words.wording import folded
 from rag_assets.terms.units import converted, is_money, pint_unit
-from rag_assets.terms.word_files import WordFile, words_in
 
 _NUMBER = re.compile(
     r"(?<![\w.,/+-])(?P<sign>[-\u2212+])?"
@@ -46,13 +45,11 @@ _COUNTS: Final = {
     for word in words
 }
 _COUNTED = re.compile(rf"\b(?:{'|'.join(_COUNTS)})\b", re.IGNORECASE)
-_SYMBOLS: Final = WordFile("units").words("symbols")
-_WORDS: Final = WordFile("units").keys_by_phrase("words")
+_SYMBOLS: Final = word_lists.words("unit_symbols")
+_WORDS: Final = word_lists.keys_by_phrase("units")
 """Units as words, in small letters."""
 _TIMES_OF = ("s", "min", "h", "day", "week", "month", "year")
-_NO_UNITS = words_in(
-    "min max mean st hour day week month year timme dag vecka manad ar minute minut second sekund"
-)
+_NO_UNITS: Final = word_lists.words("no_units")
 """Words at the end of a name that are no units there: a limit, and what is counted one by one."""
 _CURRENCY = re.compile(r"(?P<unit>€|\$|£|\b(?:EUR|SEK|USD|GBP|NOK|DKK)|\bkEUR)\s?$")
 _AFTER = re.compile(

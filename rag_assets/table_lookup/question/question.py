@@ -9,10 +9,9 @@ from rag_assets.table_lookup.question.extremes import phrased_extremes
 from rag_assets.table_lookup.question.quantities import Quantity, base_adjective, quantities
 from rag_assets.table_lookup.words import adjectives, vocabulary
 from rag_assets.table_lookup.words.wording import QuestionWord, folded, forms, lemmas_of, words_of
-from rag_assets.terms.word_files import words_in
 
-_WH = words_in("which what who vilken vilket vilka vad vem how hur")
-_WHICH = words_in("which who whose vilken vilket vem vems")
+_WH = frozenset(["which", "what", "who", "vilken", "vilket", "vilka", "vad", "vem", "how", "hur"])
+_WHICH = frozenset(["which", "who", "whose", "vilken", "vilket", "vem", "vems"])
 _ORDINALS = (
     ("first", "1st", "första"),
     ("second", "2nd", "andra"),

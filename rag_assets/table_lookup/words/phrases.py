@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from rag_assets.terms.word_files import WordFile
+from pydantic import TypeAdapter
+
+from rag_assets.table_lookup.words.word_lists import word_lists
 
 Language: TypeAlias = Literal["en", "sv"]
 
@@ -57,17 +59,7 @@ class Phrases:
 
 
 def _phrases(language: Language) -> Phrases:
-    """The templates of `words/phrases.txt`."""
-    file = WordFile("phrases")
-    plain = file.templates(language)
-    operations = file.templates(f"{language} operations")
-    return Phrases(
-        **{**plain, "where": f" {plain['where']}"},
-        comparisons=file.templates(f"{language} comparisons"),
-        superlatives=file.templates(f"{language} superlatives"),
-        total=file.templates(f"{language} total"),
-        suggestions=Suggestions(operations, **file.templates(f"{language} suggestions")),
-    )
+    return TypeAdapter(Phrases).validate_python(word_lists(language).sentences)
 
 
 ENGLISH, SWEDISH = _phrases("en"), _phrases("sv")

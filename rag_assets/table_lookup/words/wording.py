@@ -12,19 +12,19 @@ from functools import lru_cache
 from typing import Final
 
 from rag_assets.table_lookup.words import adjectives
+from rag_assets.table_lookup.words.word_lists import word_lists, words_by_word
 from rag_assets.terms.formulas import formula, symbols_by_name
 from rag_assets.terms.lemmas import is_known, lemmatized
-from rag_assets.terms.word_files import WordFile
 
-_FILE = WordFile("endings")
-ENGLISH: Final = WordFile("swedish").words_by_word("english")
+ENGLISH: Final = words_by_word("english")
 """A Swedish word in its lemma, to the English words that a heading may have: measures, materials,
 trade and time. A table with headings in the question's language does not need them."""
 _WORD = re.compile(r"[^\W_]+(?:[.,'\u2019+/&-][^\W_]+)*")
 _SPLIT = re.compile(r"[.,'\u2019+/&-]")
 _POSSESSIVE = re.compile(r"['\u2019]s$|['\u2019]$")
-_ENDINGS = _FILE.phrases("english_endings")
-_SWEDISH_ENDINGS = _FILE.phrases("swedish_endings")
+_ENDINGS = word_lists("en").phrases["endings"]
+_SWEDISH_ENDINGS = word_lists("sv").phrases["endings"]
+"""In the order in which they are tried."""
 _LEAST_STEM = 4
 _LEAST_PART = 3
 _COGNATE = 6
