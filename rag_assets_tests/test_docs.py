@@ -7,6 +7,7 @@ import pytest
 from pydantic import BaseModel
 
 from rag_assets import config
+from rag_assets.config.experiments import design_names, experiments_of
 
 REPOSITORY = Path(__file__).parents[1]
 DOCS = REPOSITORY / "docs"
@@ -17,6 +18,7 @@ SECTIONS = [
     for value in (*vars(config).values(), *vars(config.checks).values())
     if isinstance(value, type) and issubclass(value, BaseModel) and value.model_fields
 ]
+SECTIONS += [experiments_of(design) for design in design_names()]
 
 
 def prose(page: Path) -> str:

@@ -57,7 +57,7 @@ def _experiment(config: Config, name: str, arms: ArmsOf) -> dg.AssetsDefinition:
         kinds={"parquet", "html"},
         owners=[config.owner],
         code_version=str(REVISION),
-        description=f"{type(settings).__doc__} Settings are chosen on dev, reported on test.",
+        description=f"{settings.described.about} Settings are chosen on dev, reported on test.",
         deps=[
             dg.AssetDep("joint_index", partition_mapping=compared),
             dg.AssetDep(QUESTIONS),

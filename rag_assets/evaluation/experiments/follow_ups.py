@@ -11,6 +11,7 @@ The question of an arm is the full one; what is searched is the arm's own readin
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ValidationError
@@ -19,22 +20,14 @@ from rag_assets.answering.condensation.by_model import condense
 from rag_assets.answering.condensation.condensed import Condensed
 from rag_assets.answering.condensation.conversation import Turn
 from rag_assets.answering.condensation.rules import condensed
-from rag_assets.config import CondensationExperiment, Config, QuestionSet, Reading
+from rag_assets.config import Config, Experiment, QuestionSet
 from rag_assets.evaluation import questions as question_sets
-from rag_assets.evaluation.experiments.design import (
-    HIT_AND_MRR,
-    QUESTIONS,
-    Design,
-    ExperimentArm,
-    ExperimentError,
-    Layout,
-    bars_by_questions,
-)
+from rag_assets.evaluation.experiments.computed import Given
+from rag_assets.evaluation.experiments.design import ExperimentError
 from rag_assets.evaluation.questions import Question, QuestionsError
 from rag_assets.models.hosted import asked_side_by_side
 from rag_assets.models.language.embedded import MissingExtraError
 from rag_assets.models.language.opening import open_language_model
-from rag_assets.store import Store
 from rag_assets.store.complete_sets import set_of_recipe
 from rag_assets.table_lookup.arm import LookupArm
 
@@ -70,13 +63,14 @@ class _FollowUp:
     turns: tuple[Turn, ...]
 
 
-def full_questions(settings: CondensationExperiment) -> list[Question]:
+def full_questions(experiment: Experiment) -> list[Question]:
     """The questions of the file, in full.
 
     Raises:
         ExperimentError: The file cannot be read, or a line is not of the form.
     """
-    asked = QuestionSet(name=SET, path=settings.follow_ups, documents=settings.documents)
+    files = experiment.files
+    asked = QuestionSet(name=SET, path=files["follow_ups"], documents=files.get("documents"))
     try:
         read = question_sets.parse(asked, text="full")
     except QuestionsError as error:
@@ -86,63 +80,45 @@ def full_questions(settings: CondensationExperiment) -> list[Question]:
     return question_sets.questions_of(question_sets.questions_table([*read.rows.values()]))
 
 
-def condensation(
-    settings: CondensationExperiment, *, store: Store, config: Config, base: str
-) -> Design:
-    """One arm for each reading of the follow-ups.
+def condensation(given: Given) -> Mapping[str, object]:
+    """What is searched in each reading of the follow-ups, by the ids of their questions.
 
     Raises:
         ExperimentError: The file cannot be read, or the embedded model is not installed.
     """
-    conversations = _conversations(settings)
-    texts: dict[Reading, Mapping[str, str]] = {
+    config, experiment = given.config, given.experiment
+    readings = experiment.value("readings", list)
+    conversations = _conversations(experiment.value("follow_ups", Path))
+    texts: dict[str, Mapping[str, str]] = {
         "full": {},
         "typed": {key: each.follow_up for key, each in conversations.items()},
     }
     notes: list[str] = []
-    if {"rules", "model"} & {*settings.readings}:
-        complete_set = set_of_recipe(store, config, base)
-        catalogue = LookupArm(store, config).catalogue(complete_set)
+    if {"rules", "model"} & {*readings}:
+        complete_set = set_of_recipe(given.store, config, given.base)
+        catalogue = LookupArm(given.store, config).catalogue(complete_set)
         by_rules = {
             key: condensed(each.follow_up, each.turns, catalogue=catalogue)
             for key, each in conversations.items()
         }
         texts["rules"] = _questions(by_rules)
-        if "model" in settings.readings:
-            by_model = _by_model(settings, config, conversations, catalogue)
+        if "model" in readings:
+            by_model = _by_model(experiment, config, conversations, catalogue)
             texts["model"] = _questions(by_model)
             notes = [*_notes(by_model)]
-    retriever = settings.retriever or config.retrieval.retriever
-    return Design(
-        title="Follow-ups made whole",
-        source="P0, 4.4.4",
-        arms=[
-            ExperimentArm(
-                name=reading,
-                variant=base,
-                retriever=config.retrieval.retrievers[retriever],
-                factors={"reading": reading},
-                texts=texts[reading],
-            )
-            for reading in settings.readings
-        ],
-        reference=settings.readings[0],
-        chooses=False,
-        tables=[
-            Layout(title="Follow-ups at 10", rows=["reading", QUESTIONS], measures=HIT_AND_MRR)
-        ],
-        figures=[bars_by_questions("Follow-ups", series="reading")],
-        notes=[
-            f"Searched by {retriever}. typed: as it was asked; full: as a person wrote it out.",
-            *notes,
-        ],
-    )
+    retriever = experiment.named("retriever").get("retriever", config.retrieval.retriever)
+    return {
+        "texts_by_reading": [(reading, texts[reading]) for reading in readings],
+        "search": config.retrieval.retrievers[retriever],
+        "searched_by": retriever,
+        "notes": notes,
+    }
 
 
-def _conversations(settings: CondensationExperiment) -> dict[str, _FollowUp]:
+def _conversations(file: Path) -> dict[str, _FollowUp]:
     """The follow-ups of the file, by the ids of their questions."""
     found: dict[str, _FollowUp] = {}
-    lines = settings.follow_ups.read_text("utf-8").splitlines()
+    lines = file.read_text("utf-8").splitlines()
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
@@ -151,16 +127,14 @@ def _conversations(settings: CondensationExperiment) -> dict[str, _FollowUp]:
         except ValidationError as error:
             [problem, *_] = error.errors(include_url=False, include_input=False)
             place = ".".join(map(str, problem["loc"]))
-            raise ExperimentError(
-                f"{settings.follow_ups} line {number}: {place}: {problem['msg']}"
-            ) from error
+            raise ExperimentError(f"{file} line {number}: {place}: {problem['msg']}") from error
         turns = tuple(Turn(each.question, each.answer) for each in read.history)
         found[f"{SET}/{read.id}"] = _FollowUp(read.follow_up, turns)
     return found
 
 
 def _by_model(
-    settings: CondensationExperiment,
+    experiment: Experiment,
     config: Config,
     conversations: Mapping[str, _FollowUp],
     catalogue: "Catalogue",
@@ -168,7 +142,8 @@ def _by_model(
     """The follow-ups as the language model completes them, several at once."""
     every = config.source_names
     try:
-        with open_language_model(config, settings.language_model) as model:
+        name = experiment.named("language_model").get("language_model")
+        with open_language_model(config, name) as model:
             completed = asked_side_by_side(
                 lambda each: condense(
                     each.follow_up, each.turns, model, every_source=every, catalogue=catalogue

@@ -20,25 +20,15 @@ import pyarrow.compute as pc
 from rag_assets import schemas
 from rag_assets.change.data_versions import current_version
 from rag_assets.columns.sql import is_one_of
-from rag_assets.config import Config, ParserComparisonExperiment
+from rag_assets.config import Config
 from rag_assets.config.addresses import accounts_table, elements_table
 from rag_assets.documents.elements import outlines
 from rag_assets.documents.elements.outlines import Bookmark
 from rag_assets.documents.elements.parse import MEMORY_A_WORKER
 from rag_assets.documents.files import FILE_COLUMNS, FetchError, SourceFile, SourceReader
 from rag_assets.documents.parsers import pdf_parser, unavailable
-from rag_assets.evaluation.experiments.design import (
-    ALL_FIVE,
-    HIT_AND_MRR,
-    METRIC,
-    Appendix,
-    Design,
-    ExperimentArm,
-    ExperimentError,
-    Figure,
-    Layout,
-)
-from rag_assets.evaluation.experiments.thesis import retrieved
+from rag_assets.evaluation.experiments.computed import Given
+from rag_assets.evaluation.experiments.design import Appendix, ExperimentError
 from rag_assets.evaluation.gold import DocumentFinder, DocumentGold
 from rag_assets.evaluation.parsing_quality import (
     NO_HEADINGS,
@@ -51,101 +41,46 @@ from rag_assets.evaluation.parsing_quality import (
 )
 from rag_assets.evaluation.questions import Question
 from rag_assets.media.media_types import PDF
-from rag_assets.retrieval.filters import Filters
 from rag_assets.store import Store
 from rag_assets.workers import Done, Pool, Task
 
 Row = Mapping[str, str | int]
 
 
-def available(config: Config, settings: ParserComparisonExperiment) -> dict[str, str | None]:
-    """For each parser why it cannot be used here; None if it can."""
-    return {name: unavailable(config.parsers[name], name=name) for name in settings.parsers}
-
-
-def parser_comparison(
-    settings: ParserComparisonExperiment,
-    *,
-    store: Store,
-    config: Config,
-    base: str,
-    questions: Sequence[Question],
-    paths: Mapping[str, str],
-) -> Design:
-    """One arm for each parser that is installed.
-
-    Args:
-        settings: Which parsers, and how their indexes are searched.
-        store: Holds elements and accounts.
-        config: Names parsers and sources.
-        base: The variant that the others equal, except for the parser.
-        questions: Questions whose quotes are looked up.
-        paths: The path of each document id of the gold.
-    """
-    reasons = available(config, settings)
-    compared = [name for name in settings.parsers if reasons[name] is None]
-    recipes = dict(zip(settings.parsers, settings.recipes(config.variants[base]), strict=True))
-    retriever = retrieved(settings.top_k, settings.reranker).model_copy(
-        update={"signals": settings.signals, "depth": None}
-    )
-    comparison = _Comparison(store, config, settings, compared, questions, paths)
-    return Design(
-        title="Parsers on the same documents",
-        source="P4, 3.2",
-        arms=[
-            ExperimentArm(
-                name=name,
-                variant=config.variant_like(recipes[name]),
-                retriever=retriever,
-                factors={"parser": name},
-                filters=Filters(domain="document"),
-            )
-            for name in compared
+def parser_comparison(given: Given) -> Mapping[str, object]:
+    """The parsers that are installed, why the others are left out, and what is measured of them."""
+    config, store = given.config, given.store
+    parsers = given.experiment.value("parsers", list)
+    reasons = {name: unavailable(config.parsers[name], name=name) for name in parsers}
+    compared = [name for name in parsers if reasons[name] is None]
+    pages = given.experiment.value("sample_pages", int)
+    comparison = ComparedParsers(store, config, compared, pages, given.questions, given.paths())
+    return {
+        "installed": compared,
+        "left_out": [
+            f"{name} is not compared: {reason}" for name, reason in reasons.items() if reason
         ],
-        chooses=False,
-        domain="document",
-        tables=[
-            Layout(
-                title="Retrieval from documents (P4, table 1)",
-                rows=["parser"],
-                measures=ALL_FIVE,
-                domains=("document",),
-            )
-        ],
-        figures=[
-            Figure(
-                title="Parsers",
-                kind="bars",
-                x=METRIC,
-                series=["parser"],
-                measures=HIT_AND_MRR,
-                domains=("document",),
-            )
-        ],
-        notes=[
-            "Only documents are searched: no rows.",
-            "Formats other than PDF have one parser, whatever the variant: they are in every index "
-            "and in no table below.",
-            *(f"{name} is not compared: {reason}" for name, reason in reasons.items() if reason),
-        ],
-        appendices=comparison.appendices,
-        made_from=[
+        "appendices": comparison.appendices,
+        "made_from": [
             current_version(store, elements_table(config, name), key="element_id")
             for name in compared
         ],
-    )
+    }
 
 
 @dataclass(frozen=True, slots=True)
-class _Comparison:
+class ComparedParsers:
     """Measures parsers on the PDFs of the sources."""
 
     store: Store
     config: Config
-    settings: ParserComparisonExperiment
     parsers: Sequence[str]
+    sample_pages: int
+    """Pages that each parser is timed on."""
     questions: Sequence[Question]
+    """Those whose quotes are looked up."""
     paths: Mapping[str, str]
+    """The path of each document id of the gold."""
 
     def appendices(self) -> list[Appendix]:
         """All appendices; none if the sources have no PDF.
@@ -162,7 +97,7 @@ class _Comparison:
             copies = self._copies(files, Path(folder))
             entries = _outlines(copies)
             longest, pages = self._longest(ids)
-            sample = list(range(1, min(pages, self.settings.sample_pages) + 1))
+            sample = list(range(1, min(pages, self.sample_pages) + 1))
             speeds = {
                 name: self._speed(name, copies[longest], pages=sample) for name in self.parsers
             }
@@ -172,7 +107,7 @@ class _Comparison:
             self._pages(elements, files),
             Appendix(
                 title="Pages a second",
-                about=f"One warm worker on one core, the first {self.settings.sample_pages} pages "
+                about=f"One warm worker on one core, the first {self.sample_pages} pages "
                 "of the longest PDF.",
                 rows=[
                     {"parser": name, "pages": len(sample), "pages a second": f"{rate:.2f}"}

@@ -1,6 +1,6 @@
 """The design of P4, 3.7: one broad query against the sub-questions of a prompt."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
 
@@ -11,20 +11,10 @@ from rag_assets.answering.measuring.report_prompts import (
     ReportPromptsError,
     read_report_prompts,
 )
-from rag_assets.answering.measuring.report_retrieval import (
-    DOCUMENTS,
-    ReportComparison,
-    compare_retrieval,
-)
-from rag_assets.config import Config, ReportRetrievalExperiment
-from rag_assets.evaluation.experiments.design import (
-    ALL_FIVE,
-    Appendix,
-    Design,
-    ExperimentArm,
-    ExperimentError,
-    Layout,
-)
+from rag_assets.answering.measuring.report_retrieval import ReportComparison, compare_retrieval
+from rag_assets.config import Config, Experiment
+from rag_assets.evaluation.experiments.computed import Given
+from rag_assets.evaluation.experiments.design import Appendix, ExperimentError
 from rag_assets.evaluation.gold import DocumentGold
 from rag_assets.evaluation.intervals import Intervals
 from rag_assets.evaluation.questions import Question
@@ -37,7 +27,7 @@ SET = "report_prompts"
 BROAD, PARTS = "one broad query", "sub-questions"
 
 
-def report_questions(settings: ReportRetrievalExperiment) -> list[Question]:
+def report_questions(experiment: Experiment) -> list[Question]:
     """The prompts as questions, with all their pages as gold.
 
     Raises:
@@ -53,53 +43,24 @@ def report_questions(settings: ReportRetrievalExperiment) -> list[Question]:
             split="test",
             gold=tuple(DocumentGold(uri, page or None) for uri, page in sorted(prompt.places)),
         )
-        for prompt in _prompts(settings)
+        for prompt in _prompts(experiment)
     ]
 
 
-def report_retrieval(
-    settings: ReportRetrievalExperiment, *, store: Store, config: Config, base: str
-) -> Design:
+def report_retrieval(given: Given) -> Mapping[str, object]:
     """P4, tables 2, 3 and 8: the broad query is the arm, the sub-questions stand beside it."""
-    prompts = _prompts(settings)
-    report = config.answering.report
-    name = settings.retriever or config.retrieval.retriever
-    config.retrieval.check_retriever(name, key="retriever")
-    broad = config.retrieval.retrievers[name].model_copy(
-        update={"candidates": report.broad_candidates}
-    )
-    comparison = _BothWays(store, config, prompts, retriever=name, variant=base)
-    return Design(
-        title="Reports: sub-questions against one broad query",
-        source="P4, 3.7",
-        arms=[
-            ExperimentArm(
-                name=BROAD,
-                variant=base,
-                retriever=broad,
-                factors={"search": BROAD},
-                filters=DOCUMENTS,
-            )
-        ],
-        chooses=False,
-        domain="document",
-        tables=[
-            Layout(
-                title="The broad query, by the pages of the prompts",
-                rows=["search"],
-                measures=ALL_FIVE,
-                domains=("document",),
-            )
-        ],
-        figures=[],
-        notes=[
-            f"{len(prompts)} prompts; only documents are searched.",
-            "Sub-questions are made by rules.",
-            "Intervals are over prompts; with fewer than 20 they are not reliable.",
-        ],
-        appendices=comparison.appendices,
-        made_from=[fingerprint([repr(prompt) for prompt in prompts], report.model_dump())],
-    )
+    config, prompts = given.config, _prompts(given.experiment)
+    report, retrieval = config.answering.report, config.retrieval
+    name = given.experiment.named("retriever").get("retriever", retrieval.retriever)
+    comparison = _BothWays(given.store, config, prompts, retriever=name, variant=given.base)
+    return {
+        "broad": retrieval.retrievers[name].model_copy(
+            update={"candidates": report.broad_candidates}
+        ),
+        "count": len(prompts),
+        "appendices": comparison.appendices,
+        "made_from": [fingerprint([repr(prompt) for prompt in prompts], report.model_dump())],
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +150,8 @@ def _shown(intervals: Intervals, place: int, *, signed: bool = False) -> str:
     return f"{mean:{form}}" if isnan(low) else f"{mean:{form}} ({low:{form}} to {high:{form}})"
 
 
-def _prompts(settings: ReportRetrievalExperiment) -> list[ReportPrompt]:
+def _prompts(experiment: Experiment) -> list[ReportPrompt]:
     try:
-        return read_report_prompts(settings.prompts)
+        return read_report_prompts(experiment.files["prompts"])
     except ReportPromptsError as error:
         raise ExperimentError(str(error)) from error

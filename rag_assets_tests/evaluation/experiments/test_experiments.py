@@ -4,7 +4,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pyarrow.compute as pc
@@ -12,9 +12,16 @@ import pytest
 import yaml
 
 from rag_assets import config as configuration
+from rag_assets.config.experiments import design_names, experiments_of
 from rag_assets.evaluation.experiments import replay
 from rag_assets.evaluation.experiments.arms import ArmRunner
-from rag_assets.evaluation.experiments.design import Design, ExperimentError
+from rag_assets.evaluation.experiments.design import (
+    Design,
+    ExperimentArm,
+    ExperimentError,
+    Figure,
+    Layout,
+)
 from rag_assets.evaluation.experiments.designs import design_of
 from rag_assets.evaluation.experiments.run import choose
 from rag_assets.evaluation.experiments.runs import runs_of
@@ -457,7 +464,12 @@ def test_a_variant_of_another_recipe_is_never_replaced():
 @pytest.mark.parametrize(
     ("experiments", "said"),
     [
-        ({"nope": {}}, "does not match any of the expected tags"),
+        (
+            {"nope": {}},
+            "there is no design 'nope': there are arms, chunk_size, .*, weighted_retriever",
+        ),
+        ({"x": {"design": "serializer"}}, "no design 'serializer': did you mean serializers?"),
+        ({"x": [1]}, "write the settings of the experiment as keys and values"),
         ({"x": {"arms": [{"name": "a", "retriever": "q"}]}}, "no retriever is named 'q'"),
         ({"x": {"arms": [{"name": "a", "variant": "v"}]}}, "no variant is named 'v'"),
         (
@@ -487,6 +499,19 @@ def test_arms_that_cannot_be_told_apart_are_refused(tmp_path, name, settings, tw
     )
     with pytest.raises(ExperimentError, match=re.escape(f"two arms are named {twice!r}")):
         design_of(Store.of(config), config, name, questions=[])
+
+
+@pytest.mark.parametrize("name", design_names())
+def test_the_file_of_a_design_has_the_keys_of_a_design(name):
+    """What nothing reads would be left out without a word."""
+    described = experiments_of(name).described
+    known = {field.name for field in fields(Design)} - {"arms"}
+    assert described.layout.keys() <= known
+    for kind, layouts in (("tables", Layout), ("figures", Figure)):
+        known = {field.name for field in fields(layouts)}
+        assert all(layout.keys() <= known for layout in described.layout[kind])
+    known = {field.name for field in fields(ExperimentArm)} | {"over"}
+    assert all(grid.keys() <= known for grid in described.arms.values())
 
 
 def test_a_design_without_an_arm_says_why():
