@@ -10,6 +10,7 @@ import dagster as dg
 
 from rag_assets import automation
 from rag_assets.answering import assets as answering
+from rag_assets.answering.measuring.designs import OWN_DESIGNS
 from rag_assets.config import Config, load
 from rag_assets.documents import assets as documents
 from rag_assets.documents import checks as document_checks
@@ -51,7 +52,7 @@ def definitions(config: Config) -> dg.Definitions:
             automation.with_shared_policies(rooms, config=config),
             *(checks.definitions(config) for checks in CHECKS),
             automation.definitions(rooms, config=config),
-            experiments.definitions(config, arms=arms_of),
+            experiments.definitions(config, arms=arms_of, own=OWN_DESIGNS),
             automation.with_code(answering.definitions(config)),
             answering.jobs(config),
             dg.Definitions(jobs=operations.jobs(config)),

@@ -10,6 +10,7 @@ import dagster as dg
 
 from rag_assets import lineage
 from rag_assets.config import Config
+from rag_assets.evaluation.experiments.computed import OwnDesigns
 from rag_assets.evaluation.flaws import flaw_rows
 from rag_assets.process.interrupts import stoppable
 from rag_assets.retrieval.arms import ArmsOf
@@ -28,9 +29,12 @@ def asset_key(name: str) -> dg.AssetKey:
     return dg.AssetKey(["experiments", name])
 
 
-def definitions(config: Config, *, arms: ArmsOf) -> dg.Definitions:
-    """An asset for each experiment of the config, and the job; their retrievers ask `arms`."""
-    assets = [_experiment(config, name, arms) for name in config.experiments]
+def definitions(config: Config, *, arms: ArmsOf, own: OwnDesigns) -> dg.Definitions:
+    """An asset for each experiment of the config, and the job that runs them.
+
+    Their retrievers ask `arms`; `own` are the designs of rooms above.
+    """
+    assets = [_experiment(config, name, arms, own) for name in config.experiments]
     if not assets:
         return dg.Definitions()
     job = dg.define_asset_job(
@@ -43,7 +47,7 @@ def definitions(config: Config, *, arms: ArmsOf) -> dg.Definitions:
     return dg.Definitions(assets=assets, jobs=[job])
 
 
-def _experiment(config: Config, name: str, arms: ArmsOf) -> dg.AssetsDefinition:
+def _experiment(config: Config, name: str, arms: ArmsOf, own: OwnDesigns) -> dg.AssetsDefinition:
     from rag_assets.evaluation.experiments.designs import variants_of
     from rag_assets.evaluation.experiments.run import REVISION, run_experiment
 
@@ -73,7 +77,7 @@ def _experiment(config: Config, name: str, arms: ArmsOf) -> dg.AssetsDefinition:
     @stoppable()
     def experiment(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         store, log = lineage.store_of(config), lineage.logger_of(context)
-        run = run_experiment(store, config, name, arms=arms(store, config), log=log)
+        run = run_experiment(store, config, name, arms=arms(store, config), own=own, log=log)
         return dg.MaterializeResult(
             metadata=_metadata(run),
             data_version=dg.DataVersion(run.record.made_from[:32]),

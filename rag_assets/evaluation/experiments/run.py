@@ -19,6 +19,7 @@ from rag_assets.evaluation.doctor import at_level, examine, generated_sets
 from rag_assets.evaluation.evidence import Evidence
 from rag_assets.evaluation.experiments import runs
 from rag_assets.evaluation.experiments.arms import DEPTH, LEVELS, ArmResult, ArmRunner
+from rag_assets.evaluation.experiments.computed import NONE_OF_ITS_OWN, OwnDesigns
 from rag_assets.evaluation.experiments.design import (
     CUTOFFS,
     TOP_N,
@@ -62,11 +63,17 @@ PACKAGES = ("rag-assets", "lancedb", "sentence-transformers", "torch", "openvino
 
 
 def run_experiment(
-    store: Store, config: Config, name: str, *, arms: Arms, log: Callable[[str], None]
+    store: Store,
+    config: Config,
+    name: str,
+    *,
+    arms: Arms,
+    own: OwnDesigns = NONE_OF_ITS_OWN,
+    log: Callable[[str], None],
 ) -> Run:
     """Run the experiment called `name`, or find its stored run; only changed arms are run.
 
-    `arms` are those of retrieval that its retrievers ask.
+    `arms` are those of retrieval that its retrievers ask, `own` the designs of rooms above.
 
     Raises:
         ConfigError: There is no such experiment.
@@ -75,8 +82,8 @@ def run_experiment(
     """
     started = time.monotonic()
     with store.lock(runs.lock_of(name), log=log):
-        questions = questions_of(store, experiment_of(config, name))
-        design = design_of(store, config, name, questions=questions)
+        questions = questions_of(store, experiment_of(config, name), own=own)
+        design = design_of(store, config, name, questions=questions, own=own)
         runner = runner_of(store, config, design, questions=questions, arms=arms, log=log)
         made_from = _made_from(config, name, design=design, runner=runner)
         found = runs.load(store, name, made_from=made_from)

@@ -322,7 +322,7 @@ def test_a_replay_needs_the_same_questions_and_says_so_at_once(inside, monkeypat
     asked = read_questions(store)
     gold = (RowGold("alloys", "other"),)
     changed = [replace(asked[0], gold=gold), *asked[2:], replace(asked[1], question_id="mine/new")]
-    monkeypatch.setattr(replay, "questions_of", lambda *_: changed)
+    monkeypatch.setattr(replay, "questions_of", lambda *_, **__: changed)
     assert cli.main(["experiment", "mine", "--replay", run_id]) == 1
     said = capsys.readouterr().err
     assert "1 are new, 1 are gone and 1 changed" in said
