@@ -22,8 +22,7 @@ from rag_assets.table_lookup.arm import LookupArm
 if TYPE_CHECKING:
     from rag_assets.answering.answer import Answer
     from rag_assets.answering.asking import AnswerSources
-    from rag_assets.answering.condensation.condensed import Condensed
-    from rag_assets.answering.condensation.conversation import Turn
+    from rag_assets.answering.condensation.conversation import Condensed, Turn
     from rag_assets.answering.generation.writing import Writer
     from rag_assets.answering.reporting.decomposition import Decomposer
     from rag_assets.answering.reporting.report import CitedReport

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rag_assets.answering.condensation import rules
-from rag_assets.answering.condensation.condensed import Condensed
 from rag_assets.answering.condensation.conversation import (
     BYTES_PER_TOKEN,
     REMEMBERED_TOKENS,
+    Condensed,
     Turn,
     remembered,
     tokens_in,

@@ -16,8 +16,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from rag_assets.answering.condensation import words
-from rag_assets.answering.condensation.condensed import Condensed
-from rag_assets.answering.condensation.conversation import Turn, remembered
+from rag_assets.answering.condensation.conversation import Condensed, Turn, remembered
 from rag_assets.answering.condensation.mentions import BARE, Mention, likeliest_table
 from rag_assets.answering.condensation.reading import FollowUp, Said
 from rag_assets.terms.words import JOINING, Vocabulary, folded, terms
