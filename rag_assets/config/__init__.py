@@ -12,13 +12,12 @@ use it to keep passwords out of the file. Relative paths start at the file's own
 """
 
 from rag_assets.config.alerts import Alerts, Email, Ping, ProblemKind, Webhook
-from rag_assets.config.answer_experiments import AnswerExperiment
 from rag_assets.config.answering import Answering
 from rag_assets.config.checks import Checks
 from rag_assets.config.documents import Chunking, Documents, HeaderRules
 from rag_assets.config.errors import ConfigError, redacted
 from rag_assets.config.evaluation import Evaluation, QuestionSet
-from rag_assets.config.experiments import ComparedArm, Criterion, Domain, Experiment
+from rag_assets.config.experiments import AnswerExperiment, Experiment
 from rag_assets.config.figures import Figures, VisionModel
 from rag_assets.config.gate import Gate
 from rag_assets.config.glossary import GlossaryEntry, GlossarySettings
@@ -107,15 +106,12 @@ __all__ = [
     "Chunking",
     "CleanUp",
     "Collapse",
-    "ComparedArm",
     "Config",
     "ConfigError",
-    "Criterion",
     "DescribingModel",
     "Docling",
     "DocumentSource",
     "Documents",
-    "Domain",
     "DomainFusion",
     "DomainModels",
     "Email",

@@ -1,4 +1,4 @@
-"""The section `experiments`: what is compared with what, under one protocol.
+"""The sections `experiments` and `answer_experiments`: what is compared, under one protocol.
 
 Each experiment names a design and may change its settings; all other settings are those of the
 paper that the design comes from (P0 to P4: see docs/experiments.md). A design is a file of the
@@ -227,6 +227,26 @@ def _designed(value: object) -> object:
     return value
 
 
+class AnswerExperiment(Section):
+    """The same questions answered under conditions that differ in one thing."""
+
+    design: Literal["citation_ablation", "rag_or_not"] = Field(
+        description="citation_ablation: with and without rules of citing (P4); rag_or_not: with "
+        "and without sources (P1, section 5)"
+    )
+    title: str | None = Field(None, description="shown instead of the design's own title")
+    variant: Slug | None = Field(None, description="what is searched; the first variant")
+    split: str = Field("test", description="questions of this split")
+    most_questions: int = Field(
+        200,
+        gt=0,
+        description="of the split, spread over it evenly",
+    )
+    writer: Slug | None = Field(
+        None, description="entry of language_models; answering.writer, or else the first"
+    )
+
+
 def _experiment(given: object) -> Experiment:
     if isinstance(given, Experiment):
         return given
@@ -239,3 +259,5 @@ Experiments: TypeAlias = Annotated[
     dict[Slug, Annotated[Experiment, PlainValidator(_experiment)]], BeforeValidator(_designed)
 ]
 """By name; `serializers:` alone is the design of that name with its defaults."""
+AnswerExperiments: TypeAlias = Annotated[dict[Slug, AnswerExperiment], BeforeValidator(_designed)]
+"""By name; `citation_ablation:` alone is the design of that name with its defaults."""

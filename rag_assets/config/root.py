@@ -9,7 +9,6 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from rag_assets.config import addresses
 from rag_assets.config.alerts import Alerts
-from rag_assets.config.answer_experiments import AnswerExperiments
 from rag_assets.config.answering import Answering
 from rag_assets.config.base import Owner, Section, Slug, merged_with_defaults
 from rag_assets.config.checks import Checks
@@ -17,7 +16,7 @@ from rag_assets.config.documents import DEFAULT_CHUNKINGS, Chunking, Documents
 from rag_assets.config.editions import CHUNKINGS, FIRST, Edition
 from rag_assets.config.errors import ConfigError
 from rag_assets.config.evaluation import Evaluation
-from rag_assets.config.experiments import Experiment, Experiments
+from rag_assets.config.experiments import AnswerExperiments, Experiment, Experiments
 from rag_assets.config.figures import Figures
 from rag_assets.config.gate import Gate
 from rag_assets.config.glossary import GlossarySection

@@ -153,7 +153,7 @@ class Side:
         )
 
     def rankings(self, queries: Sequence[str], *, log: Callable[[str], None]) -> pa.Table:
-        """What it returns for `queries`: `retrieval.rankings.RANKINGS`, and `query_index`.
+        """What it returns for `queries`: `schemas.RANKINGS`, and `query_index`.
 
         What no evaluation and no earlier judgement has ranked is searched, and kept.
 

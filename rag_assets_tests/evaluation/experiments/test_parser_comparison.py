@@ -9,7 +9,7 @@ import yaml
 
 from rag_assets import config as configuration
 from rag_assets.evaluation.experiments.design import ExperimentError
-from rag_assets.evaluation.experiments.parser_comparison import ComparedParsers
+from rag_assets.evaluation.experiments.parser_comparison import ComparedParsers, _longest
 from rag_assets.evaluation.experiments.runs import runs_of
 from rag_assets.serving import cli
 from rag_assets.store import Store
@@ -130,8 +130,9 @@ def test_nothing_is_measured_again_while_nothing_changed(project, monkeypatch, c
 
 def test_the_longest_document_is_told_by_the_accounts(project):
     comparison, [*documents] = comparison_of(project)
-    assert comparison._longest(documents) == (documents[0], 3)
-    assert comparison._longest(["unknown"]) == ("unknown", 1)
+    accounts = [comparison._accounts(parser, documents) for parser in comparison.parsers]
+    assert _longest(accounts, documents) == (documents[0], 3)
+    assert _longest([], ["unknown"]) == ("unknown", 1)
 
 
 def test_a_file_that_changed_since_is_named_with_the_remedy(project):
