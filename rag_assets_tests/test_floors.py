@@ -20,7 +20,7 @@ FLOORS = (
     ("operations", "questions", "training"),
     ("answering", "evaluation"),
     ("sources", "documents", "tables", "index", "knowledge", "retrieval"),
-    ("asset_checks", "lineage", "quality"),
+    ("asset_checks", "lineage", "dagster_internals", "quality"),
     ("change",),
     ("store", "models", "workers", "reports"),
     ("config", "columns", "process", "media", "identity", "schemas"),
@@ -32,7 +32,15 @@ STAGES = frozenset({"sources", "documents", "tables", "index", "knowledge"})
 RETRIEVAL_KNOWS = frozenset({"store", "models", *FLOORS[-1]})
 """All that the library of retrieval imports."""
 AT_THE_ROOT = frozenset(
-    {"definitions", "automation", "lineage", "asset_checks", "schemas", "identity"}
+    {
+        "definitions",
+        "automation",
+        "lineage",
+        "asset_checks",
+        "dagster_internals",
+        "schemas",
+        "identity",
+    }
 )
 NOT_LOADED = {"rag_assets.workers": "rag_assets.workers.ray_pool"}
 """A package, and the module that it must not import itself: it would load what few need."""

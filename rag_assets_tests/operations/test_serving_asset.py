@@ -29,7 +29,7 @@ def materialize(made, *, partition: str | None = None) -> dg.ExecuteInProcessRes
 
 
 def run(made, name: str, options: dict) -> dg.ExecuteInProcessResult:
-    (job,) = [job for job in assets.jobs(made.config) if job.name == name]
+    (job,) = [job for job in assets.definitions(made.config).jobs or () if job.name == name]
     (op,) = job.nodes
     return job.execute_in_process(
         run_config={"ops": {op.name: {"config": options}}}, raise_on_error=False

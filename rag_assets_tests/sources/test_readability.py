@@ -18,7 +18,7 @@ from rag_assets.config import Config, TableSource
 from rag_assets.definitions import definitions
 from rag_assets.operations.problems.current import Problem, state_problems
 from rag_assets.serving.check_summary import check_summary
-from rag_assets.sources import assets, checks, readability
+from rag_assets.sources import assets, readability
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.readability import Look, Readability
 from rag_assets.store import Store, exports
@@ -74,7 +74,6 @@ class Lab:
         """One run of the sources, the rows made from them, and the checks of the sources."""
         rooms = dg.Definitions.merge(
             assets.definitions(self.config),
-            checks.definitions(self.config),
             dg.Definitions(
                 assets=[
                     each

@@ -15,8 +15,8 @@ from rag_assets import config as configuration
 from rag_assets.config import AnnSearch
 from rag_assets.operations.doctor.examining import examine
 from rag_assets.operations.doctor.subjects import Practice
-from rag_assets.operations.index_trial import job as trial_job
 from rag_assets.operations.index_trial import trying as trial
+from rag_assets.operations.index_trial.job import trial_job
 from rag_assets.operations.index_trial.settings import UnfitSettingsError, settings_of
 from rag_assets.operations.index_trial.trying import SERVING, TRIED, Trial, try_index
 from rag_assets.operations.serving_index.promotion import promote_refreshed
@@ -333,7 +333,7 @@ def test_the_command_prints_the_verdict_and_the_lines(dense, monkeypatch, capsys
 
 
 def test_the_job_shows_the_verdict_in_the_ui(made):
-    [job] = trial_job.definitions(made.config).jobs or []
+    job = trial_job(made.config)
     assert isinstance(job, dg.JobDefinition)
 
     def run(*settings: str) -> dg.ExecuteInProcessResult:
