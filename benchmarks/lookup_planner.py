@@ -34,8 +34,8 @@ from rag_assets.answering.lookup.looking_up import look_up
 from rag_assets.answering.lookup.offering import MOST_OFFERED, Offer, offer_for
 from rag_assets.config import Config
 from rag_assets.models.language.opening import open_language_model
+from rag_assets_testing.scripted_language_model import Behaviour, ScriptedServer
 from rag_assets_tests.answering.lookup.hostile import BEYOND, INJECTIONS, NAMES, RECORDS
-from rag_assets_tests.scripted_language_model import Behaviour, ScriptedServer
 
 TABLE_OFFERED = 0.95
 ALL_OFFERED = 0.7

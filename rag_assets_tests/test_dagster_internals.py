@@ -12,6 +12,7 @@ import dagster as dg
 import pytest
 
 from rag_assets import dagster_internals as internals
+from rag_assets_testing.ports import free_port
 from rag_assets_tests.test_floors import PACKAGE, modules
 
 KEY = dg.AssetKey("watched")
@@ -246,12 +247,12 @@ def test_no_state_of_freshness_is_known_before_the_daemon_has_looked(instance):
     assert not any(states.values())
 
 
-def test_a_server_that_is_gone_is_told_by_an_error_with_its_cause(unused_port):
+def test_a_server_that_is_gone_is_told_by_an_error_with_its_cause():
     import grpc
 
     assert internals.GRPC_INFO_TAG == ".dagster/grpc_info"
     logging.getLogger("grpc").setLevel(logging.CRITICAL)
-    server = internals.DagsterGrpcClient(host="localhost", port=unused_port)
+    server = internals.DagsterGrpcClient(host="localhost", port=free_port())
     request = internals.CanCancelExecutionRequest(run_id="a run")
 
     with pytest.raises(internals.DagsterUserCodeUnreachableError) as gone:
@@ -262,12 +263,3 @@ def test_a_server_that_is_gone_is_told_by_an_error_with_its_cause(unused_port):
     assert cause.code() == grpc.StatusCode.UNAVAILABLE
     answer = dg.serialize_value(internals.CanCancelExecutionResult(can_cancel=False))
     assert not dg.deserialize_value(answer, internals.CanCancelExecutionResult).can_cancel
-
-
-@pytest.fixture
-def unused_port() -> int:
-    import socket
-
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        return free.getsockname()[1]

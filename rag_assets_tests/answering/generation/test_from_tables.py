@@ -11,10 +11,10 @@ from rag_assets.answering.condensation.conversation import Turn
 from rag_assets.answering.generation.from_tables import FromTables
 from rag_assets.answering.generation.writing import Written
 from rag_assets.answering.lookup.looking_up import look_up
+from rag_assets_testing.scripted_language_model import Behaviour, Script, answers
 from rag_assets_tests.answering.generation.shown import chunk
 from rag_assets_tests.answering.generation.test_generated import told, writing
 from rag_assets_tests.answering.lookup.tables import SOURCE, catalogue, contents
-from rag_assets_tests.scripted_language_model import Behaviour, Script, answers
 
 TABLES = catalogue(contents())
 HIT = chunk(

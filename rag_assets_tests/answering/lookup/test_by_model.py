@@ -11,10 +11,10 @@ from rag_assets.answering.lookup.plan import LookupPlan
 from rag_assets.answering.lookup.planner import Unplanned
 from rag_assets.config import Config
 from rag_assets.models.language.opening import open_language_model
+from rag_assets_testing.scripted_language_model import answers, cut, empty, malformed, status
 from rag_assets_tests.answering.language_models import replies, scripted
 from rag_assets_tests.answering.lookup.hostile import BEYOND, INJECTIONS, NAMES, QUESTIONS, RECORDS
 from rag_assets_tests.answering.lookup.tables import BEAMS, SOURCE, catalogue, contents
-from rag_assets_tests.scripted_language_model import answers, cut, empty, malformed, status
 
 HELD = catalogue()
 QUESTION = "Which beams gleam at over 20 kg/m?"
