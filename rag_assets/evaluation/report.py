@@ -30,7 +30,6 @@ from rag_assets.reports.plots import bars, line
 WORST_SHOWN = 25
 MISSING_SHOWN = 200
 FOUND_SHOWN = 3
-RANK_COLUMN = "first relevant rank"
 
 LEVEL_NAMES: Mapping[str, str] = {
     "document": "documents, whatever page the gold names",
@@ -41,17 +40,21 @@ LEVEL_NAMES: Mapping[str, str] = {
 
 def render(result: EvaluationResult) -> str:
     """The whole report as HTML."""
-    domains = domains_of(result)
+    domains, cutoff = domains_of(result), main_cutoff(result)
+    main = result.record.main_retriever
     return pages.render(
         "evaluation/report.html",
         title=f"Retrieval evaluation: variant {result.record.variant}",
-        result=result,
         record=result.record,
-        cutoff=main_cutoff(result),
+        cutoff=cutoff,
         domains={
             domain: f"{DOMAIN_NAMES[domain]} (n = {count_of(result, domain)})" for domain in domains
         },
-        tiles=list(_tiles(result)),
+        main_numbers=[
+            (DOMAIN_NAMES[domain], row)
+            for domain in domains
+            if (row := result.value("hit_rate", retriever=main, domain=domain, cutoff=cutoff))
+        ],
         findings=list(findings(result)),
         flaws=list(flaw_rows(result.record.flaws)),
         sound=SOUND,
@@ -60,7 +63,7 @@ def render(result: EvaluationResult) -> str:
         differences=differences_table(result),
         about_differences=ABOUT_DIFFERENCES,
         overall=[sentence for domain in domains for sentence in overall_sentences(result, domain)],
-        agreement=_agreement(result),
+        agreement=[(each, row) for each in domains for row in result.agreement_rows(domain=each)],
         levels={
             name: rows
             for level, name in LEVEL_NAMES.items()
@@ -70,8 +73,11 @@ def render(result: EvaluationResult) -> str:
         candidates={domain: list(_candidates(result, domain)) for domain in domains},
         splits=_splits(result),
         languages=_languages(result),
-        latency=_latency(result),
-        worst=_worst(result),
+        stages=list(
+            dict.fromkeys(stage for one in result.record.latency.values() for stage in one.stages)
+        ),
+        worst=result.worst(WORST_SHOWN),
+        found_shown=FOUND_SHOWN,
         missing={
             what: result.missing(level=level)
             for level, what in (
@@ -80,7 +86,6 @@ def render(result: EvaluationResult) -> str:
             )
         },
         most_missing=MISSING_SHOWN,
-        superseded=_superseded(result),
     )
 
 
@@ -122,35 +127,6 @@ def hit_rate_plot(result: EvaluationResult) -> str:
     return line(
         series, title="Hit rate over the cutoff, all questions", x_label="k", y_label="hit_rate@k"
     )
-
-
-def _tiles(result: EvaluationResult) -> Iterator[tuple[str, Row]]:
-    """The main number of each group of questions, by its name."""
-    for domain in domains_of(result):
-        row = result.value(
-            "hit_rate",
-            retriever=result.record.main_retriever,
-            domain=domain,
-            cutoff=main_cutoff(result),
-        )
-        if row is not None:
-            yield DOMAIN_NAMES[domain], row
-
-
-def _agreement(result: EvaluationResult) -> list[Row]:
-    return [
-        {
-            "questions": domain,
-            "retrievers": f"{row['first']}, {row['second']}",
-            "in both": f"{row['overlap']:.2f}",
-            "Jaccard": f"{row['jaccard']:.3f}",
-            "in either": f"{row['union']:.2f}",
-            "documents and rows": f"{row['items']:.2f}",
-            "only by the second": f"{row['new_items']:.2f}",
-        }
-        for domain in domains_of(result)
-        for row in result.agreement_rows(domain=domain)
-    ]
 
 
 def _all_metrics(result: EvaluationResult, domain: str) -> list[Row]:
@@ -213,38 +189,3 @@ def _languages(result: EvaluationResult) -> list[Row]:
         )
         cells[f"{row['metric']}@{cutoff}"] = with_interval({"low": None} | row)
     return list(shown.values())
-
-
-def _latency(result: EvaluationResult) -> list[Row]:
-    latency = result.record.latency
-    stages = list(dict.fromkeys(stage for one in latency.values() for stage in one.stages))
-    return [
-        {"retriever": name, "p50 (ms)": f"{one.p50:.1f}", "p95 (ms)": f"{one.p95:.1f}"}
-        | {stage: f"{one.stages[stage]:.1f}" if stage in one.stages else "-" for stage in stages}
-        | {"questions": one.questions}
-        for name, one in latency.items()
-    ]
-
-
-def _worst(result: EvaluationResult) -> list[Row]:
-    return [
-        {
-            "question": row["question"],
-            "gold": "; ".join(row["gold"]),
-            RANK_COLUMN: row["first_rank"] or "not found",
-            "found instead": "; ".join(row["found"][:FOUND_SHOWN]),
-            "note": "gold is not in the index" if row["missing"] else "",
-        }
-        for row in result.worst(WORST_SHOWN)
-    ]
-
-
-def _superseded(result: EvaluationResult) -> list[Row]:
-    return [
-        {
-            "question": each.question,
-            "gold": ", ".join(each.gold),
-            "rank among all versions": each.first_rank or "not found",
-        }
-        for each in result.record.superseded
-    ]

@@ -42,6 +42,7 @@ ABOUT_AGREEMENTS = "Overlap of the lists of Q1 and Q2 (P2, table 5)"
 def render(result: ExperimentResult) -> str:
     """The whole report as HTML."""
     record, means = result.record, Means(result)
+    runs = [arm.run for arm in record.arms.values()]
     return pages.render(
         "evaluation/experiments/report.html",
         title=record.title,
@@ -54,16 +55,18 @@ def render(result: ExperimentResult) -> str:
         runtimes=result.design.runtimes and (result.design.runtimes.title, _runtimes(result)),
         appendices=result.appendices,
         not_chosen=None if record.chosen else next(_of_choice(result)),
-        choice=_choice(result),
+        top_n=TOP_N,
+        mean=lambda arm, split: with_interval(_mean(result, arm, split=split)),
         differences=_difference_rows(result, result.differences, measures=result.design.compared),
         about_differences=ABOUT_DIFFERENCES,
         has_slices=bool(result.slices),
         slices=_slices(result),
-        weights=[_weight_row(name, np.array(each)) for name, each in _weights(result).items()],
+        weights={name: np.array(each) for name, each in _weights(result).items()},
+        quantile=np.quantile,
         about_agreements=ABOUT_AGREEMENTS,
         agreements=_agreements(result),
-        rewrites=_rewrites(result),
-        costs=_costs(result),
+        rewrites=any("not_rewritten" in each.cost for each in runs),
+        stages={stage: f"{stage} (ms)" for each in runs for stage in each.milliseconds},
         all_arms=dict(_all_arms(result)),
         protocol=list(_protocol(result)),
         variants=[{"variant": name, **settings} for name, settings in record.variants.items()],
@@ -232,19 +235,6 @@ def _mean(result: ExperimentResult, arm: str, *, split: str) -> dict:
     return next(row for row in rows if row["retriever"] == arm)
 
 
-def _choice(result: ExperimentResult) -> list[Row]:
-    record = result.record
-    return [
-        {
-            "of": group or "all arms",
-            "chosen": arm,
-            f"{record.criterion}@{TOP_N} on dev": with_interval(_mean(result, arm, split="dev")),
-            f"on {record.split}": with_interval(_mean(result, arm, split=record.split)),
-        }
-        for group, arm in record.chosen.items()
-    ]
-
-
 def _difference_rows(
     result: ExperimentResult, differences: pa.Table, *, measures: Sequence[Measure]
 ) -> list[Row]:
@@ -307,49 +297,6 @@ def _agreements(result: ExperimentResult) -> list[Row]:
         }
         for name, extras in result.extras.items()
         if extras["overlap"].null_count < len(extras)
-    ]
-
-
-def _weight_row(name: str, weights: np.ndarray) -> Row:
-    low, middle, high = np.quantile(weights, [0.25, 0.5, 0.75])
-    return {
-        "arm": name,
-        "questions": len(weights),
-        "mean": f"{weights.mean():.3f}",
-        "lower quartile": f"{low:.3f}",
-        "median": f"{middle:.3f}",
-        "upper quartile": f"{high:.3f}",
-        "within 0.1 of 0.5": f"{np.mean(np.abs(weights - 0.5) <= 0.1):.0%}",
-    }
-
-
-def _rewrites(result: ExperimentResult) -> bool:
-    """Whether a language model rewrites the questions of an arm."""
-    return any("not_rewritten" in one.run.cost for one in result.record.arms.values())
-
-
-def _costs(result: ExperimentResult) -> list[Row]:
-    arms = result.record.arms
-    stages = list(dict.fromkeys(stage for one in arms.values() for stage in one.run.milliseconds))
-    rewrites = _rewrites(result)
-    return [
-        {
-            "arm": name,
-            "p50 (ms)": f"{one.run.latency:.1f}",
-            "p95 (ms)": "-" if one.run.p95 is None else f"{one.run.p95:.1f}",
-            "lists searched": f"{one.run.cost.get('lists', 0):.1f}",
-            "pairs scored": f"{one.run.cost.get('pairs', 0):.0f}",
-            **(
-                {"not rewritten": f"{one.run.cost.get('not_rewritten', 0):.1%}"} if rewrites else {}
-            ),
-            **{
-                f"{stage} (ms)": f"{one.run.milliseconds[stage]:.2f}"
-                if stage in one.run.milliseconds
-                else "-"
-                for stage in stages
-            },
-        }
-        for name, one in arms.items()
     ]
 
 
