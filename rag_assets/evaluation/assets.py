@@ -6,7 +6,7 @@ from rag_assets import lineage
 from rag_assets.change.steps import StepList
 from rag_assets.change.sync import Report
 from rag_assets.config import Config
-from rag_assets.evaluation import evaluate
+from rag_assets.evaluation import checks, evaluate
 from rag_assets.evaluation.flaws import flaw_rows
 from rag_assets.evaluation.results import EvaluationResult
 from rag_assets.evaluation.steps import QUESTION_SETS
@@ -14,6 +14,7 @@ from rag_assets.evaluation.summary import MAIN_METRICS
 from rag_assets.evaluation.wording import domains_of, main_cutoff, report_markdown
 from rag_assets.index.steps import JOINT_INDEX
 from rag_assets.process.interrupts import stoppable
+from rag_assets.retrieval.arms import ArmsOf
 
 GROUP = "evaluation"
 WORST_SHOWN = 10
@@ -25,13 +26,18 @@ NO_QUESTIONS = (
 )
 
 
-def definitions(config: Config, steps: StepList) -> dg.Definitions:
-    """The assets `question_sets` and `retrieval_evaluation`."""
+def definitions(config: Config, steps: StepList, *, arms: ArmsOf) -> dg.Definitions:
+    """The assets `question_sets` and `retrieval_evaluation`, with their checks.
+
+    The retrievers that are measured ask `arms`.
+    """
     imported = lineage.step_assets(config, steps, room=GROUP)
-    return dg.Definitions(assets=[*imported, _retrieval_evaluation(config, steps)])
+    measured = _retrieval_evaluation(config, steps, arms)
+    assets = dg.Definitions(assets=[*imported, measured])
+    return dg.Definitions.merge(assets, checks.definitions(config))
 
 
-def _retrieval_evaluation(settings: Config, steps: StepList) -> dg.AssetsDefinition:
+def _retrieval_evaluation(settings: Config, steps: StepList, arms: ArmsOf) -> dg.AssetsDefinition:
     @dg.asset(
         group_name=GROUP,
         pool=lineage.GPU_POOL,
@@ -44,10 +50,12 @@ def _retrieval_evaluation(settings: Config, steps: StepList) -> dg.AssetsDefinit
     @stoppable()
     def retrieval_evaluation(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
         """How well each retriever finds the gold evidence in the index of a variant."""
+        store = lineage.open_for_writing(settings, steps)
         result = evaluate.evaluate_variant(
-            lineage.open_for_writing(settings, steps),
+            store,
             settings,
             variant=context.partition_key,
+            arms=arms(store, settings),
             log=lineage.logger_of(context),
         )
         if result is None:

@@ -10,7 +10,7 @@ from rag_assets.change.steps import Preview, StepList
 from rag_assets.change.sync import Report
 from rag_assets.config import Config, TableSource, TableSpec, asset_path
 from rag_assets.lineage import RefreshConfig
-from rag_assets.sources import exports, readability, shown, table_states
+from rag_assets.sources import checks, exports, readability, shown, table_states
 from rag_assets.sources.outcomes import Export, merged
 from rag_assets.sources.readability import Outage
 from rag_assets.store import Store
@@ -20,9 +20,10 @@ GROUP = "sources"
 
 
 def definitions(config: Config, steps: StepList) -> dg.Definitions:
-    """The manifest of document files and the exported tables."""
+    """The manifest of document files and the exported tables, with their checks."""
     tables = [_exports(config, source, steps) for source in config.sources.tables]
-    return dg.Definitions(assets=[*lineage.step_assets(config, steps, room=GROUP), *tables])
+    assets = [*lineage.step_assets(config, steps, room=GROUP), *tables]
+    return dg.Definitions.merge(dg.Definitions(assets=assets), checks.definitions(config))
 
 
 def _exports(project: Config, source: TableSource, steps: StepList) -> dg.AssetsDefinition:

@@ -12,7 +12,7 @@ from rag_assets.graph import STEPS
 from rag_assets.sources.assets import definitions
 from rag_assets.sources.observations import fingerprint_of_sources
 from rag_assets.store import Store
-from rag_assets_tests.exported import tables
+from rag_assets_testing.exported import tables
 from rag_assets_tests.sources.conftest import settle
 
 
