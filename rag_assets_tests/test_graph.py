@@ -30,9 +30,9 @@ from rag_assets.operations.explain.explaining import explain
 from rag_assets.operations.plan.planning import plan_of
 from rag_assets.retrieval.opening import set_of
 from rag_assets.serving.state_status import state_status
-from rag_assets_tests.faults import project
-from rag_assets_tests.faults.hashing import hashing
-from rag_assets_tests.faults.project import Project
+from rag_assets_testing.faults import project
+from rag_assets_testing.faults.hashing import hashing
+from rag_assets_testing.faults.project import Project
 
 VISION = {"vision_model": {"url": "http://localhost:1/v1", "model": "m"}}
 PACKAGE = Path(rag_assets.__file__).parent
