@@ -34,7 +34,8 @@ from rag_assets_testing.faults import project
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.project import Project
 
-VISION = {"vision_model": {"url": "http://localhost:1/v1", "model": "m"}}
+SEEING = {"seeing": {"base_url": "http://localhost:1/v1", "model": "m", "sources": "all"}}
+DESCRIBED = {"language_models": SEEING, "figures": {"language_model": "seeing"}}
 PACKAGE = Path(rag_assets.__file__).parent
 ROOMS = ("sources", "documents", "tables", "index", "evaluation")
 """They own the kinds of steps, and may name their own and those that they read."""
@@ -50,16 +51,16 @@ def config_of(**settings) -> Config:
     return Config.model_validate({"variants": {"default": {}}, **settings})
 
 
-@pytest.mark.parametrize("figures", [{}, VISION])
+@pytest.mark.parametrize("figures", [{}, DESCRIBED])
 def test_each_step_comes_after_those_that_it_is_made_from(figures):
     seen: set[str] = set()
-    for asset, step in STEPS.in_order(config_of(figures=figures), "default").items():
+    for asset, step in STEPS.in_order(config_of(**figures), "default").items():
         assert {each.asset for each in step.inputs} <= seen
         seen.add(asset)
 
 
 def test_inputs_are_the_tables_of_the_steps_that_they_name():
-    steps = STEPS.in_order(config_of(figures=VISION), "default")
+    steps = STEPS.in_order(config_of(**DESCRIBED), "default")
     for step in steps.values():
         for each in step.inputs:
             assert each == steps[each.asset].as_input
@@ -106,7 +107,7 @@ def test_a_setting_addresses_the_tables_that_depend_on_it_and_no_others(settings
 
 
 def test_no_table_belongs_to_two_steps():
-    tables = sorted(step.table for step in STEPS.all_of(config_of(figures=VISION), "default"))
+    tables = sorted(step.table for step in STEPS.all_of(config_of(**DESCRIBED), "default"))
     assert all(one != other for one, other in pairwise(tables))
 
 
