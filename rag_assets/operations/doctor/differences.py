@@ -1,21 +1,24 @@
 """Whether a table holds a row of each input, of the input as it is, and no other.
 
-What its step would do is asked of the step itself (`operations.derivations`), with all inputs held
+What its step would do is asked of the step itself (`StepKind.derivation`), with all inputs held
 against all rows. A table whose record says that it was made from older inputs waits for a refresh;
 where the record says that nothing is due, each difference is a fault.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 
-from rag_assets.change.deciding import OTHER_COLUMNS, decide
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rag_assets.change.deciding import OTHER_COLUMNS, Plan, decide
 from rag_assets.change.steps import StepContext
 from rag_assets.config import ConfigError
 from rag_assets.documents.parsers import ParserUnavailableError
 from rag_assets.graph import STEPS
 from rag_assets.models.hosted import ServerError
 from rag_assets.models.weights import WeightsError
-from rag_assets.operations.derivations import StepPlan
 from rag_assets.operations.doctor import rules
 from rag_assets.operations.doctor.faults import EXAMPLES, Fault, reopened
 from rag_assets.operations.doctor.subjects import ExaminedTable, Practice
@@ -24,6 +27,51 @@ from rag_assets.tables.exported import ExportRunsError
 
 NOT_COMPARED = (ConfigError, ExportRunsError, ParserUnavailableError, ServerError, WeightsError)
 """Why a step cannot say what it would do: something is not on this machine, or at work."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepPlan:
+    """What one step would do to its table, by the keys of its inputs."""
+
+    asset: str
+    plan: Plan
+
+    @property
+    def added(self) -> Sequence[str]:
+        """Keys of inputs of which the table holds nothing: missing units."""
+        return self._pending.slice(0, self.plan.added).to_pylist()
+
+    @property
+    def changed(self) -> Sequence[str]:
+        """Keys of inputs that are other than when the rows were made: stale units."""
+        return self._pending.slice(self.plan.added).to_pylist()
+
+    @property
+    def removed(self) -> Sequence[str]:
+        """Keys of inputs that are gone, while the table still holds rows of them: orphans."""
+        return self.plan.removed
+
+    @property
+    def unfinished(self) -> Sequence[str]:
+        """Keys in quarantine whose input is still the one that failed."""
+        is_valid = pc.is_in(self.plan.entries["key"], pa.array([*self.plan.valid], pa.string()))
+        return self.plan.entries["key"].filter(is_valid).to_pylist()
+
+    @property
+    def unchanged(self) -> int:
+        """Number of inputs for which nothing is to be done."""
+        return self.plan.unchanged
+
+    @property
+    def differs(self) -> Sequence[str]:
+        """The names of what the table is made from that is other than at the last pass."""
+        return self.plan.differs
+
+    @property
+    def _pending(self) -> pa.ChunkedArray:
+        if self.plan.pending is None:
+            return pa.chunked_array([], pa.string())
+        return self.plan.pending["key"]
 
 
 def plan_of(practice: Practice, table: ExaminedTable) -> StepPlan | None:
