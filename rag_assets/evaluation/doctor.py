@@ -8,7 +8,6 @@ questions. `flaws_between` is for whoever compares two evaluations.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from rag_assets.config import Config
 from rag_assets.evaluation import flaws, rules, rules_of_comparisons
@@ -17,7 +16,7 @@ from rag_assets.evaluation.flaws import Flaw
 from rag_assets.evaluation.pools import pool_of
 from rag_assets.evaluation.results import EvaluationResult
 from rag_assets.evaluation.scores import Scores
-from rag_assets.evaluation.summary import ALL_SPLITS, main_cutoff
+from rag_assets.evaluation.summary import ALL_SPLITS, main_cutoff, where
 from rag_assets.store import Store
 from rag_assets.store.pins import Pin
 
@@ -56,21 +55,16 @@ def evidence_of(
     `retrievers` are those that were evaluated, the reference first.
     """
     return Evidence(
-        scores=at_level(scores.questions, "gold"),
+        scores=where(scores.questions, level="gold"),
         compared=retrievers,
         split=ALL_SPLITS,
         cutoff=main_cutoff(cutoffs),
         margin=config.evaluation.margin,
-        differences=at_level(scores.differences, "gold"),
+        differences=where(scores.differences, level="gold"),
         words=words,
         generated=generated_sets(config),
         samples=config.evaluation.bootstrap_samples,
     )
-
-
-def at_level(table: pa.Table, level: str) -> pa.Table:
-    """The rows of a table of scores or differences that are of `level`."""
-    return table.filter(pc.equal(table["level"], level))
 
 
 def generated_sets(config: Config) -> frozenset[str]:
@@ -100,8 +94,8 @@ def flaws_between(
 
 
 def _asked(evaluation: EvaluationResult) -> dict[str, str]:
-    rows = at_level(evaluation.scores.questions, "gold")
-    rows = rows.filter(pc.equal(rows["retriever"], evaluation.record.retrievers[0]))
+    first = evaluation.record.retrievers[0]
+    rows = where(evaluation.scores.questions, level="gold", retriever=first)
     return dict(zip(rows["question_id"].to_pylist(), rows["question"].to_pylist(), strict=True))
 
 

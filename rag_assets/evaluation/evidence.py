@@ -6,12 +6,11 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from rag_assets.evaluation.intervals import Clusters, clusters_of
 from rag_assets.evaluation.pools import IndexPool
 from rag_assets.evaluation.question_words import QUESTION_WORDS
-from rag_assets.evaluation.summary import ALL_SPLITS
+from rag_assets.evaluation.summary import ALL_SPLITS, where
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,11 +46,8 @@ class Evidence:
         """The rows of each compared arm on the questions of the report, sorted by question."""
         rows = self.scores
         if self.split != ALL_SPLITS:
-            rows = rows.filter(pc.equal(rows["split"], self.split))
-        return {
-            arm: rows.filter(pc.equal(rows["retriever"], arm)).sort_by("question_id")
-            for arm in self.compared
-        }
+            rows = where(rows, split=self.split)
+        return {arm: where(rows, retriever=arm).sort_by("question_id") for arm in self.compared}
 
     @property
     def reference(self) -> str:

@@ -17,6 +17,7 @@ from rag_assets.evaluation.flaws import Flaw
 from rag_assets.evaluation.intervals import clusters_of, drawn_means, intervals_of
 from rag_assets.evaluation.pools import IndexPool
 from rag_assets.evaluation.question_words import words_of
+from rag_assets.evaluation.summary import where
 
 SHARE = 0.05
 """Share of the questions from which on it counts that something is wrong with them."""
@@ -34,7 +35,7 @@ def arm_returned_nothing(evidence: Evidence) -> Iterator[Flaw]:
     """E001: of each arm, those that were not chosen included."""
     counts = evidence.scores.group_by("retriever").aggregate([([], "count_all")])
     asked = dict(zip(*(counts[name].to_pylist() for name in counts.column_names), strict=True))
-    empty = evidence.scores.filter(pc.equal(evidence.scores["items"], 0))
+    empty = where(evidence.scores, items=0)
     unanswered: defaultdict[str, list[str]] = defaultdict(list)
     for arm, question in zip(
         empty["retriever"].to_pylist(), empty["question"].to_pylist(), strict=True
