@@ -10,6 +10,7 @@ import dagster as dg
 
 from rag_assets import automation
 from rag_assets.answering import assets as answering
+from rag_assets.answering.measuring.designs import OWN_DESIGNS
 from rag_assets.config import Config, load
 from rag_assets.documents import assets as documents
 from rag_assets.documents import checks as document_checks
@@ -23,10 +24,11 @@ from rag_assets.operations.explain import job as explain_job
 from rag_assets.operations.index_trial import job as trial_job
 from rag_assets.sources import assets as sources
 from rag_assets.sources import checks as source_checks
+from rag_assets.table_lookup.arm import arms_of
 from rag_assets.tables import assets as tables
 from rag_assets.tables import checks as table_checks
 
-ROOMS = (sources, documents, tables, index, evaluation, operations)
+ROOMS = (sources, documents, tables, index, operations)
 CHECKS = (source_checks, document_checks, table_checks, index_checks, evaluation_checks)
 
 
@@ -42,12 +44,15 @@ def definitions(config: Config) -> dg.Definitions:
         # preview; the tests say what is expected of them.
         warnings.simplefilter("ignore", dg.BetaWarning)
         warnings.simplefilter("ignore", dg.PreviewWarning)
-        rooms = dg.Definitions.merge(*(room.definitions(config) for room in ROOMS))
+        rooms = dg.Definitions.merge(
+            *(room.definitions(config) for room in ROOMS),
+            evaluation.definitions(config, arms=arms_of),
+        )
         return dg.Definitions.merge(
             automation.with_shared_policies(rooms, config=config),
             *(checks.definitions(config) for checks in CHECKS),
             automation.definitions(rooms, config=config),
-            experiments.definitions(config),
+            experiments.definitions(config, arms=arms_of, own=OWN_DESIGNS),
             automation.with_code(answering.definitions(config)),
             answering.jobs(config),
             dg.Definitions(jobs=operations.jobs(config)),

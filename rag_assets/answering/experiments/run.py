@@ -21,7 +21,7 @@ from rag_assets import identity, schemas
 from rag_assets.answering.assistant import Assistant, open_models
 from rag_assets.answering.experiments.arms import TITLES, AnswerArm, arms_of
 from rag_assets.answering.experiments.measuring import NUMBERS, AnswerMeasured, measure
-from rag_assets.answering.row_cells import rows_among
+from rag_assets.answering.quoting.row_cells import rows_among
 from rag_assets.change.data_versions import current_version
 from rag_assets.config import NOBODY, AnswerExperiment, Config, ConfigError
 from rag_assets.evaluation import questions as question_sets

@@ -1,12 +1,14 @@
 """What a design cannot say as data: values that are computed from its settings, or from a corpus.
 
 What these functions return fills gaps of the file of their design: see `designs`. Designs that read
-a corpus have modules of their own: `index_size`, `follow_ups`, `parser_comparison` and
-`report_retrieval`.
+a corpus have modules of their own: `index_size` and `parser_comparison`. What measures answers is
+above evaluation, and handed in as `OwnDesign` by whoever runs experiments.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
 
 from rag_assets.config import UNWEIGHTED, Config, Experiment, Fusion, QueryFusion
 from rag_assets.evaluation import questions as question_sets
@@ -35,6 +37,18 @@ class Given:
 
 
 Values = Mapping[str, object]
+
+
+class OwnDesign(NamedTuple):
+    """What a room above evaluation gives to a design: its questions, and the values of its gaps."""
+
+    questions: Callable[[Experiment], list[Question]]
+    values: Callable[[Given], Values]
+
+
+OwnDesigns: TypeAlias = Mapping[str, OwnDesign]
+"""By the name of the design."""
+NONE_OF_ITS_OWN: OwnDesigns = MappingProxyType({})
 
 
 def _weighted_retriever(given: Given) -> Values:

@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 
 from rag_assets.config import Config, ConfigError, Experiment, Retriever
 from rag_assets.evaluation import questions as question_sets
-from rag_assets.evaluation.experiments.computed import COMPUTED, Given
+from rag_assets.evaluation.experiments.computed import COMPUTED, NONE_OF_ITS_OWN, Given, OwnDesigns
 from rag_assets.evaluation.experiments.design import (
     MEASURES,
     Design,
@@ -73,11 +73,20 @@ def experiment_of(config: Config, name: str) -> Experiment:
     return config.experiments[name]
 
 
-def design_of(store: Store, config: Config, name: str, *, questions: Sequence[Question]) -> Design:
-    """The design of the experiment called `name`."""
+def design_of(
+    store: Store,
+    config: Config,
+    name: str,
+    *,
+    questions: Sequence[Question],
+    own: OwnDesigns = NONE_OF_ITS_OWN,
+) -> Design:
+    """The design of the experiment called `name`; `own` are those of rooms above."""
     experiment = experiment_of(config, name)
     base = experiment.variant or next(iter(config.variants))
-    values = _computed(Given(store, config, experiment, base, questions))
+    given = Given(store, config, experiment, base, questions)
+    one = own.get(experiment.design)
+    values = one.values(given) if one else _computed(given)
     return filled_in(experiment, values, config=config, base=base)
 
 
@@ -88,18 +97,10 @@ def _computed(given: Given) -> Scope:
             from rag_assets.evaluation.experiments.index_size import index_size
 
             return index_size(given)
-        case "condensation":
-            from rag_assets.evaluation.experiments.follow_ups import condensation
-
-            return condensation(given)
         case "parser_comparison":
             from rag_assets.evaluation.experiments.parser_comparison import parser_comparison
 
             return parser_comparison(given)
-        case "report_retrieval":
-            from rag_assets.evaluation.experiments.report_retrieval import report_retrieval
-
-            return report_retrieval(given)
         case design:
             return COMPUTED[design](given) if design in COMPUTED else {}
 
@@ -186,20 +187,18 @@ def _adapter() -> TypeAdapter[Design]:
     return TypeAdapter(Design)
 
 
-def questions_of(store: Store, experiment: Experiment) -> list[Question]:
+def questions_of(
+    store: Store, experiment: Experiment, *, own: OwnDesigns = NONE_OF_ITS_OWN
+) -> list[Question]:
     """The questions of an experiment: by its question sets, or of its own file.
+
+    `own` are the designs of rooms above.
 
     Raises:
         ExperimentError: There are none, or none of a set that it names.
     """
-    if experiment.design == "report_retrieval":
-        from rag_assets.evaluation.experiments.report_retrieval import report_questions
-
-        return report_questions(experiment)
-    if experiment.design == "condensation":
-        from rag_assets.evaluation.experiments.follow_ups import full_questions
-
-        return full_questions(experiment)
+    if experiment.design in own:
+        return own[experiment.design].questions(experiment)
     every = question_sets.read_questions(store)
     known = {question.question_set for question in every}
     unknown = sorted(set(experiment.questions) - known)

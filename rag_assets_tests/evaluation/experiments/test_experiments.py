@@ -265,7 +265,7 @@ def test_an_arm_is_known_by_where_its_sources_lie(project):
     elsewhere = [source.model_copy(update={"url": "other"}) for source in config.sources.documents]
     sources = config.sources.model_copy(update={"documents": elsewhere})
     keys = {
-        ArmRunner(store, one, questions, log=print).key_of(arm)
+        ArmRunner(store, one, questions, asked={}, log=print).key_of(arm)
         for one in (config, config.model_copy(update={"sources": sources}))
     }
     assert len(keys) == 2
@@ -322,7 +322,7 @@ def test_a_replay_needs_the_same_questions_and_says_so_at_once(inside, monkeypat
     asked = read_questions(store)
     gold = (RowGold("alloys", "other"),)
     changed = [replace(asked[0], gold=gold), *asked[2:], replace(asked[1], question_id="mine/new")]
-    monkeypatch.setattr(replay, "questions_of", lambda *_: changed)
+    monkeypatch.setattr(replay, "questions_of", lambda *_, **__: changed)
     assert cli.main(["experiment", "mine", "--replay", run_id]) == 1
     said = capsys.readouterr().err
     assert "1 are new, 1 are gone and 1 changed" in said
@@ -345,7 +345,7 @@ def test_weights_even_out_as_alpha_grows(project):
     store, config = opened(project)
     questions = read_questions(store)
     design = design_of(store, config, "weighted_retriever", questions=questions)
-    runner = ArmRunner(store, config, questions, log=lambda _: None)
+    runner = ArmRunner(store, config, questions, asked={}, log=lambda _: None)
     spread = {}
     for arm in design.arms:
         weights = runner.run(arm).extras["document_weight"].to_pylist()
@@ -553,7 +553,7 @@ def test_arm_tables_have_one_line_for_each_question(project):
     store, config = opened(project)
     questions = read_questions(store)
     design = design_of(store, config, "mine", questions=questions)
-    runner = ArmRunner(store, config, questions, log=lambda _: None)
+    runner = ArmRunner(store, config, questions, asked={}, log=lambda _: None)
     for arm in design.arms:
         found = runner.run(arm)
         gold = found.scores.filter(pc.equal(found.scores["level"], "gold"))
@@ -568,7 +568,7 @@ def test_an_arm_that_an_earlier_release_timed_is_run_again(project):
     store, config = opened(project)
     questions = read_questions(store)
     arm = design_of(store, config, "mine", questions=questions).arms[0]
-    runner = ArmRunner(store, config, questions, log=lambda _: None)
+    runner = ArmRunner(store, config, questions, asked={}, log=lambda _: None)
     kept = store.root / "experiments" / "arms" / runner.key_of(arm) / "arm.json"
     assert not runner.run(arm).is_new
     record = json.loads(kept.read_text())
