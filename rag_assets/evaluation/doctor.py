@@ -13,7 +13,7 @@ from rag_assets.config import Config
 from rag_assets.evaluation import flaws, rules, rules_of_comparisons
 from rag_assets.evaluation.evidence import Evidence
 from rag_assets.evaluation.flaws import Flaw
-from rag_assets.evaluation.pools import pool_of
+from rag_assets.evaluation.index_contents import contents_of
 from rag_assets.evaluation.results import EvaluationResult
 from rag_assets.evaluation.scores import Scores
 from rag_assets.evaluation.summary import ALL_SPLITS, main_cutoff, where
@@ -81,7 +81,7 @@ def flaws_of(store: Store, config: Config, evaluation: EvaluationResult) -> list
 def flaws_between(
     store: Store, evaluations: Mapping[str, EvaluationResult], pins: Mapping[str, Pin]
 ) -> list[Flaw]:
-    """What keeps two evaluations from being compared: other questions, or other pools (E002).
+    """E002: two evaluations of other questions, or of other documents and rows.
 
     Args:
         store: Holds the indexes.
@@ -89,8 +89,8 @@ def flaws_between(
         pins: The joint table that each of them searched.
     """
     asked = {name: _asked(one) for name, one in evaluations.items()}
-    pools = {name: pool_of(store, pin) for name, pin in pins.items()}
-    return [*rules.unlike_questions(asked), *rules.unlike_pools(pools)]
+    contents = {name: contents_of(store, pin) for name, pin in pins.items()}
+    return [*rules.unlike_questions(asked), *rules.unlike_contents(contents)]
 
 
 def _asked(evaluation: EvaluationResult) -> dict[str, str]:

@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from rag_assets.evaluation.index_contents import IndexContents
 from rag_assets.evaluation.intervals import Clusters, clusters_of
-from rag_assets.evaluation.pools import IndexPool
 from rag_assets.evaluation.question_words import QUESTION_WORDS
 from rag_assets.evaluation.summary import ALL_SPLITS, where
 
@@ -34,7 +34,7 @@ class Evidence:
     """`question_words.QUESTION_WORDS`."""
     generated: frozenset[str] = frozenset()
     """Question sets that a program wrote."""
-    pools: Mapping[str, IndexPool] = field(default_factory=dict)
+    contents: Mapping[str, IndexContents] = field(default_factory=dict)
     """What each variant of the arms holds."""
     chosen_on: str | None = None
     """The split that one of several arms was or will be chosen on; None if nothing is chosen."""

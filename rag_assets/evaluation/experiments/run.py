@@ -43,7 +43,7 @@ from rag_assets.evaluation.experiments.results import (
 )
 from rag_assets.evaluation.experiments.runs import Run
 from rag_assets.evaluation.flaws import Flaw
-from rag_assets.evaluation.pools import pool_of
+from rag_assets.evaluation.index_contents import contents_of
 from rag_assets.evaluation.question_words import question_words
 from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.summary import (
@@ -280,8 +280,8 @@ def _examined(
 ) -> list[Flaw]:
     """The flaws of an experiment; words are held against the variant of the reference."""
     variant = record.arms[record.reference].variant
-    pools = {
-        name: pool_of(runner.store, runner.index_of(name).complete_set.joint)
+    contents = {
+        name: contents_of(runner.store, runner.index_of(name).complete_set.joint)
         for name in record.variants
     }
     return examine(
@@ -298,7 +298,7 @@ def _examined(
                 indexed=runner.indexed_gold_of(variant),
             ),
             generated=generated_sets(config),
-            pools=pools,
+            contents=contents,
             chosen_on=_chosen_on(record, design=design),
             samples=config.evaluation.bootstrap_samples,
         )
