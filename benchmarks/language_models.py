@@ -34,7 +34,7 @@ from rag_assets.evaluation.questions import read_questions
 from rag_assets.retrieval.filters import Filters
 from rag_assets.serving.answer_text import answer_text
 from rag_assets.store import Store
-from rag_assets_tests.scripted_language_model import (
+from rag_assets_testing.scripted_language_model import (
     Script,
     ScriptedServer,
     answers,

@@ -54,7 +54,7 @@ from rag_assets.citations.sentences import Sentence
 from rag_assets.config import Config
 from rag_assets.schemas import ANSWERS_TABLE
 from rag_assets.store import Store
-from rag_assets_tests.answering.record.answers import context
+from rag_assets_testing.recorded_answers import context
 
 SPAWN = multiprocessing.get_context("spawn")
 UNITS, CITED = 10, 4

@@ -40,7 +40,7 @@ from rag_assets.retrieval.opening import open_index
 from rag_assets.retrieval.rewriters import by_rules
 from rag_assets.store import Store
 from rag_assets.table_lookup.arm import arms_of
-from rag_assets_tests.scripted_language_model import Behaviour, ScriptedServer, answers
+from rag_assets_testing.scripted_language_model import Behaviour, ScriptedServer, answers
 
 DATASET = "materials_demo"
 VARIANT = "default"

@@ -386,7 +386,7 @@ def _postgres(stack: ExitStack) -> tuple[str, Callable[[str], object]]:
 
 
 def _mariadb(stack: ExitStack) -> tuple[str, Callable[[str], object]]:
-    from rag_assets_tests.mariadb import running
+    from rag_assets_testing.mariadb import running
 
     server = stack.enter_context(running())
     return server.url, server.execute

@@ -21,7 +21,7 @@ FLOORS = (
     ("answering",),
     ("evaluation", "table_lookup"),
     ("sources", "documents", "tables", "index", "knowledge", "retrieval"),
-    ("asset_checks", "lineage", "quality"),
+    ("asset_checks", "lineage", "dagster_internals", "quality"),
     ("change",),
     ("store", "models", "workers", "reports"),
     ("config", "citations", "terms", "columns", "process", "media", "identity", "schemas"),
@@ -36,7 +36,15 @@ APART = (
 RETRIEVAL_KNOWS = frozenset({"store", "models", *FLOORS[-1]})
 """All that the library of retrieval imports."""
 AT_THE_ROOT = frozenset(
-    {"definitions", "automation", "lineage", "asset_checks", "schemas", "identity"}
+    {
+        "definitions",
+        "automation",
+        "lineage",
+        "asset_checks",
+        "dagster_internals",
+        "schemas",
+        "identity",
+    }
 )
 NOT_LOADED = {"rag_assets.workers": "rag_assets.workers.ray_pool"}
 """A package, and the module that it must not import itself: it would load what few need."""

@@ -7,7 +7,7 @@ import dagster as dg
 from rag_assets import lineage, schemas
 from rag_assets.change.sync import Report
 from rag_assets.config import Config
-from rag_assets.evaluation import evaluate, questions
+from rag_assets.evaluation import checks, evaluate, questions
 from rag_assets.evaluation.flaws import flaw_rows
 from rag_assets.evaluation.results import EvaluationResult
 from rag_assets.evaluation.summary import MAIN_METRICS
@@ -29,8 +29,12 @@ NO_QUESTIONS = (
 
 
 def definitions(config: Config, *, arms: ArmsOf) -> dg.Definitions:
-    """The assets `question_sets` and `retrieval_evaluation`, whose retrievers ask `arms`."""
-    return dg.Definitions(assets=[_question_sets(config), _retrieval_evaluation(config, arms)])
+    """The assets `question_sets` and `retrieval_evaluation`, with their checks.
+
+    The retrievers that are measured ask `arms`.
+    """
+    assets = dg.Definitions(assets=[_question_sets(config), _retrieval_evaluation(config, arms)])
+    return dg.Definitions.merge(assets, checks.definitions(config))
 
 
 def _question_sets(settings: Config) -> dg.AssetsDefinition:

@@ -39,7 +39,7 @@ class Arm(Protocol):
     def find(
         self, query: str, *, filters: Filters | None, pins: CompleteSet, depth: int
     ) -> Sequence[tuple[str, float]]:
-        """At most `depth` units with their scores, best first; none where it has nothing to say.
+        """At most `depth` units that were found, with their scores, best first; there may be none.
 
         Args:
             query: As it was asked.

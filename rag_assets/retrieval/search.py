@@ -218,7 +218,7 @@ class VariantIndex:
         length: int | None = None,
         filters: Filters | None = None,
     ) -> Ranked:
-        """As `search_many`, with all that each ranking was made from.
+        """Search for several queries as `search_many` does; return what each ranking was made from.
 
         Raises:
             EmptyQueryError, ModelMismatchError, MissingTextIndexError, RerankerError,
@@ -292,13 +292,13 @@ class VariantIndex:
         return [*states, rewriting] if rewriting else states
 
     def without_cache(self) -> Self:
-        """The same index without a cache of results: for measuring its speed."""
+        """This index without a cache of results: for measuring its speed."""
         plain = copy(self)
         plain._cache = Cache(None)
         return plain
 
     def usable(self, retriever: RetrieverName | Retriever) -> bool:
-        """Whether it can be searched by `retriever`: with a model for each domain, not by all."""
+        """Whether `retriever` can search this index, which may have a model for each domain."""
         chosen = (
             self.settings.retrievers.get(retriever) if isinstance(retriever, str) else retriever
         )

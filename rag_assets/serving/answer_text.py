@@ -111,7 +111,7 @@ def _lines(passage: Sentence) -> tuple[list[str], slice]:
 
 
 def _cut(lines: Sequence[str], own: slice, most: int) -> list[str]:
-    """At most `most` of `lines` with the passage's own among them, more behind than before it."""
+    """Keep at most `most` of `lines`, the passage's own among them, with more behind it."""
     if len(lines) <= most:
         return [*lines]
     spare = max(most - (own.stop - own.start), 0)

@@ -132,15 +132,7 @@ def _told(read: Understood, catalogue: Catalogue, *, language: Language) -> Look
     """What the plan of a question gives, with how it was read."""
     found = answer_plan(read.plan, catalogue, language=language)
     reason = read.explanation if found.outcome == "answered" else found.reason
-    return LookedUp(
-        outcome=found.outcome,
-        sentences=found.sentences,
-        row_ids=found.row_ids,
-        plan=found.plan,
-        reason=reason,
-        readings=found.readings,
-        confidence=read.confidence,
-    )
+    return replace(found, reason=reason, confidence=read.confidence)
 
 
 def _alike(replaced: Replacements, catalogue: Catalogue, *, language: Language) -> LookedUp:

@@ -3,15 +3,14 @@
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, cast
 
-from rag_assets.table_lookup.plans.plan import (
-    COMPARISONS,
-    Condition,
-    LookupPlan,
-    PlanError,
-)
-from rag_assets.table_lookup.tables.cells import Comparison, number_of
+from rag_assets.table_lookup.plans.plan import Condition, LookupPlan, PlanError
+from rag_assets.table_lookup.tables.cells import number_of
 from rag_assets.table_lookup.tables.table_contents import TableInfo
+
+if TYPE_CHECKING:
+    from rag_assets.table_lookup.tables.cells import Comparison
 
 _SIDES = {"<": "below", "<=": "below", ">": "above", ">=": "above"}
 _WRITTEN = re.compile(r"\s*(?P<column>.+?)\s*(?P<op>!=|<=|>=|=|<|>|~)\s*(?P<value>.+?)\s*")
@@ -66,7 +65,7 @@ def condition_from_text(text: str, table: TableInfo) -> Condition:
     if column is None:
         known = ", ".join(each.name for each in table.columns if not each.is_hidden)
         raise PlanError("where", f"{table.table} has no column {found['column']!r}; it has {known}")
-    op: Comparison = "contains" if found["op"] == _CONTAINS else _comparison(found["op"])
+    op = cast("Comparison", "contains" if found["op"] == _CONTAINS else found["op"])
     if not column.is_numeric:
         return Condition(column.name, op, (found["value"],))
     number = number_of(found["value"])
@@ -75,10 +74,6 @@ def condition_from_text(text: str, table: TableInfo) -> Condition:
             "where", f"column {column.name} holds numbers, and {found['value']!r} is none"
         )
     return Condition(column.name, op, (number,))
-
-
-def _comparison(text: str) -> Comparison:
-    return next(each for each in COMPARISONS if each == text)
 
 
 def _is_replaced(old: Condition, new: Condition) -> bool:

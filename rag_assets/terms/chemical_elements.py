@@ -1,10 +1,9 @@
 """Chemical elements and formulas: `Ni` is nickel, and `CoNi0.5` is `Co2 Ni1`."""
 
-import re
 from collections.abc import Mapping
 from functools import cache
 
-from rag_assets.terms.formulas import symbols_by_name
+from rag_assets.terms.formulas import formula, symbols_by_name
 
 _MADE = frozenset(["Am", "Cm", "Bk", "Cf", "Es", "Fm", "Md", "No", "Lr"])
 """Elements that no text is about: what looks like their symbols is something else."""
@@ -18,8 +17,6 @@ SYMBOLS = frozenset(SYMBOL_OF.values())
 READ_AS_WORDS = frozenset(("He", "Be", "In", "As", "I", "At", "No", "Am", "Pa", "C", "K", "V"))
 """Symbols that running text has as words or units."""
 
-_PART = re.compile(r"([A-Z][a-z]?)(\d+(?:\.\d+)?|\.\d+)?")
-
 
 @cache
 def formula_of(text: str) -> frozenset[tuple[str, float]] | None:
@@ -27,15 +24,8 @@ def formula_of(text: str) -> frozenset[tuple[str, float]] | None:
 
     Blanks do not count, and a factor does not: `V2Zr`, `V1 Zr0.5` are one.
     """
-    plain = "".join(text.split())
-    amounts: dict[str, float] = {}
-    end = 0
-    for part in _PART.finditer(plain):
-        if part.start() != end or part[1] not in SYMBOLS:
-            return None
-        amounts[part[1]] = amounts.get(part[1], 0.0) + float(part[2] or 1)
-        end = part.end()
-    total = sum(amounts.values())
-    if end != len(plain) or len(amounts) < 2 or not total:
+    amounts = formula("".join(text.split())) or ()
+    total = sum(amount for _, amount in amounts)
+    if not total or not SYMBOLS.issuperset(symbol for symbol, _ in amounts):
         return None
-    return frozenset((symbol, round(amount / total, 3)) for symbol, amount in amounts.items())
+    return frozenset((symbol, round(amount / total, 3)) for symbol, amount in amounts)

@@ -17,9 +17,9 @@ from rag_assets.retrieval.opening import open_index
 from rag_assets.retrieval.search import EmptyQueryError, VariantIndex
 from rag_assets.store import Store
 from rag_assets.table_lookup.tables.catalogue import catalogue_of
+from rag_assets_testing.scripted_language_model import answers
 from rag_assets_tests.answering import project
 from rag_assets_tests.answering.generation.test_generated import writing
-from rag_assets_tests.scripted_language_model import answers
 
 Asked = Callable[..., Answer]
 

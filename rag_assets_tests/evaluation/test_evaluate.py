@@ -46,10 +46,10 @@ from rag_assets.models.embedding import load_encoder
 from rag_assets.retrieval import opening
 from rag_assets.store import MissingTableError, Store
 from rag_assets.table_lookup.arm import arms_of
+from rag_assets_testing.scripted_language_model import ScriptedServer, answers, status
 from rag_assets_tests.models.model_server import serving
 from rag_assets_tests.models.tiny import PLAIN_MODELS
 from rag_assets_tests.retrieval import corpus
-from rag_assets_tests.scripted_language_model import ScriptedServer, answers, status
 
 RETRIEVERS = ("hybrid", "baseline", "bm25")
 

@@ -15,9 +15,9 @@ from rag_assets.retrieval import opening
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import CompleteSet, set_of
 from rag_assets.table_lookup.arm import arms_of
-from rag_assets_tests.faults import pipeline
-from rag_assets_tests.faults.hashing import HashEncoder, hashing
-from rag_assets_tests.faults.project import Project, age
+from rag_assets_testing.faults import pipeline
+from rag_assets_testing.faults.hashing import HashEncoder, hashing
+from rag_assets_testing.faults.project import Project, age
 
 ALLOYS = 120
 CONFIG = """\

@@ -33,9 +33,6 @@ _ABBREVIATED = re.compile(
 _REGISTERED = re.compile(r"\d+-\d+-\d+")
 _FORMULA = re.compile(r"(?:[A-Z][a-z]?(?:\d+(?:\.\d+)?)?(?:[-\u2212\u2013]?[xyzδ])?)+(?:\d*[+-])?")
 _SYMBOL = re.compile(r"[A-Z][a-z]?")
-_CUT = re.compile(
-    r"[,;:()]|\.\s|\s[\u2013\u2014-]\s|\b(?:and|but|while|whereas|och|men|medan)\b", re.I
-)
 _POSSESSIVE = re.compile(r"(?:'s|\u2019s|'|\u2019)$")
 
 
@@ -52,8 +49,6 @@ class Term:
     is_content: bool
     is_identifier: bool
     """Grade, standard, formula, acronym: whatever no dictionary has."""
-    clause: int
-    """Which part between punctuation and conjunctions it stands in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +114,10 @@ def language_of(text: str) -> Language:
 def _terms(
     text: str, *, numbers: Sequence[Number], language: Language, is_cell: bool
 ) -> Iterator[Term]:
-    cuts = [match.start() for match in _CUT.finditer(text)]
     taken = [(number.start, number.end) for number in numbers if not number.is_ratio]
-    clause = 0
     for match in _TOKEN.finditer(text):
         if any(start <= match.start() < end for start, end in taken):
             continue
-        while clause < len(cuts) and cuts[clause] <= match.start():
-            clause += 1
         key = key_of(match[0])
         is_symbol = match[0] in SYMBOLS and (
             is_cell or (match[0] not in READ_AS_WORDS and match.start() > 0)
@@ -141,7 +132,6 @@ def _terms(
             end=match.end(),
             is_content=is_identifier or not (is_small or key in compared_words.HEDGES),
             is_identifier=is_identifier,
-            clause=clause,
         )
 
 

@@ -26,8 +26,6 @@ EXAMPLES = """\
   rag-assets experiment --all --json
   rag-assets experiment serializers --replay 3f2a9c41d07e"""
 
-"""File that records the sources and the recipe that each variant was last built from."""
-
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Declare the options of this command."""

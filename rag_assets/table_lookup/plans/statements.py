@@ -186,9 +186,11 @@ def _condition(
         case "contains":
             return exp.Contains(this=column, expression=values[0])
         case comparison:
-            return _COMPARED[comparison](column, values[0])
+            return getattr(exp, _COMPARED[comparison])(this=column, expression=values[0])
 
 
+_COMPARED = {"=": "EQ", "!=": "NEQ", "<": "LT", "<=": "LTE", ">": "GT", ">=": "GTE"}
+"""What sqlglot calls each comparison."""
 _DOWN, _UP = (">", "<="), (">=", "<")
 
 
@@ -244,25 +246,6 @@ def _literal(value: PlanValue | float) -> "exp.Expression":
         return exp.Literal.string(value)
     number = exp.Literal.number((canonical_number(value) or "0").removeprefix("-"))
     return exp.Neg(this=number) if value < 0 else number
-
-
-def _binary(kind: str) -> "Callable[[exp.Expression, exp.Expression], exp.Expression]":
-    def build(left: "exp.Expression", right: "exp.Expression") -> "exp.Expression":
-        from sqlglot import exp
-
-        return getattr(exp, kind)(this=left, expression=right)
-
-    return build
-
-
-_COMPARED = {
-    "=": _binary("EQ"),
-    "!=": _binary("NEQ"),
-    "<": _binary("LT"),
-    "<=": _binary("LTE"),
-    ">": _binary("GT"),
-    ">=": _binary("GTE"),
-}
 
 
 def _free(name: str, taken: set[str]) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from rag_assets.table_lookup.plans.plan import Operation
 from rag_assets.table_lookup.question.linked_columns import LinkedColumn
@@ -130,15 +129,10 @@ def _is_measured_so(question: AskedQuestion, mention: ColumnMention, column: Lin
     A thing is long by its length; a delivery is, by its time, and then a word for it stands there.
     """
     said = frozenset(form for place in mention.words for form in question.extra_forms[place])
-    lengths, times = said & _forms_of("length"), said & _forms_of("time")
+    lengths, times = said & forms("length"), said & forms("time")
     if not (lengths and times) or column.forms & lengths:
         return True
     return any(word.folded in vocabulary.LASTING for word in question.words)
-
-
-@cache
-def _forms_of(word: str) -> frozenset[str]:
-    return forms(word)
 
 
 def _merged(

@@ -10,9 +10,9 @@ from rag_assets import config as configuration
 from rag_assets.evaluation.experiments.runs import runs_of
 from rag_assets.serving import cli
 from rag_assets.store import Store
-from rag_assets_tests import small_project
+from rag_assets_testing import small_project
+from rag_assets_testing.scripted_language_model import ScriptedServer, status
 from rag_assets_tests.answering.language_models import entry, replies
-from rag_assets_tests.scripted_language_model import ScriptedServer, status
 
 LINES = [
     {

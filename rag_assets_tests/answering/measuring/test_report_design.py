@@ -9,7 +9,7 @@ from rag_assets.evaluation.experiments.runs import runs_of
 from rag_assets.serving import cli
 from rag_assets.serving.replies import FAILED, OK
 from rag_assets.store import Store
-from rag_assets_tests import small_project
+from rag_assets_testing import small_project
 
 PROMPTS = [
     {

@@ -29,8 +29,8 @@ from rag_assets.evaluation.gold import RowGold
 from rag_assets.evaluation.questions import read_questions
 from rag_assets.serving import cli
 from rag_assets.store import Store
-from rag_assets_tests import small_project
-from rag_assets_tests.scripted_language_model import ScriptedServer, answers
+from rag_assets_testing import small_project
+from rag_assets_testing.scripted_language_model import ScriptedServer, answers
 
 DOCUMENTS = {
     "brass.md": "# Brass\n\n## Colour\n\nBrass is yellow.\n\n## Use\n\nBrass makes trumpets.\n",

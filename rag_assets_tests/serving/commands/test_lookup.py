@@ -12,7 +12,7 @@ from rag_assets.serving import cli
 from rag_assets.serving.replies import FAILED, OK, USAGE
 from rag_assets.store import Store
 from rag_assets.table_lookup.arm import LookupArm
-from rag_assets_tests import small_project
+from rag_assets_testing import small_project
 
 SPECIFICATION = """# Specification
 

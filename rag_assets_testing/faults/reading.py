@@ -8,7 +8,7 @@ from rag_assets.retrieval.opening import open_index
 from rag_assets.retrieval.search import VariantIndex
 from rag_assets.store import Store
 from rag_assets.store.pins import Pin
-from rag_assets_tests.faults.hashing import HashEncoder
+from rag_assets_testing.faults.hashing import HashEncoder
 
 QUERY = "Report specimen series tested degrees steel"
 RETRIEVERS = ("baseline", "bm25", "late_fusion")

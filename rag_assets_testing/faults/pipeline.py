@@ -41,7 +41,7 @@ from rag_assets.sources.files.manifest import refresh_document_files
 from rag_assets.store import Store, clean_up
 from rag_assets.store.serving_pointer import serving_variant
 from rag_assets.tables import rows, serialize
-from rag_assets_tests.faults.hashing import HashEncoder, hashing
+from rag_assets_testing.faults.hashing import HashEncoder, hashing
 
 Log = Callable[[str], None]
 SMALL_BATCHES = {

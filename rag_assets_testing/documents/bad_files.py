@@ -5,7 +5,7 @@ import random
 import zipfile
 from pathlib import Path
 
-from rag_assets_tests.documents.making import SENTENCE, pdf, without_pages
+from rag_assets_testing.documents.making import SENTENCE, pdf, without_pages
 
 ENTITIES = (
     '<?xml version="1.0"?><!DOCTYPE d [<!ENTITY a "ha">'

@@ -22,11 +22,11 @@ from rag_assets.store import Store, serving_pointer
 from rag_assets.store.catalog import name_of
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.places import remove_folder
-from rag_assets_tests.faults import comparing, damaging, kills, project, reading
-from rag_assets_tests.faults.hashing import hashing
-from rag_assets_tests.faults.kills import Killing, Tally, said_by
-from rag_assets_tests.faults.pipeline import Kind, Runs, clean_up_at_once, refresh
-from rag_assets_tests.faults.reading import Unit
+from rag_assets_testing.faults import comparing, damaging, kills, project, reading
+from rag_assets_testing.faults.hashing import hashing
+from rag_assets_testing.faults.kills import Killing, Tally, said_by
+from rag_assets_testing.faults.pipeline import Kind, Runs, clean_up_at_once, refresh
+from rag_assets_testing.faults.reading import Unit
 
 INDEX_FILES = "_indices/*/*"
 DAMAGED = (

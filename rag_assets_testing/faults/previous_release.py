@@ -10,8 +10,8 @@ import shutil
 from pathlib import Path
 
 from rag_assets.index.encoders import IndexEncoder
-from rag_assets_tests.faults.hashing import index_encoder
-from rag_assets_tests.faults.project import Project
+from rag_assets_testing.faults.hashing import index_encoder
+from rag_assets_testing.faults.project import Project
 
 PACKED = Path(__file__).with_name("previous_release.tar.gz")
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from rag_assets_tests.documents import bad_files, making
-from rag_assets_tests.documents.making import SENTENCE
-from rag_assets_tests.sources.files import data_named_text as data
+from rag_assets_testing.documents import bad_files, making
+from rag_assets_testing.documents import data_named_text as data
+from rag_assets_testing.documents.making import SENTENCE
 
 LETTERS = "bcdfghklmnprstvz"
 VOWELS = "aeiou"

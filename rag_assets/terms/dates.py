@@ -79,10 +79,9 @@ def days_of(text: str) -> tuple[Day, ...]:
 
 
 def _all(text: str) -> Iterator[Day]:
-    for match in _ISO.finditer(text):
-        yield from _day(match, *match.groups())
-    for match in _PACKED.finditer(text):
-        yield from _day(match, *match.groups())
+    for pattern in (_ISO, _PACKED):
+        for match in pattern.finditer(text):
+            yield from _day(match, *match.groups())
     for match in _DAY_FIRST.finditer(text):
         yield from _day(match, match[3], _month(match[2]), match[1])
     for match in _MONTH_FIRST.finditer(text):

@@ -21,7 +21,7 @@ from rag_assets.config import Config
 from rag_assets.store import Store, exports, serving_pointer
 from rag_assets.store.complete_sets import file_of
 from rag_assets.store.search_indexes import DEFAULT_TEXT_INDEX
-from rag_assets_tests.faults import damaging
+from rag_assets_testing.faults import damaging
 
 STRANGE = "00000000-0000-5000-8000-000000000000"
 """An id that nothing has."""

@@ -8,7 +8,7 @@ import random
 from email.message import EmailMessage
 from pathlib import Path
 
-from rag_assets_tests.documents.making import SENTENCE
+from rag_assets_testing.documents.making import SENTENCE
 
 NOISE = random.Random(0).randbytes(60_000)
 

@@ -12,7 +12,7 @@ from rag_assets.change import sync
 from rag_assets.config import Config
 from rag_assets.retrieval.versions import stale_documents
 from rag_assets.store import Store, exports
-from rag_assets_tests.exported import rows_of
+from rag_assets_testing.exported import rows_of
 
 KEYS = {
     "document_files": "document_id",

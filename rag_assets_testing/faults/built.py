@@ -6,10 +6,10 @@ from functools import cache, wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from rag_assets_tests.faults import project
-from rag_assets_tests.faults.hashing import hashing
-from rag_assets_tests.faults.pipeline import refresh
-from rag_assets_tests.faults.project import Project
+from rag_assets_testing.faults import project
+from rag_assets_testing.faults.hashing import hashing
+from rag_assets_testing.faults.pipeline import refresh
+from rag_assets_testing.faults.project import Project
 
 
 def built_once(build: Callable[[Path], Project]) -> Callable[[Path], Project]:

@@ -16,12 +16,12 @@ from rag_assets.operations.doctor.subjects import Practice
 from rag_assets.store import Store
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.places import remove_folder
-from rag_assets_tests.documents import making
-from rag_assets_tests.faults import comparing, damaging, project, reading
-from rag_assets_tests.faults.hashing import hashing
-from rag_assets_tests.faults.kills import kill, said_by
-from rag_assets_tests.faults.pipeline import Runs, clean_up_at_once, refresh
-from rag_assets_tests.faults.project import Project
+from rag_assets_testing.documents import making
+from rag_assets_testing.faults import comparing, damaging, project, reading
+from rag_assets_testing.faults.hashing import hashing
+from rag_assets_testing.faults.kills import kill, said_by
+from rag_assets_testing.faults.pipeline import Runs, clean_up_at_once, refresh
+from rag_assets_testing.faults.project import Project
 
 ROUNDS_BETWEEN_LOOKS = 4
 FEWEST_DOCUMENTS = 4

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import TypeAlias
 
 from rag_assets.config import Config
-from rag_assets_tests.documents import making
-from rag_assets_tests.faults import comparing, reading
-from rag_assets_tests.faults.comparing import Rows
-from rag_assets_tests.faults.hashing import hashing
-from rag_assets_tests.faults.pipeline import Kind, Runs, refresh
-from rag_assets_tests.faults.project import Project, report
-from rag_assets_tests.faults.reading import Unit
+from rag_assets_testing.documents import making
+from rag_assets_testing.faults import comparing, reading
+from rag_assets_testing.faults.comparing import Rows
+from rag_assets_testing.faults.hashing import hashing
+from rag_assets_testing.faults.pipeline import Kind, Runs, refresh
+from rag_assets_testing.faults.project import Project, report
+from rag_assets_testing.faults.reading import Unit
 
 Failed: TypeAlias = set[tuple[str, str, str]]
 EDITED = 1_700_000_000
