@@ -61,6 +61,17 @@ def read_data(file: Path) -> object:
     return yaml.load(file.read_text("utf-8"), Loader=loader)
 
 
+def check_named(name: str | None, known: Iterable[str], *, kind: str, key: str) -> None:
+    """Refuse a name that is given and not `known`.
+
+    Raises:
+        ValueError: Nothing of that `kind` has it; `key` is where it was given.
+    """
+    if name is not None and name not in known:
+        there = ", ".join(known) or "none"
+        raise ValueError(f"{key}: no {kind} is named {name!r}; there are {there}")
+
+
 def duplicates(names: Iterable[str]) -> list[str]:
     """Those of `names` that occur more than once, sorted."""
     return sorted(name for name, times in Counter(names).items() if times > 1)

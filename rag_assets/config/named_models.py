@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from rag_assets.config.base import check_named
 from rag_assets.config.figures import Figures
 from rag_assets.config.language_models import LanguageModelSettings
 from rag_assets.config.parsers import MarkerModel, ParserSettings
@@ -58,11 +59,7 @@ def with_marker_model(parser: ParserSettings, entries: Entries) -> ParserSetting
 
 def _served(name: str, entries: Entries, *, key: str) -> LanguageModelSettings:
     served = {known: entry for known, entry in entries.items() if entry.backend == "server"}
-    if name not in served:
-        raise ValueError(
-            f"{key}: no entry of language_models behind a server is named {name!r}; there are "
-            f"{', '.join(served) or 'none'}"
-        )
+    check_named(name, served, kind="entry of language_models behind a server", key=key)
     return served[name]
 
 

@@ -12,7 +12,14 @@ from typing import Annotated, ClassVar, Literal, Self, TypeAlias, get_args
 
 from pydantic import Field, TypeAdapter, model_validator
 
-from rag_assets.config.base import ExtendedSection, Section, Slug, merged_with_defaults, read_data
+from rag_assets.config.base import (
+    ExtendedSection,
+    Section,
+    Slug,
+    check_named,
+    merged_with_defaults,
+    read_data,
+)
 from rag_assets.config.indexes import AnnSearch
 from rag_assets.config.models import Endpoint, check_endpoint
 from rag_assets.schemas import DOMAINS
@@ -324,9 +331,7 @@ class Retrieval(ExtendedSection):
         Raises:
             ValueError: There is none of that name; `key` is where it was given.
         """
-        if name not in self.retrievers:
-            known = ", ".join(self.retrievers)
-            raise ValueError(f"{key}: no retriever is named {name!r}; there are {known}")
+        check_named(name, self.retrievers, kind="retriever", key=key)
 
     def check_rerankers(self, retriever: Retriever, *, key: str) -> None:
         """Refuse a retriever whose rerankers are not all in the config.
@@ -335,6 +340,4 @@ class Retrieval(ExtendedSection):
             ValueError: There is none of that name; `key` is where the retriever was given.
         """
         for name in retriever.rerankers:
-            if name not in self.rerankers:
-                known = ", ".join(self.rerankers)
-                raise ValueError(f"{key}: no reranker is named {name!r}; there are {known}")
+            check_named(name, self.rerankers, kind="reranker", key=key)

@@ -10,13 +10,19 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from rag_assets.config import addresses
 from rag_assets.config.alerts import Alerts
 from rag_assets.config.answering import Answering
-from rag_assets.config.base import Owner, Section, Slug, merged_with_defaults
+from rag_assets.config.base import (
+    Owner,
+    Section,
+    Slug,
+    check_named,
+    merged_with_defaults,
+)
 from rag_assets.config.checks import Checks
 from rag_assets.config.documents import DEFAULT_CHUNKINGS, Chunking, Documents
 from rag_assets.config.editions import CHUNKINGS, FIRST, Edition
 from rag_assets.config.errors import ConfigError
 from rag_assets.config.evaluation import Evaluation
-from rag_assets.config.experiments import AnswerExperiments, Experiment, Experiments
+from rag_assets.config.experiments import AnswerExperiments, Experiments
 from rag_assets.config.figures import Figures
 from rag_assets.config.gate import Gate
 from rag_assets.config.glossary import GlossarySection
@@ -105,11 +111,8 @@ class Config(Section):
         if NOBODY in value:
             raise ValueError(f"{NOBODY}: as a writer it means that nobody writes: rename the entry")
         for name, entry in value.items():
-            if unknown := sorted((entry.allowed_sources or frozenset()) - known):
-                raise ValueError(
-                    f"{name}.sources: no source is named {unknown[0]!r}; "
-                    f"there are {', '.join(sorted(known)) or 'none'}"
-                )
+            for source in sorted(entry.allowed_sources or ()):
+                check_named(source, sorted(known), kind="source", key=f"{name}.sources")
         return value if EMBEDDED in value else {**value, EMBEDDED: EMBEDDED_MODEL}
 
     @field_validator("parsers", mode="before")
@@ -168,11 +171,7 @@ class Config(Section):
         self._check_experiments()
         self._check_answer_experiments()
         self._check_language_models()
-        if self.serving.variant is not None and self.serving.variant not in self.variants:
-            raise ValueError(
-                f"serving.variant: no variant is named {self.serving.variant!r}; "
-                f"there are {', '.join(self.variants)}"
-            )
+        check_named(self.serving.variant, self.variants, kind="variant", key="serving.variant")
         return self
 
     def _check_variants(self) -> None:
@@ -182,11 +181,7 @@ class Config(Section):
                 ("chunking", variant.chunking, self.chunkings),
                 *(("model", model, self.models) for model in variant.models),
             ):
-                if wanted not in known:
-                    raise ValueError(
-                        f"variants.{name}.{part}: no {part} is named {wanted!r}; "
-                        f"there are {', '.join(sorted(known))}"
-                    )
+                check_named(wanted, sorted(known), kind=part, key=f"variants.{name}.{part}")
 
     def _check_parsers(self) -> None:
         for name, parser in self.parsers.items():
@@ -198,48 +193,32 @@ class Config(Section):
 
     def _check_experiments(self) -> None:
         for name, experiment in self.experiments.items():
-            if experiment.reranker and experiment.reranker not in self.retrieval.rerankers:
-                raise ValueError(
-                    f"experiments.{name}.reranker: no reranker is named {experiment.reranker!r}; "
-                    f"there are {', '.join(self.retrieval.rerankers)}"
-                )
+            place = f"experiments.{name}"
+            rerankers = self.retrieval.rerankers
+            check_named(experiment.reranker, rerankers, kind="reranker", key=f"{place}.reranker")
             for key, retriever in experiment.named("retriever").items():
-                self.retrieval.check_retriever(retriever, key=f"experiments.{name}.{key}")
-            self._check_arms(experiment, key=f"experiments.{name}")
+                self.retrieval.check_retriever(retriever, key=f"{place}.{key}")
+            for arm in experiment.listed:
+                key = f"{place}.arms.{arm.name}"
+                if isinstance(arm.retriever, str):
+                    self.retrieval.check_retriever(arm.retriever, key=key)
+                else:
+                    self.retrieval.check_rerankers(arm.retriever, key=key)
+                check_named(arm.variant, self.variants, kind="variant", key=key)
 
     def _check_answer_experiments(self) -> None:
         for name, experiment in self.answer_experiments.items():
             key = f"answer_experiments.{name}"
-            if experiment.variant is not None and experiment.variant not in self.variants:
-                raise ValueError(
-                    f"{key}.variant: no variant is named {experiment.variant!r}; "
-                    f"there are {', '.join(self.variants)}"
-                )
+            check_named(experiment.variant, self.variants, kind="variant", key=f"{key}.variant")
             if name in self.experiments:
                 raise ValueError(
                     f"{key}: an experiment of that name stands under experiments: rename one"
                 )
 
-    def _check_arms(self, experiment: Experiment, *, key: str) -> None:
-        for arm in experiment.listed:
-            if isinstance(arm.retriever, str):
-                self.retrieval.check_retriever(arm.retriever, key=f"{key}.arms.{arm.name}")
-            else:
-                self.retrieval.check_rerankers(arm.retriever, key=f"{key}.arms.{arm.name}")
-            if arm.variant is not None and arm.variant not in self.variants:
-                raise ValueError(
-                    f"{key}.arms.{arm.name}: no variant is named {arm.variant!r}; "
-                    f"there are {', '.join(self.variants)}"
-                )
-
     def _check_language_models(self) -> None:
         """Named language models exist."""
         for key, name in self._named_language_models():
-            if name is not None and name not in self.language_models:
-                raise ValueError(
-                    f"{key}: no language model is named {name!r}; "
-                    f"there are {', '.join(self.language_models)}"
-                )
+            check_named(name, self.language_models, kind="language model", key=key)
 
     def _named_language_models(self) -> Iterator[tuple[str, str | None]]:
         """Each key outside figures and parsers that names a language model, with the name."""

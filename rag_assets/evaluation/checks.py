@@ -12,6 +12,7 @@ from rag_assets import asset_checks, quality
 from rag_assets.config import Config
 from rag_assets.evaluation import results
 from rag_assets.evaluation.flaws import Flaw
+from rag_assets.evaluation.summary import where
 from rag_assets.identity import Canonical
 from rag_assets.quality import Profiler, Subject, TableMeasures, Tally
 from rag_assets.store import Store
@@ -114,7 +115,7 @@ def _count_flaws(flaws: Sequence[Flaw], tally: Tally) -> None:
 
 
 def _count_questions(questions: pa.Table, rankings: pa.Table, tally: Tally) -> None:
-    gold = questions.filter(pc.equal(questions["level"], "gold"))
+    gold = where(questions, level="gold")
     texts: dict[str, str] = dict(
         zip(gold["question_id"].to_pylist(), gold["question"].to_pylist(), strict=True)
     )

@@ -8,16 +8,15 @@ questions. `flaws_between` is for whoever compares two evaluations.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from rag_assets.config import Config
 from rag_assets.evaluation import flaws, rules, rules_of_comparisons
 from rag_assets.evaluation.evidence import Evidence
 from rag_assets.evaluation.flaws import Flaw
-from rag_assets.evaluation.pools import pool_of
+from rag_assets.evaluation.index_contents import contents_of
 from rag_assets.evaluation.results import EvaluationResult
 from rag_assets.evaluation.scores import Scores
-from rag_assets.evaluation.summary import ALL_SPLITS, main_cutoff
+from rag_assets.evaluation.summary import ALL_SPLITS, main_cutoff, where
 from rag_assets.store import Store
 from rag_assets.store.pins import Pin
 
@@ -56,21 +55,16 @@ def evidence_of(
     `retrievers` are those that were evaluated, the reference first.
     """
     return Evidence(
-        scores=at_level(scores.questions, "gold"),
+        scores=where(scores.questions, level="gold"),
         compared=retrievers,
         split=ALL_SPLITS,
         cutoff=main_cutoff(cutoffs),
         margin=config.evaluation.margin,
-        differences=at_level(scores.differences, "gold"),
+        differences=where(scores.differences, level="gold"),
         words=words,
         generated=generated_sets(config),
         samples=config.evaluation.bootstrap_samples,
     )
-
-
-def at_level(table: pa.Table, level: str) -> pa.Table:
-    """The rows of a table of scores or differences that are of `level`."""
-    return table.filter(pc.equal(table["level"], level))
 
 
 def generated_sets(config: Config) -> frozenset[str]:
@@ -87,7 +81,7 @@ def flaws_of(store: Store, config: Config, evaluation: EvaluationResult) -> list
 def flaws_between(
     store: Store, evaluations: Mapping[str, EvaluationResult], pins: Mapping[str, Pin]
 ) -> list[Flaw]:
-    """What keeps two evaluations from being compared: other questions, or other pools (E002).
+    """E002: two evaluations of other questions, or of other documents and rows.
 
     Args:
         store: Holds the indexes.
@@ -95,13 +89,13 @@ def flaws_between(
         pins: The joint table that each of them searched.
     """
     asked = {name: _asked(one) for name, one in evaluations.items()}
-    pools = {name: pool_of(store, pin) for name, pin in pins.items()}
-    return [*rules.unlike_questions(asked), *rules.unlike_pools(pools)]
+    contents = {name: contents_of(store, pin) for name, pin in pins.items()}
+    return [*rules.unlike_questions(asked), *rules.unlike_contents(contents)]
 
 
 def _asked(evaluation: EvaluationResult) -> dict[str, str]:
-    rows = at_level(evaluation.scores.questions, "gold")
-    rows = rows.filter(pc.equal(rows["retriever"], evaluation.record.retrievers[0]))
+    first = evaluation.record.retrievers[0]
+    rows = where(evaluation.scores.questions, level="gold", retriever=first)
     return dict(zip(rows["question_id"].to_pylist(), rows["question"].to_pylist(), strict=True))
 
 

@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -62,9 +63,9 @@ def evaluate_variant(
     """
     if not store.count(schemas.QUESTIONS_TABLE):
         return None
-    return _evaluated(
-        store,
-        config,
+    return _Evaluation(
+        store=store,
+        config=config,
         variant=variant,
         retrievers=compared(config),
         questions_version=lambda: current_version(
@@ -74,7 +75,7 @@ def evaluate_variant(
         questions=lambda: question_sets.read_questions(store),
         arms=arms,
         log=log,
-    )
+    ).result()
 
 
 def compared(config: Config) -> list[RetrieverName]:
@@ -108,9 +109,9 @@ def evaluate_file(
         reason = failures[0].reason if failures else "it is empty"
         raise QuestionsError(f"{path} holds no question that can be used: {reason}")
     name = re.sub(r"[^\w-]+", "_", path.stem)
-    return _evaluated(
-        store,
-        config,
+    return _Evaluation(
+        store=store,
+        config=config,
         variant=variant,
         retrievers=retrievers,
         questions_version=lambda: identity.fingerprint(dict(parsed.contents)),
@@ -121,7 +122,7 @@ def evaluate_file(
         failures=failures,
         arms=arms,
         log=log,
-    )
+    ).result()
 
 
 def _question_set(config: Config, path: Path) -> QuestionSet:
@@ -215,149 +216,129 @@ def _rewriting(store: Store, config: Config, retrievers: Sequence[str]) -> dict[
     return {f"rewriting of {name}": found for name, found in described.items() if found}
 
 
-def _evaluated(
-    store: Store,
-    config: Config,
-    *,
-    variant: str,
-    retrievers: Sequence[RetrieverName],
-    questions_version: Callable[[], str],
-    folder: Path,
-    questions: Callable[[], Sequence[Question]],
-    arms: Arms,
-    log: Callable[[str], None],
-    failures: Sequence[Failure] = (),
-) -> EvaluationResult:
-    """The evaluation in `folder`, computed again if anything that it depends on has changed.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Evaluation:
+    """What is evaluated, on what, and where the result lies."""
 
-    `questions_version` returns another value once the `questions` have changed.
-    """
-    started = time.monotonic()
-    with store.lock(f"evaluation__{variant}", log=log):
-        # inside the lock: index and questions may have changed while it was waited for
-        complete_set = set_of_recipe(store, config, variant)
-        made_from = fingerprint_of(
-            store,
-            config,
-            variant=variant,
-            complete_set=complete_set,
-            questions=questions_version(),
-            retrievers=retrievers,
-            arms=arms,
-        )
-        known = results.load(folder, made_from=made_from)
-        if known is None or _can_search_again(store, config, known.record, complete_set):
-            return _measure(
+    store: Store
+    config: Config
+    variant: str
+    retrievers: Sequence[RetrieverName]
+    questions_version: Callable[[], str]
+    """Returns another value once the `questions` have changed."""
+    questions: Callable[[], Sequence[Question]]
+    folder: Path
+    arms: Arms
+    log: Callable[[str], None]
+    failures: Sequence[Failure] = ()
+
+    def result(self) -> EvaluationResult:
+        """What lies in `folder`, computed again if anything that it depends on has changed."""
+        started = time.monotonic()
+        store, config = self.store, self.config
+        with store.lock(f"evaluation__{self.variant}", log=self.log):
+            # inside the lock: index and questions may have changed while it was waited for
+            complete_set = set_of_recipe(store, config, self.variant)
+            made_from = fingerprint_of(
                 store,
                 config,
-                variant=variant,
+                variant=self.variant,
                 complete_set=complete_set,
-                retrievers=retrievers,
-                made_from=made_from,
-                folder=folder,
-                questions=questions(),
-                failures=failures,
-                arms=arms,
-                log=log,
+                questions=self.questions_version(),
+                retrievers=self.retrievers,
+                arms=self.arms,
             )
-        return EvaluationResult(
-            folder,
-            known.record,
-            known.scores,
-            seconds=time.monotonic() - started,
-            failures=failures,
+            known = results.load(self.folder, made_from=made_from)
+            if known is None or _can_search_again(store, config, known.record, complete_set):
+                return self._measured(complete_set, made_from=made_from)
+            return EvaluationResult(
+                self.folder,
+                known.record,
+                known.scores,
+                seconds=time.monotonic() - started,
+                failures=self.failures,
+            )
+
+    def _measured(self, complete_set: CompleteSet, *, made_from: str) -> EvaluationResult:
+        from rag_assets.evaluation.latency import latencies
+        from rag_assets.evaluation.question_words import question_words
+        from rag_assets.evaluation.report import render
+        from rag_assets.retrieval.opening import open_index
+
+        started = time.monotonic()
+        store, config, variant, log = self.store, self.config, self.variant, self.log
+        questions = self.questions()
+        cutoffs = sorted({*config.evaluation.cutoffs})
+        retrievers = list(dict.fromkeys(self.retrievers))
+        depth = depth_of(config)
+        index = open_index(store, config, variant, complete_set=complete_set, arms=self.arms)
+        retrievers = _usable(index, retrievers, log=log)
+        gold = [piece for question in questions for piece in question.gold]
+        indexed = read_indexed_gold(
+            store, config, variant=variant, joint=complete_set.joint, gold=gold
         )
-
-
-def _measure(
-    store: Store,
-    config: Config,
-    *,
-    variant: str,
-    complete_set: CompleteSet,
-    retrievers: Sequence[RetrieverName],
-    made_from: str,
-    folder: Path,
-    questions: Sequence[Question],
-    failures: Sequence[Failure],
-    arms: Arms,
-    log: Callable[[str], None],
-) -> EvaluationResult:
-    from rag_assets.evaluation.latency import latencies
-    from rag_assets.evaluation.question_words import question_words
-    from rag_assets.evaluation.report import render
-    from rag_assets.retrieval.opening import open_index
-
-    started = time.monotonic()
-    cutoffs = sorted({*config.evaluation.cutoffs})
-    retrievers = list(dict.fromkeys(retrievers))
-    depth = depth_of(config)
-    index = open_index(store, config, variant, complete_set=complete_set, arms=arms)
-    retrievers = _usable(index, retrievers, log=log)
-    gold = [piece for question in questions for piece in question.gold]
-    indexed = read_indexed_gold(store, config, variant=variant, joint=complete_set.joint, gold=gold)
-    questions, apart = split_superseded(index, questions, indexed=indexed)
-    rankings, unmeasured = _searched(
-        index, questions, retrievers, needed=_main(config, retrievers), depth=depth, log=log
-    )
-    retrievers = list(rankings)
-    scores = evaluate(
-        rankings,
-        questions,
-        indexed=indexed,
-        cutoffs=cutoffs,
-        depth=depth,
-        samples=config.evaluation.bootstrap_samples,
-    )
-    evidence = evidence_of(
-        scores,
-        retrievers=retrievers,
-        cutoffs=cutoffs,
-        words=question_words(index, questions, indexed=indexed),
-        config=config,
-    )
-    record = EvaluationRecord(
-        made_from=made_from,
-        variant=variant,
-        evaluated_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        questions=len(questions),
-        retrievers=retrievers,
-        cutoffs=cutoffs,
-        main_retriever=_main(config, retrievers),
-        latency=latencies(
-            index,
-            [question.text for question in questions],
-            {name: config.retrieval.retrievers[name] for name in retrievers},
-            top_k=config.retrieval.top_k,
-        ),
-        settings={
-            **_settings(store, config, variant=variant, joint=complete_set.joint, depth=depth),
-            **_rewriting(store, config, retrievers),
-        },
-        margin=config.evaluation.margin,
-        flaws=examine(evidence),
-        versions=config.retrieval.versions,
-        superseded=among_all_versions(
-            index,
-            apart,
+        questions, apart = split_superseded(index, questions, indexed=indexed)
+        rankings, unmeasured = _searched(
+            index, questions, retrievers, needed=_main(config, retrievers), depth=depth, log=log
+        )
+        retrievers = list(rankings)
+        scores = evaluate(
+            rankings,
+            questions,
             indexed=indexed,
-            retriever=_main(config, retrievers),
             cutoffs=cutoffs,
             depth=depth,
-        ),
-        unmeasured=unmeasured,
-    )
-    result = EvaluationResult(
-        folder,
-        record,
-        scores,
-        is_new=True,
-        seconds=time.monotonic() - started,
-        failures=failures,
-        spending=index.spending,
-    )
-    results.save(result, rankings=_joined(rankings, questions), report=render(result))
-    return result
+            samples=config.evaluation.bootstrap_samples,
+        )
+        evidence = evidence_of(
+            scores,
+            retrievers=retrievers,
+            cutoffs=cutoffs,
+            words=question_words(index, questions, indexed=indexed),
+            config=config,
+        )
+        record = EvaluationRecord(
+            made_from=made_from,
+            variant=variant,
+            evaluated_at=datetime.now(UTC).isoformat(timespec="seconds"),
+            questions=len(questions),
+            retrievers=retrievers,
+            cutoffs=cutoffs,
+            main_retriever=_main(config, retrievers),
+            latency=latencies(
+                index,
+                [question.text for question in questions],
+                {name: config.retrieval.retrievers[name] for name in retrievers},
+                top_k=config.retrieval.top_k,
+            ),
+            settings={
+                **_settings(store, config, variant=variant, joint=complete_set.joint, depth=depth),
+                **_rewriting(store, config, retrievers),
+            },
+            margin=config.evaluation.margin,
+            flaws=examine(evidence),
+            versions=config.retrieval.versions,
+            superseded=among_all_versions(
+                index,
+                apart,
+                indexed=indexed,
+                retriever=_main(config, retrievers),
+                cutoffs=cutoffs,
+                depth=depth,
+            ),
+            unmeasured=unmeasured,
+        )
+        result = EvaluationResult(
+            self.folder,
+            record,
+            scores,
+            is_new=True,
+            seconds=time.monotonic() - started,
+            failures=self.failures,
+            spending=index.spending,
+        )
+        results.save(result, rankings=_joined(rankings, questions), report=render(result))
+        return result
 
 
 def _searched(

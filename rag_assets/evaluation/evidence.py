@@ -6,12 +6,11 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from rag_assets.evaluation.index_contents import IndexContents
 from rag_assets.evaluation.intervals import Clusters, clusters_of
-from rag_assets.evaluation.pools import IndexPool
 from rag_assets.evaluation.question_words import QUESTION_WORDS
-from rag_assets.evaluation.summary import ALL_SPLITS
+from rag_assets.evaluation.summary import ALL_SPLITS, where
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +34,7 @@ class Evidence:
     """`question_words.QUESTION_WORDS`."""
     generated: frozenset[str] = frozenset()
     """Question sets that a program wrote."""
-    pools: Mapping[str, IndexPool] = field(default_factory=dict)
+    contents: Mapping[str, IndexContents] = field(default_factory=dict)
     """What each variant of the arms holds."""
     chosen_on: str | None = None
     """The split that one of several arms was or will be chosen on; None if nothing is chosen."""
@@ -47,11 +46,8 @@ class Evidence:
         """The rows of each compared arm on the questions of the report, sorted by question."""
         rows = self.scores
         if self.split != ALL_SPLITS:
-            rows = rows.filter(pc.equal(rows["split"], self.split))
-        return {
-            arm: rows.filter(pc.equal(rows["retriever"], arm)).sort_by("question_id")
-            for arm in self.compared
-        }
+            rows = where(rows, split=self.split)
+        return {arm: where(rows, retriever=arm).sort_by("question_id") for arm in self.compared}
 
     @property
     def reference(self) -> str:

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets.evaluation.intervals import cluster_bootstrap, clusters_of
-from rag_assets.evaluation.summary import ALL_QUESTIONS, DOMAINS, MAIN_METRICS, cells_of
+from rag_assets.evaluation.summary import ALL_QUESTIONS, DOMAINS, MAIN_METRICS, cells_of, where
 
 SAMPLES = 1_000
 
@@ -23,7 +23,7 @@ def by_language(questions: pa.Table, *, cutoff: int) -> list[dict[str, str | int
         Language, domain, retriever, number of questions and the cells of `summary.SUMMARY`, at the
         gold's own level; nothing if all questions are in one language.
     """
-    gold = questions.filter(pc.equal(questions["level"], "gold"))
+    gold = where(questions, level="gold")
     if pc.count_distinct(gold["language"]).as_py() < 2:
         return []
     return list(_rows(gold, cutoff=cutoff))

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pydantic import TypeAdapter
 
 from rag_assets.change.sync import Failure
 from rag_assets.evaluation.flaws import Flaw
 from rag_assets.evaluation.latency import Latency
 from rag_assets.evaluation.scores import Scores
+from rag_assets.evaluation.summary import where
 from rag_assets.evaluation.superseded_gold import SupersededGold
 from rag_assets.store import Store
 from rag_assets.store.atomic import put, take_away, write_atomically
@@ -117,19 +117,19 @@ class EvaluationResult:
 
     def summary_rows(self, **wanted: str | int) -> list[dict[str, float | int | str | None]]:
         """Rows of the summary whose columns have the `wanted` values."""
-        return _filtered(self.scores.summary, wanted)
+        return where(self.scores.summary, **wanted).to_pylist()
 
     def difference_rows(self, **wanted: str | int) -> list[dict[str, float | int | str | None]]:
         """Rows of the paired differences whose columns have the `wanted` values."""
-        return _filtered(self.scores.differences, wanted)
+        return where(self.scores.differences, **wanted).to_pylist()
 
     def overall_rows(self, **wanted: str | int) -> list[dict[str, float | int | str | None]]:
         """Tests of all retrievers at once whose columns have the `wanted` values."""
-        return _filtered(self.scores.overall, wanted)
+        return where(self.scores.overall, **wanted).to_pylist()
 
     def agreement_rows(self, **wanted: str | int) -> list[dict[str, float | int | str | None]]:
         """Rows of the similarity of retrievers whose columns have the `wanted` values."""
-        return _filtered(self.scores.agreement, wanted)
+        return where(self.scores.agreement, **wanted).to_pylist()
 
     def missing(self, *, level: str = "gold") -> list[dict[str, str]]:
         """Gold that is not in the index, with its question and the reason."""
@@ -156,7 +156,7 @@ class EvaluationResult:
         return [row["first_rank"] for row in rows]
 
     def _questions(self, **wanted: str) -> list[dict]:
-        return _filtered(self.scores.questions, wanted)
+        return where(self.scores.questions, **wanted).to_pylist()
 
 
 def folder_of(store: Store, variant: str, *, name: str | None = None) -> Path:
@@ -232,9 +232,3 @@ def _write(table: pa.Table, path: Path) -> None:
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     pq.write_table(table, fresh, compression="zstd")
     put(fresh, path)
-
-
-def _filtered(table: pa.Table, wanted: Mapping[str, str | int]) -> list[dict]:
-    for name, value in wanted.items():
-        table = table.filter(pc.equal(table[name], value))
-    return table.to_pylist()

@@ -14,9 +14,10 @@ import pyarrow.compute as pc
 from rag_assets.evaluation import flaws
 from rag_assets.evaluation.evidence import Evidence
 from rag_assets.evaluation.flaws import Flaw
+from rag_assets.evaluation.index_contents import IndexContents
 from rag_assets.evaluation.intervals import clusters_of, drawn_means, intervals_of
-from rag_assets.evaluation.pools import IndexPool
 from rag_assets.evaluation.question_words import words_of
+from rag_assets.evaluation.summary import where
 
 SHARE = 0.05
 """Share of the questions from which on it counts that something is wrong with them."""
@@ -34,7 +35,7 @@ def arm_returned_nothing(evidence: Evidence) -> Iterator[Flaw]:
     """E001: of each arm, those that were not chosen included."""
     counts = evidence.scores.group_by("retriever").aggregate([([], "count_all")])
     asked = dict(zip(*(counts[name].to_pylist() for name in counts.column_names), strict=True))
-    empty = evidence.scores.filter(pc.equal(evidence.scores["items"], 0))
+    empty = where(evidence.scores, items=0)
     unanswered: defaultdict[str, list[str]] = defaultdict(list)
     for arm, question in zip(
         empty["retriever"].to_pylist(), empty["question"].to_pylist(), strict=True
@@ -55,7 +56,7 @@ def unlike_runs(evidence: Evidence) -> Iterator[Flaw]:
     for row in rows:
         asked[row["retriever"]][row["question_id"]] = row["question"]
     yield from unlike_questions(asked)
-    yield from unlike_pools(evidence.pools)
+    yield from unlike_contents(evidence.contents)
 
 
 def unlike_questions(asked: Mapping[str, Mapping[str, str]]) -> Iterator[Flaw]:
@@ -72,9 +73,9 @@ def unlike_questions(asked: Mapping[str, Mapping[str, str]]) -> Iterator[Flaw]:
             return
 
 
-def unlike_pools(pools: Mapping[str, IndexPool]) -> Iterator[Flaw]:
-    """E002, the pools: for each variant what its index holds."""
-    for (one, first), (other, second) in combinations(pools.items(), 2):
+def unlike_contents(contents: Mapping[str, IndexContents]) -> Iterator[Flaw]:
+    """E002, the indexes: what that of each variant holds."""
+    for (one, first), (other, second) in combinations(contents.items(), 2):
         alone = [(other, *each) for each in second.lacks(first)]
         alone += [(one, *each) for each in first.lacks(second)]
         count = sum(number for _, _, number in alone)
@@ -99,7 +100,7 @@ def question_in_index(evidence: Evidence) -> Iterator[Flaw]:
 
 
 def gold_not_in_index(evidence: Evidence) -> Iterator[Flaw]:
-    """E004: of the reference's index; other indexes are compared by their pools."""
+    """E004: of the reference's index; other indexes are compared by what they hold."""
     rows = evidence.questions
     lacking = rows.filter(pc.greater(pc.list_value_length(rows["missing"]), 0))
     if lacking.num_rows > SHARE * rows.num_rows:

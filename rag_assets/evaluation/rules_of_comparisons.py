@@ -4,14 +4,13 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 import numpy as np
-import pyarrow.compute as pc
 
 from rag_assets.evaluation import flaws
 from rag_assets.evaluation.evidence import Evidence
 from rag_assets.evaluation.flaws import Flaw
 from rag_assets.evaluation.intervals import drawn_means
 from rag_assets.evaluation.significance import ALPHA, sign_flip
-from rag_assets.evaluation.summary import ALL_QUESTIONS, MAIN_METRICS
+from rag_assets.evaluation.summary import ALL_QUESTIONS, MAIN_METRICS, where
 
 CEILING = 0.95
 USUAL_DISCORDANT = 0.1
@@ -160,17 +159,15 @@ def too_few_questions(evidence: Evidence) -> Iterator[Flaw]:
 
 def _differences(evidence: Evidence, metric: str, *, arm: str | None = None) -> list[Row]:
     """The differences to the reference in `metric`, over all questions of the report."""
-    rows = evidence.differences
-    wanted = {
-        "metric": metric,
-        "cutoff": evidence.cutoff,
-        "domain": ALL_QUESTIONS,
-        "split": evidence.split,
-        "reference": evidence.reference,
+    rows = where(
+        evidence.differences,
+        metric=metric,
+        cutoff=evidence.cutoff,
+        domain=ALL_QUESTIONS,
+        split=evidence.split,
+        reference=evidence.reference,
         **({"retriever": arm} if arm else {}),
-    }
-    for name, value in wanted.items():
-        rows = rows.filter(pc.equal(rows[name], value))
+    )
     return rows.to_pylist()
 
 

@@ -37,6 +37,13 @@ def column(name: str, kind: pa.DataType, comment: str) -> pa.Field:
     return pa.field(name, kind, metadata={"comment": comment})
 
 
+def where(table: pa.Table, **wanted: str | float) -> pa.Table:
+    """The rows of `table` that have these values in the columns of these names."""
+    for name, value in wanted.items():
+        table = table.filter(pc.equal(table[name], value))
+    return table
+
+
 VALUE = (
     column("value", pa.float64(), "mean over the questions"),
     column("low", pa.float64(), "lower end of the 95 % interval; NULL if nothing can be said"),
@@ -163,7 +170,7 @@ class _Group:
         """The group of these questions; None if there are none."""
         retrievers = pc.unique(scores["retriever"]).to_pylist()
         rows = _filtered(scores, level=level, domain=domain, split=split)
-        parts = [rows.filter(pc.equal(rows["retriever"], name)) for name in retrievers]
+        parts = [where(rows, retriever=name) for name in retrievers]
         if not parts[0].num_rows:
             return None
         values = [np.stack([part[name].to_numpy() for name in columns], axis=1) for part in parts]
@@ -246,12 +253,9 @@ def overall(
 
 
 def _filtered(scores: pa.Table, *, level: Level, domain: str, split: str) -> pa.Table:
-    mask = pc.equal(scores["level"], level)
-    if domain != ALL_QUESTIONS:
-        mask = pc.and_(mask, pc.equal(scores["domain"], domain))
-    if split != ALL_SPLITS:
-        mask = pc.and_(mask, pc.equal(scores["split"], split))
-    return scores.filter(mask)
+    some = {"domain": domain} if domain != ALL_QUESTIONS else {}
+    some |= {"split": split} if split != ALL_SPLITS else {}
+    return where(scores, level=level, **some)
 
 
 def cells_of(bounds: Intervals, columns: Sequence[str]) -> Iterator[dict[str, str | int | float]]:

@@ -874,7 +874,7 @@ def test_effect_and_interval_stand_before_any_p(result: EvaluationResult) -> Non
 
 
 def materialize(config: Config) -> dg.ExecuteInProcessResult:
-    graph = assets.definitions(config, STEPS)
+    graph = assets.definitions(config, STEPS, arms=arms_of)
     chosen = [asset for asset in graph.assets or [] if isinstance(asset, dg.AssetsDefinition)]
     return dg.materialize(chosen, partition_key="default", instance=dg.DagsterInstance.ephemeral())
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from rag_assets.evaluation.doctor import examine
 from rag_assets.evaluation.evidence import Evidence
+from rag_assets.evaluation.index_contents import IndexContents
 from rag_assets.evaluation.metrics import METRICS
-from rag_assets.evaluation.pools import IndexPool
 from rag_assets.evaluation.question_words import QUESTION_WORDS, containment
 from rag_assets.evaluation.summary import CANDIDATE_RECALL, metric_columns, summarize
 
@@ -147,15 +147,15 @@ def test_e001_an_arm_that_returned_nothing():
 
 
 def test_e002_arms_over_other_questions_or_other_pools():
-    pools = {
-        "default": IndexPool(frozenset(f"docs/{n}.md" for n in range(100)), {"lab/alloys": 50}),
-        "other": IndexPool(frozenset(f"docs/{n}.md" for n in range(90)), {"lab/alloys": 50}),
+    contents = {
+        "default": IndexContents(frozenset(f"docs/{n}.md" for n in range(100)), {"lab/alloys": 50}),
+        "other": IndexContents(frozenset(f"docs/{n}.md" for n in range(90)), {"lab/alloys": 50}),
     }
-    [flaw] = examine(replace(evidence(CLEAN), pools=pools))
+    [flaw] = examine(replace(evidence(CLEAN), contents=contents))
     assert flaw.code == "E002"
     assert flaw.examples[0] == "docs/90.md: 1 not in other"
-    alike = {"default": pools["default"], "other": pools["default"]}
-    assert codes(replace(evidence(CLEAN), pools=alike)) == []
+    alike = {"default": contents["default"], "other": contents["default"]}
+    assert codes(replace(evidence(CLEAN), contents=alike)) == []
     found = evidence(CLEAN)
     texts = [
         f"{question} of another set" if arm == "hybrid" else question

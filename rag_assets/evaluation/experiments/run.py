@@ -9,13 +9,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets.config import Config
-from rag_assets.evaluation.doctor import at_level, examine, generated_sets
+from rag_assets.evaluation.doctor import examine, generated_sets
 from rag_assets.evaluation.evidence import Evidence
 from rag_assets.evaluation.experiments import runs
 from rag_assets.evaluation.experiments.arms import DEPTH, LEVELS, ArmResult, ArmRunner
@@ -42,7 +43,7 @@ from rag_assets.evaluation.experiments.results import (
 )
 from rag_assets.evaluation.experiments.runs import Run
 from rag_assets.evaluation.flaws import Flaw
-from rag_assets.evaluation.pools import pool_of
+from rag_assets.evaluation.index_contents import contents_of
 from rag_assets.evaluation.question_words import question_words
 from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.summary import (
@@ -51,6 +52,7 @@ from rag_assets.evaluation.summary import (
     overall,
     splits_of,
     summarize,
+    where,
 )
 from rag_assets.identity import fingerprint
 from rag_assets.retrieval.arms import Arms
@@ -153,16 +155,14 @@ def choose(summary: pa.Table, design: Design, *, criterion: str) -> Mapping[str,
 
     Of equal arms the first one is chosen. Without dev questions the result is empty.
     """
-    wanted = {
-        "split": "dev",
-        "domain": ALL_QUESTIONS,
-        "level": design.level,
-        "metric": criterion,
-        "cutoff": TOP_N,
-    }
-    rows = summary
-    for column, value in wanted.items():
-        rows = rows.filter(pc.equal(rows[column], value))
+    rows = where(
+        summary,
+        split="dev",
+        domain=ALL_QUESTIONS,
+        level=design.level,
+        metric=criterion,
+        cutoff=TOP_N,
+    )
     values = dict(zip(rows["retriever"].to_pylist(), rows["value"].to_pylist(), strict=True))
     if not values or not design.chooses:
         return {}
@@ -189,37 +189,17 @@ def _compared(
     split = "test" if "test" in splits else splits[0]
     criterion = config.experiments[name].criterion
     levels = [level for level in LEVELS if level in ("gold", design.level)]
-    dev, _ = summarize(
-        scores,
-        cutoffs=CUTOFFS,
-        depth=DEPTH,
-        samples=samples,
-        levels=levels,
-        splits=["dev"],
-    )
+    summarized = partial(summarize, cutoffs=CUTOFFS, depth=DEPTH, samples=samples, levels=levels)
+    dev, _ = summarized(scores, splits=["dev"])
     chosen = choose(dev, design, criterion=criterion)
     reference = design.reference or next(iter(chosen.values()), arms[0].arm.name)
     names = [arm.arm.name for arm in arms]
-    summary, every = summarize(
-        _ordered(scores, [reference, *names]),
-        cutoffs=CUTOFFS,
-        depth=DEPTH,
-        samples=samples,
-        levels=levels,
-        splits=[split],
-    )
+    summary, every = summarized(_ordered(scores, [reference, *names]), splits=[split])
     finalists = list(dict.fromkeys([reference, *(chosen.values() or names)]))
     if len(finalists) == 1:
         finalists = list(dict.fromkeys([reference, *names]))
     final_scores = _ordered(scores, finalists)
-    _, differences = summarize(
-        final_scores,
-        cutoffs=CUTOFFS,
-        depth=DEPTH,
-        samples=samples,
-        levels=levels,
-        splits=[split],
-    )
+    _, differences = summarized(final_scores, splits=[split])
     record = RunRecord(
         id=made_from[:12],
         made_from=made_from,
@@ -300,25 +280,25 @@ def _examined(
 ) -> list[Flaw]:
     """The flaws of an experiment; words are held against the variant of the reference."""
     variant = record.arms[record.reference].variant
-    pools = {
-        name: pool_of(runner.store, runner.index_of(name).complete_set.joint)
+    contents = {
+        name: contents_of(runner.store, runner.index_of(name).complete_set.joint)
         for name in record.variants
     }
     return examine(
         Evidence(
-            scores=at_level(scores, record.level),
+            scores=where(scores, level=record.level),
             compared=record.finalists,
             split=record.split,
             cutoff=TOP_N,
             margin=record.margin,
-            differences=at_level(differences, record.level),
+            differences=where(differences, level=record.level),
             words=question_words(
                 runner.index_of(variant),
                 runner.questions,
                 indexed=runner.indexed_gold_of(variant),
             ),
             generated=generated_sets(config),
-            pools=pools,
+            contents=contents,
             chosen_on=_chosen_on(record, design=design),
             samples=config.evaluation.bootstrap_samples,
         )
@@ -335,12 +315,8 @@ def _chosen_on(record: RunRecord, *, design: Design) -> str | None:
 def _slices(design: Design, questions: Sequence[Question], scores: pa.Table) -> list[Slice]:
     found = length_slices(questions) if design.by_length else []
     if design.scarce_below:
-        mask = pc.and_(
-            pc.equal(scores["retriever"], design.scarce_below),
-            pc.equal(scores["level"], design.level),
-        )
-        rows = scores.filter(mask)
-        missed = rows.filter(pc.equal(rows[f"hit_rate@{TOP_N}"], 0.0))
+        rows = where(scores, retriever=design.scarce_below, level=design.level)
+        missed = where(rows, **{f"hit_rate@{TOP_N}": 0.0})
         scarce = frozenset(missed["question_id"].to_pylist())
         others = frozenset(rows["question_id"].to_pylist()) - scarce
         found += [
@@ -367,9 +343,7 @@ def _sliced(
 
 def _ordered(scores: pa.Table, names: Sequence[str]) -> pa.Table:
     """The rows of `names`, in this order: differences are to the first one."""
-    return pa.concat_tables(
-        scores.filter(pc.equal(scores["retriever"], name)) for name in dict.fromkeys(names)
-    )
+    return pa.concat_tables(where(scores, retriever=name) for name in dict.fromkeys(names))
 
 
 def _variant(runner: ArmRunner, config: Config, variant: str) -> Mapping[str, str | int]:

@@ -23,7 +23,7 @@ from rag_assets.evaluation.experiments.arms import mark_used, root_of
 from rag_assets.evaluation.experiments.design import TOP_N
 from rag_assets.evaluation.experiments.report import figures, markdown, render
 from rag_assets.evaluation.experiments.results import ExperimentResult, RunRecord
-from rag_assets.evaluation.summary import ALL_QUESTIONS
+from rag_assets.evaluation.summary import ALL_QUESTIONS, where
 from rag_assets.store import Store
 from rag_assets.store.atomic import write_atomically
 
@@ -70,25 +70,21 @@ class Run:
     def best(self) -> str | None:
         """The arm with the highest mean on the reported questions; None if there is none."""
         record = self.record
-        wanted = {
-            "split": record.split,
-            "level": record.level,
-            "domain": ALL_QUESTIONS,
-            "metric": record.criterion,
-            "cutoff": TOP_N,
-        }
-        rows = self.summary()
-        for name, value in wanted.items():
-            rows = rows.filter(pc.equal(rows[name], value))
+        rows = where(
+            self.summary(),
+            split=record.split,
+            level=record.level,
+            domain=ALL_QUESTIONS,
+            metric=record.criterion,
+            cutoff=TOP_N,
+        )
         best = max(rows.to_pylist(), key=lambda row: row["value"], default=None)
         return best["retriever"] if best else None
 
     def questions(self) -> set[str]:
         """Ids of the reported questions."""
-        rows = _read(self.folder, "scores")
-        return set(
-            rows.filter(pc.equal(rows["split"], self.record.split))["question_id"].to_pylist()
-        )
+        rows = where(_read(self.folder, "scores"), split=self.record.split)
+        return set(rows["question_id"].to_pylist())
 
     def differences(self) -> pa.Table:
         """Paired differences of the finalists to the reference."""
@@ -168,7 +164,7 @@ def differences_of(before: pa.Table, after: pa.Table) -> tuple[dict[str, int], f
     differing: dict[str, int] = {}
     largest = 0.0
     for name in dict.fromkeys(one["retriever"].to_pylist()):
-        rows = [table.filter(pc.equal(table["retriever"], name)) for table in (one, other)]
+        rows = [where(table, retriever=name) for table in (one, other)]
         values = [
             list(zip(*(part[metric].to_pylist() for metric in metrics), strict=True))
             for part in rows

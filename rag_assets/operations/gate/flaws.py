@@ -12,7 +12,7 @@ import pyarrow as pa
 from rag_assets.evaluation import flaws, rules
 from rag_assets.evaluation.evidence import Evidence
 from rag_assets.evaluation.flaws import Flaw
-from rag_assets.evaluation.pools import pool_of
+from rag_assets.evaluation.index_contents import contents_of
 from rag_assets.evaluation.projection import IndexedGold
 from rag_assets.evaluation.question_words import question_words
 from rag_assets.evaluation.questions import Question
@@ -69,7 +69,9 @@ def _flaws(examined: Examined, questions: Sequence[Question]) -> list[Flaw]:
 
 def _lacking(serving: Side, candidate: Side) -> Iterator[Flaw]:
     """E002, where the candidate searches less: it has fewer wrong units to choose from."""
-    before, now = (pool_of(side.store, side.complete_set.joint) for side in (serving, candidate))
+    before, now = (
+        contents_of(side.store, side.complete_set.joint) for side in (serving, candidate)
+    )
     lacking = [*now.lacks(before)]
     count = sum(number for _, number in lacking)
     if count > rules.POOL_SHARE * before.size:

@@ -10,7 +10,7 @@ from rag_assets.store.pins import Pin
 
 
 @dataclass(frozen=True, slots=True)
-class IndexPool:
+class IndexContents:
     """The documents and rows of one index, whatever they were cut into."""
 
     documents: frozenset[str]
@@ -23,7 +23,7 @@ class IndexPool:
         """Documents and rows together."""
         return len(self.documents) + sum(self.rows.values())
 
-    def lacks(self, other: "IndexPool") -> Iterator[tuple[str, int]]:
+    def lacks(self, other: "IndexContents") -> Iterator[tuple[str, int]]:
         """What `other` has more of: a document, or a table with the number of rows."""
         yield from ((document, 1) for document in sorted(other.documents - self.documents))
         for table, count in other.rows.items():
@@ -31,15 +31,15 @@ class IndexPool:
                 yield table, count - self.rows.get(table, 0)
 
 
-def pool_of(store: Store, joint: Pin) -> IndexPool:
-    """The pool of a joint table at one version."""
+def contents_of(store: Store, joint: Pin) -> IndexContents:
+    """What the units of a joint table come from, at one version."""
     names = ["domain", "source", "uri"]
     found = store.read(joint.table, columns=names, version=joint.version)
     counted = found.group_by(names).aggregate([([], "count_all")])
     label = pc.binary_join_element_wise(counted["source"], counted["uri"], "/")
     is_document = pc.equal(counted["domain"], "document")
     tables = counted.filter(pc.invert(is_document))
-    return IndexPool(
+    return IndexContents(
         documents=frozenset(label.filter(is_document).to_pylist()),
         rows=dict(zip(tables["uri"].to_pylist(), tables["count_all"].to_pylist(), strict=True)),
     )
