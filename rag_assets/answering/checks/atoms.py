@@ -14,7 +14,7 @@ from rag_assets.answering.checks import words
 from rag_assets.answering.checks.chemical_elements import SYMBOLS
 from rag_assets.answering.checks.numbers import Number
 from rag_assets.answering.checks.passages import Passage, Term, is_word, key_of, passage_of
-from rag_assets.answering.lookup.dates import days_of
+from rag_assets.answering.lookup.dates import MONTHS, days_of
 
 AtomKind: TypeAlias = Literal[
     "number", "date", "identifier", "element", "name", "quotation", "cell"
@@ -135,7 +135,7 @@ def _joined(run: Sequence[Atom], sentence: str) -> Atom:
 
 def is_name(term: Term, passage: Passage) -> bool:
     """Whether a word is a proper name: a capital inside the sentence, or of no dictionary."""
-    if not term.text[:1].isupper() or term.key in words.FILLERS or term.key in words.MONTHS:
+    if not term.text[:1].isupper() or term.key in words.FILLERS or term.key in MONTHS:
         return False
     before = passage.text[: term.start].rstrip(" \"'\u201c([")
     if before and before[-1] not in ".!?:":

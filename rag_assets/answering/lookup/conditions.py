@@ -8,7 +8,6 @@ from rag_assets.answering.lookup import vocabulary
 from rag_assets.answering.lookup.adjectives import DATES
 from rag_assets.answering.lookup.draft import Draft, flag_values, is_key, select_by_filling
 from rag_assets.answering.lookup.linked_columns import EMPTY_CODE, LinkedColumn
-from rag_assets.answering.lookup.linking import TableLinks
 from rag_assets.answering.lookup.mentions import ColumnMention
 from rag_assets.answering.lookup.placing import Placed, Unplaced
 from rag_assets.answering.lookup.plan import Condition, Operation
@@ -117,10 +116,11 @@ def take_values(
         by_column.setdefault(frozenset(names), []).append(mention)
     for names, mentions in by_column.items():
         alternatives = []
-        for name in sorted(names, key=lambda each: _order(draft.table, each)):
-            found = _condition(draft, name, mentions, operation)
-            if found is not None:
-                alternatives.append((_typed(draft.table.column(name), found),))
+        for column in draft.table.columns:
+            if column.info.name in names and (
+                found := _condition(draft, column.info.name, mentions, operation)
+            ):
+                alternatives.append((_typed(column, found),))
         if alternatives:
             draft.conditions.append(tuple(alternatives))
         else:
@@ -135,10 +135,6 @@ def _typed(column: LinkedColumn, condition: Condition) -> Condition:
         return condition
     values = (number_from(str(value).replace(",", "")) for value in condition.values)
     return replace(condition, values=tuple(values))
-
-
-def _order(table: TableLinks, name: str) -> int:
-    return next(place for place, column in enumerate(table.columns) if column.info.name == name)
 
 
 def _meant_columns(

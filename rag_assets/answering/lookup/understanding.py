@@ -118,8 +118,7 @@ def _read(question: str, catalogue: Catalogue) -> Understood | Unclear:
     asked = parsed(question, known=links.known, scales=links.scales, whole=links.whole)
     if _asks_for_reasons(asked):
         return Unclear("it asks for reasons or advice, not for values", (), "not_a_lookup")
-    readings = [read_table(asked, table) for table in links.tables]
-    readings = sorted((each for each in readings if each.score > 0), key=lambda each: -each.score)
+    readings = _readings(asked, links)
     if not readings:
         return Unclear("no word of it stands in a table", (), "not_a_lookup")
     accepted = [each for each in readings if each.plans]
@@ -156,6 +155,12 @@ def _read(question: str, catalogue: Catalogue) -> Understood | Unclear:
     return Understood(plan, round(0.5 + reading.share / 2, 3), described(plan, reading.table))
 
 
+def _readings(asked: AskedQuestion, links: CatalogueLinks) -> list[TableReading]:
+    """How the question reads on each table that has a word of it, the likeliest first."""
+    readings = (read_table(asked, table) for table in links.tables)
+    return sorted((each for each in readings if each.score > 0), key=lambda each: -each.score)
+
+
 def near_question(question: str, catalogue: Catalogue) -> tuple[str, str] | None:
     """A question like one that was refused, which asks for its operation and can be read.
 
@@ -163,12 +168,10 @@ def near_question(question: str, catalogue: Catalogue) -> tuple[str, str] | None
     """
     links = links_of(catalogue)
     asked = parsed(question, known=links.known, scales=links.scales, whole=links.whole)
-    readings = [read_table(asked, table) for table in links.tables]
-    readings = sorted((each for each in readings if each.score > 0), key=lambda each: -each.score)
     return next(
         (
             (near, headings)
-            for near, headings in suggestions_for(asked, readings)
+            for near, headings in suggestions_for(asked, _readings(asked, links))
             if isinstance(_understood(near, catalogue), Understood)
         ),
         None,
