@@ -43,11 +43,11 @@ from rag_assets import config as configuration
 from rag_assets.operations.problems.lost_runs import ORIGIN
 from rag_assets.operations.problems.runs import NIGHTLY_JOB
 from rag_assets.serving.replies import FAILED, OK, PARTLY
-from rag_assets_tests.faults.disks import small_disk
-from rag_assets_tests.faults.project import age
-from rag_assets_tests.faults.servers import Postgres, running
-from rag_assets_tests.operations.alerts.servers import Mail, Web, mail_server, web_server
-from rag_assets_tests.serving.commands.test_ui import free_port
+from rag_assets_testing.alert_servers import Mail, Web, mail_server, web_server
+from rag_assets_testing.faults.disks import small_disk
+from rag_assets_testing.faults.project import age
+from rag_assets_testing.faults.servers import Postgres, running
+from rag_assets_testing.ports import free_port
 
 say = partial(print, flush=True)
 CONFIG = """\

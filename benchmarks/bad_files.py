@@ -25,8 +25,8 @@ from bounds import Bound, equal, finish, interpreter_of
 from rag_assets import config as configuration
 from rag_assets.documents.elements.parse import refresh_elements
 from rag_assets.documents.parsers.description import ParserUnavailableError
-from rag_assets_tests.documents import bad_files
-from rag_assets_tests.documents.making import Project
+from rag_assets_testing.documents import bad_files
+from rag_assets_testing.documents.making import Project
 
 A_FILE = 5.0
 """Seconds that a file may take beside the time its pages are allowed: it is looked at, copied."""

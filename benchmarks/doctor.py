@@ -76,9 +76,9 @@ def work(what: str, home: Path) -> dict[str, object]:
     from rag_assets.operations.doctor.repairing import repair
     from rag_assets.operations.doctor.subjects import Practice
     from rag_assets.store import Store
-    from rag_assets_tests.faults.hashing import hashing
-    from rag_assets_tests.faults.pipeline import refresh
-    from rag_assets_tests.operations.doctor.harming import HARMS, Built
+    from rag_assets_testing.faults.harming import HARMS, Built
+    from rag_assets_testing.faults.hashing import hashing
+    from rag_assets_testing.faults.pipeline import refresh
 
     config = configuration.load(home / "rag_assets.yaml")
     store = Store.of(config)
@@ -109,7 +109,7 @@ def work(what: str, home: Path) -> dict[str, object]:
 
 def each_harm(home: Path, *, most: int | None) -> list[Bound]:
     """Every kind of fault, done to a copy of the project at `home`, found and repaired."""
-    from rag_assets_tests.operations.doctor.harming import HARMS
+    from rag_assets_testing.faults.harming import HARMS
 
     found: list[str] = []
     mended: list[str] = []

@@ -32,7 +32,7 @@ from rag_assets.documents.parsers.description import ParserUnavailableError
 from rag_assets.retrieval.opening import open_index
 from rag_assets.sources.files.manifest import refresh_document_files
 from rag_assets.store import Store
-from rag_assets_tests.faults import pipeline
+from rag_assets_testing.faults import pipeline
 
 FORMATS = {
     "scan": ["freefem_manual_scan.pdf"],

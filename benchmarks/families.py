@@ -37,7 +37,7 @@ from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.opening import open_index
 from rag_assets.retrieval.search import VariantIndex
 from rag_assets.store import Store
-from rag_assets_tests.faults import pipeline
+from rag_assets_testing.faults import pipeline
 
 HERE = Path(__file__).parent
 PAIRS = (HERE / "families_unlike.json", HERE / "other_hand" / "families_unlike.json")

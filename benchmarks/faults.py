@@ -35,10 +35,10 @@ from bounds import REPOSITORY, Bound, at_most, equal, finish
 from rag_assets import config as configuration
 from rag_assets.config import Config
 from rag_assets.store import Store
-from rag_assets_tests.faults import chaos, comparing, project
-from rag_assets_tests.faults.hashing import hashing
-from rag_assets_tests.faults.kills import Killing, Tally, kill, write_edition
-from rag_assets_tests.faults.pipeline import Runs, refresh
+from rag_assets_testing.faults import chaos, comparing, project
+from rag_assets_testing.faults.hashing import hashing
+from rag_assets_testing.faults.kills import Killing, Tally, kill, write_edition
+from rag_assets_testing.faults.pipeline import Runs, refresh
 
 DOCUMENTS = REPOSITORY / "data" / "documents"
 SUFFIXES = (".pdf", ".docx", ".pptx", ".html", ".md")

@@ -30,15 +30,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from bounds import Bound, at_most, equal, finish
 
 from rag_assets.operations.problems.current import state_problems
-from rag_assets_tests.documents import worst_files
-from rag_assets_tests.faults import comparing, previous_release, project, reading, servers
-from rag_assets_tests.faults.chaos import Chaos
-from rag_assets_tests.faults.hashing import embedding_with, hashing
-from rag_assets_tests.faults.holes import Edits, Holes
-from rag_assets_tests.faults.kills import Tally, kill
-from rag_assets_tests.faults.pipeline import Runs, refresh
-from rag_assets_tests.faults.project import Project
-from rag_assets_tests.faults.servers import Postgres
+from rag_assets_testing.documents import worst_files
+from rag_assets_testing.faults import comparing, previous_release, project, reading, servers
+from rag_assets_testing.faults.chaos import Chaos
+from rag_assets_testing.faults.hashing import embedding_with, hashing
+from rag_assets_testing.faults.holes import Edits, Holes
+from rag_assets_testing.faults.kills import Tally, kill
+from rag_assets_testing.faults.pipeline import Runs, refresh
+from rag_assets_testing.faults.project import Project
+from rag_assets_testing.faults.servers import Postgres
 
 say = partial(print, flush=True)
 TABLES = ("cables", "motors", "parts", "pumps", "valves")

@@ -31,7 +31,7 @@ from rag_assets.models.language.client import LanguageModelClient
 from rag_assets.models.language.opening import open_language_model
 from rag_assets.process import clock
 from rag_assets.store import Store, images
-from rag_assets_tests.scripted_language_model import (
+from rag_assets_testing.scripted_language_model import (
     Script,
     ScriptedServer,
     answers,

@@ -27,7 +27,7 @@ from rag_assets.documents.files import SourceFile
 from rag_assets.documents.parsers import PDF_ENGINES
 from rag_assets.documents.parsers.chain import chain_of
 from rag_assets.workers import Done, Pool, Task
-from rag_assets_tests.documents.making import Project
+from rag_assets_testing.documents.making import Project
 
 PART = 10
 WORKERS = 2

@@ -142,7 +142,7 @@ def refresh(home: Path, recipe: Recipe) -> Done:
     from rag_assets.index.units import chunk_source
     from rag_assets.sources.files.manifest import refresh_document_files
     from rag_assets.store import Store
-    from rag_assets_tests.faults.hashing import index_encoder
+    from rag_assets_testing.faults.hashing import index_encoder
 
     text = SETTINGS.format(size=recipe.size, overlap=recipe.overlap)
     (home / "rag_assets.yaml").write_text(text)

@@ -194,8 +194,8 @@ class Refreshes:
 
     def run(self) -> dict[str, Any]:
         """Refresh; files, rows and chunks that changed, and texts and tokens that were embedded."""
-        from rag_assets_tests.faults.hashing import hashing
-        from rag_assets_tests.faults.pipeline import refresh
+        from rag_assets_testing.faults.hashing import hashing
+        from rag_assets_testing.faults.pipeline import refresh
 
         with hashing():
             reports = {each.target.partition("__")[0]: each for each in refresh(self._config)}

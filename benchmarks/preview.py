@@ -43,7 +43,7 @@ from rag_assets.operations.model_preview.units import (
     pool_questions,
     units_to_embed,
 )
-from rag_assets_tests.models.derived import save_static
+from rag_assets_testing.derived_models import save_static
 
 UNITS, CANDIDATES, DIMENSION = 100_000, 200, 128
 WORDS = 60

@@ -37,7 +37,7 @@ from bounds import REPOSITORY, Bound, at_least, at_most, equal, finish, rag_asse
 sys.path.insert(0, str(REPOSITORY))
 
 from rag_assets.store.atomic import write_atomically
-from rag_assets_tests.models.derived import save_static
+from rag_assets_testing.derived_models import save_static
 
 if TYPE_CHECKING:
     from rag_assets.retrieval.search import VariantIndex

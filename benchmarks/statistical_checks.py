@@ -26,7 +26,7 @@ from rag_assets.evaluation.significance import (
     mcnemar,
     sign_flip,
 )
-from rag_assets_tests.evaluation.field import CUTOFFS, FIELD_NAMES
+from rag_assets_testing.field_metrics import CUTOFFS, FIELD_NAMES
 
 SAME = 1e-9
 PAPER_P2 = (0.125, 0.25, 0.5, 1.0, 0.25, 0.125)

@@ -103,7 +103,7 @@ class Finished:
 
 def write_project(home: Path, *, documents: int, variants: Mapping[str, int]) -> None:
     """Documents, a static model, and a variant for each number of its dimensions."""
-    from rag_assets_tests.models.derived import save_static
+    from rag_assets_testing.derived_models import save_static
 
     folder = home / "documents"
     folder.mkdir()

@@ -26,14 +26,11 @@ from rag_assets.lineage import records_of, source_key
 from rag_assets.operations.alerts.record import RecordFile
 from rag_assets.operations.alerts.telling import Teller
 from rag_assets.operations.backfills import at_low_priority, backfill_schedule
-from rag_assets.operations.jobs import doctor_job
-from rag_assets.operations.plan.job import plan_job
 from rag_assets.operations.problems import lost_runs
 from rag_assets.operations.problems.current import SERVING_INDEX
 from rag_assets.operations.problems.lost_runs import COMMAND_LOCK
 from rag_assets.operations.problems.runs import CLEAN_UP_JOB, NIGHTLY_JOB
 from rag_assets.operations.run_history import forget_old_runs
-from rag_assets.process.interrupts import stoppable
 from rag_assets.schemas import DOCUMENT_FILES_TABLE
 from rag_assets.sources.observations import fingerprint_of_sources, look_at_sources
 from rag_assets.store import Store, images
@@ -103,10 +100,10 @@ def with_shared_policies(rooms: dg.Definitions, *, config: Config) -> dg.Definit
     )
 
 
-def with_code(rooms: dg.Definitions) -> dg.Definitions:
-    """`rooms`, each asset with the place of its code; of those that no refresh runs."""
-    code = _code_of(rooms)
-    return rooms.map_asset_specs(
+def with_code(room: dg.Definitions) -> dg.Definitions:
+    """The `room`, each asset with the place of its code: for those that no refresh runs."""
+    code = _code_of(room)
+    return room.map_asset_specs(
         func=lambda spec: spec.merge_attributes(
             metadata={"dagster/code_references": code[spec.key]}
         )
@@ -144,7 +141,7 @@ def executor_of(config: Config) -> dg.ExecutorDefinition:
     Raises:
         ConfigError: There is no such executor, or it does not take its config.
     """
-    from dagster._config import validate_config
+    from rag_assets.dagster_internals import validate_config
 
     name = config.execution.steps
     if name is None:
@@ -193,7 +190,7 @@ def definitions(rooms: dg.Definitions, *, config: Config) -> dg.Definitions:
     )
     clean_up = _clean_up_job(config)
     return dg.Definitions(
-        jobs=[nightly, backfill, clean_up, doctor_job(config), plan_job(config)],
+        jobs=[nightly, backfill, clean_up],
         schedules=[
             _nightly_schedule(nightly, config=config),
             backfill_schedule(backfill, config=config),
@@ -243,7 +240,7 @@ def check_schedules(config: Config) -> None:
     Raises:
         ConfigError: Names its key and what is allowed.
     """
-    from dagster._utils.schedules import is_valid_cron_schedule
+    from rag_assets.dagster_internals import is_valid_cron_schedule
 
     crons = {"schedule.cron": config.schedule.cron, "clean_up.cron": config.clean_up.cron}
     for key, cron in crons.items():
@@ -270,7 +267,7 @@ def freshness_policy(config: Config) -> dg.FreshnessPolicy:
 
 def _longest_period(cron: str, *, timezone: str) -> timedelta:
     """The longest time between neighbouring ticks among the next ones of `cron`."""
-    from dagster._utils.schedules import cron_string_iterator
+    from rag_assets.dagster_internals import cron_string_iterator
 
     ticks = itertools.islice(cron_string_iterator(time.time(), cron, timezone), 32)
     return max(later - earlier for earlier, later in itertools.pairwise(ticks))
@@ -294,8 +291,13 @@ def _nightly_schedule(
 
 
 def _clean_up_job(config: Config) -> dg.JobDefinition:
-    @dg.op(description="Cleans up table by table; one that is being written is waited for.")
-    @stoppable()
+    @lineage.one_op_job(
+        config,
+        CLEAN_UP_JOB,
+        description="Removes old versions of tables, runs of experiments, records of old runs and "
+        "old answers; merges small parts.",
+        op="Cleans up table by table; one that is being written is waited for.",
+    )
     def clean_up_state(context: dg.OpExecutionContext) -> None:
         from rag_assets.evaluation.experiments.retention import remove_unused
         from rag_assets.operations.erasure import model_calls
@@ -323,17 +325,7 @@ def _clean_up_job(config: Config) -> dg.JobDefinition:
             }
         )
 
-    @dg.job(
-        name=CLEAN_UP_JOB,
-        description="Removes old versions of tables, runs of experiments, records of old runs and "
-        "old answers; merges small parts.",
-        executor_def=dg.in_process_executor,
-        tags=lineage.run_tags(config),
-    )
-    def clean_up() -> None:
-        clean_up_state()
-
-    return clean_up
+    return clean_up_state
 
 
 def _clean_up_schedule(job: dg.JobDefinition, *, config: Config) -> dg.ScheduleDefinition:

@@ -10,24 +10,19 @@ import dagster as dg
 
 from rag_assets import automation
 from rag_assets.answering import assets as answering
+from rag_assets.answering.measuring.designs import OWN_DESIGNS
 from rag_assets.config import Config, load
 from rag_assets.documents import assets as documents
-from rag_assets.documents import checks as document_checks
 from rag_assets.evaluation import assets as evaluation
-from rag_assets.evaluation import checks as evaluation_checks
 from rag_assets.evaluation.experiments import assets as experiments
 from rag_assets.index import assets as index
-from rag_assets.index import checks as index_checks
 from rag_assets.operations import assets as operations
-from rag_assets.operations.explain import job as explain_job
-from rag_assets.operations.index_trial import job as trial_job
 from rag_assets.sources import assets as sources
-from rag_assets.sources import checks as source_checks
+from rag_assets.table_lookup.arm import arms_of
 from rag_assets.tables import assets as tables
-from rag_assets.tables import checks as table_checks
 
-ROOMS = (sources, documents, tables, index, evaluation, operations)
-CHECKS = (source_checks, document_checks, table_checks, index_checks, evaluation_checks)
+REFRESHED = (sources, documents, tables, index, operations)
+"""Rooms whose assets a refresh runs, beside those of evaluation, which is handed its arms."""
 
 
 def definitions(config: Config) -> dg.Definitions:
@@ -42,17 +37,15 @@ def definitions(config: Config) -> dg.Definitions:
         # preview; the tests say what is expected of them.
         warnings.simplefilter("ignore", dg.BetaWarning)
         warnings.simplefilter("ignore", dg.PreviewWarning)
-        rooms = dg.Definitions.merge(*(room.definitions(config) for room in ROOMS))
+        refreshed = dg.Definitions.merge(
+            *(room.definitions(config) for room in REFRESHED),
+            evaluation.definitions(config, arms=arms_of),
+        )
         return dg.Definitions.merge(
-            automation.with_shared_policies(rooms, config=config),
-            *(checks.definitions(config) for checks in CHECKS),
-            automation.definitions(rooms, config=config),
-            experiments.definitions(config),
+            automation.with_shared_policies(refreshed, config=config),
+            automation.definitions(refreshed, config=config),
+            automation.with_code(experiments.definitions(config, arms=arms_of, own=OWN_DESIGNS)),
             automation.with_code(answering.definitions(config)),
-            answering.jobs(config),
-            dg.Definitions(jobs=operations.jobs(config)),
-            explain_job.definitions(config),
-            trial_job.definitions(config),
             dg.Definitions(executor=automation.executor_of(config)),
         )
 

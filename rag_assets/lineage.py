@@ -101,6 +101,35 @@ def run_tags(config: Config) -> dict[str, str]:
     return {dg.MAX_RUNTIME_SECONDS_TAG: str(config.execution.max_runtime_seconds or 0)}
 
 
+def one_op_job(
+    config: Config,
+    name: str,
+    *,
+    description: str,
+    op: str,
+    schema: Mapping[str, dg.Field] | None = None,
+) -> Callable[[Callable[..., None]], dg.JobDefinition]:
+    """Make a function the one op of a job that people or a schedule start.
+
+    Args:
+        config: Says how long a run may take.
+        name: Name of the job; its op is called like the function.
+        description: What the job is for.
+        op: What its op does.
+        schema: What a run is asked, if the function takes no class for it.
+    """
+
+    def job_of(body: Callable[..., None]) -> dg.JobDefinition:
+        only = dg.op(description=op, config_schema=schema)(stoppable()(body))
+        return dg.GraphDefinition(name, node_defs=[only]).to_job(
+            description=description,
+            executor_def=dg.in_process_executor,
+            tags=run_tags(config),
+        )
+
+    return job_of
+
+
 def store_of(config: Config) -> Store:
     """The state that belongs to `config`, to be written to; its locks name the run in progress."""
     work, run = _run_in_progress()
@@ -112,7 +141,7 @@ def store_of(config: Config) -> Store:
 
 def _run_in_progress() -> tuple[str | None, str | None]:
     """The run of Dagster that calls: with its step, for people, and its id; None outside of any."""
-    from dagster._core.execution.context.compute import current_execution_context
+    from rag_assets.dagster_internals import current_execution_context
 
     context = current_execution_context.get()
     if context is None:
@@ -195,7 +224,7 @@ def observed_only(
     then skips every step after it, and the other sources with them. Instead the output has the mark
     by which Dagster knows outputs whose event was reported by the asset itself. (dagster 1.13)
     """
-    from dagster._core.definitions.source_asset import SYSTEM_METADATA_KEY_SOURCE_ASSET_OBSERVATION
+    from rag_assets.dagster_internals import SYSTEM_METADATA_KEY_SOURCE_ASSET_OBSERVATION
 
     key = result.asset_key or context.asset_key
     context.log_event(dg.AssetObservation(asset_key=key, metadata=result.metadata))

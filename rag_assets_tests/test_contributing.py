@@ -14,7 +14,7 @@ import pytest
 
 REPOSITORY = Path(__file__).parents[1]
 COPIED = (
-    *("rag_assets", "rag_assets_tests", "docs", "deploy", "pyproject.toml"),
+    *("rag_assets", "rag_assets_tests", "rag_assets_testing", "docs", "deploy", "pyproject.toml"),
     *("README.md", "CONTRIBUTING.md", "CHANGELOG.md"),
 )
 MOST_FILES = 5

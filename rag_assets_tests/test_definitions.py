@@ -9,7 +9,7 @@ import pytest
 
 from rag_assets import config as configuration
 from rag_assets.definitions import definitions
-from rag_assets_tests import small_project
+from rag_assets_testing import small_project
 
 
 @pytest.fixture(scope="module")

@@ -20,9 +20,10 @@ from rag_assets.config import Config, ConfigError, Execution
 from rag_assets.definitions import definitions
 from rag_assets.serving import cli, dagster_instance
 from rag_assets.store import Store
-from rag_assets_tests import object_store, small_project
-from rag_assets_tests.faults import servers
-from rag_assets_tests.faults.kills import until
+from rag_assets_testing import small_project
+from rag_assets_testing.faults import servers
+from rag_assets_testing.faults.kills import until
+from rag_assets_tests import object_store
 from rag_assets_tests.models.tiny import PLAIN_MODELS
 
 DEPLOY = Path(__file__).parents[1] / "deploy"

@@ -28,11 +28,11 @@ from rag_assets.sources.exports import refresh_exports
 from rag_assets.store import Store
 from rag_assets.store.exports import ExportedTable
 from rag_assets.store.file_names import name_of, path_of
-from rag_assets_tests.exported import rows_of as rows
-from rag_assets_tests.exported import table_in
-from rag_assets_tests.exported import tables as tables_in
-from rag_assets_tests.faults.hashing import hashing
-from rag_assets_tests.faults.pipeline import refresh
+from rag_assets_testing.exported import rows_of as rows
+from rag_assets_testing.exported import table_in
+from rag_assets_testing.exported import tables as tables_in
+from rag_assets_testing.faults.hashing import hashing
+from rag_assets_testing.faults.pipeline import refresh
 from rag_assets_tests.real_names import LONG, NAMES
 from rag_assets_tests.sources.conftest import Sandbox, postgres, sandbox
 

@@ -35,6 +35,8 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PACKAGE, TESTS = "rag_assets", "rag_assets_tests"
+HELPERS = (TESTS, "rag_assets_testing")
+"""Folders of modules that only tests and benchmarks use."""
 DURATIONS = Path(__file__).with_name("durations.json")
 SECONDS = 35.0
 """What the tests may take together, by `durations.json`."""
@@ -48,14 +50,14 @@ CHANGED, IN_ROOM, REST_OF_ROOM, ELSEWHERE = range(4)
 
 @dataclass(frozen=True)
 class Tree:
-    """The modules of the package and of its tests, and what they import."""
+    """The modules of the package, of its tests and of what they share, and what they import."""
 
     root: Path
 
     @cached_property
     def files(self) -> dict[str, Path]:
         """Module name -> file, relative to the root."""
-        found = chain.from_iterable((self.root / top).rglob("*.py") for top in (PACKAGE, TESTS))
+        found = chain.from_iterable((self.root / top).rglob("*.py") for top in (PACKAGE, *HELPERS))
         files = (path.relative_to(self.root) for path in sorted(found))
         return {module_of(file): file for file in files}
 
@@ -105,7 +107,7 @@ class Tree:
     def _hands_on(self, name: str) -> bool:
         """Whether to import this module is to import what it imports."""
         file = self.files[name]
-        return file.name == "__init__.py" or (file.parts[0] == TESTS and not is_test(file))
+        return file.name == "__init__.py" or (file.parts[0] in HELPERS and not is_test(file))
 
     def tests_in(self, folder: Path) -> set[Path]:
         return {file for file in self.files.values() if is_test(file) and folder in file.parents}

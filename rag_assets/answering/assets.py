@@ -8,12 +8,12 @@ and `answer_experiments`.
 import dagster as dg
 
 from rag_assets import lineage
-from rag_assets.answering import evaluating
-from rag_assets.answering.evaluating import AnswerEvaluation
 from rag_assets.answering.experiments import run
 from rag_assets.answering.experiments.arms import TITLES
 from rag_assets.answering.experiments.report import experiment_report
-from rag_assets.answering.report import report_of
+from rag_assets.answering.measuring import evaluating
+from rag_assets.answering.measuring.evaluating import AnswerEvaluation
+from rag_assets.answering.measuring.report import report_of
 from rag_assets.config import Config
 from rag_assets.process.interrupts import stoppable
 
@@ -28,13 +28,8 @@ NO_QUESTIONS = (
 
 
 def definitions(config: Config) -> dg.Definitions:
-    """The asset `answer_evaluation`, and one for each experiment on answers."""
-    experiments = [_experiment(config, name) for name in config.answer_experiments]
-    return dg.Definitions(assets=[_answer_evaluation(config), *experiments])
-
-
-def jobs(config: Config) -> dg.Definitions:
-    """The job that answers the questions by a variant, and the one that compares answers."""
+    """The asset `answer_evaluation`, one for each experiment on answers, and their two jobs."""
+    assets = [_answer_evaluation(config)]
     job = dg.define_asset_job(
         JOB,
         selection=[dg.AssetKey(ASSET)],
@@ -44,7 +39,7 @@ def jobs(config: Config) -> dg.Definitions:
         tags=lineage.run_tags(config),
     )
     if not config.answer_experiments:
-        return dg.Definitions(jobs=[job])
+        return dg.Definitions(assets=assets, jobs=[job])
     compared = dg.define_asset_job(
         EXPERIMENTS_JOB,
         selection=[experiment_key(name) for name in config.answer_experiments],
@@ -53,7 +48,8 @@ def jobs(config: Config) -> dg.Definitions:
         executor_def=dg.in_process_executor,
         tags=lineage.run_tags(config),
     )
-    return dg.Definitions(jobs=[job, compared])
+    experiments = [_experiment(config, name) for name in config.answer_experiments]
+    return dg.Definitions(assets=[*assets, *experiments], jobs=[job, compared])
 
 
 def _answer_evaluation(settings: Config) -> dg.AssetsDefinition:

@@ -31,7 +31,7 @@ class KeyIndex:
         self._keys = _in_one(keys) if is_few else DigestIndex(digests(keys))
 
     def places(self, keys: Texts) -> np.ndarray:
-        """For each of `keys` its position in the column (int64), `ABSENT` if it is not there."""
+        """The position of each of `keys` in the column (int64), `ABSENT` if it is not there."""
         if isinstance(self._keys, DigestIndex):
             return self._keys.places_of(keys)
         found = pc.fill_null(pc.index_in(keys, self._keys), ABSENT)
@@ -55,7 +55,7 @@ class DigestIndex:
         """Whether a key occurs more than once; its position is then the first one."""
 
     def places_of(self, keys: Texts) -> np.ndarray:
-        """The same as `places` of their digests; most absent keys need only one of the two."""
+        """The position of each of `keys`; most absent ones need only one of the two digests."""
         high = digest(keys)
         at = self._first(high)
         is_near = at < len(self._high)
@@ -65,7 +65,7 @@ class DigestIndex:
         return found
 
     def places(self, keys: Digests) -> np.ndarray:
-        """For each of `keys` its position in the column (int64), `ABSENT` if it is not there."""
+        """The position of each of `keys` in the column (int64), `ABSENT` if it is not there."""
         high, low = keys
         at = self._first(high)
         found = np.full(len(high), ABSENT, np.int64)
@@ -89,7 +89,7 @@ class DigestIndex:
 
 
 def begins_run(*columns: Texts) -> np.ndarray:
-    """For each row whether it differs from the one before in any of the `columns`."""
+    """Whether each row differs from the one before in any of the `columns`."""
     rows = len(columns[0])
     begins = np.zeros(rows, bool)
     begins[:1] = True

@@ -10,6 +10,7 @@ from rag_assets import lineage, schemas
 from rag_assets.change.sync import Report
 from rag_assets.config import Config, DescribingModel
 from rag_assets.config.addresses import accounts_table
+from rag_assets.documents import checks
 from rag_assets.documents.elements.parse_report_rows import Accounts
 from rag_assets.documents.families.shown import families_of
 from rag_assets.lineage import ContentShown
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
 
 
 def definitions(config: Config) -> dg.Definitions:
-    """The assets `parsed_documents` and `chunks`; `figure_descriptions` with a model for it."""
+    """`parsed_documents` and `chunks` with their checks; `figure_descriptions` with a model."""
     assets = [_parsed_documents(config), _chunks(config)]
     if model := config.describing_model:
         assets.append(_figure_descriptions(config, model))
-    return dg.Definitions(assets=assets)
+    return dg.Definitions.merge(dg.Definitions(assets=assets), checks.definitions(config))
 
 
 def _parsed_documents(settings: Config) -> dg.AssetsDefinition:

@@ -9,6 +9,7 @@ from rag_assets import lineage
 from rag_assets.change import completing
 from rag_assets.change.sync import Report
 from rag_assets.config import Config, Variant
+from rag_assets.index import checks
 from rag_assets.index.embed import EmbeddingReport, refresh_documents, refresh_rows
 from rag_assets.index.encoders import encoder_of
 from rag_assets.index.indexes import IndexReport, maintain
@@ -18,8 +19,8 @@ from rag_assets.store import Store
 
 
 def definitions(config: Config) -> dg.Definitions:
-    """The assets that turn texts into searchable tables, one partition for each variant."""
-    return dg.Definitions(
+    """The assets that turn texts into searchable tables, with their checks."""
+    assets = dg.Definitions(
         assets=[
             _vectors_asset(
                 config,
@@ -38,6 +39,7 @@ def definitions(config: Config) -> dg.Definitions:
             _joint_asset(config),
         ]
     )
+    return dg.Definitions.merge(assets, checks.definitions(config))
 
 
 def _vectors_asset(

@@ -338,7 +338,7 @@ class ModelEncoder:
             yield from bisected(partial(self._rows, forward), part)
 
     def _rows(self, forward: Forward, batch: Sequence[Window]) -> Sequence[np.ndarray]:
-        """Of each window the vector, (dimension,) float32 of unit length.
+        """The vector of each window, (dimension,) float32 of unit length.
 
         The lexical weights of its tokens follow, where the model is asked for them.
 

@@ -106,7 +106,7 @@ class _Piece:
 
     @property
     def weight(self) -> int:
-        """Its share in the pooled vector of the text."""
+        """The share of the piece in the pooled vector of its text."""
         return max(1, len(self.content))
 
     @property

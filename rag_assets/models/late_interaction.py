@@ -137,7 +137,7 @@ class LateInteraction:
             self._bytes -= oldest.nbytes
 
     def _vectors(self, texts: Sequence[str], *, windows: Windows) -> list[np.ndarray]:
-        """For each text its (tokens, dimension) float16 unit vectors, windows one after another.
+        """(tokens, dimension) float16 unit vectors of each text, windows one after another.
 
         Half precision halves the memory and moves a cosine by less than 0.001.
         """

@@ -234,7 +234,7 @@ def _on_cpu(model: _Model, _device: str) -> Forward:
 
 
 def _on_cuda(model: _Model, device: str) -> Forward:
-    """With a CUDA stream of its own and pinned memory: two streams overlap copies and kernels."""
+    """A `forward` with a CUDA stream and pinned memory, so that copies overlap with kernels."""
     import torch
 
     stream = torch.cuda.Stream(device)

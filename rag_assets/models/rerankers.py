@@ -78,7 +78,7 @@ def load_reranker(settings: RerankerSettings, *, name: str, home: Path) -> Reran
 
 
 def replaceable(rerankers: Mapping[str, RerankerSettings], *, home: Path) -> dict[str, str]:
-    """By name, the identity of those `rerankers` that can be another model under equal settings.
+    """The identity, by name, of `rerankers` that may change though their settings do not.
 
     These are weights in a local folder, which are not loaded, and models behind a server, which is
     asked; while it does not answer, its model counts as the one that it was.

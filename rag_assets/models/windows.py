@@ -27,7 +27,7 @@ class WeightedPart(Protocol):
 
     @property
     def weight(self) -> int:
-        """Its share in the pooled vector of the text."""
+        """The share of the part in the pooled vector of its text."""
         ...
 
 

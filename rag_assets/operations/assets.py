@@ -1,4 +1,4 @@
-"""The asset `serving_index`, its gate, and the jobs that move the serving pointer by hand."""
+"""The asset `serving_index`, its gate, and the jobs that people start to look after a state."""
 
 import time
 from datetime import datetime
@@ -7,8 +7,12 @@ import dagster as dg
 
 from rag_assets import lineage
 from rag_assets.config import Config
+from rag_assets.operations.explain.job import explain_job
 from rag_assets.operations.gate import blocked_candidate
 from rag_assets.operations.gate.wording import verdict_markdown, verdict_plot
+from rag_assets.operations.index_trial.job import trial_job
+from rag_assets.operations.jobs import doctor_job
+from rag_assets.operations.plan.job import plan_job
 from rag_assets.operations.problems.current import SERVING_INDEX
 from rag_assets.operations.serving_index import promotion
 from rag_assets.operations.serving_index.promotion import PromotionResult
@@ -32,13 +36,9 @@ ON_NEW_INDEX = (
 
 
 def definitions(config: Config) -> dg.Definitions:
-    """What moves the serving pointer."""
-    return dg.Definitions(assets=[_serving_index(config)])
-
-
-def jobs(config: Config) -> list[dg.JobDefinition]:
-    """The jobs `promote` and `rollback`."""
-    return [_promote_job(config), _rollback_job(config)]
+    """What moves the serving pointer, and the jobs that look after a state."""
+    jobs = (_promote_job, _rollback_job, doctor_job, plan_job, explain_job, trial_job)
+    return dg.Definitions(assets=[_serving_index(config)], jobs=[job(config) for job in jobs])
 
 
 def _serving_index(project: Config) -> dg.AssetsDefinition:
@@ -158,9 +158,12 @@ def _of_result(done: PromotionResult) -> dict[str, dg.MetadataValue]:
 
 
 def _promote_job(project: Config) -> dg.JobDefinition:
-    @dg.op(
-        description="Lets a variant serve, if the gate lets it pass.",
-        config_schema={
+    @lineage.one_op_job(
+        project,
+        PROMOTE_JOB,
+        description="Lets a variant serve. The same as `rag-assets promote VARIANT`.",
+        op="Lets a variant serve, if the gate lets it pass.",
+        schema={
             "variant": dg.Field(str, description="The variant that is to serve."),
             "override": dg.Field(
                 str,
@@ -169,7 +172,6 @@ def _promote_job(project: Config) -> dg.JobDefinition:
             ),
         },
     )
-    @stoppable()
     def promote_variant(context: dg.OpExecutionContext) -> None:
         options = context.op_config
         done = promotion.promote(
@@ -187,28 +189,21 @@ def _promote_job(project: Config) -> dg.JobDefinition:
             )
         _tell(context, done.pointer)
 
-    @dg.job(
-        name=PROMOTE_JOB,
-        description="Lets a variant serve. The same as `rag-assets promote VARIANT`.",
-        executor_def=dg.in_process_executor,
-        tags=lineage.run_tags(project),
-    )
-    def promote() -> None:
-        promote_variant()
-
-    return promote
+    return promote_variant
 
 
 def _rollback_job(project: Config) -> dg.JobDefinition:
-    @dg.op(
-        description="Serves again what served before.",
-        config_schema={
+    @lineage.one_op_job(
+        project,
+        ROLLBACK_JOB,
+        description="Serves again what served before. The same as `rag-assets rollback`.",
+        op="Serves again what served before.",
+        schema={
             "to": dg.Field(
                 int, default_value=0, description="Number to serve again; 0: the previous one."
             )
         },
     )
-    @stoppable()
     def roll_serving_back(context: dg.OpExecutionContext) -> None:
         _tell(
             context,
@@ -217,16 +212,7 @@ def _rollback_job(project: Config) -> dg.JobDefinition:
             ),
         )
 
-    @dg.job(
-        name=ROLLBACK_JOB,
-        description="Serves again what served before. The same as `rag-assets rollback`.",
-        executor_def=dg.in_process_executor,
-        tags=lineage.run_tags(project),
-    )
-    def rollback() -> None:
-        roll_serving_back()
-
-    return rollback
+    return roll_serving_back
 
 
 def _tell(context: dg.OpExecutionContext, pointer: ServingPointer | None) -> None:

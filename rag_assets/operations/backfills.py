@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 import dagster as dg
-from dagster._core.executor.init import InitExecutorContext
 
 from rag_assets.config import Config
 from rag_assets.process.priority import yield_to_others
@@ -21,7 +20,7 @@ def at_low_priority(executor: dg.ExecutorDefinition) -> dg.ExecutorDefinition:
     create = executor.executor_creation_fn
     assert create is not None, "every executor can be made"
 
-    def created(context: InitExecutorContext) -> dg.Executor:
+    def created(context: dg.InitExecutorContext) -> dg.Executor:
         yield_to_others()
         return create(context)
 

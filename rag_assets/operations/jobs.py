@@ -4,7 +4,6 @@ import dagster as dg
 
 from rag_assets import lineage
 from rag_assets.config import Config
-from rag_assets.process.interrupts import stoppable
 
 DOCTOR_JOB = "doctor"
 CHARACTERS = 1_000
@@ -14,8 +13,13 @@ CHARACTERS = 1_000
 def doctor_job(config: Config) -> dg.JobDefinition:
     """The job that reads all tables of all variants, and fails if an error is found."""
 
-    @dg.op(description="Reads every table once; nothing is written.")
-    @stoppable()
+    @lineage.one_op_job(
+        config,
+        DOCTOR_JOB,
+        description="Reads all tables and tells what does not agree; `rag-assets doctor --repair` "
+        "mends it.",
+        op="Reads every table once; nothing is written.",
+    )
     def examine_state(context: dg.OpExecutionContext) -> None:
         from rag_assets.operations.doctor.examining import examine
         from rag_assets.operations.doctor.subjects import Practice
@@ -37,14 +41,4 @@ def doctor_job(config: Config) -> dg.JobDefinition:
             raise dg.Failure("\n".join(lines), metadata=metadata, allow_retries=False)
         context.add_output_metadata(metadata)
 
-    @dg.job(
-        name=DOCTOR_JOB,
-        description="Reads all tables and tells what does not agree; `rag-assets doctor --repair` "
-        "mends it.",
-        executor_def=dg.in_process_executor,
-        tags=lineage.run_tags(config),
-    )
-    def doctor() -> None:
-        examine_state()
-
-    return doctor
+    return examine_state

@@ -47,16 +47,17 @@ def forget_old_runs(
 
 
 def _ended_before(instance: "dg.DagsterInstance", moment: datetime) -> list[str]:
-    from dagster._core.storage.dagster_run import FINISHED_STATUSES, RunsFilter
+    import dagster as dg
 
-    wanted = RunsFilter(statuses=FINISHED_STATUSES, updated_before=moment)
+    from rag_assets.dagster_internals import FINISHED_STATUSES
+
+    wanted = dg.RunsFilter(statuses=FINISHED_STATUSES, updated_before=moment)
     return [record.dagster_run.run_id for record in instance.get_run_records(wanted)]
 
 
 def _needed(instance: "dg.DagsterInstance") -> Iterator[str]:
     """Runs that hold the newest event of an asset, or of one of its partitions."""
     import dagster as dg
-    from dagster._core.event_api import EventRecordsFilter
 
     keys = instance.all_asset_keys()
     for record in instance.get_asset_records(keys):
@@ -67,7 +68,7 @@ def _needed(instance: "dg.DagsterInstance") -> Iterator[str]:
         places = (instance.get_latest_storage_id_by_partition(key, kind) for key in keys)
         ids = sorted(chain.from_iterable(by_partition.values() for by_partition in places))
         if ids:
-            wanted = EventRecordsFilter(kind, storage_ids=ids)
+            wanted = dg.EventRecordsFilter(kind, storage_ids=ids)
             yield from (
                 event.run_id for event in instance.event_log_storage.get_event_records(wanted)
             )
@@ -83,7 +84,7 @@ def _forget(instance: "dg.DagsterInstance", run_id: str) -> int:
 
 def _files_of(instance: "dg.DagsterInstance", run_id: str) -> list[Path]:
     """The database that SQLite keeps for one run; it stays behind when the run is deleted."""
-    from dagster._core.storage.event_log.sqlite.sqlite_event_log import SqliteEventLogStorage
+    from rag_assets.dagster_internals import SqliteEventLogStorage
 
     storage = instance.event_log_storage
     if not isinstance(storage, SqliteEventLogStorage):

@@ -57,7 +57,7 @@ def language_of_each(texts: pa.Array) -> pa.Array:
 
 
 def _places(texts: pa.Array) -> np.ndarray:
-    """For each text the index of its language in `STOP_WORDS`; one past the last for none."""
+    """The index of each text's language in `STOP_WORDS`; one past the last for none."""
     if not len(texts):
         return np.empty(0, dtype=np.int64)
     known = _known()
@@ -75,7 +75,7 @@ def _places(texts: pa.Array) -> np.ndarray:
 
 
 def _short_words(texts: pa.StringArray) -> tuple[np.ndarray, np.ndarray]:
-    """For each word of at most `_WIDTH` bytes the index of its text, and the word as a number."""
+    """The words of at most `_WIDTH` bytes as numbers, each with the index of its text."""
     _, ends_of_texts, content = texts.buffers()
     bounds = np.frombuffer(ends_of_texts, np.int32)[texts.offset : texts.offset + len(texts) + 1]
     folded = bytes(content or b"")[bounds[0] : bounds[-1]].translate(_FOLDED)
@@ -132,5 +132,5 @@ def _slots(words: np.ndarray, multiplier: np.uint64) -> np.ndarray:
 
 @cache
 def _masks() -> np.ndarray:
-    """For each number of bytes, up to `_WIDTH`, a mask of that many low bytes."""
+    """The masks that keep the low bytes of a number: none of them, one, up to `_WIDTH`."""
     return np.array([(1 << 8 * length) - 1 for length in range(_WIDTH + 1)], np.uint64)

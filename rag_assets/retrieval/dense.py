@@ -125,7 +125,7 @@ def _products(queries: np.ndarray, vectors: np.ndarray) -> np.ndarray:
 
 
 def _least_values(values: np.ndarray, *, depth: int) -> np.ndarray:
-    """For each row of `values` (m, n) a value that at least `depth` of the row reach, and few more.
+    """A value for each row of `values` (m, n) that `depth` of the row reach, and few more.
 
     The row is cut into many groups, and the result is the `depth`-th largest of the groups' maxima.
     The best values of a row are seldom in one group, and maxima are far fewer to select from.

@@ -23,7 +23,7 @@ class QueryEncoder(Protocol):
 
     @property
     def encoder_id(self) -> str:
-        """The same, with the path that computes (device, engine, precision)."""
+        """The `model_id` with the path that computes: device, engine, precision."""
         ...
 
     def embed_queries(self, texts: Sequence[str], /) -> np.ndarray:

@@ -192,7 +192,7 @@ class RewritingModels:
         return model.call_id(asked)
 
     def description(self, settings: QueryFusion) -> str | None:
-        """The same for people: the model as its server states it, and the prompt."""
+        """The model as its server states it, and the prompt, for people."""
         if self.identity(settings) is None:
             return None
         model = self._model(settings.model, is_measured=True)

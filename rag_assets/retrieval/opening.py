@@ -135,7 +135,7 @@ def _require_pinned(store: Store, found: CompleteSet, *, variant: str) -> Comple
 def _opened(
     store: Store, complete_set: CompleteSet, *, variant: str, stamps: Sequence[Stamp | None]
 ) -> Generator[None]:
-    """As `_named_errors`; refuses tables that were built again under the same version numbers."""
+    """Name the table in errors, and refuse tables that were built again with these versions."""
     if [store.stamp(pin.table, version=pin.version) for pin in complete_set.pins] != stamps:
         raise OutdatedIndexError(variant)
     with _named_errors(store, complete_set, variant=variant):

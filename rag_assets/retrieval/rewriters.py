@@ -165,7 +165,7 @@ def _are_texts(values: object) -> bool:
 
 
 def distinct(found: Sequence[str], *, query: str) -> list[str]:
-    """Those of `found` that differ in more than case and blanks from `query` and from another."""
+    """The texts that differ in more than case and blanks from `query` and from each other."""
     kept: dict[str, str] = {}
     for text in found:
         words = " ".join(text.split())

@@ -75,7 +75,7 @@ class Ranked:
     read: Callable[[Sequence[str], Sequence[str]], pa.Table]
 
     def table(self) -> pa.Table:
-        """One row for each ranked unit, in the schema `rankings.RANKINGS`."""
+        """One row for each ranked unit, in the schema `schemas.RANKINGS`."""
         named = [unit for ranking in self.rankings for unit in ranking.unit_ids]
         units = self.read(named, UNIT_COLUMNS)
         return rankings_table(self.rankings, units=units, seconds=self.seconds)
@@ -189,7 +189,7 @@ class VariantIndex:
         length: int | None = None,
         filters: Filters | None = None,
     ) -> pa.Table:
-        """The rankings of `queries` as one table in the schema `rankings.RANKINGS`.
+        """The rankings of `queries` as one table in the schema `schemas.RANKINGS`.
 
         With `length`, a ranking goes on below its `top_k` units: see `retrievers.retrieve`. The
         results are those of `search` for each query. It is faster: all queries are embedded in
@@ -218,7 +218,7 @@ class VariantIndex:
         length: int | None = None,
         filters: Filters | None = None,
     ) -> Ranked:
-        """As `search_many`, with all that each ranking was made from.
+        """Search for several queries as `search_many` does; return what each ranking was made from.
 
         Raises:
             EmptyQueryError, ModelMismatchError, MissingTextIndexError, RerankerError,
@@ -292,13 +292,13 @@ class VariantIndex:
         return [*states, rewriting] if rewriting else states
 
     def without_cache(self) -> Self:
-        """The same index without a cache of results: for measuring its speed."""
+        """This index without a cache of results: for measuring its speed."""
         plain = copy(self)
         plain._cache = Cache(None)
         return plain
 
     def usable(self, retriever: RetrieverName | Retriever) -> bool:
-        """Whether it can be searched by `retriever`: with a model for each domain, not by all."""
+        """Whether `retriever` can search this index, which may have a model for each domain."""
         chosen = (
             self.settings.retrievers.get(retriever) if isinstance(retriever, str) else retriever
         )

@@ -209,11 +209,11 @@ class UnitTable:
             return list(pool.map(search, queries))
 
     def known(self, unit_ids: Iterable[str]) -> set[str]:
-        """Those of `unit_ids` that are in the table."""
+        """The `unit_ids` that are in the table."""
         return {unit for unit in unit_ids if unit in self._row_ids}
 
     def permitted(self, unit_ids: Iterable[str], *, where: str | None) -> set[str]:
-        """Those of `unit_ids` that are in the table and meet a condition."""
+        """The `unit_ids` that are in the table and meet a condition."""
         known = {unit: self._row_ids[unit] for unit in self.known(unit_ids)}
         if where is None:
             return set(known)

@@ -54,7 +54,7 @@ class IndexedFamilies:
 
     @cached_property
     def by_document(self) -> Mapping[DocumentKey, DocumentOfFamily]:
-        """By source and URI."""
+        """The members of all families, by source and URI."""
         return {(each.source, each.uri): each for each in self.members}
 
     @cached_property
@@ -128,12 +128,12 @@ def stale_documents(store: Store, elements: str) -> Mapping[str, str]:
 
 
 def label_of(choice: Choice) -> str:
-    """For people and reports: `current`, `all`, or `as of 2020-01-31`."""
+    """The choice in words: `current`, `all`, or `as of 2020-01-31`."""
     return f"as of {choice.isoformat()}" if isinstance(choice, date) else choice
 
 
 def _held(store: Store, units: Pin, documents: Sequence[str]) -> Collection[str]:
-    """Those of `documents` that the table of units holds."""
+    """The `documents` that the table of units holds."""
     found: set[str] = set()
     for part in parts_of(documents):
         where = is_one_of("document_id", part)

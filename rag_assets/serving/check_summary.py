@@ -30,7 +30,7 @@ class FailedExpectation:
 
     @property
     def record(self) -> dict[str, Json]:
-        """For programs."""
+        """The expectation for programs."""
         return {
             "asset": self.asset,
             "table": self.table,
@@ -52,7 +52,7 @@ class CheckSummary:
 
     @property
     def record(self) -> dict[str, Json]:
-        """For programs."""
+        """The results for programs."""
         return {
             "expectations": self.expectations,
             "failed": [item.record for item in self.failed],
@@ -61,7 +61,7 @@ class CheckSummary:
 
     @property
     def text(self) -> str:
-        """For people, with the lines of each expectation that does not hold."""
+        """The results for people, with the lines of each expectation that does not hold."""
         if not self.expectations:
             return "Checks: no table was judged yet"
         passed = self.expectations - len(self.failed)

@@ -16,7 +16,8 @@ from rag_assets.store.atomic import write_atomically
 
 if TYPE_CHECKING:
     import dagster as dg
-    from dagster._core.remote_origin import RemoteRepositoryOrigin
+
+    from rag_assets.dagster_internals import RemoteRepositoryOrigin
 
 FILE = "dagster.yaml"
 WORKSPACE_FILE = "workspace.yaml"
@@ -104,8 +105,11 @@ def workspace_file(config: Config) -> Path:
 
 def repository_origin() -> "RemoteRepositoryOrigin":
     """What Dagster assigns jobs, schedules and sensors to, wherever their code is loaded."""
-    from dagster._core.definitions.repository_definition import SINGLETON_REPOSITORY_NAME
-    from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteRepositoryOrigin
+    from rag_assets.dagster_internals import (
+        SINGLETON_REPOSITORY_NAME,
+        RegisteredCodeLocationOrigin,
+        RemoteRepositoryOrigin,
+    )
 
     location = RegisteredCodeLocationOrigin(LOCATION)  # ty: ignore[abstract-class-instantiation]
     return RemoteRepositoryOrigin(location, SINGLETON_REPOSITORY_NAME)
@@ -120,8 +124,8 @@ def opened(config: Config) -> "dg.DagsterInstance":
     """The instance; with Dagster's default storage its databases stay open."""
     import dagster as dg
     import yaml
-    from dagster._core.instance.ref import InstanceRef
 
+    from rag_assets.dagster_internals import InstanceRef
     from rag_assets.serving import dagster_storage
 
     folder = prepare(config)

@@ -13,11 +13,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from dagster._core.storage.event_log.sqlite.sqlite_event_log import SqliteEventLogStorage
-from dagster._core.storage.runs.sqlite.sqlite_run_storage import SqliteRunStorage
-from dagster._core.storage.sqlite import SQLITE_BUSY_TIMEOUT_SECONDS
-from dagster._core.storage.sqlite_storage import SqliteStorageConfig
-from dagster._serdes import ConfigurableClassData
+from rag_assets.dagster_internals import (
+    SQLITE_BUSY_TIMEOUT_SECONDS,
+    ConfigurableClassData,
+    SqliteEventLogStorage,
+    SqliteRunStorage,
+    SqliteStorageConfig,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine

@@ -72,7 +72,7 @@ class DocumentStatus:
 
     @property
     def row(self) -> Mapping[str, object]:
-        """Its row in the table of text."""
+        """The document as a row of the table of text."""
         kept = {"tables": _of(self.tables), "figures": _of(self.figures)}
         return {**asdict(self), "read_by": self.read_by, **kept}
 

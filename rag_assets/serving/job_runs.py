@@ -3,6 +3,7 @@
 import gc
 import signal
 import threading
+import uuid
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +19,8 @@ from rag_assets.store.serving_pointer import serving_variant
 
 if TYPE_CHECKING:
     import dagster as dg
-    from dagster._core.execution.execution_result import ExecutionResult
+
+    from rag_assets.dagster_internals import ExecutionResult
 
 CONSOLE = "console"
 """Dagster's own name of the logger, so that the UI can execute the same run again."""
@@ -60,7 +62,6 @@ def execute(
     """
     with lasting():
         import dagster as dg
-        from dagster._core.utils import make_new_run_id
 
         from rag_assets.definitions import definitions
         from rag_assets.serving import dagster_instance, progress
@@ -77,7 +78,7 @@ def execute(
         },
     }
     with records as opened:
-        closed, run_id = lost_runs.close_dead_runs(opened), make_new_run_id()
+        closed, run_id = lost_runs.close_dead_runs(opened), str(uuid.uuid4())
         alerting.tell_of_closed(config, opened, closed=closed)
         dagster_instance.wait_for_pools(opened, say=say)
         if job_name == NIGHTLY_JOB and variant == serving_variant(Store.of(config), config):
@@ -103,9 +104,7 @@ def _executed(
     run_config: Mapping[str, object],
 ) -> "ExecutionResult":
     """Run `job` as `JobDefinition.execute_in_process` does, which leaves out where it is from."""
-    from dagster._core.definitions.job_base import InMemoryJob
-    from dagster._core.execution.api import execute_run
-
+    from rag_assets.dagster_internals import InMemoryJob, execute_run
     from rag_assets.serving import dagster_instance
 
     here = job.as_ephemeral_job(resource_defs={}, input_values={})

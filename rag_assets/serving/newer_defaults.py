@@ -42,7 +42,7 @@ def proposal(config: Config) -> str:
 
 
 def hint(config: Config) -> str:
-    """The same in a line, which leads to the command that shows the proposal."""
+    """The proposal in a line, which leads to the command that shows all of it."""
     if not _is_open(config):
         return ""
     return f"{_in_short(configuration.find().name)} `rag-assets status` says how to try that."

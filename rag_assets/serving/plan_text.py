@@ -53,7 +53,7 @@ def outcome_record(plan: VariantPlan, done: Done) -> Mapping[str, Json]:
 
 
 def outcome_text(plan: VariantPlan, done: Done) -> str:
-    """The same for people; counts of which nothing was planned and nothing done are left out."""
+    """What was planned beside what was done, for people, without counts that are both zero."""
     compared = [
         (planned.asset, *each)
         for planned in plan.assets

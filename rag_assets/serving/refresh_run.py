@@ -15,7 +15,8 @@ from rag_assets.store import Store
 
 if TYPE_CHECKING:
     import dagster as dg
-    from dagster._core.execution.execution_result import ExecutionResult
+
+    from rag_assets.dagster_internals import ExecutionResult
 
 LOCK = COMMAND_LOCK
 BACKFILL_JOB = "backfill_variant"

@@ -91,7 +91,7 @@ class StateStatus:
 
     @property
     def record(self) -> dict[str, Json]:
-        """For programs."""
+        """The state for programs."""
         return {
             "serving": self.serving,
             "pointer": asdict(self.pointer) if self.pointer else None,

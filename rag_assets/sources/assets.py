@@ -9,7 +9,7 @@ from rag_assets import lineage, schemas
 from rag_assets.change.sync import Report
 from rag_assets.config import Config, TableSource, TableSpec, asset_path
 from rag_assets.lineage import ContentShown, Preview, RefreshConfig
-from rag_assets.sources import exports, readability, table_states
+from rag_assets.sources import checks, exports, readability, table_states
 from rag_assets.sources.files import known_files, manifest
 from rag_assets.sources.outcomes import Export, merged
 from rag_assets.sources.readability import Outage
@@ -20,9 +20,10 @@ GROUP = "sources"
 
 
 def definitions(config: Config) -> dg.Definitions:
-    """The manifest of document files and the exported tables."""
+    """The manifest of document files and the exported tables, with their checks."""
     tables = [_exports(config, source) for source in config.sources.tables]
-    return dg.Definitions(assets=[_document_files(config), *tables])
+    assets = dg.Definitions(assets=[_document_files(config), *tables])
+    return dg.Definitions.merge(assets, checks.definitions(config))
 
 
 def _document_files(project: Config) -> dg.AssetsDefinition:

@@ -62,7 +62,7 @@ def drop_all(store: Store, table: str) -> list[str]:
 
 
 def drop_unused(store: Store, table: str) -> list[str]:
-    """The same, unless a trial runs."""
+    """Remove all branches of trials from a table unless a trial runs; their names."""
     with store.lock_if_free(LOCK) as is_free:
         return drop_all(store, table) if is_free else []
 

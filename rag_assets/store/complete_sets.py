@@ -89,7 +89,7 @@ class CompleteSet:
     def query_models(
         self, store: Store, config: Config, *, variant: str
     ) -> Mapping[str, tuple[str, EmbeddingModel]]:
-        """For each domain the name and the settings of the model that embeds queries for it.
+        """The name and the settings of the model that embeds queries, for each domain.
 
         They are those of the config where `variant` has the recipe of the set, else its own.
         """
@@ -102,7 +102,7 @@ class CompleteSet:
         return dict(zip(DOMAINS, (of_documents, of_table), strict=True))
 
     def is_of(self, store: Store, tables: VariantTables) -> bool:
-        """Whether it was made by the recipe that has these `tables`."""
+        """Whether the set was made by the recipe that has these `tables`."""
         return name_of(self.joint.table) == store.known_as(tables.joint)
 
     @classmethod

@@ -63,7 +63,7 @@ class About:
 
     @property
     def document(self) -> dict[str, str | list[str] | dict[str, str]]:
-        """The same as a data version takes it in."""
+        """What the table is, as its data version takes it in."""
         return {
             "source": self.source,
             "table": self.table,
@@ -75,7 +75,7 @@ class About:
         }
 
     def with_key(self, key: Sequence[str]) -> "About":
-        """The same with `key` as the columns that identify a row, and hidden unless others are."""
+        """A copy in which `key` identifies a row, and is hidden unless other columns are."""
         hidden = list(key if self.hidden is None else self.hidden)
         return replace(self, key=list(key), hidden=hidden)
 

@@ -75,7 +75,7 @@ def picture(store: Store, image: str) -> tuple[str, bytes]:
 
 
 def large_ones(store: Store, keys: Sequence[str], *, min_pixels: int) -> list[str]:
-    """Those of `keys`, in order, whose pictures have at least `min_pixels`."""
+    """The `keys`, in order, whose pictures have at least `min_pixels`."""
     if not store.exists(IMAGES_TABLE):
         return []
     columns = [KEY, "width", "height"]
@@ -122,7 +122,7 @@ def _parsed(store: Store) -> list[str]:
 
 
 def stored(store: Store, named: pa.Table) -> pa.Array:
-    """Those pictures that are stored, of the ones that the rows of a table name."""
+    """The stored pictures among those that the rows of a table name."""
     if not store.exists(IMAGES_TABLE):
         return pa.array([], pa.string())
     wanted = pc.unique(named[KEY]).to_pylist()

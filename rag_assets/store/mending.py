@@ -162,7 +162,7 @@ class _Segment(Protocol):
 
 
 def _is_whole(folder: Path, part: _Segment) -> bool:
-    """Whether its files are of Lance and as long as they were.
+    """Whether the files of an index are of Lance and as long as they were.
 
     Lance leaves an empty folder among them.
     """

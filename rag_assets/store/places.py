@@ -181,7 +181,7 @@ class Bucket:
         files.delete_dir_contents(f"{root}/{name}.lance", missing_dir_ok=True)
 
     def stamp(self, _name: str, _version: int, /) -> Stamp | None:
-        """None: to ask would take each search a round trip."""
+        """Always None: to ask for a stamp would take each search a round trip."""
         return None
 
     def sweep(self) -> None:

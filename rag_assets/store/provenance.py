@@ -29,7 +29,7 @@ class Made:
 
     @property
     def is_exact(self) -> bool:
-        """Whether it was written then; else then at the latest."""
+        """Whether the time is exact: if not, the row was written then at the latest."""
         return self.version is not None
 
 

@@ -38,7 +38,7 @@ DEFAULT_NAMES = frozenset({DEFAULT_TEXT_INDEX, vector_index_name(VectorIndexSett
 
 
 def uncommon(names: Iterable[str]) -> list[str]:
-    """Those of `names` that other than the default settings give, each once, sorted."""
+    """The `names` that only other settings than the default ones give, each once, sorted."""
     return sorted({*names} - DEFAULT_NAMES)
 
 

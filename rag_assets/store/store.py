@@ -182,7 +182,7 @@ class Store:
         return self._dataset(name, version=version)
 
     def _dataset(self, name: str, *, version: int | None = None) -> "LanceDataset":
-        """The same as `open` for reading; its import takes a third of the time."""
+        """The table for reading, without the import of LanceDB, which takes three times as long."""
         import lance
 
         generation = self.generation(name)
@@ -210,7 +210,7 @@ class Store:
         self._check(self.generation(name), dict(data_files(dataset.get_fragments())))
 
     def check_as_left(self, name: str, left: PassRecord) -> None:
-        """The same of the table as the pass `left` it, without opening it; a folder is looked at.
+        """Check the files of the table as the pass `left` them; only a folder is looked at.
 
         Raises:
             DamagedTablesError: A file is gone or cut short.
@@ -320,7 +320,7 @@ class Store:
         rows: int = 8_192,
         with_row_ids: bool = False,
     ) -> Iterator[pa.RecordBatch]:
-        """The same as `read` in batches of at most `rows`, for tables larger than memory.
+        """Read rows in batches of at most `rows`, for tables larger than memory.
 
         `columns` may also be expressions by name. The column `ROW_ID` comes last if asked for.
         """
@@ -537,7 +537,7 @@ class Store:
         return ended if ended and ended.is_settled and not ended.is_due else None
 
     def ended(self, name: str) -> PassRecord | None:
-        """The same of a pass that may have left something to be tried again."""
+        """What the last pass over the table was made from, whether or not it left something."""
         try:
             record = json.loads(self._completion_file(name).read_text("utf-8"))
             completion = PassRecord(**record)

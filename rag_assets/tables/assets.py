@@ -13,7 +13,7 @@ from rag_assets.config import Config, asset_path
 from rag_assets.lineage import ContentShown, Preview
 from rag_assets.process.interrupts import stoppable
 from rag_assets.store import Store
-from rag_assets.tables import exported, rows, serialize
+from rag_assets.tables import checks, exported, rows, serialize
 from rag_assets.tables.exported import SourceTable
 
 GROUP = "tables"
@@ -23,8 +23,9 @@ SAMPLED_BATCHES = 4
 
 
 def definitions(config: Config) -> dg.Definitions:
-    """The assets `table_rows` and `serialized_rows`."""
-    return dg.Definitions(assets=[_table_rows(config), _serialized_rows(config)])
+    """The assets `table_rows` and `serialized_rows`, with their checks."""
+    assets = dg.Definitions(assets=[_table_rows(config), _serialized_rows(config)])
+    return dg.Definitions.merge(assets, checks.definitions(config))
 
 
 def _table_rows(settings: Config) -> dg.AssetsDefinition:

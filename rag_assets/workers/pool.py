@@ -219,7 +219,7 @@ class _WorkerProcess:
 
     @property
     def died_idle(self) -> bool:
-        """Whether it ended before its task began, after others: this task is not the cause."""
+        """Whether the process ended before this task began, after others: it is not the cause."""
         return self.is_gone and not self.has_begun and self.served > 1
 
     def give(self, task: Task) -> None:

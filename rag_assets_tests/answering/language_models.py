@@ -8,7 +8,7 @@ from pathlib import Path
 from rag_assets.config import Config
 from rag_assets.models.language.client import LanguageModelClient
 from rag_assets.models.language.opening import open_language_model
-from rag_assets_tests.scripted_language_model import Behaviour, Script, ScriptedServer
+from rag_assets_testing.scripted_language_model import Behaviour, Script, ScriptedServer
 
 SOURCES = ("shop", "secret")
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from rag_assets import config as configuration
 from rag_assets.config import Config
-from rag_assets_tests import small_project
-from rag_assets_tests.faults import pipeline
+from rag_assets_testing import small_project
+from rag_assets_testing.faults import pipeline
 
 
 def built(home: Path) -> Config:

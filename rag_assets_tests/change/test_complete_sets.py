@@ -13,12 +13,12 @@ from rag_assets.index import joint
 from rag_assets.retrieval.opening import OutdatedIndexError
 from rag_assets.store import MissingIndexError, complete_sets
 from rag_assets.store.complete_sets import set_of_recipe
-from rag_assets_tests.faults import comparing, pipeline, project
-from rag_assets_tests.faults.built import small
-from rag_assets_tests.faults.hashing import hashing
-from rag_assets_tests.faults.pipeline import refresh
-from rag_assets_tests.faults.project import Project
-from rag_assets_tests.faults.reading import found, mixed, opened, texts
+from rag_assets_testing.faults import comparing, pipeline, project
+from rag_assets_testing.faults.built import small
+from rag_assets_testing.faults.hashing import hashing
+from rag_assets_testing.faults.pipeline import refresh
+from rag_assets_testing.faults.project import Project
+from rag_assets_testing.faults.reading import found, mixed, opened, texts
 
 
 @pytest.fixture

@@ -14,12 +14,12 @@ from rag_assets.config import Config
 from rag_assets.store import clean_up, exports, serving_pointer
 from rag_assets.store.catalog import is_of_recipe
 from rag_assets.store.damage import DamagedTablesError
-from rag_assets_tests.faults import comparing, project
-from rag_assets_tests.faults.built import built_once
-from rag_assets_tests.faults.hashing import hashing
-from rag_assets_tests.faults.pipeline import refresh
-from rag_assets_tests.faults.project import Project
-from rag_assets_tests.faults.reading import found, opened
+from rag_assets_testing.faults import comparing, project
+from rag_assets_testing.faults.built import built_once
+from rag_assets_testing.faults.hashing import hashing
+from rag_assets_testing.faults.pipeline import refresh
+from rag_assets_testing.faults.project import Project
+from rag_assets_testing.faults.reading import found, opened
 
 DAY = 86_400.0
 

@@ -1,6 +1,6 @@
 import pytest
 
-from rag_assets_tests.documents.making import Project
+from rag_assets_testing.documents.making import Project
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 from rag_assets.documents.parsers.description import ParseError
 from rag_assets.documents.parsers.office import archives
-from rag_assets_tests.documents import bad_files
+from rag_assets_testing.documents import bad_files
 
 SLOW = {"deep.html"}
 """A minute of docling; the benchmark has it."""

@@ -11,7 +11,7 @@ import pytest
 
 from rag_assets.documents.parsers import pictures, preflight
 from rag_assets.media.media_types import DOCX
-from rag_assets_tests.documents.making import SENTENCE
+from rag_assets_testing.documents.making import SENTENCE
 
 END = "The end."
 

@@ -5,7 +5,7 @@ import pytest
 from rag_assets.config import Config, Variant
 from rag_assets.config.indexes import IndexSettings, TextIndexSettings
 from rag_assets.documents import checks
-from rag_assets_tests.documents.making import SENTENCE
+from rag_assets_testing.documents.making import SENTENCE
 from rag_assets_tests.quality.judging import failures, judged, tamper
 
 LOCKED = {"locked.pdf": ("encrypted", "it asks for a password")}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_assets_tests.documents.making import Project
+from rag_assets_testing.documents.making import Project
 
 DATA = Path(
     os.environ.get("RAG_ASSETS_SHARED_DATA") or Path(__file__).parents[2].parent / "shared" / "data"

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_assets.evaluation.metrics import METRICS, candidate_recall, f1_of_means
-from rag_assets_tests.evaluation.field import CUTOFFS, FIELD_NAMES
+from rag_assets_testing.field_metrics import CUTOFFS, FIELD_NAMES
 
 
 def measured(name: str, ranks: list[bool], *, relevant: int, k: int) -> float:

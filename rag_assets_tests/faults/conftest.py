@@ -1,8 +1,8 @@
 import pytest
 
-from rag_assets_tests.faults import project
-from rag_assets_tests.faults.kills import Killing
-from rag_assets_tests.faults.pipeline import Runs
+from rag_assets_testing.faults import project
+from rag_assets_testing.faults.kills import Killing
+from rag_assets_testing.faults.pipeline import Runs
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,7 @@
 
 import os
 
-from rag_assets_tests.faults.chaos import chaos
+from rag_assets_testing.faults.chaos import chaos
 
 SECONDS = float(os.environ.get("CHAOS_SECONDS", "60"))
 SEED = int(os.environ.get("CHAOS_SEED", "0"))

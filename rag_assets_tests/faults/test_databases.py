@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from rag_assets.retrieval.opening import open_index
-from rag_assets_tests.faults import servers
-from rag_assets_tests.faults.hashing import HashEncoder
-from rag_assets_tests.faults.kills import said_by
-from rag_assets_tests.faults.pipeline import Runs
-from rag_assets_tests.faults.project import Project, age
-from rag_assets_tests.faults.servers import Postgres
+from rag_assets_testing.faults import servers
+from rag_assets_testing.faults.hashing import HashEncoder
+from rag_assets_testing.faults.kills import said_by
+from rag_assets_testing.faults.pipeline import Runs
+from rag_assets_testing.faults.project import Project, age
+from rag_assets_testing.faults.servers import Postgres
 
 TABLES = ("cables", "motors", "parts", "pumps", "valves")
 CONFIG = """\

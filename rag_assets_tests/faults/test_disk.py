@@ -10,12 +10,12 @@ from rag_assets.operations.problems import disk_remedies
 from rag_assets.serving import cli, disk_errors
 from rag_assets.serving.replies import FAILED, OK, CommandError
 from rag_assets.store.atomic import write_atomically
-from rag_assets_tests.faults import comparing, project
-from rag_assets_tests.faults.comparing import Rows
-from rag_assets_tests.faults.disks import small_disk
-from rag_assets_tests.faults.hashing import hashing
-from rag_assets_tests.faults.pipeline import refresh
-from rag_assets_tests.faults.project import Project
+from rag_assets_testing.faults import comparing, project
+from rag_assets_testing.faults.comparing import Rows
+from rag_assets_testing.faults.disks import small_disk
+from rag_assets_testing.faults.hashing import hashing
+from rag_assets_testing.faults.pipeline import refresh
+from rag_assets_testing.faults.project import Project
 
 
 @dataclass(frozen=True)

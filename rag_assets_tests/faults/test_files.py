@@ -20,11 +20,11 @@ from rag_assets.sources.files.manifest import refresh_document_files
 from rag_assets.sources.outcomes import Export
 from rag_assets.sources.tabular import delimited
 from rag_assets.store import Store
-from rag_assets_tests.exported import rows
-from rag_assets_tests.faults import built, comparing, project, reading
-from rag_assets_tests.faults.hashing import hashing
-from rag_assets_tests.faults.pipeline import clean_up_at_once, refresh
-from rag_assets_tests.faults.project import Project
+from rag_assets_testing.exported import rows
+from rag_assets_testing.faults import built, comparing, project, reading
+from rag_assets_testing.faults.hashing import hashing
+from rag_assets_testing.faults.pipeline import clean_up_at_once, refresh
+from rag_assets_testing.faults.project import Project
 
 DAY = 86_400
 

@@ -12,12 +12,12 @@ import pytest
 from rag_assets.store import Store
 from rag_assets.store.places import remove_folder
 from rag_assets.workers import pool
-from rag_assets_tests.documents import making
-from rag_assets_tests.faults import comparing, project
-from rag_assets_tests.faults.hashing import hashing
-from rag_assets_tests.faults.kills import said_by, until
-from rag_assets_tests.faults.pipeline import refresh
-from rag_assets_tests.faults.project import Project
+from rag_assets_testing.documents import making
+from rag_assets_testing.faults import comparing, project
+from rag_assets_testing.faults.hashing import hashing
+from rag_assets_testing.faults.kills import said_by, until
+from rag_assets_testing.faults.pipeline import refresh
+from rag_assets_testing.faults.project import Project
 
 ROWS = pa.table({"key": ["a", "b"]})
 

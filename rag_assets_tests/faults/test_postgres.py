@@ -10,11 +10,11 @@ import pytest
 from rag_assets.sources.databases import adbc, alchemy, connections, database
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.store import Store
-from rag_assets_tests.faults import comparing, servers
-from rag_assets_tests.faults.hashing import hashing
-from rag_assets_tests.faults.pipeline import refresh
-from rag_assets_tests.faults.project import Project
-from rag_assets_tests.faults.servers import Postgres
+from rag_assets_testing.faults import comparing, servers
+from rag_assets_testing.faults.hashing import hashing
+from rag_assets_testing.faults.pipeline import refresh
+from rag_assets_testing.faults.project import Project
+from rag_assets_testing.faults.servers import Postgres
 
 ROWS = 3_000
 

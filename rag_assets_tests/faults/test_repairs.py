@@ -11,11 +11,11 @@ from rag_assets.operations.doctor.examining import examine
 from rag_assets.operations.doctor.repairing import repair
 from rag_assets.operations.doctor.subjects import Practice
 from rag_assets.store import Store
-from rag_assets_tests.faults import comparing, damaging, project
-from rag_assets_tests.faults.chaos import Chaos
-from rag_assets_tests.faults.hashing import hashing
-from rag_assets_tests.faults.pipeline import Runs
-from rag_assets_tests.operations.doctor.harming import HARMS, Built
+from rag_assets_testing.faults import comparing, damaging, project
+from rag_assets_testing.faults.chaos import Chaos
+from rag_assets_testing.faults.harming import HARMS, Built
+from rag_assets_testing.faults.hashing import hashing
+from rag_assets_testing.faults.pipeline import Runs
 
 SECONDS = float(os.environ.get("CHAOS_SECONDS", "60"))
 SEED = int(os.environ.get("CHAOS_SEED", "0"))

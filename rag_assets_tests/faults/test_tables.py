@@ -15,8 +15,8 @@ from rag_assets.sources.outcomes import Export
 from rag_assets.store import Store
 from rag_assets.tables.rows import refresh_rows
 from rag_assets.tables.serialize import refresh_serialized_rows
-from rag_assets_tests.faults import comparing, project
-from rag_assets_tests.faults.project import Project
+from rag_assets_testing.faults import comparing, project
+from rag_assets_testing.faults.project import Project
 
 CELL = 10_000_000
 

@@ -3,10 +3,10 @@
 import threading
 
 from rag_assets.retrieval.opening import open_index
-from rag_assets_tests.faults import comparing
-from rag_assets_tests.faults.hashing import HashEncoder, hashing
-from rag_assets_tests.faults.kills import said_by, until
-from rag_assets_tests.faults.pipeline import refresh
+from rag_assets_testing.faults import comparing
+from rag_assets_testing.faults.hashing import HashEncoder, hashing
+from rag_assets_testing.faults.kills import said_by, until
+from rag_assets_testing.faults.pipeline import refresh
 
 
 def test_two_refreshes_at_once_do_the_work_of_one(killing, runs):

@@ -14,11 +14,11 @@ from rag_assets.retrieval.opening import open_index
 from rag_assets.retrieval.search import VariantIndex
 from rag_assets.store import complete_sets
 from rag_assets.store.damage import DamagedTablesError
-from rag_assets_tests.faults import comparing, previous_release
-from rag_assets_tests.faults.hashing import HashEncoder, embedding_with
-from rag_assets_tests.faults.pipeline import refresh
-from rag_assets_tests.faults.project import Project, report
-from rag_assets_tests.faults.reading import found, mixed
+from rag_assets_testing.faults import comparing, previous_release
+from rag_assets_testing.faults.hashing import HashEncoder, embedding_with
+from rag_assets_testing.faults.pipeline import refresh
+from rag_assets_testing.faults.project import Project, report
+from rag_assets_testing.faults.reading import found, mixed
 
 
 @pytest.fixture

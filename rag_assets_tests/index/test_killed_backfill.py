@@ -9,9 +9,9 @@ import yaml
 from rag_assets.config import Config
 from rag_assets.index.embed import refresh_rows
 from rag_assets.store import Store
-from rag_assets_tests.faults.pipeline import build_index
+from rag_assets_testing.derived_models import save_static
+from rag_assets_testing.faults.pipeline import build_index
 from rag_assets_tests.index.corpus import put_chunks, put_rows
-from rag_assets_tests.models.derived import save_static
 
 ROWS, A_PART = 300, 10
 BACKFILL = """\

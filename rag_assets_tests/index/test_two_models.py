@@ -11,7 +11,7 @@ from rag_assets.retrieval.opening import open_index
 from rag_assets.serving.cli import main
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import file_of, set_of
-from rag_assets_tests import small_project
+from rag_assets_testing import small_project
 from rag_assets_tests.index.corpus import VARIANT, put_chunks, put_rows, texts
 from rag_assets_tests.index.test_hosted_index import refreshed
 from rag_assets_tests.models.tiny import PLAIN_MODELS, save_tiny_model

@@ -10,8 +10,8 @@ from rag_assets.models import hosted
 from rag_assets.models.hosted_embedding import HostedEncoder, load_hosted
 from rag_assets.models.paths import load_for_queries
 from rag_assets.models.replicas import EncoderError
+from rag_assets_testing.alert_servers import certificate
 from rag_assets_tests.models.model_server import CUT, NO_JSON, minilm, serving, vectors
-from rag_assets_tests.operations.alerts.servers import certificate
 
 TEXTS = [
     "The yield strength of 316L is 205 MPa.",

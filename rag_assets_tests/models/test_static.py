@@ -12,7 +12,7 @@ from rag_assets.models.embedding import load_encoder
 from rag_assets.models.paths import choose, paths_here
 from rag_assets.models.replicas import EncoderError
 from rag_assets.models.weights import WeightsError, weights_of
-from rag_assets_tests.models.derived import MINILM, save_static
+from rag_assets_testing.derived_models import MINILM, save_static
 
 TEXTS = [
     "The yield strength of 316L is 205 MPa.",

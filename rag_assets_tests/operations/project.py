@@ -7,10 +7,10 @@ from pathlib import Path
 
 from rag_assets import config as configuration
 from rag_assets.serving import cli, dagster_instance
-from rag_assets_tests.faults import project
-from rag_assets_tests.faults.hashing import hashing
-from rag_assets_tests.faults.pipeline import refresh
-from rag_assets_tests.faults.project import Project
+from rag_assets_testing.faults import project
+from rag_assets_testing.faults.hashing import hashing
+from rag_assets_testing.faults.pipeline import refresh
+from rag_assets_testing.faults.project import Project
 
 SECRET = "offers/quoxite offer.md"
 NEEDLES = ("quoxite", "zwetschgen", "kelvinoids", "fortnights")

@@ -13,7 +13,7 @@ from rag_assets import config as configuration
 from rag_assets.config import Execution
 from rag_assets.definitions import definitions
 from rag_assets.process.priority import NICENESS
-from rag_assets_tests import small_project
+from rag_assets_testing import small_project
 
 TOLD = """\
 import os, subprocess, sys

@@ -8,7 +8,7 @@ import pytest
 
 from rag_assets import config as configuration
 from rag_assets.serving import cli
-from rag_assets_tests import small_project
+from rag_assets_testing import small_project
 from rag_assets_tests.models.tiny import PLAIN_MODELS
 
 

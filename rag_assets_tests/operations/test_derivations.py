@@ -11,10 +11,10 @@ from rag_assets.documents.chunks import chunk
 from rag_assets.documents.elements.parse import refresh_elements
 from rag_assets.operations.derivations import StepPlan, decided, manifest_plan
 from rag_assets.sources.files.manifest import refresh_document_files
-from rag_assets_tests.faults import project
-from rag_assets_tests.faults.hashing import hashing
-from rag_assets_tests.faults.pipeline import refresh
-from rag_assets_tests.faults.project import Project
+from rag_assets_testing.faults import project
+from rag_assets_testing.faults.hashing import hashing
+from rag_assets_testing.faults.pipeline import refresh
+from rag_assets_testing.faults.project import Project
 
 STEPS = (
     *("table_rows", "parsed_documents", "chunks", "serialized_rows"),

@@ -8,7 +8,7 @@ import sys
 import pymupdf
 
 from rag_assets import config as configuration
-from rag_assets_tests import small_project
+from rag_assets_testing import small_project
 from rag_assets_tests.operations.searching import places_of
 
 NAME = "2019-offer.pdf"

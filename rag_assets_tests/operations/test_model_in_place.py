@@ -15,10 +15,10 @@ from rag_assets.operations.serving_index.promotion import roll_back
 from rag_assets.retrieval.serving import open_serving
 from rag_assets.store import serving_pointer
 from rag_assets.store.serving_pointer import QuerySide, ServingPointerError
-from rag_assets_tests.faults import project
-from rag_assets_tests.faults.pipeline import refresh
-from rag_assets_tests.faults.project import Project
-from rag_assets_tests.models.derived import save_static
+from rag_assets_testing.derived_models import save_static
+from rag_assets_testing.faults import project
+from rag_assets_testing.faults.pipeline import refresh
+from rag_assets_testing.faults.project import Project
 
 WEIGHTS = "model.safetensors"
 

@@ -8,16 +8,16 @@ from dagster._core.storage.tags import PARTITION_NAME_TAG
 
 from rag_assets.operations import assets
 from rag_assets.store import serving_pointer
-from rag_assets_tests.faults.built import small
-from rag_assets_tests.faults.hashing import hashing
-from rag_assets_tests.faults.pipeline import refresh
+from rag_assets_testing.faults.built import small
+from rag_assets_testing.faults.hashing import hashing
+from rag_assets_testing.faults.pipeline import refresh
 from rag_assets_tests.operations.serving_index.test_promotion import reconfigure
 
 
 @pytest.fixture
 def made(tmp_path):
     """A project that was built and not promoted."""
-    with hashing(), patch("rag_assets_tests.faults.pipeline.promote_refreshed"):
+    with hashing(), patch("rag_assets_testing.faults.pipeline.promote_refreshed"):
         yield small(tmp_path)
 
 
@@ -29,7 +29,7 @@ def materialize(made, *, partition: str | None = None) -> dg.ExecuteInProcessRes
 
 
 def run(made, name: str, options: dict) -> dg.ExecuteInProcessResult:
-    (job,) = [job for job in assets.jobs(made.config) if job.name == name]
+    (job,) = [job for job in assets.definitions(made.config).jobs or () if job.name == name]
     (op,) = job.nodes
     return job.execute_in_process(
         run_config={"ops": {op.name: {"config": options}}}, raise_on_error=False

@@ -14,9 +14,7 @@ from rag_assets.retrieval import model_rewriter
 from rag_assets.retrieval.model_rewriter import RewritingModels, UnwrittenError, request_of
 from rag_assets.retrieval.opening import open_index
 from rag_assets.retrieval.rewriters import RewritesError
-from rag_assets_tests.retrieval.corpus import VARIANT
-from rag_assets_tests.retrieval.test_retrievers import UNITS, HashEncoder, build
-from rag_assets_tests.scripted_language_model import (
+from rag_assets_testing.scripted_language_model import (
     ScriptedServer,
     answers,
     cut,
@@ -25,6 +23,8 @@ from rag_assets_tests.scripted_language_model import (
     slow,
     status,
 )
+from rag_assets_tests.retrieval.corpus import VARIANT
+from rag_assets_tests.retrieval.test_retrievers import UNITS, HashEncoder, build
 
 QUERY = "strength of nickel"
 STRATEGIES = ("conservative", "precise", "diverse")

@@ -216,7 +216,6 @@ import os, signal, sys
 from pathlib import Path
 import dagster as dg
 from rag_assets.config import Config
-from rag_assets.operations import lost_runs
 from rag_assets.serving import dagster_instance
 
 folder, kind = sys.argv[1:]

@@ -15,8 +15,8 @@ from rag_assets import config as configuration
 from rag_assets.serving import cli
 from rag_assets.serving.replies import FAILED, OK, PARTLY, USAGE
 from rag_assets.store import Store
-from rag_assets_tests import small_project
-from rag_assets_tests.scripted_language_model import ScriptedServer, answers, empty
+from rag_assets_testing import small_project
+from rag_assets_testing.scripted_language_model import ScriptedServer, answers, empty
 
 COMMAND = (
     "import json, sys; from rag_assets.serving import cli\n"

@@ -9,7 +9,7 @@ import yaml
 from rag_assets import config as configuration
 from rag_assets.serving import cli
 from rag_assets.serving.replies import FAILED, OK
-from rag_assets_tests import small_project
+from rag_assets_testing import small_project
 
 WORK = ("added", "changed", "removed", "embedded")
 

@@ -11,7 +11,7 @@ from rag_assets.config import Config
 from rag_assets.sources.assets import definitions
 from rag_assets.sources.observations import fingerprint_of_sources
 from rag_assets.store import Store
-from rag_assets_tests.exported import tables
+from rag_assets_testing.exported import tables
 from rag_assets_tests.sources.conftest import settle
 
 

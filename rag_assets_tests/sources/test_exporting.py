@@ -21,7 +21,7 @@ from rag_assets.sources.kinds import by_position, rows_by_position
 from rag_assets.sources.landed import Landed, StaleKeysError
 from rag_assets.store import Store
 from rag_assets.store.exports import About, ExportedTable
-from rag_assets_tests.exported import rows_of, said, table_in
+from rag_assets_testing.exported import rows_of, said, table_in
 
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string()), ("size", pa.float64())])
 

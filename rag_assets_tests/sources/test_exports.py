@@ -22,8 +22,8 @@ from rag_assets.sources.outcomes import Export
 from rag_assets.sources.readability import readability
 from rag_assets.store import Store
 from rag_assets.tables.rows import refresh_rows
-from rag_assets_tests import exported
-from rag_assets_tests.exported import rows, said, tables
+from rag_assets_testing import exported
+from rag_assets_testing.exported import rows, said, tables
 from rag_assets_tests.sources.conftest import Sandbox, settle
 
 

@@ -18,13 +18,13 @@ from rag_assets.config import Config, TableSource
 from rag_assets.definitions import definitions
 from rag_assets.operations.problems.current import Problem, state_problems
 from rag_assets.serving.check_summary import check_summary
-from rag_assets.sources import assets, checks, readability
+from rag_assets.sources import assets, readability
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.readability import Look, Readability
 from rag_assets.store import Store, exports
 from rag_assets.tables import assets as table_assets
 from rag_assets.tables.rows import refresh_rows
-from rag_assets_tests.faults import damaging
+from rag_assets_testing.faults import damaging
 from rag_assets_tests.sources.conftest import Sandbox, settle
 
 ALLOYS = dg.AssetKey(["exports", "laboratory", "alloys"])
@@ -74,7 +74,6 @@ class Lab:
         """One run of the sources, the rows made from them, and the checks of the sources."""
         rooms = dg.Definitions.merge(
             assets.definitions(self.config),
-            checks.definitions(self.config),
             dg.Definitions(
                 assets=[
                     each

@@ -9,13 +9,13 @@ from rag_assets.retrieval.opening import open_index
 from rag_assets.serving import cli
 from rag_assets.store import MissingIndexError, Store
 from rag_assets.store.damage import DamagedTablesError
-from rag_assets_tests.faults import comparing, damaging, project
-from rag_assets_tests.faults.built import built_once, small
-from rag_assets_tests.faults.damaging import DAMAGES, SIZES_CHANGE
-from rag_assets_tests.faults.hashing import HashEncoder, hashing
-from rag_assets_tests.faults.pipeline import refresh
-from rag_assets_tests.faults.project import Project
-from rag_assets_tests.faults.reading import QUERY, RETRIEVERS
+from rag_assets_testing.faults import comparing, damaging, project
+from rag_assets_testing.faults.built import built_once, small
+from rag_assets_testing.faults.damaging import DAMAGES, SIZES_CHANGE
+from rag_assets_testing.faults.hashing import HashEncoder, hashing
+from rag_assets_testing.faults.pipeline import refresh
+from rag_assets_testing.faults.project import Project
+from rag_assets_testing.faults.reading import QUERY, RETRIEVERS
 
 
 @built_once

@@ -12,9 +12,9 @@ from rag_assets.serving import cli
 from rag_assets.serving.replies import FAILED
 from rag_assets.store import MissingTableError, PassRecord, Store, complete_sets
 from rag_assets.store.places import MANIFESTS
-from rag_assets_tests.faults import comparing, project
-from rag_assets_tests.faults.hashing import HashEncoder, hashing
-from rag_assets_tests.faults.pipeline import refresh
+from rag_assets_testing.faults import comparing, project
+from rag_assets_testing.faults.hashing import HashEncoder, hashing
+from rag_assets_testing.faults.pipeline import refresh
 
 SCHEMA = pa.schema([pa.field("key", pa.string()), pa.field("group", pa.string())])
 

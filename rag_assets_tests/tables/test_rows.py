@@ -14,8 +14,8 @@ from rag_assets.store import Store, exports
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.tables import exported, rows
 from rag_assets.tables.rows import refresh_rows
-from rag_assets_tests.exported import table_in
-from rag_assets_tests.exported import tables as exported_tables
+from rag_assets_testing.exported import table_in
+from rag_assets_testing.exported import tables as exported_tables
 from rag_assets_tests.tables.exported_tables import STEEL, write_table
 
 

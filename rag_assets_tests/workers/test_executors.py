@@ -19,7 +19,7 @@ from rag_assets.models import paths
 from rag_assets.workers import WARM_UP_SECONDS, Done, Failed, Pool, Task
 from rag_assets.workers.executors import Threads, for_embedding, for_parsing, outcomes
 from rag_assets.workers.ray_pool import ClusterError, ClusterShare, RayPool, shared, versions_of
-from rag_assets_tests.documents.making import SENTENCE, Project, pdf
+from rag_assets_testing.documents.making import SENTENCE, Project, pdf
 from rag_assets_tests.models.tiny import PLAIN_MODELS
 
 pytestmark = pytest.mark.filterwarnings("ignore:lance is not fork-safe")

@@ -1,14 +1,12 @@
 """The report of an experiment: as HTML, and in short as Markdown."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets.evaluation.experiments.design import TOP_N, Measure, Runtimes
+from rag_assets.evaluation.experiments.design import TOP_N, Measure
 from rag_assets.evaluation.experiments.layout import Means, pivot, plots
 from rag_assets.evaluation.experiments.results import ExperimentResult
 from rag_assets.evaluation.flaws import SOUND, flaw_rows
@@ -28,7 +26,7 @@ from rag_assets.evaluation.wording import (
     verdict,
     with_interval,
 )
-from rag_assets.reports.pages import Html, bullets, note, page, section, table
+from rag_assets.reports import pages
 from rag_assets.reports.plots import histogram
 
 MOST_BY_DOMAIN = 4
@@ -39,46 +37,40 @@ SHORT = (
 )
 """Columns of the paired differences in the Markdown."""
 ABOUT_AGREEMENTS = "Overlap of the lists of Q1 and Q2 (P2, table 5)"
-ABOUT_RUNTIMES = (
-    "Retrieval is all but the last reranking and rewriting, weighing of domains included. Each "
-    "question is asked alone, in a warm process in which nothing of it is known."
-)
-Shown = tuple[list[str], list[Row]]
-"""Columns and rows of a table."""
 
 
 def render(result: ExperimentResult) -> str:
     """The whole report as HTML."""
-    record = result.record
-    counts = " and ".join(
-        f"{count:,} {split}" for split, count in record.questions.items() if count
+    record, means = result.record, Means(result)
+    runs = [arm.run for arm in record.arms.values()]
+    return pages.render(
+        "evaluation/experiments/report.html",
+        title=record.title,
+        record=record,
+        findings=list(findings(result)),
+        flaws=list(flaw_rows(record.flaws)),
+        sound=SOUND,
+        figures=list(figures(result)),
+        tables=[(layout.title, *pivot(means, layout)) for layout in result.design.tables],
+        runtimes=result.design.runtimes and (result.design.runtimes.title, _runtimes(result)),
+        appendices=result.appendices,
+        not_chosen=None if record.chosen else next(_of_choice(result)),
+        top_n=TOP_N,
+        mean=lambda arm, split: with_interval(_mean(result, arm, split=split)),
+        differences=_difference_rows(result, result.differences, measures=result.design.compared),
+        about_differences=ABOUT_DIFFERENCES,
+        has_slices=bool(result.slices),
+        slices=_slices(result),
+        weights={name: np.array(each) for name, each in _weights(result).items()},
+        quantile=np.quantile,
+        about_agreements=ABOUT_AGREEMENTS,
+        agreements=_agreements(result),
+        rewrites=any("not_rewritten" in each.cost for each in runs),
+        stages={stage: f"{stage} (ms)" for each in runs for stage in each.milliseconds},
+        all_arms=dict(_all_arms(result)),
+        protocol=list(_protocol(result)),
+        variants=[{"variant": name, **settings} for name, settings in record.variants.items()],
     )
-    parts = [
-        f"<h1>{escape(record.title)}</h1>",
-        f'<p class="about">{escape(record.source)} · {counts} questions · '
-        f"{len(record.arms)} arms · {escape(record.evaluated_at)} · run {record.id}</p>",
-        *section("What this says", bullets(findings(result))),
-        *section("Is the experiment sound?", _flaws(result)),
-        f'<div class="plots">{"".join(figures(result))}</div>',
-    ]
-    means = Means(result)
-    for layout in result.design.tables:
-        parts += section(layout.title, note(_about_cells(result)), _html(pivot(means, layout)))
-    if runtimes := result.design.runtimes:
-        rows = _runtimes(result, runtimes)
-        parts += section(runtimes.title, note(ABOUT_RUNTIMES), table(list(rows[0]), rows))
-    for appendix in result.appendices:
-        rows = list(appendix.rows)
-        parts += section(appendix.title, note(appendix.about), table(list(rows[0]), rows))
-    parts += section("Chosen on dev", *_choice(result))
-    parts += section("Paired differences", *_differences(result))
-    parts += _unless_empty("Slices of the questions", list(_slices(result)))
-    parts += _unless_empty("Besides relevance", list(_extras(result)))
-    parts += section("Time and cost", *_costs(result))
-    parts += section("All arms", *_all_arms(result))
-    parts += section("Protocol", bullets(_protocol(result)))
-    parts += section("Versions and settings", *_versions(result))
-    return page(record.title, parts)
 
 
 def markdown(result: ExperimentResult) -> str:
@@ -91,7 +83,7 @@ def markdown(result: ExperimentResult) -> str:
         lines += ["", f"{layout.title}, {record.split} questions", ""]
         lines += markdown_table(*pivot(means, layout))
     if runtimes := result.design.runtimes:
-        rows = _runtimes(result, runtimes)
+        rows = _runtimes(result)
         lines += ["", runtimes.title, "", *markdown_table(list(rows[0]), rows)]
     for appendix in result.appendices:
         rows = list(appendix.rows)
@@ -154,13 +146,10 @@ def findings(result: ExperimentResult) -> Iterator[str]:
         )
 
 
-def _flaws(result: ExperimentResult) -> str:
-    rows = list(flaw_rows(result.record.flaws))
-    return table(list(rows[0]), rows) if rows else note(SOUND)
-
-
-def _runtimes(result: ExperimentResult, runtimes: Runtimes) -> list[Row]:
+def _runtimes(result: ExperimentResult) -> list[Row]:
     rows: list[Row] = []
+    runtimes = result.design.runtimes
+    assert runtimes is not None, "only a design with such a table is asked for it"
     is_rewritten = any("rewrite" in one.run.milliseconds for one in result.record.arms.values())
     for arm in result.design.arms:
         if all(arm.factors.get(name) == value for name, value in runtimes.where.items()):
@@ -178,10 +167,6 @@ def _runtimes(result: ExperimentResult, runtimes: Runtimes) -> list[Row]:
                 | {f"{name} (ms)": f"{value:.1f}" for name, value in times.items()}
             )
     return rows
-
-
-def _unless_empty(title: str, parts: Sequence[str]) -> Iterator[str]:
-    return section(title, *parts) if parts else iter(())
 
 
 def _of_choice(result: ExperimentResult) -> Iterator[str]:
@@ -250,42 +235,6 @@ def _mean(result: ExperimentResult, arm: str, *, split: str) -> dict:
     return next(row for row in rows if row["retriever"] == arm)
 
 
-def _html(shown: Shown) -> str:
-    columns, rows = shown
-    return table(columns, [{name: _starred(value) for name, value in row.items()} for row in rows])
-
-
-def _starred(value: object) -> object:
-    text = str(value)
-    found = re.fullmatch(r"\*(.+)\*", text)
-    return Html(f"<b>{escape(found.group(1))}</b>") if found else value
-
-
-def _about_cells(result: ExperimentResult) -> str:
-    record = result.record
-    return (
-        f"Means over the {record.questions.get(record.split, 0):,} {record.split} questions; the "
-        "best of each column's metric and questions is bold. Intervals are below."
-    )
-
-
-def _choice(result: ExperimentResult) -> Iterator[str]:
-    record = result.record
-    if not record.chosen:
-        yield note(next(_of_choice(result)))
-        return
-    rows = [
-        {
-            "of": group or "all arms",
-            "chosen": arm,
-            f"{record.criterion}@{TOP_N} on dev": with_interval(_mean(result, arm, split="dev")),
-            f"on {record.split}": with_interval(_mean(result, arm, split=record.split)),
-        }
-        for group, arm in record.chosen.items()
-    ]
-    yield table(list(rows[0]), rows)
-
-
 def _difference_rows(
     result: ExperimentResult, differences: pa.Table, *, measures: Sequence[Measure]
 ) -> list[Row]:
@@ -302,18 +251,7 @@ def _difference_rows(
     return found
 
 
-def _differences(result: ExperimentResult) -> Iterator[str]:
-    rows = _difference_rows(result, result.differences, measures=result.design.compared)
-    if not rows:
-        yield note("One arm alone: there is nothing to compare it with.")
-        return
-    yield note(ABOUT_DIFFERENCES)
-    yield table(list(rows[0]), rows)
-
-
-def _slices(result: ExperimentResult) -> Iterator[str]:
-    if not result.slices:
-        return
+def _slices(result: ExperimentResult) -> list[Row]:
     record = result.record
     rows: list[Row] = []
     for one in result.slices:
@@ -333,11 +271,7 @@ def _slices(result: ExperimentResult) -> Iterator[str]:
                     "says": verdict(changed, margin=record.margin) if changed else "reference",
                 }
             )
-    yield note(
-        "A slice of what the reference missed makes any other arm look better: only the size of "
-        "the gain is of interest there."
-    )
-    yield table(list(rows[0]), rows) if rows else note("No question is in any slice.")
+    return rows
 
 
 def _weights(result: ExperimentResult) -> Mapping[str, list[float]]:
@@ -347,15 +281,6 @@ def _weights(result: ExperimentResult) -> Mapping[str, list[float]]:
         for name, extras in result.extras.items()
         if extras["document_weight"].null_count < len(extras)
     }
-
-
-def _extras(result: ExperimentResult) -> Iterator[str]:
-    weights = _weights(result)
-    if weights:
-        rows = [_weight_row(name, np.array(values)) for name, values in weights.items()]
-        yield f"<h3>Weight of documents over all questions</h3>{table(list(rows[0]), rows)}"
-    if rows := _agreements(result):
-        yield f"<h3>{ABOUT_AGREEMENTS}</h3>{table(list(rows[0]), rows)}"
 
 
 def _agreements(result: ExperimentResult) -> list[Row]:
@@ -375,55 +300,8 @@ def _agreements(result: ExperimentResult) -> list[Row]:
     ]
 
 
-def _weight_row(name: str, weights: np.ndarray) -> Row:
-    low, middle, high = np.quantile(weights, [0.25, 0.5, 0.75])
-    return {
-        "arm": name,
-        "questions": len(weights),
-        "mean": f"{weights.mean():.3f}",
-        "lower quartile": f"{low:.3f}",
-        "median": f"{middle:.3f}",
-        "upper quartile": f"{high:.3f}",
-        "within 0.1 of 0.5": f"{np.mean(np.abs(weights - 0.5) <= 0.1):.0%}",
-    }
-
-
-def _costs(result: ExperimentResult) -> Iterator[str]:
-    arms = result.record.arms
-    stages = list(dict.fromkeys(stage for one in arms.values() for stage in one.run.milliseconds))
-    has_model = any("not_rewritten" in one.run.cost for one in arms.values())
-    rows = [
-        {
-            "arm": name,
-            "p50 (ms)": f"{one.run.latency:.1f}",
-            "p95 (ms)": "-" if one.run.p95 is None else f"{one.run.p95:.1f}",
-            "lists searched": f"{one.run.cost.get('lists', 0):.1f}",
-            "pairs scored": f"{one.run.cost.get('pairs', 0):.0f}",
-            **(
-                {"not rewritten": f"{one.run.cost.get('not_rewritten', 0):.1%}"}
-                if has_model
-                else {}
-            ),
-            **{
-                f"{stage} (ms)": f"{one.run.milliseconds[stage]:.2f}"
-                if stage in one.run.milliseconds
-                else "-"
-                for stage in stages
-            },
-        }
-        for name, one in arms.items()
-    ]
-    yield note(
-        "Median and 95th percentile of questions asked alone in a warm process in which nothing of "
-        "them is known: no cache is read, and the models forget queries and texts before each. "
-        "Lists and pairs: the work for one question, the same on any machine. Stages: median time "
-        "of each."
-        + (" Not rewritten: questions that the language model failed." if has_model else "")
-    )
-    yield table(list(rows[0]), rows)
-
-
-def _all_arms(result: ExperimentResult) -> Iterator[str]:
+def _all_arms(result: ExperimentResult) -> Iterator[tuple[str, list[Row]]]:
+    """Tables of all arms, by their titles."""
     record = result.record
     splits = list(dict.fromkeys(["dev", record.split]))
     for split in splits:
@@ -449,13 +327,11 @@ def _all_arms(result: ExperimentResult) -> Iterator[str]:
                     about = {"questions": domain, "n": found["mrr"]["questions"], "arm": name}
                     rows.append(about | cells)
         if rows:
-            summary = f"<summary>{split} questions</summary>"
-            yield f"<details>{summary}{table(list(rows[0]), rows)}</details>"
+            yield f"{split} questions", rows
     main = [(record.criterion, TOP_N)]
     rows = _difference_rows(result, result.all_differences, measures=main)
     if rows:
-        summary = f"<summary>All arms against {escape(record.reference)}</summary>"
-        yield f"<details>{summary}{table(list(rows[0]), rows)}</details>"
+        yield f"All arms against {record.reference}", rows
 
 
 def _protocol(result: ExperimentResult) -> Iterator[str]:
@@ -472,17 +348,3 @@ def _protocol(result: ExperimentResult) -> Iterator[str]:
         "where there are fewer than 20 of these, by gold page or row."
     )
     yield from record.notes
-
-
-def _versions(result: ExperimentResult) -> Iterator[str]:
-    record = result.record
-    yield note(f"Replay: rag-assets experiment {record.name} --replay {record.id}")
-    rows = [{"what": name, "version": value} for name, value in record.versions.items()]
-    yield table(["what", "version"], rows)
-    rows = [{"variant": name, **settings} for name, settings in record.variants.items()]
-    yield table(list(rows[0]), rows)
-    rows = [
-        {"arm": name, "variant": one.variant, "retriever": str(one.retriever)}
-        for name, one in record.arms.items()
-    ]
-    yield f"<details><summary>Arms</summary>{table(list(rows[0]), rows)}</details>"

@@ -99,7 +99,7 @@ class LanguageModel(Protocol):
 
     @property
     def name(self) -> str:
-        """Its name in the config."""
+        """The name of the model in the config."""
         ...
 
     @property

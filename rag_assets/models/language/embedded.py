@@ -52,7 +52,7 @@ class EmbeddedServer:
 
     @property
     def process_id(self) -> int | None:
-        """Of the running process; None while there is none."""
+        """The id of the server's process; None while none is running."""
         return self._process.pid if self._process and self._process.poll() is None else None
 
     def address(self) -> Address:

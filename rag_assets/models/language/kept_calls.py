@@ -84,7 +84,7 @@ class Call:
 
 
 def messages_of(request: Request) -> list[list[str]]:
-    """For each message its role, its text, and the hashes of its pictures."""
+    """The role, the text and the hashes of the pictures of each message."""
     return [
         [message.role, message.content, *(picture.hash for picture in message.pictures)]
         for message in request.messages
@@ -162,7 +162,7 @@ def older_than(file: CallsFile, oldest: datetime) -> list[str]:
 
 
 def texts(file: CallsFile) -> Iterator[tuple[str, Sequence[str]]]:
-    """For each call its id and its texts: what was asked, and what was answered.
+    """The id of each call with its texts: what was asked, and what was answered.
 
     The hash of a picture is one: an element names its picture by the same.
     """

@@ -59,7 +59,7 @@ class Spending:
         return self.prompt_tokens + self.completion_tokens
 
     def record(self) -> Mapping[str, int | float | str]:
-        """For the metadata of an asset, by names in plain words."""
+        """What was spent, by names in plain words: metadata of an asset."""
         found: dict[str, int | float | str] = {
             "language model calls": self.calls,
             "language model calls kept from before": self.kept,

@@ -147,7 +147,7 @@ def _of_run(
 
 
 def _has(record: "dg.EventLogEntry | dg.DagsterRun", traces: Traces) -> bool:
-    from dagster._serdes import serialize_value
+    from dagster import serialize_value
 
     return traces.are_in(serialize_value(record))
 

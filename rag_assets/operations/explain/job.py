@@ -4,7 +4,6 @@ import dagster as dg
 
 from rag_assets import lineage
 from rag_assets.config import Config
-from rag_assets.process.interrupts import stoppable
 from rag_assets.store import Store
 
 JOB = "explain"
@@ -21,11 +20,15 @@ class ExplainConfig(dg.Config):
     """The one that serves unless given."""
 
 
-def definitions(project: Config) -> dg.Definitions:
+def explain_job(project: Config) -> dg.JobDefinition:
     """The job that explains a unit."""
 
-    @dg.op(description="Reads where a unit comes from: source, parser, chunking, model, runs.")
-    @stoppable()
+    @lineage.one_op_job(
+        project,
+        JOB,
+        description="Shows where a search hit comes from, step by step: give its unit_id.",
+        op="Reads where a unit comes from: source, parser, chunking, model, runs.",
+    )
     def explain_unit(context: dg.OpExecutionContext, config: ExplainConfig) -> None:
         from rag_assets.operations.explain.explaining import UnknownUnitError, explain, rows_of
 
@@ -48,13 +51,4 @@ def definitions(project: Config) -> dg.Definitions:
             }
         )
 
-    @dg.job(
-        name=JOB,
-        description="Shows where a search hit comes from, step by step: give its unit_id.",
-        executor_def=dg.in_process_executor,
-        tags=lineage.run_tags(project),
-    )
-    def explain_job() -> None:
-        explain_unit()
-
-    return dg.Definitions(jobs=[explain_job])
+    return explain_unit

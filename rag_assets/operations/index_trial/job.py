@@ -6,7 +6,6 @@ import dagster as dg
 
 from rag_assets import lineage
 from rag_assets.config import Config
-from rag_assets.process.interrupts import stoppable
 from rag_assets.store import Store
 
 JOB = "try_index"
@@ -21,11 +20,15 @@ class TrialConfig(dg.Config):
     """Whether the indexes stay until the next clean-up."""
 
 
-def definitions(project: Config) -> dg.Definitions:
+def trial_job(project: Config) -> dg.JobDefinition:
     """The job that tries other search indexes on what serves."""
 
-    @dg.op(description="Builds indexes on a branch and compares; what serves stays as it is.")
-    @stoppable()
+    @lineage.one_op_job(
+        project,
+        JOB,
+        description="Tries other search indexes on what serves: give settings as in the config.",
+        op="Builds indexes on a branch and compares; what serves stays as it is.",
+    )
     def try_indexes(context: dg.OpExecutionContext, config: TrialConfig) -> None:
         from rag_assets.operations.gate.wording import verdict_markdown
         from rag_assets.operations.index_trial.settings import UnfitSettingsError, settings_of
@@ -52,13 +55,4 @@ def definitions(project: Config) -> dg.Definitions:
             metadata["latency_ratio"] = dg.MetadataValue.float(round(found.latency_ratio, 3))
         context.add_output_metadata(metadata)
 
-    @dg.job(
-        name=JOB,
-        description="Tries other search indexes on what serves: give settings as in the config.",
-        executor_def=dg.in_process_executor,
-        tags=lineage.run_tags(project),
-    )
-    def try_index_job() -> None:
-        try_indexes()
-
-    return dg.Definitions(jobs=[try_index_job])
+    return try_indexes

@@ -11,7 +11,6 @@ import dagster as dg
 from rag_assets import lineage
 from rag_assets.change.steps import variant_steps
 from rag_assets.config import Config
-from rag_assets.process.interrupts import stoppable
 from rag_assets.store import Store, serving_pointer
 
 if TYPE_CHECKING:
@@ -33,8 +32,13 @@ class PlanConfig(dg.Config):
 def plan_job(project: Config) -> dg.JobDefinition:
     """The job that plans a refresh of a variant and carries nothing out."""
 
-    @dg.op(description="Looks at sources and tables; nothing of them is written.")
-    @stoppable()
+    @lineage.one_op_job(
+        project,
+        JOB,
+        description="Tells for each asset what a refresh would add, change, remove and embed, why, "
+        "and what that takes. The same as `rag-assets plan`.",
+        op="Looks at sources and tables; nothing of them is written.",
+    )
     def plan_refresh(context: dg.OpExecutionContext, config: PlanConfig) -> None:
         from rag_assets.operations.plan.costs import costs_of
         from rag_assets.operations.plan.planning import plan_of
@@ -66,17 +70,7 @@ def plan_job(project: Config) -> dg.JobDefinition:
             }
         )
 
-    @dg.job(
-        name=JOB,
-        description="Tells for each asset what a refresh would add, change, remove and embed, why, "
-        "and what that takes. The same as `rag-assets plan`.",
-        executor_def=dg.in_process_executor,
-        tags=lineage.run_tags(project),
-    )
-    def plan() -> None:
-        plan_refresh()
-
-    return plan
+    return plan_refresh
 
 
 def _metadata(

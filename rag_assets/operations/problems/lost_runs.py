@@ -55,12 +55,16 @@ def close_lost_runs(instance: "dg.DagsterInstance") -> int:
 
 def _is_known_to_its_server(run: "dg.DagsterRun") -> bool:
     """Whether the server of `run` still has it; True if it has no server or a slow one."""
+    import dagster as dg
     import grpc
-    from dagster._core.errors import DagsterUserCodeUnreachableError
-    from dagster._core.storage.tags import GRPC_INFO_TAG
-    from dagster._grpc.client import DagsterGrpcClient
-    from dagster._grpc.types import CanCancelExecutionRequest, CanCancelExecutionResult
-    from dagster._serdes import deserialize_value
+
+    from rag_assets.dagster_internals import (
+        GRPC_INFO_TAG,
+        CanCancelExecutionRequest,
+        CanCancelExecutionResult,
+        DagsterGrpcClient,
+        DagsterUserCodeUnreachableError,
+    )
 
     if GRPC_INFO_TAG not in run.tags:
         return True
@@ -72,7 +76,7 @@ def _is_known_to_its_server(run: "dg.DagsterRun") -> bool:
     except DagsterUserCodeUnreachableError as error:
         cause = error.__cause__
         return not (isinstance(cause, grpc.Call) and cause.code() == grpc.StatusCode.UNAVAILABLE)
-    return deserialize_value(answer, CanCancelExecutionResult).can_cancel
+    return dg.deserialize_value(answer, CanCancelExecutionResult).can_cancel
 
 
 def _has_ended(run: "dg.DagsterRun", instance: "dg.DagsterInstance") -> bool:

@@ -9,7 +9,8 @@ from rag_assets.operations.problems.disk_remedies import remedy_for
 
 if TYPE_CHECKING:
     import dagster as dg
-    from dagster._utils.error import SerializableErrorInfo
+
+    from rag_assets.dagster_internals import SerializableErrorInfo
 
 JUDGED = "ASSET_CHECK_EVALUATION"
 BLOCKED = "nothing after it was built"

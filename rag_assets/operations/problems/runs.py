@@ -21,7 +21,8 @@ from rag_assets.process.clock import in_words
 if TYPE_CHECKING:
     import dagster as dg
     from dagster import DagsterEvent, RunRecord
-    from dagster._core.execution.backfill import PartitionBackfill
+
+    from rag_assets.dagster_internals import PartitionBackfill
 
 NIGHTLY_JOB = "nightly_refresh"
 CLEAN_UP_JOB = "clean_up"
@@ -298,7 +299,8 @@ def _good_runs(
 def _failed_backfills(instance: "dg.DagsterInstance", *, since: datetime) -> Iterator[Problem]:
     """Backfills that failed by themselves: the failed runs of one are problems of their own."""
     import dagster as dg
-    from dagster._core.execution.backfill import BulkActionsFilter, BulkActionStatus
+
+    from rag_assets.dagster_internals import BulkActionsFilter, BulkActionStatus
 
     failed = {BulkActionStatus.FAILED, BulkActionStatus.COMPLETED_FAILED}
     decided: set[tuple[object, ...]] = set()
@@ -342,7 +344,8 @@ def _overdue_assets(instance: "dg.DagsterInstance", config: Config) -> Iterator[
     the schedule: at weekends nothing may be told, and what a weekday missed would wait as long.
     """
     import dagster as dg
-    from dagster._core.definitions.freshness import FreshnessState
+
+    from rag_assets.dagster_internals import FreshnessState
 
     keys = [dg.AssetKey.from_user_string(key) for key in _assets(config)]
     states = instance.event_log_storage.get_freshness_state_records(keys)
@@ -376,7 +379,7 @@ def missed_ticks(schedule: Schedule, *, after: datetime) -> Iterator[datetime]:
 
     A run is given a quarter of the shortest pause between ticks, and at most `LONGEST_RUN`.
     """
-    from dagster._utils.schedules import cron_string_iterator
+    from rag_assets.dagster_internals import cron_string_iterator
 
     ticks = cron_string_iterator(after.timestamp(), schedule.cron, schedule.timezone)
     # in UTC: two times of one zone are told apart by its clocks, which are set back once a year

@@ -123,7 +123,7 @@ def _rewrites(results: "Results") -> dict[str, Json]:
 
 
 def _searched_too(results: "Results") -> list[str]:
-    """The same in words."""
+    """What was searched besides the query, in words."""
     if results.rewritten is None:
         return []
     if results.rewritten.failure:

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from rag_assets.answering.checks.judging import JudgeError, ScoringJudge, open_judge
-from rag_assets.answering.checks.sources import CitedPair, CitedRow, CitedText
 from rag_assets.answering.checks.verifying import CitedSentence, verdicts_of
+from rag_assets.citations.cited_sources import CitedPair, CitedRow, CitedText
 from rag_assets.config import Config
-from rag_assets_tests.scripted_language_model import ScriptedServer, answers, status
+from rag_assets_testing.scripted_language_model import ScriptedServer, answers, status
 
 SPRING = CitedText("The spring is stiff: 12 N/mm.", origin="handbook")
 AGREES = CitedSentence("A stiff spring has 12 N/mm.", (SPRING,))

@@ -8,8 +8,8 @@ from rag_assets.answering.condensation.by_model import condense
 from rag_assets.answering.condensation.conversation import REMEMBERED_TOKENS, Turn, tokens_in
 from rag_assets.config import Config
 from rag_assets.models.language.opening import open_language_model
+from rag_assets_testing.scripted_language_model import answers, cut, empty, malformed, status
 from rag_assets_tests.answering.language_models import replies, scripted
-from rag_assets_tests.scripted_language_model import answers, cut, empty, malformed, status
 
 SAID = [Turn("What is the density of 316L?", "8.0 g/cm3", frozenset({"shop"}))]
 EVERY = frozenset({"shop", "secret"})

@@ -7,19 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from rag_assets.answering.evaluating import evaluate_answers
 from rag_assets.answering.experiments.report import experiment_report
 from rag_assets.answering.experiments.run import (
     AnswerExperimentError,
     read_record,
     run_answer_experiment,
 )
-from rag_assets.answering.report import report_of
+from rag_assets.answering.measuring.evaluating import evaluate_answers
+from rag_assets.answering.measuring.report import report_of
 from rag_assets.config import Config
 from rag_assets.evaluation.questions import refresh_questions
 from rag_assets.store import Store
-from rag_assets_tests.answering import project
-from rag_assets_tests.scripted_language_model import (
+from rag_assets_testing.scripted_language_model import (
     Behaviour,
     Script,
     ScriptedServer,
@@ -27,6 +26,7 @@ from rag_assets_tests.scripted_language_model import (
     cut,
     status,
 )
+from rag_assets_tests.answering import project
 
 ASKED = {
     "stiff": ("What is the stiffness of the spring?", "doc:spring.md", "12 N/mm"),

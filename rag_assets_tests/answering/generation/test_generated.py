@@ -11,8 +11,7 @@ from rag_assets.answering.generation.generated import Generated, generate
 from rag_assets.answering.generation.writing import Writer
 from rag_assets.config import Config
 from rag_assets.retrieval.hits import Hit
-from rag_assets_tests.answering.generation.shown import chunk, row
-from rag_assets_tests.scripted_language_model import (
+from rag_assets_testing.scripted_language_model import (
     Behaviour,
     Script,
     ScriptedServer,
@@ -23,6 +22,7 @@ from rag_assets_tests.scripted_language_model import (
     malformed,
     status,
 )
+from rag_assets_tests.answering.generation.shown import chunk, row
 
 QUESTION = "What is the stiffness of the spring?"
 GOOD = "The stiffness of the spring is 12 N/mm [1]."

@@ -21,7 +21,7 @@ from rag_assets.answering.record.listing import AnswerFilter, find, one
 from rag_assets.answering.record.rows import Prepared, delete, select
 from rag_assets.process import clock
 from rag_assets.store import records_file
-from rag_assets_tests.answering.record.answers import answer, context
+from rag_assets_testing.recorded_answers import answer, context
 
 pytestmark = pytest.mark.filterwarnings("ignore:lance is not fork-safe")
 

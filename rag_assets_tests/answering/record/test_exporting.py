@@ -10,7 +10,7 @@ from rag_assets.answering.record.keeping import keep
 from rag_assets.config import Config
 from rag_assets.schemas import ANSWERS, ANSWERS_TABLE
 from rag_assets.store import Store
-from rag_assets_tests.answering.record.answers import answer, context
+from rag_assets_testing.recorded_answers import answer, context
 
 
 @pytest.fixture

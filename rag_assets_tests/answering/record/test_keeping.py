@@ -25,7 +25,7 @@ from rag_assets.config import Config
 from rag_assets.process import clock
 from rag_assets.store import Store
 from rag_assets.store.records_file import BESIDE
-from rag_assets_tests.answering.record.answers import ANSWERS, CONTEXTS, answer, context
+from rag_assets_testing.recorded_answers import ANSWERS, CONTEXTS, answer, context
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from rag_assets.answering.record.kept import canonical
 from rag_assets.answering.record.listing import one
 from rag_assets.answering.record.replaying import ReplayError, replay
 from rag_assets.retrieval.filters import Filters
-from rag_assets_tests.answering.record.answers import asked, build, built, quoting_again
-from rag_assets_tests.faults import project
-from rag_assets_tests.faults.pipeline import clean_up_at_once
+from rag_assets_testing.faults import project
+from rag_assets_testing.faults.pipeline import clean_up_at_once
+from rag_assets_testing.recorded_answers import asked, build, built, quoting_again
 
 QUESTION = "specimen 0 of series"
 

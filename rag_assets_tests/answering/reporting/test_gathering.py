@@ -3,15 +3,15 @@
 import pytest
 
 from rag_assets import config as configuration
-from rag_assets.answering.lookup.arm import arms_of
 from rag_assets.answering.reporting.decomposition import decomposed
 from rag_assets.answering.reporting.gathering import fairly, gather
 from rag_assets.config import ReportSettings
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.serving import open_serving
 from rag_assets.store import Store
-from rag_assets_tests import small_project
-from rag_assets_tests.faults import pipeline
+from rag_assets.table_lookup.arm import arms_of
+from rag_assets_testing import small_project
+from rag_assets_testing.faults import pipeline
 
 SPRING = "A spring stores energy. Its stiffness is 12 N/mm at room temperature. The paint is red."
 PROMPT = "Write a report on machine parts covering springs, heat and salt."

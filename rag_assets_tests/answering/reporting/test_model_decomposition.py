@@ -8,7 +8,7 @@ from rag_assets.answering.reporting.decomposition import decomposed
 from rag_assets.answering.reporting.model_decomposition import ModelDecomposer
 from rag_assets.config import Config
 from rag_assets.models.language.opening import open_language_model
-from rag_assets_tests import scripted_language_model as scripted
+from rag_assets_testing import scripted_language_model as scripted
 
 PROMPT = "Write a report on steel covering corrosion, welding and $5 fatigue."
 TOLD = {

@@ -12,14 +12,14 @@ from rag_assets.answering.reporting.as_markdown import as_markdown
 from rag_assets.answering.reporting.report import CitedReport, from_json, to_json
 from rag_assets.config import Config, LanguageModelSettings
 from rag_assets.store import Store
-from rag_assets_tests.answering import project
-from rag_assets_tests.scripted_language_model import (
+from rag_assets_testing.scripted_language_model import (
     Behaviour,
     Script,
     ScriptedServer,
     answers,
     status,
 )
+from rag_assets_tests.answering import project
 
 PROMPT = "Write a report on springs and alloys covering the stiffness of the spring and salt spray"
 

@@ -8,7 +8,7 @@ from rag_assets.config import Chunking, Documents, Figures, HeaderRules, VisionM
 from rag_assets.documents.chunks import chunk
 from rag_assets.documents.chunks.tokens import TokenCounter
 from rag_assets.identity import chunk_id, text_hash
-from rag_assets_tests.documents.making import SENTENCE, pdf
+from rag_assets_testing.documents.making import SENTENCE, pdf
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from rag_assets.documents.chunks.renditions import plain_text, table_of_unit
 from rag_assets.documents.elements.element import cleaned_cells
 from rag_assets.documents.parsers.tables import spanned_grid
 from rag_assets.serving import cli
+from rag_assets_testing.documents.making import SENTENCE
 from rag_assets_tests.documents.chunks.test_chunking import ROWS
-from rag_assets_tests.documents.making import SENTENCE
 
 WIDE = """<h1>Steels</h1><table>
 <tr><th rowspan="2">Steel</th><th colspan="2">Strength</th></tr>

@@ -19,8 +19,8 @@ from rag_assets.media.encodings import letters_of
 from rag_assets.quality import Tally
 from rag_assets.quality.decoding import garbled_letters
 from rag_assets.serving import document_status
+from rag_assets_testing.documents.making import SENTENCE, Project, claims_pages, pdf, scan
 from rag_assets_tests.documents import stand_in_parser
-from rag_assets_tests.documents.making import SENTENCE, Project, claims_pages, pdf, scan
 from rag_assets_tests.quality.judging import failures, judged
 
 

@@ -22,8 +22,7 @@ from rag_assets.process import clock
 from rag_assets.sources.files.manifest import refresh_document_files
 from rag_assets.store import Store, images
 from rag_assets.workers import Failed, Pool, pool
-from rag_assets_tests.documents import stand_in_parser
-from rag_assets_tests.documents.making import (
+from rag_assets_testing.documents.making import (
     SENTENCE,
     Project,
     partly_readable,
@@ -31,6 +30,7 @@ from rag_assets_tests.documents.making import (
     scan,
     without_pages,
 )
+from rag_assets_tests.documents import stand_in_parser
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from rag_assets.documents.figures import describing
 from rag_assets.documents.figures.describe import DescriptionReport, refresh_descriptions
 from rag_assets.identity import fingerprint
 from rag_assets.store import Store, images
-from rag_assets_tests.documents.making import SENTENCE, Project
-from rag_assets_tests.scripted_language_model import (
+from rag_assets_testing.documents.making import SENTENCE, Project
+from rag_assets_testing.scripted_language_model import (
     Behaviour,
     ScriptedServer,
     answers,

@@ -9,7 +9,7 @@ from rag_assets.documents.chunks.location import NotShownError
 from rag_assets.documents.figures import page_pictures
 from rag_assets.documents.figures.page_pictures import MARK, picture_of
 from rag_assets.store.images import keep
-from rag_assets_tests.documents.making import SENTENCE, Project, pdf
+from rag_assets_testing.documents.making import SENTENCE, Project, pdf
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from rag_assets.documents.parsers import description
 from rag_assets.documents.parsers.engines import bundled_layout, docling
 from rag_assets.documents.parsers.engines.bundled_layout import BundledLayout, model_file
-from rag_assets_tests.documents.making import report
+from rag_assets_testing.documents.making import report
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from rag_assets.documents.elements.sections import with_sections
 from rag_assets.documents.parsers import pdf_parser, unavailable
 from rag_assets.documents.parsers.engines import docling
 from rag_assets.documents.parsers.engines.page_view import PageView
-from rag_assets_tests.documents.making import SENTENCE, STEELS, report, scan
+from rag_assets_testing.documents.making import SENTENCE, STEELS, report, scan
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from rag_assets.documents.parsers.engines import marker
 from rag_assets.documents.parsers.engines.page_view import PageView
 from rag_assets.workers import Done, Pool, Task
 from rag_assets.workers.executors import OFFLINE
-from rag_assets_tests.documents.making import SENTENCE, STEELS, report
+from rag_assets_testing.documents.making import SENTENCE, STEELS, report
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]

@@ -16,7 +16,7 @@ from rag_assets.documents.parsers.ocr import scanned_pages, tesseract
 from rag_assets.documents.parsers.preflight import Inspection
 from rag_assets.media.encodings import letters_of
 from rag_assets.media.media_types import PDF
-from rag_assets_tests.documents.making import SENTENCE, pdf
+from rag_assets_testing.documents.making import SENTENCE, pdf
 
 ENGLISH = (
     "<p>The declared unit of the material is one kilogram, and the factor is given for each of the "

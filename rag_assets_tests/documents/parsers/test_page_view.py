@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from rag_assets.documents.parsers.engines.page_view import PageView
-from rag_assets_tests.documents.making import report
+from rag_assets_testing.documents.making import report
 
 
 @pytest.fixture(scope="module")

@@ -24,8 +24,8 @@ from rag_assets.documents.parsers.tables import Word
 from rag_assets.documents.parsers.text import markdown
 from rag_assets.media.media_types import DOCX, HTML, MARKDOWN, PDF, PLAIN, SUFFIXES, XLSX
 from rag_assets.workers.pool import _environment
-from rag_assets_tests.documents import making
-from rag_assets_tests.documents.making import SENTENCE, pdf, scan, without_pages
+from rag_assets_testing.documents import making
+from rag_assets_testing.documents.making import SENTENCE, pdf, scan, without_pages
 
 BODY = f"<p>{SENTENCE * 4}</p>"
 EQUATION = (

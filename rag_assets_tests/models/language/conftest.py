@@ -10,7 +10,7 @@ from rag_assets.config import Config
 from rag_assets.models.language.calls import Message, Request
 from rag_assets.models.language.client import LanguageModelClient
 from rag_assets.models.language.opening import open_language_model
-from rag_assets_tests.scripted_language_model import Script, ScriptedServer
+from rag_assets_testing.scripted_language_model import Script, ScriptedServer
 
 Opener = Callable[..., tuple[LanguageModelClient, ScriptedServer]]
 QUICK = {"seconds": 5, "attempts": 3}

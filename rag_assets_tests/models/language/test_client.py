@@ -7,8 +7,7 @@ import time
 import pytest
 
 from rag_assets.models.language.opening import open_language_model
-from rag_assets_tests.models.language.conftest import config_of, request
-from rag_assets_tests.scripted_language_model import (
+from rag_assets_testing.scripted_language_model import (
     ScriptedServer,
     answers,
     cut,
@@ -20,6 +19,7 @@ from rag_assets_tests.scripted_language_model import (
     slow,
     status,
 )
+from rag_assets_tests.models.language.conftest import config_of, request
 
 SCHEMA = {
     "type": "object",

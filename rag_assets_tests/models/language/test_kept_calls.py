@@ -15,14 +15,14 @@ from rag_assets.models.language.calls import AttachedPicture, Message, Request
 from rag_assets.models.language.kept_calls import calls_file
 from rag_assets.models.language.opening import open_language_model
 from rag_assets.process import clock
-from rag_assets_tests.models.language.conftest import config_of, request
-from rag_assets_tests.scripted_language_model import (
+from rag_assets_testing.scripted_language_model import (
     ScriptedServer,
     answers,
     cut,
     malformed,
     status,
 )
+from rag_assets_tests.models.language.conftest import config_of, request
 
 pytestmark = pytest.mark.filterwarnings("ignore:lance is not fork-safe")
 

@@ -6,7 +6,7 @@ import pytest
 
 from rag_assets.config import LanguageModelSettings
 from rag_assets.models.language.probing import ProbeFinding, probe
-from rag_assets_tests.scripted_language_model import (
+from rag_assets_testing.scripted_language_model import (
     Behaviour,
     ScriptedServer,
     answers,

@@ -3,8 +3,8 @@
 import pytest
 
 from rag_assets.models.language.opening import open_language_model
+from rag_assets_testing.scripted_language_model import ScriptedServer, answers
 from rag_assets_tests.models.language.conftest import config_of, request
-from rag_assets_tests.scripted_language_model import ScriptedServer, answers
 
 QUESTIONS = [request(f"question {number}") for number in range(40)]
 PRICES = {"per_million_prompt": 1_000.0, "per_million_completion": 2_000.0, "currency": "EUR"}

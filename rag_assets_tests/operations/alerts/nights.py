@@ -14,7 +14,7 @@ from rag_assets.operations.alerts.telling import Teller
 from rag_assets.operations.problems.current import Problem
 from rag_assets.operations.problems.runs import NIGHTLY_JOB
 from rag_assets.serving import dagster_instance
-from rag_assets_tests.operations.alerts.servers import Web
+from rag_assets_testing.alert_servers import Web
 
 VARIANTS = dg.StaticPartitionsDefinition(["default", "other"])
 

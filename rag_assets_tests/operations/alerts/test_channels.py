@@ -13,7 +13,7 @@ from rag_assets.config.alerts import ALL_KINDS
 from rag_assets.operations.alerts import channels, messages
 from rag_assets.operations.alerts.record import Change
 from rag_assets.operations.problems.current import Problem
-from rag_assets_tests.operations.alerts.servers import certificate, mail_server, web_server
+from rag_assets_testing.alert_servers import certificate, mail_server, web_server
 
 BEGAN = datetime(2026, 11, 23, 2, 0, tzinfo=UTC)
 DOWN = Problem(

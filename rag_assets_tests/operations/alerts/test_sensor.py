@@ -8,8 +8,8 @@ import pytest
 from rag_assets.definitions import definitions
 from rag_assets.operations.problems import lost_runs
 from rag_assets.store import Store
+from rag_assets_testing.alert_servers import Web, web_server
 from rag_assets_tests.operations.alerts.nights import Nights, config_of, nights, told
-from rag_assets_tests.operations.alerts.servers import Web, web_server
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from rag_assets.operations.alerts.record import FILE, RecordFile
 from rag_assets.operations.alerts.telling import Teller, failed_command
 from rag_assets.operations.problems import lost_runs
 from rag_assets.operations.problems import runs as run_problems
+from rag_assets_testing.alert_servers import Web, mail_server, web_server
 from rag_assets_tests.operations.alerts.nights import Nights, config_of, nights, told
-from rag_assets_tests.operations.alerts.servers import Web, mail_server, web_server
 
 NIGHT = "nightly_refresh of variant default"
 OTHER = "nightly_refresh of variant other"

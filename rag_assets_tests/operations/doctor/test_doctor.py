@@ -3,11 +3,11 @@
 import pytest
 
 from rag_assets.operations.doctor.rules import RULES
-from rag_assets_tests.faults import comparing
-from rag_assets_tests.faults.built import two_variants
-from rag_assets_tests.faults.hashing import hashing
-from rag_assets_tests.faults.project import Project
-from rag_assets_tests.operations.doctor.harming import HARMS, Built
+from rag_assets_testing.faults import comparing
+from rag_assets_testing.faults.built import two_variants
+from rag_assets_testing.faults.harming import HARMS, Built
+from rag_assets_testing.faults.hashing import hashing
+from rag_assets_testing.faults.project import Project
 from rag_assets_tests.operations.doctor.visits import codes, examined, repaired
 
 Contents = dict[str, list[tuple[str, str]]]

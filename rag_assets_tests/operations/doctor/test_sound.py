@@ -9,12 +9,12 @@ from rag_assets.index.indexes import maintain
 from rag_assets.operations.doctor import rules
 from rag_assets.schemas import CHUNKS, IMAGES_TABLE
 from rag_assets.store import serving_pointer
-from rag_assets_tests.documents import making
-from rag_assets_tests.faults import damaging, previous_release, project
-from rag_assets_tests.faults.built import two_variants, whole
-from rag_assets_tests.faults.hashing import embedding_with, hashing
-from rag_assets_tests.faults.pipeline import clean_up_at_once, refresh
-from rag_assets_tests.faults.project import Project
+from rag_assets_testing.documents import making
+from rag_assets_testing.faults import damaging, previous_release, project
+from rag_assets_testing.faults.built import two_variants, whole
+from rag_assets_testing.faults.hashing import embedding_with, hashing
+from rag_assets_testing.faults.pipeline import clean_up_at_once, refresh
+from rag_assets_testing.faults.project import Project
 from rag_assets_tests.operations import project as pictured
 from rag_assets_tests.operations.doctor.visits import codes, examined, repaired
 
@@ -186,7 +186,7 @@ def test_a_version_that_serves_with_an_index_that_is_gone_is_named_and_replaced(
     made = whole(tmp_path)
     made.write("series1/report1.md", project.report(1, edition=2))
     with monkeypatch.context() as patch, hashing():
-        patch.setattr("rag_assets_tests.faults.pipeline.promote_refreshed", lambda *_, **__: None)
+        patch.setattr("rag_assets_testing.faults.pipeline.promote_refreshed", lambda *_, **__: None)
         refresh(made.config)
     pin = serving_pointer.current(made.store).complete_set.joint
     folder = damaging.folder_of(made.store, pin.table)

@@ -6,7 +6,7 @@ from rag_assets.operations.doctor.examining import Examination, examine
 from rag_assets.operations.doctor.repairing import Repair, repair
 from rag_assets.operations.doctor.subjects import Practice
 from rag_assets.store import Store
-from rag_assets_tests.faults.project import Project
+from rag_assets_testing.faults.project import Project
 
 
 def practice(

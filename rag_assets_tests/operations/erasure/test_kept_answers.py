@@ -26,7 +26,7 @@ from rag_assets.operations.erasure.traces import traces_of
 from rag_assets.process import clock
 from rag_assets.schemas import ANSWERS_TABLE
 from rag_assets.store import Store
-from rag_assets_tests.answering.record.answers import answer, context
+from rag_assets_testing.recorded_answers import answer, context
 from rag_assets_tests.operations.searching import places_of
 
 NOTHING = traces_of([], names=[], other_names=[])

@@ -32,12 +32,12 @@ from rag_assets.serving import dagster_instance
 from rag_assets.serving.replies import FAILED, OK, USAGE
 from rag_assets.store import branches, complete_sets, serving_pointer
 from rag_assets.store.serving_pointer import GonePinsError
-from rag_assets_tests.answering.record.answers import asked
-from rag_assets_tests.faults import comparing
-from rag_assets_tests.faults.built import built_once
-from rag_assets_tests.faults.hashing import HashEncoder
-from rag_assets_tests.faults.kills import kill, said_by
-from rag_assets_tests.faults.pipeline import Runs, clean_up_at_once
+from rag_assets_testing.faults import comparing
+from rag_assets_testing.faults.built import built_once
+from rag_assets_testing.faults.hashing import HashEncoder
+from rag_assets_testing.faults.kills import kill, said_by
+from rag_assets_testing.faults.pipeline import Runs, clean_up_at_once
+from rag_assets_testing.recorded_answers import asked
 from rag_assets_tests.operations import project
 from rag_assets_tests.operations.project import NEEDLES, SECRET, SHARED, TEXT
 from rag_assets_tests.operations.searching import places_of

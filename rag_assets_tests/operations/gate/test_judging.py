@@ -17,8 +17,8 @@ from rag_assets.operations.serving_index.promotion import PromotionResult, promo
 from rag_assets.retrieval import opening
 from rag_assets.store.complete_sets import CompleteSet
 from rag_assets.store.pins import pin_of
-from rag_assets_tests.faults.hashing import HashEncoder
-from rag_assets_tests.faults.project import Project
+from rag_assets_testing.faults.hashing import HashEncoder
+from rag_assets_testing.faults.project import Project
 from rag_assets_tests.operations import gated
 
 

@@ -15,8 +15,8 @@ from rag_assets import config as configuration
 from rag_assets.config import AnnSearch
 from rag_assets.operations.doctor.examining import examine
 from rag_assets.operations.doctor.subjects import Practice
-from rag_assets.operations.index_trial import job as trial_job
 from rag_assets.operations.index_trial import trying as trial
+from rag_assets.operations.index_trial.job import trial_job
 from rag_assets.operations.index_trial.settings import UnfitSettingsError, settings_of
 from rag_assets.operations.index_trial.trying import SERVING, TRIED, Trial, try_index
 from rag_assets.operations.serving_index.promotion import promote_refreshed
@@ -26,10 +26,10 @@ from rag_assets.store import MissingIndexError, Store, serving_pointer
 from rag_assets.store.branches import PREFIX, drop_all, trial_lock
 from rag_assets.store.search_indexes import index_names
 from rag_assets.store.serving_pointer import QuerySide
-from rag_assets_tests.faults.built import built_once
-from rag_assets_tests.faults.hashing import hashing
-from rag_assets_tests.faults.pipeline import clean_up_at_once, refresh
-from rag_assets_tests.faults.project import Project
+from rag_assets_testing.faults.built import built_once
+from rag_assets_testing.faults.hashing import hashing
+from rag_assets_testing.faults.pipeline import clean_up_at_once, refresh
+from rag_assets_testing.faults.project import Project
 from rag_assets_tests.operations import gated, static_rows
 from rag_assets_tests.operations.gated import hashed_queries
 
@@ -333,7 +333,7 @@ def test_the_command_prints_the_verdict_and_the_lines(dense, monkeypatch, capsys
 
 
 def test_the_job_shows_the_verdict_in_the_ui(made):
-    [job] = trial_job.definitions(made.config).jobs or []
+    job = trial_job(made.config)
     assert isinstance(job, dg.JobDefinition)
 
     def run(*settings: str) -> dg.ExecuteInProcessResult:

@@ -30,7 +30,7 @@ from rag_assets.retrieval.opening import open_index
 from rag_assets.serving import cli
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import set_of
-from rag_assets_tests.faults.pipeline import build_index
+from rag_assets_testing.faults.pipeline import build_index
 from rag_assets_tests.operations.static_rows import QUESTIONS, ROWS, Made, make
 
 

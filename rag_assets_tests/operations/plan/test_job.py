@@ -3,9 +3,9 @@
 import dagster as dg
 
 from rag_assets.operations.plan.job import plan_job
-from rag_assets_tests.faults import project
-from rag_assets_tests.faults.hashing import hashing
-from rag_assets_tests.faults.pipeline import refresh
+from rag_assets_testing.faults import project
+from rag_assets_testing.faults.hashing import hashing
+from rag_assets_testing.faults.pipeline import refresh
 
 
 def test_each_asset_is_told_what_would_be_done_to_it_and_why(tmp_path):

@@ -18,12 +18,12 @@ from rag_assets.operations.plan.costs import costs_of
 from rag_assets.operations.plan.planning import VariantPlan, plan_of
 from rag_assets.operations.plan.reasons import NEW, UNKNOWN, reasons_of
 from rag_assets.serving.plan_text import text_of
-from rag_assets_tests.documents import making
-from rag_assets_tests.faults import project
-from rag_assets_tests.faults.built import whole
-from rag_assets_tests.faults.hashing import hashing
-from rag_assets_tests.faults.pipeline import refresh
-from rag_assets_tests.faults.project import Project
+from rag_assets_testing.documents import making
+from rag_assets_testing.faults import project
+from rag_assets_testing.faults.built import whole
+from rag_assets_testing.faults.hashing import hashing
+from rag_assets_testing.faults.pipeline import refresh
+from rag_assets_testing.faults.project import Project
 from rag_assets_tests.operations.test_derivations import files_of
 
 EDITS = {

@@ -20,10 +20,10 @@ from rag_assets.serving.check_summary import check_summary
 from rag_assets.sources import readability
 from rag_assets.sources.readability import Look
 from rag_assets.store import Store
-from rag_assets_tests.faults import project
-from rag_assets_tests.faults.built import small
-from rag_assets_tests.faults.hashing import hashing
-from rag_assets_tests.faults.pipeline import refresh
+from rag_assets_testing.faults import project
+from rag_assets_testing.faults.built import small
+from rag_assets_testing.faults.hashing import hashing
+from rag_assets_testing.faults.pipeline import refresh
 from rag_assets_tests.quality.subject import Table, subject_of
 
 ODT = "is an OpenDocument text: save it as PDF to index it"

@@ -35,12 +35,12 @@ from rag_assets.store.serving_pointer import (
     GonePinsError,
     ServingPointerError,
 )
-from rag_assets_tests.faults import project
-from rag_assets_tests.faults.built import small
-from rag_assets_tests.faults.hashing import hashing
-from rag_assets_tests.faults.pipeline import clean_up_at_once, refresh
-from rag_assets_tests.faults.project import Project
-from rag_assets_tests.faults.reading import mixed, texts
+from rag_assets_testing.faults import project
+from rag_assets_testing.faults.built import small
+from rag_assets_testing.faults.hashing import hashing
+from rag_assets_testing.faults.pipeline import clean_up_at_once, refresh
+from rag_assets_testing.faults.project import Project
+from rag_assets_testing.faults.reading import mixed, texts
 
 QUERY = "Report specimen series tested degrees steel"
 WHY = "the test says so"
@@ -270,7 +270,9 @@ def test_a_newest_index_that_nobody_judged_is_a_problem_until_it_serves(made, mo
         found = state_problems(made.store, made.config)
         return [each.reason for each in found if each.kind == "index_stale"]
 
-    with patch("rag_assets_tests.faults.pipeline.promote_refreshed"):  # the evaluation failed, say
+    with patch(
+        "rag_assets_testing.faults.pipeline.promote_refreshed"
+    ):  # the evaluation failed, say
         edit(made, 7)
         refresh(made.config)
     assert len(stale()) == 1
@@ -372,7 +374,7 @@ def test_a_unit_is_shown_from_the_chunks_that_serve(made):
     swap(made)
     roll_back(made.store, made.config)
     made.write(hit.uri, "# Nothing of it is left\n")
-    with patch("rag_assets_tests.faults.pipeline.promote_refreshed"):  # it is held, say
+    with patch("rag_assets_testing.faults.pipeline.promote_refreshed"):  # it is held, say
         refresh(made.config)
 
     found = locate_chunk(made.store, made.config, variant=None, unit_id=hit.unit_id)

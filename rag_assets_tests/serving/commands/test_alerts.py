@@ -14,11 +14,11 @@ import pytest
 from rag_assets import config as configuration
 from rag_assets.serving import cli
 from rag_assets.serving.replies import FAILED, INTERRUPTED, OK, PARTLY, USAGE
-from rag_assets_tests import small_project
-from rag_assets_tests.faults.disks import small_disk
-from rag_assets_tests.faults.hashing import hashing
+from rag_assets_testing import small_project
+from rag_assets_testing.alert_servers import Web, mail_server, web_server
+from rag_assets_testing.faults.disks import small_disk
+from rag_assets_testing.faults.hashing import hashing
 from rag_assets_tests.operations.alerts.nights import told
-from rag_assets_tests.operations.alerts.servers import Web, mail_server, web_server
 
 NIGHT = "nightly_refresh of variant default"
 LONG = 60.0

@@ -12,8 +12,8 @@ from rag_assets.answering.asking import AnswerSources
 from rag_assets.schemas import ANSWERS_TABLE
 from rag_assets.serving import cli
 from rag_assets.serving.replies import FAILED, OK, USAGE
-from rag_assets_tests.answering.record.answers import asked, build, built, quoting
-from rag_assets_tests.faults import project
+from rag_assets_testing.faults import project
+from rag_assets_testing.recorded_answers import asked, build, built, quoting
 from rag_assets_tests.operations.searching import places_of
 
 QUESTION = "specimen 0 of series"

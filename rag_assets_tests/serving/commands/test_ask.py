@@ -13,9 +13,9 @@ from rag_assets.answering.answer import FORMAT, from_json
 from rag_assets.serving import cli
 from rag_assets.serving.answer_text import LINES, NO_ANSWER
 from rag_assets.serving.replies import FAILED, OK, USAGE
+from rag_assets_testing.scripted_language_model import ScriptedServer, answers, status
 from rag_assets_tests.answering import project
 from rag_assets_tests.answering.language_models import entry, replies
-from rag_assets_tests.scripted_language_model import ScriptedServer, answers, status
 
 QUESTION = "What is the stiffness of the spring?"
 

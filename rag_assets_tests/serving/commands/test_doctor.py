@@ -10,11 +10,11 @@ from rag_assets import config as configuration
 from rag_assets.operations.doctor.rules import RULES
 from rag_assets.serving import cli
 from rag_assets.serving.replies import FAILED, OK, PARTLY
-from rag_assets_tests.faults import project
-from rag_assets_tests.faults.hashing import hashing
-from rag_assets_tests.faults.pipeline import refresh
-from rag_assets_tests.faults.project import Project
-from rag_assets_tests.scripted_language_model import ScriptedServer
+from rag_assets_testing.faults import project
+from rag_assets_testing.faults.hashing import hashing
+from rag_assets_testing.faults.pipeline import refresh
+from rag_assets_testing.faults.project import Project
+from rag_assets_testing.scripted_language_model import ScriptedServer
 
 DOCS = Path(__file__).parents[3] / "docs/operations.md"
 

@@ -11,10 +11,10 @@ from rag_assets.serving import cli
 from rag_assets.serving.plan_text import outcome_record, outcome_text
 from rag_assets.serving.replies import OK, USAGE
 from rag_assets.store import Store
-from rag_assets_tests.faults import project
-from rag_assets_tests.faults.hashing import hashing
-from rag_assets_tests.faults.pipeline import refresh
-from rag_assets_tests.faults.project import Project
+from rag_assets_testing.faults import project
+from rag_assets_testing.faults.hashing import hashing
+from rag_assets_testing.faults.pipeline import refresh
+from rag_assets_testing.faults.project import Project
 
 HOSTED = """\
 models:

@@ -10,7 +10,7 @@ from rag_assets import config as configuration
 from rag_assets.answering.reporting.report import FORMAT, from_json
 from rag_assets.serving import cli
 from rag_assets.serving.replies import FAILED, OK, USAGE
-from rag_assets_tests import scripted_language_model as scripted
+from rag_assets_testing import scripted_language_model as scripted
 from rag_assets_tests.answering import project
 
 PROMPT = "Write a report on springs covering stiffness, paint and prices."

@@ -16,8 +16,8 @@ from rag_assets.serving.replies import OK, PARTLY
 from rag_assets.sources import readability
 from rag_assets.sources.readability import Look
 from rag_assets.store import Store
+from rag_assets_testing.alert_servers import web_server
 from rag_assets_tests.operations.alerts.nights import config_of, nights
-from rag_assets_tests.operations.alerts.servers import web_server
 from rag_assets_tests.quality.subject import Table, subject_of
 
 CONFIG = """\

@@ -1,7 +1,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -20,17 +19,12 @@ from rag_assets import config as configuration
 from rag_assets.automation import CLEAN_UP_JOB
 from rag_assets.operations.problems import lost_runs
 from rag_assets.serving import dagster_instance, job_runs
-from rag_assets_tests import small_project
+from rag_assets_testing import small_project
+from rag_assets_testing.ports import free_port
 
 ROOT = Path(__file__).parents[3]
 READY_WITHIN = 180
 """Seconds; on an idle machine it takes seven."""
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def ignore_interrupts() -> None:

@@ -18,7 +18,7 @@ from rag_assets.sources.databases.adbc import streaming
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.outcomes import Export
 from rag_assets.store import Store
-from rag_assets_tests.exported import rows
+from rag_assets_testing.exported import rows
 from rag_assets_tests.sources.conftest import Sandbox, Stopped, settle
 
 PARTS = "CREATE TABLE parts (id bigint PRIMARY KEY, name text, moved timestamptz DEFAULT now())"

@@ -16,9 +16,9 @@ from rag_assets.sources.databases import database, limits
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.outcomes import Export
 from rag_assets.store import Store
-from rag_assets_tests import mariadb
-from rag_assets_tests.exported import rows
-from rag_assets_tests.mariadb import MariaDB
+from rag_assets_testing import mariadb
+from rag_assets_testing.exported import rows
+from rag_assets_testing.mariadb import MariaDB
 from rag_assets_tests.sources.conftest import Sandbox, settle
 
 TABLES = ("cables", "motors", "parts", "pumps", "valves")

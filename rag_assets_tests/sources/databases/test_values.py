@@ -18,9 +18,9 @@ from rag_assets.sources.cells import json_value
 from rag_assets.sources.databases import database
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.store import Store
-from rag_assets_tests import mariadb
-from rag_assets_tests.exported import table_of
-from rag_assets_tests.mariadb import MariaDB
+from rag_assets_testing import mariadb
+from rag_assets_testing.exported import table_of
+from rag_assets_testing.mariadb import MariaDB
 from rag_assets_tests.sources.conftest import Sandbox, settle
 
 

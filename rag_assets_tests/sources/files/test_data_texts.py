@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from rag_assets.sources.files import data_texts, detection
 from rag_assets.sources.files.data_texts import KINDS
-from rag_assets_tests.documents.making import SENTENCE
-from rag_assets_tests.sources.files.data_named_text import (
+from rag_assets_testing.documents.data_named_text import (
     ACCESS,
     CODE,
     LOG,
@@ -30,6 +29,7 @@ from rag_assets_tests.sources.files.data_named_text import (
     rows,
     uuencoded,
 )
+from rag_assets_testing.documents.making import SENTENCE
 
 DEMO = Path(__file__).resolve().parents[4] / "shared/data/materials_demo"
 

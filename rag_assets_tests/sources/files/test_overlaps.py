@@ -11,7 +11,7 @@ from rag_assets import schemas
 from rag_assets.config import DocumentSource, TableSource
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.files.manifest import refresh_document_files
-from rag_assets_tests.exported import tables as exported_tables
+from rag_assets_testing.exported import tables as exported_tables
 from rag_assets_tests.sources.conftest import settle
 
 

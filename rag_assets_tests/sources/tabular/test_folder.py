@@ -18,7 +18,7 @@ from rag_assets.config import TableSource
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.outcomes import Export
 from rag_assets.store import Store
-from rag_assets_tests.exported import table_of, tables
+from rag_assets_testing.exported import table_of, tables
 from rag_assets_tests.sources.conftest import settle
 
 

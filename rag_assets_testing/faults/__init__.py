@@ -1,0 +1,1 @@
+"""What goes wrong in the field: kills, full disks, damaged files, lost servers, and edits."""

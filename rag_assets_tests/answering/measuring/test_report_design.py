@@ -1,0 +1,76 @@
+"""One broad query and sub-questions are compared on prompts of one's own."""
+
+import json
+
+import pytest
+
+from rag_assets import config as configuration
+from rag_assets.evaluation.experiments.runs import runs_of
+from rag_assets.serving import cli
+from rag_assets.serving.replies import FAILED, OK
+from rag_assets.store import Store
+from rag_assets_testing import small_project
+
+PROMPTS = [
+    {
+        "id": "one",
+        "prompt": "Write a report on tests covering salt spray, heat and paint.",
+        "language": "en",
+        "sections": [
+            {"title": "Salt", "documents_pages": {"salt.md": []}, "facts": ["AlMg3 bears salt."]},
+            {"title": "Heat", "documents_pages": {"heat.md": []}, "facts": []},
+        ],
+    },
+    {
+        "id": "two",
+        "prompt": "Write a report on the expansion of Invar.",
+        "language": "en",
+        "sections": [{"title": "Heat", "documents_pages": {"heat.md": []}, "facts": []}],
+    },
+]
+EXPERIMENT = """\
+experiments:
+  report_retrieval: {prompts: prompts.json}
+"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reports")
+    small_project.make(folder)
+    file = folder / "rag_assets.yaml"
+    file.write_text(small_project.CONFIG + EXPERIMENT)
+    (folder / "prompts.json").write_text(json.dumps(PROMPTS))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(configuration.PATH_VARIABLE, str(file))
+        assert cli.main(["experiment", "report_retrieval", "--json"]) == OK
+    return folder
+
+
+def test_the_report_shows_the_tables_of_the_paper(home):
+    config = configuration.load(home / "rag_assets.yaml")
+    [run] = runs_of(Store.of(config), "report_retrieval")
+    text = run.markdown
+    for title in ("P4, table 2", "P4, table 3", "P4, table 8"):
+        assert title in text
+    [row] = [line for line in text.splitlines() if line.startswith("| page recall@20 |")]
+    assert "1.000" in row
+    assert "+0.000" in row
+    assert "| sub-questions | none | 1 to 3, mean 2.0 |" in text
+
+
+def test_it_is_found_again_until_a_prompt_changes(home, monkeypatch, capsys):
+    monkeypatch.setenv(configuration.PATH_VARIABLE, str(home / "rag_assets.yaml"))
+    config = configuration.load()
+    assert cli.main(["experiment", "report_retrieval", "--json"]) == OK
+    assert len(runs_of(Store.of(config), "report_retrieval")) == 1
+    (home / "prompts.json").write_text(json.dumps(PROMPTS[:1]))
+    assert cli.main(["experiment", "report_retrieval", "--json"]) == OK
+    assert len(runs_of(Store.of(config), "report_retrieval")) == 2
+
+
+def test_a_missing_file_of_prompts_is_named(home, monkeypatch, capsys):
+    monkeypatch.setenv(configuration.PATH_VARIABLE, str(home / "rag_assets.yaml"))
+    (home / "prompts.json").rename(home / "away.json")
+    assert cli.main(["experiment", "report_retrieval"]) == FAILED
+    assert "prompts.json cannot be read" in capsys.readouterr().out
