@@ -95,7 +95,7 @@ def understand(question: str, catalogue: Catalogue) -> Understood | Unclear:
         question: In English or Swedish.
         catalogue: The tables that may be asked; an index over them is built at the first question.
             Where its glossary has other words for those of the question, they are read as these
-            second; then all of the question in other words.
+            second; where it has some for several words at once, the question is put in them.
     """
     links = links_of(catalogue)
     asked = links.parsed(question, with_terms=False)
@@ -104,8 +104,8 @@ def understand(question: str, catalogue: Catalogue) -> Understood | Unclear:
         return read
     in_terms = links.parsed(question)
     if in_terms.words != asked.words:
-        read = _understood(question, in_terms, catalogue)
-    other = catalogue.rephrased(question) if isinstance(read, Unclear) else None
+        return _understood(question, in_terms, catalogue)
+    other = catalogue.rephrased(question)
     if other is None:
         return read
     again = _understood(other, links.parsed(other), catalogue)

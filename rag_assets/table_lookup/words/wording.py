@@ -78,12 +78,19 @@ def forms(word: str) -> frozenset[str]:
         return frozenset((plain,))
     lemmas = {plain, *lemmas_of(word.casefold())}
     stemmed = _without_ending(plain, _by_last_letter(_SWEDISH_ENDINGS))
-    swedish = {*lemmas, stemmed}
+    swedish = folded_lemmas(word)
     english = {other for lemma in swedish for other in _english().get(lemma, ())}
     same = {other for lemma in (*lemmas, *english) for other in adjectives.SAME.get(lemma, ())}
     symbols = {_symbol(lemma) for lemma in lemmas} - {""}
     found = {stem(each) for each in (*lemmas, *english, *same, *_cognates(swedish))}
     return frozenset({*found, *symbols, stemmed})
+
+
+def folded_lemmas(word: str) -> set[str]:
+    """The lemmas of a word, itself, and it without a Swedish ending; folded."""
+    plain = folded(word)
+    stemmed = _without_ending(plain, _by_last_letter(_SWEDISH_ENDINGS))
+    return {plain, *lemmas_of(word.casefold()), stemmed}
 
 
 def _cognates(lemmas: set[str]) -> set[str]:
