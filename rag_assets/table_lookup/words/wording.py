@@ -17,8 +17,8 @@ from rag_assets.terms.formulas import formula, symbols_by_name
 from rag_assets.terms.lemmas import is_known, lemmatized
 
 ENGLISH: Final = words_by_word("english")
-"""A Swedish word in its lemma, to the English words that a heading may have: measures, materials,
-trade and time. A table with headings in the question's language does not need them."""
+"""A Swedish word in its lemma, to the English words that a heading may have: measures, business and
+time. A table with headings in the question's language does not need them."""
 _WORD = re.compile(r"[^\W_]+(?:[.,'\u2019+/&-][^\W_]+)*")
 _SPLIT = re.compile(r"[.,'\u2019+/&-]")
 _POSSESSIVE = re.compile(r"['\u2019]s$|['\u2019]$")
