@@ -28,8 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bounds import REPOSITORY, Bound, at_least, at_most, dataset, equal, finish, rag_assets
-from lookup import OTHER_HAND, database_config, read_lines
-from retrieval import write_config
+from lookup import OTHER_HAND, database_config, read_lines, trade_config
 
 from rag_assets import config as configuration
 from rag_assets.answering.answer import Answer
@@ -141,7 +140,7 @@ class Corpora:
             place = DATABASES[name] / "databases" / name
             return database_config(place, file=place / f"{name}.sqlite", state=state)
         if name in DATASETS:
-            return write_config(dataset(name), state=state)
+            return trade_config(name, state=state)
         return REPOSITORY / "rag_assets.yaml"
 
 

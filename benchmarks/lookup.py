@@ -39,6 +39,7 @@ from retrieval import write_config
 from rag_assets import config as configuration
 from rag_assets.citations.kinds import Cell, Computed, Rows
 from rag_assets.citations.sentences import Sentence
+from rag_assets.retrieval.glossary import read_glossary
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import set_of
 from rag_assets.table_lookup.by_model.planner import Planner
@@ -110,7 +111,8 @@ def catalogue_at(config: Path) -> Catalogue:
         raise SystemExit(f"the refresh failed: {done.output}")
     read = configuration.load(config)
     store = Store.of(read)
-    found = catalogue_of(store, set_of(store, read, next(iter(read.variants))))
+    complete_set = set_of(store, read, next(iter(read.variants)))
+    found = catalogue_of(store, complete_set, glossary=read_glossary(read))
     print(f"{len(found.tables)} tables, {sum(table.rows for table in found.tables)} rows")
     return found
 
@@ -120,7 +122,7 @@ def computed(folder: Path, *, split: str, state: Path) -> Iterator[Bound]:
     questions = read_lines(folder / "computed.jsonl", split=split)
     refused = read_lines(folder / "computed_refused.jsonl", split=split)
     data = dataset("materials_demo")
-    catalogue = catalogue_at(write_config(data, state=state / "materials_demo"))
+    catalogue = catalogue_at(trade_config("materials_demo", state=state / "materials_demo"))
     database = sqlite3.connect(f"file:{data / 'tables.sqlite'}?mode=ro", uri=True)
     look_up("how many rows are there?", catalogue)
     outcomes = [judged(each, catalogue, database) for each in questions]
@@ -144,6 +146,16 @@ def computed(folder: Path, *, split: str, state: Path) -> Iterator[Bound]:
     yield equal("computed: answers that differ in a second run", _differing(once, again), 0)
     yield at_most("computed: CPU seconds for a question", seconds, SLOWEST)
     yield from hostile(catalogue)
+
+
+def trade_config(name: str, *, state: Path) -> Path:
+    """A config for a shared dataset; where its trade is that of the demo, with its glossary."""
+    config = write_config(dataset(name), state=state)
+    if name == "materials_demo":
+        settings = yaml.safe_load(config.read_text("utf-8"))
+        settings["glossary"] = str(PROJECT.with_name("data") / "glossary.csv")
+        config.write_text(yaml.safe_dump(settings, sort_keys=False), "utf-8")
+    return config
 
 
 def _differing(first: Sequence[str], second: Sequence[str]) -> int:
@@ -221,7 +233,7 @@ def _corpus(name: str, folder: Path, *, state: Path) -> Catalogue:
     if place.is_dir():
         file = place / f"{name}.sqlite"
         return catalogue_at(database_config(place, file=file, state=state / name))
-    return catalogue_at(write_config(dataset(name), state=state / name))
+    return catalogue_at(trade_config(name, state=state / name))
 
 
 def _is_answer(found: LookedUp, answer: object, catalogue: Catalogue) -> bool:

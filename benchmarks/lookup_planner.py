@@ -23,8 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from bounds import REPOSITORY, Bound, at_least, at_most, dataset, equal, finish
-from lookup import OTHER_HAND, Outcome, catalogue_at, judged, read_lines
-from retrieval import write_config
+from lookup import OTHER_HAND, Outcome, catalogue_at, judged, read_lines, trade_config
 
 sys.path.insert(0, str(REPOSITORY))
 
@@ -56,7 +55,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         state = (arguments.state or Path(temporary)).absolute()
-        config = write_config(dataset("materials_demo"), state=state / "materials_demo")
+        config = trade_config("materials_demo", state=state / "materials_demo")
         catalogue = catalogue_at(config)
         questions = read_lines(arguments.questions / "computed.jsonl", split=arguments.split)
         left = [each for each in questions if _outcome(each, catalogue) == "refused"]

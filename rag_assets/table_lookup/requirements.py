@@ -73,7 +73,7 @@ def _in_sentence(
     if not asked:
         return
     links = links_of(catalogue)
-    said = {form for word in plain_words(sentence) for form in links.with_terms(forms(word))}
+    said = {form for word in plain_words(sentence) for form in links.forms_of(word)}
     for table in catalogue.tables:
         for quantity in asked:
             column = _meant(table, quantity, said)

@@ -55,6 +55,5 @@ NUMBER_WORDS = _LISTS.numbers["number_words"]
 SCALES = {word: int(power) for word, power in _LISTS.numbers["scales"].items()}
 """Powers of ten behind a number in digits: `5.2 million`."""
 FRACTION_WORDS = _LISTS.numbers["fraction_words"]
-MONTHS = {name: int(number) for name, number in _LISTS.numbers["months"].items()}
 UNITS = _things_by_name("units")
 PREFIXES = _things_by_name("prefixes")

@@ -21,8 +21,9 @@ _MONTHS: Final = (
     ("november", "nov"),
     ("december", "dec"),
 )
-_NUMBER_OF = {name: place for place, names in enumerate(_MONTHS, 1) for name in names}
-_NAMES = "|".join(sorted(_NUMBER_OF, key=len, reverse=True))
+MONTHS: Final = {name: place for place, names in enumerate(_MONTHS, 1) for name in names}
+"""The name of a month in small letters, to its number."""
+_NAMES = "|".join(sorted(MONTHS, key=len, reverse=True))
 _ISO = re.compile(r"(?<![\w-])(\d{4})-(\d{2})-(\d{2})(?!\w)")
 _PACKED = re.compile(r"(?<![\w.,])((?:19|20)\d{2})(\d{2})(\d{2})(?![\w.,]\w)(?!\d)")
 _DAY_FIRST = re.compile(
@@ -105,7 +106,7 @@ def _all(text: str) -> Iterator[Day]:
 
 
 def _month(name: str) -> str:
-    return str(_NUMBER_OF[name.casefold()])
+    return str(MONTHS[name.casefold()])
 
 
 def _day(match: re.Match[str], year: str, month: str, day: str) -> Iterator[Day]:

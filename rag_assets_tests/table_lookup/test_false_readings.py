@@ -88,6 +88,7 @@ def harbour() -> Catalogue:
         ("What is the order value of 40002?", ["40002"]),
         ("lead time of 10-00562", ["40002"]),
         ("Which orders have Mn > 1.5 % and less than 0.2 % carbon?", ["40001", "40003"]),
+        ("Which orders have carbon and manganese content below 1 %?", ["40004", "40005"]),
         ("Which orders are from Bergs or Dahl?", ["40003", "40005"]),
         ("Which orders have a lead time of 10 weeks or more?", ["40002", "40004"]),
     ],

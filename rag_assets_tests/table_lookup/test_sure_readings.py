@@ -171,6 +171,7 @@ def test_the_longest_thing_is_not_the_one_with_the_longest_time(yard: Catalogue)
         ("How many boats had their last inspection since the beginning of 2024?", 4),
         ("How many boats have a yard cost over 2500 euros?", 2),
         ("Largest angle of heel in Kalmar?", 41),
+        ("What is the largest angle of heel in Kalmar?", 41),
         ("How many metres is the length overall on average?", 77.5 / 6),
         ("How much higher is the yard cost of boat 4 compared with boat 1?", 2.8),
         ("Number of boats longer than 10 m?", 4),
@@ -188,6 +189,11 @@ def test_a_question_with_all_words_explained_is_answered(
 def test_a_bare_number_belongs_to_the_name_before_it(yard: Catalogue) -> None:
     plan = plan_of("What is the yard cost of Alka 70?", yard)
     assert run_plan(plan, yard).row_keys == ["6"]
+
+
+def test_last_at_the_end_asks_for_the_row_of_the_last_day(yard: Catalogue) -> None:
+    plan = plan_of("Which boat was inspected last?", yard)
+    assert (plan.order_by, plan.descending, plan.limit) == ("insp_dt", True, 1)
 
 
 def test_the_least_of_an_adjective_asks_for_the_row(yard: Catalogue) -> None:

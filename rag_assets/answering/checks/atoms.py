@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from rag_assets.answering.checks.passages import Passage, Term, is_word, key_of, passage_of
 from rag_assets.terms import compared_words
 from rag_assets.terms.chemical_elements import SYMBOLS
-from rag_assets.terms.dates import days_of
+from rag_assets.terms.dates import MONTHS, days_of
 from rag_assets.terms.numbers import Number
 
 AtomKind: TypeAlias = Literal[
@@ -135,11 +135,7 @@ def _joined(run: Sequence[Atom], sentence: str) -> Atom:
 
 def is_name(term: Term, passage: Passage) -> bool:
     """Whether a word is a proper name: a capital inside the sentence, or of no dictionary."""
-    if (
-        not term.text[:1].isupper()
-        or term.key in compared_words.FILLERS
-        or term.key in compared_words.MONTHS
-    ):
+    if not term.text[:1].isupper() or term.key in compared_words.FILLERS or term.key in MONTHS:
         return False
     before = passage.text[: term.start].rstrip(" \"'\u201c([")
     if before and before[-1] not in ".!?:":

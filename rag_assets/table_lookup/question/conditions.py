@@ -7,7 +7,6 @@ from rag_assets.citations.values import number_from
 from rag_assets.table_lookup.plans.plan import Condition, Operation
 from rag_assets.table_lookup.question.draft import Draft, flag_values, is_key, select_by_filling
 from rag_assets.table_lookup.question.linked_columns import EMPTY_CODE, LinkedColumn
-from rag_assets.table_lookup.question.linking import TableLinks
 from rag_assets.table_lookup.question.mentions import ColumnMention
 from rag_assets.table_lookup.question.placing import Placed, Unplaced
 from rag_assets.table_lookup.question.question import AskedQuestion
@@ -117,10 +116,11 @@ def take_values(
         by_column.setdefault(frozenset(names), []).append(mention)
     for names, mentions in by_column.items():
         alternatives = []
-        for name in sorted(names, key=lambda each: _order(draft.table, each)):
-            found = _condition(draft, name, mentions, operation)
-            if found is not None:
-                alternatives.append((_typed(draft.table.column(name), found),))
+        for column in draft.table.columns:
+            if column.info.name in names and (
+                found := _condition(draft, column.info.name, mentions, operation)
+            ):
+                alternatives.append((_typed(column, found),))
         if alternatives:
             draft.conditions.append(tuple(alternatives))
         else:
@@ -135,10 +135,6 @@ def _typed(column: LinkedColumn, condition: Condition) -> Condition:
         return condition
     values = (number_from(str(value).replace(",", "")) for value in condition.values)
     return replace(condition, values=tuple(values))
-
-
-def _order(table: TableLinks, name: str) -> int:
-    return next(place for place, column in enumerate(table.columns) if column.info.name == name)
 
 
 def _meant_columns(

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from rag_assets.table_lookup.question.quantities import plain_adjective
 from rag_assets.table_lookup.words import adjectives
 
 _ADJECTIVE = r"(?P<adjective>(?!many|much|often|många|mycket|ofta)[^\W\d]+)"
@@ -60,10 +61,4 @@ def _spans(match: re.Match[str]) -> tuple[tuple[int, int], ...]:
 
 
 def _base(word: str) -> str | None:
-    """The adjective; Swedish ones without their ending."""
-    if word in _LITTLE:
-        return word
-    for each in (word, word.removesuffix("t"), word.removesuffix("a")):
-        if each in adjectives.HIGH or each in adjectives.LOW:
-            return each
-    return None
+    return word if word in _LITTLE else plain_adjective(word)

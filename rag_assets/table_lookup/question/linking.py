@@ -6,7 +6,7 @@ stands in many headings of a table (`temperature`) says less than what stands in
 
 import weakref
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -25,7 +25,7 @@ from rag_assets.table_lookup.question.linked_values import (
 from rag_assets.table_lookup.question.question import AskedQuestion, parsed
 from rag_assets.table_lookup.tables.catalogue import Catalogue, TableInfo
 from rag_assets.table_lookup.words import vocabulary
-from rag_assets.table_lookup.words.wording import forms, words_of
+from rag_assets.table_lookup.words.wording import folded, folded_lemmas, forms, words_of
 from rag_assets.terms.formulas import Formula
 
 LONGEST_VALUE_WORDS = 12
@@ -70,6 +70,8 @@ class CatalogueLinks:
     tables: tuple[TableLinks, ...]
     known: frozenset[str]
     """Forms of words of headings, titles, values and operations: what compounds are made of."""
+    known_in_terms: frozenset[str]
+    """The same, with words of the glossary that stand for one of them."""
     whole: frozenset[str]
     """Words of values: no compound is taken apart that is one."""
     scales: frozenset[str]
@@ -77,20 +79,21 @@ class CatalogueLinks:
     identifiers: tuple[str, ...]
     """Values with a digit, to show the nearest one where a name is not there."""
     trade: Mapping[str, frozenset[str]]
-    """Form of a word of the glossary to the forms of the terms that it stands for."""
+    """Word of the glossary, folded, to the forms of the terms that it stands for."""
 
     def parsed(self, question: str, *, with_terms: bool = True) -> AskedQuestion:
         """The parts of a question; `with_terms`, its words are read as the glossary has them."""
-        known = self.known.union(self.trade) if with_terms and self.trade else self.known
+        known = self.known_in_terms if with_terms else self.known
         asked = parsed(question, known=known, scales=self.scales, whole=self.whole)
         if not with_terms or not self.trade:
             return asked
-        words = (replace(word, forms=self.with_terms(word.forms)) for word in asked.words)
+        words = (replace(word, forms=self.forms_of(word.text)) for word in asked.words)
         return replace(asked, words=tuple(words))
 
-    def with_terms(self, found: frozenset[str]) -> frozenset[str]:
+    def forms_of(self, word: str) -> frozenset[str]:
         """Forms of a word, with those of the terms of the glossary that it stands for."""
-        return found.union(*(self.trade[form] for form in found if form in self.trade))
+        terms = (self.trade[lemma] for lemma in folded_lemmas(word) if lemma in self.trade)
+        return forms(word).union(*terms)
 
 
 def links_of(catalogue: Catalogue) -> CatalogueLinks:
@@ -128,12 +131,16 @@ def _built(catalogue: Catalogue) -> CatalogueLinks:
         ),
         *(form for table in tables for form in table.title_forms),
     }
-    trade = _trade(catalogue, whole | known)
+    parts = whole.union(
+        form for form in known if len(form) >= 3 and (form.isalpha() or " " in form)
+    )
+    trade = _trade(catalogue)
     columns = [column.info for table in tables for column in table.columns]
     return CatalogueLinks(
         tables=tables,
-        known=whole.union(
-            form for form in known if len(form) >= 3 and (form.isalpha() or " " in form)
+        known=parts,
+        known_in_terms=parts.union(
+            form for word, terms in trade.items() if terms & parts for form in forms(word)
         ),
         whole=whole,
         scales=frozenset(column.unit for column in columns if column.unit and len(column.unit) > 1),
@@ -149,14 +156,11 @@ def _built(catalogue: Catalogue) -> CatalogueLinks:
     )
 
 
-def _trade(catalogue: Catalogue, known: Set[str]) -> dict[str, frozenset[str]]:
-    """Words of the glossary that stand for terms of which the tables have a word."""
+def _trade(catalogue: Catalogue) -> dict[str, frozenset[str]]:
+    """Words of the glossary, with the forms of the terms that they stand for."""
     found: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
     for word, term in catalogue.synonyms:
-        of_term = frozenset(form for each in words_of(term) for form in each.forms)
-        if of_term & known:
-            for form in forms(word):
-                found[form] |= of_term
+        found[folded(word)] |= {form for part in words_of(term) for form in part.forms}
     return dict(found)
 
 

@@ -44,9 +44,8 @@ def plans_of(
     if operation in AGGREGATES and not target.columns and _names_a_property(draft):
         target = ComputedColumns(only_values(draft.table))
     if target.problem:
-        draft.fail("two_readings" if target.columns else "no_column", target.problem)
-        if not target.columns:
-            return ()
+        draft.fail("no_column", target.problem)
+        return ()
     for mention in target.mentions:
         draft.roles.add(mention)
     if target.columns:
@@ -60,11 +59,10 @@ def plans_of(
     outputs = _outputs(draft, free, target, is_row_wanted=bool(wants_rows))
     if operation == "rows":
         outputs = wanted_by_word(draft, outputs)
-    if operation == "rows":
         _require_one_output(draft, free, outputs)
-    bases = _with_operation(draft, base, operation, target, outputs, marks)
-    if not bases:
-        return ()
+    bases = _with_operation(
+        draft, base, operation, target, outputs, marks, is_row_wanted=bool(wants_rows)
+    )
     return _with_conditions(draft, bases)
 
 
@@ -183,9 +181,6 @@ def _outputs(
             or _is_kind(draft, mention, target)
         ):
             draft.roles.add(mention)
-        elif _is_beside(mention, target):
-            heading = column.info.heading
-            draft.fail("two_readings", f"it is open whether {heading} is meant")
         elif _is_counted(draft, mention) and mention.candidates[0][1] < WHOLE:
             said = draft.question.words[mention.words[0]].text
             draft.fail("no_column", f"rows of {draft.table.info.title} are no {said}")
@@ -212,13 +207,6 @@ def _is_kind(draft: Draft, mention: ColumnMention, target: ComputedColumns) -> b
     }
     own = target.columns[0].info.unit
     return bool(unit and own and place in beside and converted(1, own, unit) is not None)
-
-
-def _is_beside(mention: ColumnMention, target: ComputedColumns) -> bool:
-    """`tensile elongation`: two headings in one breath, of which one is the target."""
-    edges = {place + step for place in mention.words for step in (-1, 1)}
-    is_number = mention.candidates[0][0].info.is_numeric
-    return is_number and any(edges & set(each.words) for each in target.mentions)
 
 
 def _is_counted(draft: Draft, mention: ColumnMention) -> bool:
@@ -252,6 +240,8 @@ def _with_operation(
     target: ComputedColumns,
     outputs: tuple[str, ...],
     marks: Sequence[Mark],
+    *,
+    is_row_wanted: bool,
 ) -> list[LookupPlan]:
     names = [column.info.name for column in target.columns]
     if operation in ("max", "min") and _counts_rows(draft, marks, target):
@@ -261,11 +251,7 @@ def _with_operation(
         if not names:
             draft.fail("no_column", "no column of numbers is named that could be compared")
             return []
-        if (
-            draft.limit
-            or asks_for_rows(draft.question, draft.table, target, marks)
-            or not target.columns[0].info.is_numeric
-        ):
+        if is_row_wanted or not target.columns[0].info.is_numeric:
             shown = _with_labels(draft, outputs)
             return [
                 replace(

@@ -301,6 +301,14 @@ def adjective_is_low(word: str) -> bool:
     return base_adjective(word) in adjectives.LOW
 
 
+def plain_adjective(word: str) -> str | None:
+    """The adjective that a word in small letters is, without a Swedish ending; None if none."""
+    for each in (word, word.removesuffix("t"), word.removesuffix("a")):
+        if each in adjectives.HIGH or each in adjectives.LOW:
+            return each
+    return None
+
+
 def base_adjective(word: str) -> str | None:
     """The adjective that a comparative or superlative is made of; None if it is none."""
     word = word.casefold()

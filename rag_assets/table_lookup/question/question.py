@@ -6,7 +6,12 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from rag_assets.table_lookup.question.extremes import phrased_extremes
-from rag_assets.table_lookup.question.quantities import Quantity, base_adjective, quantities
+from rag_assets.table_lookup.question.quantities import (
+    Quantity,
+    base_adjective,
+    plain_adjective,
+    quantities,
+)
 from rag_assets.table_lookup.words import adjectives, vocabulary
 from rag_assets.table_lookup.words.wording import QuestionWord, folded, forms, lemmas_of, words_of
 
@@ -172,23 +177,11 @@ def _folded_harmless() -> frozenset[str]:
 
 
 def _measured(word: QuestionWord) -> frozenset[str]:
-    base = base_adjective(word.text) or next(
-        (
-            each
-            for each in (word.text.casefold(), *_lemma_adjectives(word))
-            if each in adjectives.HIGH or each in adjectives.LOW
-        ),
-        None,
-    )
+    base = base_adjective(word.text) or plain_adjective(word.text.casefold())
     if base is None:
         return frozenset()
     nouns = (*adjectives.HIGH.get(base, ()), *adjectives.LOW.get(base, ()))
     return frozenset(form for noun in nouns for form in forms(noun))
-
-
-def _lemma_adjectives(word: QuestionWord) -> tuple[str, ...]:
-    text = word.text.casefold()
-    return tuple(text[: -len(end)] for end in ("t", "a", "er", "are") if text.endswith(end))
 
 
 def _marks(text: str, words: tuple[QuestionWord, ...], taken: set[int]) -> Iterator[Mark]:

@@ -95,7 +95,7 @@ def understand(question: str, catalogue: Catalogue) -> Understood | Unclear:
         question: In English or Swedish.
         catalogue: The tables that may be asked; an index over them is built at the first question.
             Where its glossary has other words for those of the question, they are read as these
-            second; then all of the question in other words.
+            second; where it has some for several words at once, the question is put in them.
     """
     links = links_of(catalogue)
     asked = links.parsed(question, with_terms=False)
@@ -104,8 +104,8 @@ def understand(question: str, catalogue: Catalogue) -> Understood | Unclear:
         return read
     in_terms = links.parsed(question)
     if in_terms.words != asked.words:
-        read = _understood(question, in_terms, catalogue)
-    other = catalogue.rephrased(question) if isinstance(read, Unclear) else None
+        return _understood(question, in_terms, catalogue)
+    other = catalogue.rephrased(question)
     if other is None:
         return read
     again = _understood(other, links.parsed(other), catalogue)
@@ -125,8 +125,7 @@ def _read(question: str, asked: AskedQuestion, catalogue: Catalogue) -> Understo
     links = links_of(catalogue)
     if _asks_for_reasons(asked):
         return Unclear("it asks for reasons or advice, not for values", (), "not_a_lookup")
-    readings = [read_table(asked, table) for table in links.tables]
-    readings = sorted((each for each in readings if each.score > 0), key=lambda each: -each.score)
+    readings = _readings(asked, links)
     if not readings:
         return Unclear("no word of it stands in a table", (), "not_a_lookup")
     accepted = [each for each in readings if each.plans]
@@ -163,6 +162,12 @@ def _read(question: str, asked: AskedQuestion, catalogue: Catalogue) -> Understo
     return Understood(plan, round(0.5 + reading.share / 2, 3), described(plan, reading.table))
 
 
+def _readings(asked: AskedQuestion, links: CatalogueLinks) -> list[TableReading]:
+    """How the question reads on each table that has a word of it, the likeliest first."""
+    readings = (read_table(asked, table) for table in links.tables)
+    return sorted((each for each in readings if each.score > 0), key=lambda each: -each.score)
+
+
 def near_question(question: str, catalogue: Catalogue) -> tuple[str, str] | None:
     """A question like one that was refused, which asks for its operation and can be read.
 
@@ -170,12 +175,10 @@ def near_question(question: str, catalogue: Catalogue) -> tuple[str, str] | None
     """
     links = links_of(catalogue)
     asked = links.parsed(question)
-    readings = [read_table(asked, table) for table in links.tables]
-    readings = sorted((each for each in readings if each.score > 0), key=lambda each: -each.score)
     return next(
         (
             (near, headings)
-            for near, headings in suggestions_for(asked, readings)
+            for near, headings in suggestions_for(asked, _readings(asked, links))
             if isinstance(_understood(near, links.parsed(near), catalogue), Understood)
         ),
         None,

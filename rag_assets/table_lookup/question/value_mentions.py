@@ -132,12 +132,9 @@ def _numbered_names(question: AskedQuestion, table: TableLinks) -> Iterator[Valu
         beside = (
             holding & links_of_word(before, table) if not question.is_harmless[place - 1] else set()
         )
-        exact = {link for link in holding if link.value == word.text}
         if joined or beside:
             links = joined or tuple(sorted(beside, key=lambda link: (link.column, link.value)))
             yield ValueMention((place - 1, place), tuple(links), is_whole=False)
-        elif exact and before.forms & (table.title_forms | table.heading_forms):
-            yield ValueMention((place,), tuple(exact), is_whole=True)
 
 
 def _number_words(question: AskedQuestion) -> set[int]:

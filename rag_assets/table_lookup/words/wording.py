@@ -17,8 +17,8 @@ from rag_assets.terms.formulas import formula, symbols_by_name
 from rag_assets.terms.lemmas import is_known, lemmatized
 
 ENGLISH: Final = words_by_word("english")
-"""A Swedish word in its lemma, to the English words that a heading may have: measures, materials,
-trade and time. A table with headings in the question's language does not need them."""
+"""A Swedish word in its lemma, to the English words that a heading may have: measures, business and
+time. A table with headings in the question's language does not need them."""
 _WORD = re.compile(r"[^\W_]+(?:[.,'\u2019+/&-][^\W_]+)*")
 _SPLIT = re.compile(r"[.,'\u2019+/&-]")
 _POSSESSIVE = re.compile(r"['\u2019]s$|['\u2019]$")
@@ -78,12 +78,19 @@ def forms(word: str) -> frozenset[str]:
         return frozenset((plain,))
     lemmas = {plain, *lemmas_of(word.casefold())}
     stemmed = _without_ending(plain, _by_last_letter(_SWEDISH_ENDINGS))
-    swedish = {*lemmas, stemmed}
+    swedish = folded_lemmas(word)
     english = {other for lemma in swedish for other in _english().get(lemma, ())}
     same = {other for lemma in (*lemmas, *english) for other in adjectives.SAME.get(lemma, ())}
     symbols = {_symbol(lemma) for lemma in lemmas} - {""}
     found = {stem(each) for each in (*lemmas, *english, *same, *_cognates(swedish))}
     return frozenset({*found, *symbols, stemmed})
+
+
+def folded_lemmas(word: str) -> set[str]:
+    """The lemmas of a word, itself, and it without a Swedish ending; folded."""
+    plain = folded(word)
+    stemmed = _without_ending(plain, _by_last_letter(_SWEDISH_ENDINGS))
+    return {plain, *lemmas_of(word.casefold()), stemmed}
 
 
 def _cognates(lemmas: set[str]) -> set[str]:
