@@ -34,10 +34,10 @@ from retrieval import write_config
 from rag_assets import config as configuration
 from rag_assets.answering.answer import Answer
 from rag_assets.answering.assistant import Assistant
-from rag_assets.answering.citations import Cell, Computed, Span
-from rag_assets.answering.finding import UNITS
-from rag_assets.answering.gold_cited import GoldPlaces, places_of
-from rag_assets.answering.pieces import pieces_of, shown
+from rag_assets.answering.measuring.gold_cited import GoldPlaces, places_of
+from rag_assets.answering.quoting.finding import UNITS
+from rag_assets.answering.quoting.pieces import pieces_of, shown
+from rag_assets.citations.kinds import Cell, Computed, Span
 from rag_assets.config import QuestionSet
 from rag_assets.evaluation import questions as question_sets
 from rag_assets.evaluation.gold import DocumentGold, DocumentKey

@@ -33,7 +33,12 @@ from reference_matching_data import (
 
 from rag_assets.answering.checks.judging import open_judge
 from rag_assets.answering.checks.verifying import CitedSentence, verdicts_of
-from rag_assets.answering.references import Calibrated, Segment, best_segments, match_references
+from rag_assets.answering.quoting.references import (
+    Calibrated,
+    Segment,
+    best_segments,
+    match_references,
+)
 from rag_assets.config import Config
 from rag_assets.models.rerankers import Reranker
 from rag_assets.retrieval.encoders import Remembering

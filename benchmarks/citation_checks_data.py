@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bounds import REPOSITORY, dataset
 
-from rag_assets.answering.checks.sources import CitedPair, CitedRow, CitedText, Source
+from rag_assets.citations.cited_sources import CitedPair, CitedRow, CitedText, Source
 
 SENTENCES = Path(__file__).with_name("other_hand") / "third" / "sentences.jsonl"
 DEMO = REPOSITORY / "data"

@@ -26,11 +26,11 @@ from rag_assets.answering.assistant import open_assistant
 from rag_assets.answering.condensation.by_model import condense
 from rag_assets.answering.condensation.conversation import Turn
 from rag_assets.answering.condensation.rules import condensed
-from rag_assets.answering.lookup.catalogue import Catalogue
 from rag_assets.config import Config
 from rag_assets.models.language.calls import LanguageModel
 from rag_assets.retrieval.hits import Hit
 from rag_assets.retrieval.search import VariantIndex
+from rag_assets.table_lookup.tables.catalogue import Catalogue
 
 DATASET = "materials_demo"
 FILE = Path(__file__).parent / "other_hand" / "follow_ups.jsonl"

@@ -24,10 +24,11 @@ from bounds import Bound, at_most, dataset, equal, finish, rag_assets
 from retrieval import write_config
 
 from rag_assets import config as configuration
-from rag_assets.answering.answer import NOT_COMPARED, Outcome
+from rag_assets.answering.answer import Outcome
 from rag_assets.answering.assistant import Assistant, open_models
 from rag_assets.answering.experiments.report import experiment_report
 from rag_assets.answering.experiments.run import run_answer_experiment
+from rag_assets.citations.sentences import NOT_COMPARED
 from rag_assets.config import AnswerExperiment, Config, LanguageModelSettings
 from rag_assets.evaluation.questions import read_questions
 from rag_assets.retrieval.filters import Filters

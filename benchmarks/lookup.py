@@ -37,16 +37,16 @@ from lookup_ranking import ranking
 from retrieval import write_config
 
 from rag_assets import config as configuration
-from rag_assets.answering.answer import Sentence
-from rag_assets.answering.citations import Cell, Computed, Rows
-from rag_assets.answering.lookup.catalogue import Catalogue, catalogue_of
-from rag_assets.answering.lookup.looking_up import LookedUp, look_up
-from rag_assets.answering.lookup.naming import naming_column
-from rag_assets.answering.lookup.planner import Planner
-from rag_assets.answering.lookup.running import cells_of, run_plan
-from rag_assets.answering.lookup.units import converted
+from rag_assets.citations.kinds import Cell, Computed, Rows
+from rag_assets.citations.sentences import Sentence
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import set_of
+from rag_assets.table_lookup.by_model.planner import Planner
+from rag_assets.table_lookup.looking_up import LookedUp, look_up
+from rag_assets.table_lookup.plans.running import cells_of, run_plan
+from rag_assets.table_lookup.sentences.naming import naming_column
+from rag_assets.table_lookup.tables.catalogue import Catalogue, catalogue_of
+from rag_assets.terms.units import converted
 
 OTHER_HAND = Path(__file__).with_name("other_hand")
 PARTS = ("computed", "databases", "third", "ranking")

@@ -28,14 +28,14 @@ from retrieval import write_config
 
 sys.path.insert(0, str(REPOSITORY))
 
-from rag_assets.answering.lookup.by_model import ModelPlanner
-from rag_assets.answering.lookup.catalogue import Catalogue
-from rag_assets.answering.lookup.looking_up import look_up
-from rag_assets.answering.lookup.offering import MOST_OFFERED, Offer, offer_for
 from rag_assets.config import Config
 from rag_assets.models.language.opening import open_language_model
+from rag_assets.table_lookup.by_model.model_planner import ModelPlanner
+from rag_assets.table_lookup.by_model.offering import MOST_OFFERED, Offer, offer_for
+from rag_assets.table_lookup.looking_up import look_up
+from rag_assets.table_lookup.tables.catalogue import Catalogue
+from rag_assets_testing.hostile_lookups import BEYOND, INJECTIONS, NAMES, RECORDS
 from rag_assets_testing.scripted_language_model import Behaviour, ScriptedServer
-from rag_assets_tests.answering.lookup.hostile import BEYOND, INJECTIONS, NAMES, RECORDS
 
 TABLE_OFFERED = 0.95
 ALL_OFFERED = 0.7

@@ -10,7 +10,7 @@ import yaml
 from bounds import Bound, dataset, rag_assets, within
 from retrieval import write_config
 
-from rag_assets.config.retrieval import DEFAULT_RETRIEVERS, Retrieval
+from rag_assets.config.retrieval import Retrieval
 from rag_assets.evaluation.intervals import cluster_bootstrap, clusters_of
 
 WITH_ARM = Retrieval.model_fields["retriever"].default
@@ -39,7 +39,7 @@ def ranking_config(data: Path, *, state: Path) -> Path:
     """The config of a shared dataset, with the default retriever and the same without the arm."""
     path = write_config(data, state=state)
     config = yaml.safe_load(path.read_text())
-    default = DEFAULT_RETRIEVERS[WITH_ARM].model_dump(mode="json", exclude_defaults=True)
+    default = Retrieval().retrievers[WITH_ARM].model_dump(mode="json", exclude_defaults=True)
     config["retrieval"] = {"retrievers": {PLAIN: {**default, "arms": []}}}
     config["evaluation"]["retrievers"] = [PLAIN]
     path.write_text(yaml.safe_dump(config, sort_keys=False))

@@ -39,9 +39,8 @@ from bounds import REPOSITORY, Bound, at_least, at_most, equal, finish, rag_asse
 sys.path.insert(0, str(REPOSITORY))
 
 from rag_assets import config as configuration
-from rag_assets.answering.answer import Answer, Scope, Sentence, Shown
+from rag_assets.answering.answer import Answer, Scope, Shown
 from rag_assets.answering.assistant import Assistant
-from rag_assets.answering.citations import Absence, Cell, Citation, Computed, Span
 from rag_assets.answering.record.database import answers_of
 from rag_assets.answering.record.exporting import export
 from rag_assets.answering.record.keeping import keep
@@ -50,6 +49,8 @@ from rag_assets.answering.record.listing import AnswerFilter, find, one
 from rag_assets.answering.record.replaying import replay
 from rag_assets.answering.record.rows import select
 from rag_assets.answering.record.staleness import Served
+from rag_assets.citations.kinds import Absence, Cell, Citation, Computed, Span
+from rag_assets.citations.sentences import Sentence
 from rag_assets.config import Config
 from rag_assets.schemas import ANSWERS_TABLE
 from rag_assets.store import Store

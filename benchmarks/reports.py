@@ -21,12 +21,12 @@ from bounds import REPOSITORY, at_least, at_most, dataset, finish, rag_assets
 from retrieval import write_config
 
 from rag_assets import config as configuration
-from rag_assets.answering.lookup.arm import arms_of
-from rag_assets.evaluation.experiments.report_retrieval import comparison_rows
-from rag_assets.evaluation.report_prompts import ReportPrompt, read_report_prompts
-from rag_assets.evaluation.report_retrieval import ReportComparison, compare_retrieval
+from rag_assets.answering.measuring.report_design import comparison_rows
+from rag_assets.answering.measuring.report_prompts import ReportPrompt, read_report_prompts
+from rag_assets.answering.measuring.report_retrieval import ReportComparison, compare_retrieval
 from rag_assets.retrieval.opening import open_index
 from rag_assets.store import Store
+from rag_assets.table_lookup.arm import arms_of
 
 PROMPTS = REPOSITORY / "benchmarks" / "other_hand" / "report_prompts.json"
 DATASET = "materials_demo"

@@ -39,6 +39,7 @@ from rag_assets.retrieval.model_rewriter import request_of
 from rag_assets.retrieval.opening import open_index
 from rag_assets.retrieval.rewriters import by_rules
 from rag_assets.store import Store
+from rag_assets.table_lookup.arm import arms_of
 from rag_assets_testing.scripted_language_model import Behaviour, ScriptedServer, answers
 
 DATASET = "materials_demo"
@@ -82,7 +83,9 @@ def evaluated(store: Store, config: Config) -> EvaluationResult:
     """The evaluation, searched anew whatever lies there."""
     for known in (store.root / "reports").glob(VARIANT):
         shutil.rmtree(known)
-    result = evaluate_variant(store, config, variant=VARIANT, log=print)
+    result = evaluate_variant(
+        store, config, variant=VARIANT, arms=arms_of(store, config), log=print
+    )
     if result is None:
         raise SystemExit(f"{DATASET} has no questions")
     return result

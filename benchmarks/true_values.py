@@ -37,9 +37,9 @@ import pyarrow.parquet as pq
 from bounds import Bound, at_least, equal, finish, rag_assets
 
 from rag_assets import config as configuration
-from rag_assets.answering.lookup.catalogue import Catalogue, catalogue_of
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import set_of
+from rag_assets.table_lookup.tables.catalogue import Catalogue, catalogue_of
 
 ROWS = 8
 LEAST = 400

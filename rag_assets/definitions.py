@@ -10,6 +10,7 @@ import dagster as dg
 
 from rag_assets import automation
 from rag_assets.answering import assets as answering
+from rag_assets.answering.measuring.designs import OWN_DESIGNS
 from rag_assets.config import Config, load
 from rag_assets.documents import assets as documents
 from rag_assets.evaluation import assets as evaluation
@@ -17,11 +18,10 @@ from rag_assets.evaluation.experiments import assets as experiments
 from rag_assets.index import assets as index
 from rag_assets.operations import assets as operations
 from rag_assets.sources import assets as sources
+from rag_assets.table_lookup.arm import arms_of
 from rag_assets.tables import assets as tables
 
-REFRESHED = (sources, documents, tables, index, evaluation, operations)
-STARTED_BY_HAND = (experiments, answering)
-"""Rooms whose assets no refresh runs: each question is answered in full."""
+REFRESHED = (sources, documents, tables, index, operations)
 
 
 def definitions(config: Config) -> dg.Definitions:
@@ -36,11 +36,18 @@ def definitions(config: Config) -> dg.Definitions:
         # preview; the tests say what is expected of them.
         warnings.simplefilter("ignore", dg.BetaWarning)
         warnings.simplefilter("ignore", dg.PreviewWarning)
-        refreshed = dg.Definitions.merge(*(room.definitions(config) for room in REFRESHED))
+        refreshed = dg.Definitions.merge(
+            *(room.definitions(config) for room in REFRESHED),
+            evaluation.definitions(config, arms=arms_of),
+        )
+        by_hand = (
+            experiments.definitions(config, arms=arms_of, own=OWN_DESIGNS),
+            answering.definitions(config),
+        )
         return dg.Definitions.merge(
             automation.with_shared_policies(refreshed, config=config),
             automation.definitions(refreshed, config=config),
-            *(automation.with_code(room.definitions(config)) for room in STARTED_BY_HAND),
+            *map(automation.with_code, by_hand),
             dg.Definitions(executor=automation.executor_of(config)),
         )
 

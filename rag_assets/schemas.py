@@ -280,6 +280,44 @@ def slice_of(text: str, char_start: int, char_end: int) -> str:
 
 DOMAINS = ("document", "table")
 
+RANKINGS = pa.schema(
+    [
+        _required("query_index", pa.int32(), "position of the query in the call, from 0"),
+        _required("rank", pa.int32(), "position of the unit in the ranking, from 1"),
+        _required("unit_id", pa.string(), "chunk_id or row_id; unique within a query"),
+        _required("score", pa.float64(), "the retriever's score; never grows with the rank"),
+        _required("domain", pa.string(), "document or table"),
+        _required("source", pa.string(), "name of the source in the config"),
+        _required("uri", pa.string(), "document URI below its root, or source/table of a row"),
+        _column("table", pa.string(), "the table; NULL for chunks"),
+        _column("row_key", pa.string(), "key at the source; NULL for chunks"),
+        _required("pages", pa.list_(pa.int32()), "pages of the chunk; empty if there are none"),
+        _column("index", pa.int32(), "position in its document; NULL for rows"),
+        _column("char_start", pa.int64(), "first character of its text; NULL for rows"),
+        _column("char_end", pa.int64(), "one past the last; NULL for rows"),
+        _required("text_hash", pa.string(), "equal for units whose embedded text is the same"),
+    ]
+)
+"""One row for each query and returned unit, sorted by `query_index`, then `rank`.
+
+- `query_index` refers to the list of queries that was searched. A query without any result has
+  no row: count queries by the list, never by this table.
+- Ranks run 1, 2, 3, ... without a gap within a query, at most `top_k` of them; equal scores are
+  ordered by `unit_id`, so that the same index always gives the same table.
+- Units are distinct, but several of them may belong to one document or page. To measure at a
+  coarser level than the unit, collapse them first:
+  a document is (`source`, `uri`), a page is (`source`, `uri`, one of `pages`), a row of a table
+  is (`source`, `table`, `row_key`). A chunk with several `pages` counts for each of them.
+- `char_start` and `char_end` delimit the chunk in its document's text (elements joined), the
+  place to project a quoted span on. Units with equal `text_hash` are exact duplicates.
+- `score` has the retriever's own unit: cosine similarity in [-1, 1] for `baseline`, BM25 (from
+  0, no upper bound) for `bm25`, reciprocal rank sums for `hybrid`, relevance in [0, 1] after a
+  reranker. Compare it within one query and retriever only.
+"""
+
+RANKING_COLUMNS = ("retriever", "question_id", *RANKINGS.names[1:])
+"""Columns of the rankings that an evaluation stores: of all its retrievers, by question."""
+
 QUARANTINE_TABLE = "quarantine"
 UNREAD = "/unread"
 """Ends the key of a document in quarantine whose file cannot be read now, and once could."""

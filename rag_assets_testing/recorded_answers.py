@@ -6,21 +6,14 @@ from typing import get_args
 
 from hypothesis import strategies as st
 
-from rag_assets.answering.answer import Answer, Compared, Outcome, Scope, Sentence, Shown
+from rag_assets.answering.answer import Answer, Outcome, Scope, Shown
 from rag_assets.answering.asking import AnswerSources
 from rag_assets.answering.assistant import Assistant
-from rag_assets.answering.citations import (
-    Absence,
-    Box,
-    Cell,
-    Citation,
-    Computed,
-    Rows,
-    Span,
-    number_from,
-)
 from rag_assets.answering.record.keeping import keep
 from rag_assets.answering.record.kept import AnswerContext, Conditions, KeptAnswer, context_of
+from rag_assets.citations.kinds import Absence, Box, Cell, Citation, Computed, Rows, Span
+from rag_assets.citations.sentences import Compared, Sentence
+from rag_assets.citations.values import number_from
 from rag_assets.config import Retrieval, RetrieverName
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.hits import Hit

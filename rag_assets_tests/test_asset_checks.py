@@ -176,7 +176,7 @@ def test_drift_that_blocks_is_accepted_by_asking_for_it(config, table):
 
 def test_an_expectation_that_cannot_be_judged_blocks_if_it_is_an_error(config, table):
     table.profile = Profile(rows=1)
-    unknown = quality.none("tokens_fit", of="nothing", description="")
+    unknown = quality.at_most("tokens_fit", of="nothing", description="")
     result = run(config, subject_of(table, expectations=[unknown]))
 
     assert not result.success

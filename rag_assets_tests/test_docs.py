@@ -1,22 +1,35 @@
 """The docs say what the code does, and lead to each other."""
 
 import re
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from pydantic import BaseModel
 
-from rag_assets import config
+from rag_assets.config import Config
+from rag_assets.config.experiments import design_names, experiments_of
 
 REPOSITORY = Path(__file__).parents[1]
 DOCS = REPOSITORY / "docs"
 INDEX = DOCS / "README.md"
 PAGES = sorted([*DOCS.glob("*.md"), *REPOSITORY.glob("*.md")])
-SECTIONS = [
-    value
-    for value in (*vars(config).values(), *vars(config.checks).values())
-    if isinstance(value, type) and issubclass(value, BaseModel) and value.model_fields
-]
+
+
+def sections_in(annotation: object) -> Iterator[type[BaseModel]]:
+    """The sections of the config that a type names, with those below them."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+        for field in annotation.model_fields.values():
+            yield from sections_in(field.annotation)
+    for part in get_args(annotation):
+        yield from sections_in(part)
+
+
+DESIGNS = [experiments_of(design) for design in design_names()]
+SECTIONS = [*dict.fromkeys(chain(sections_in(Config), *map(sections_in, DESIGNS)))]
 
 
 def prose(page: Path) -> str:

@@ -14,24 +14,25 @@ from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
-from rag_assets.answering.answer import Answer, Compared, Generation, Scope, Sentence, Shown
-from rag_assets.answering.citations import Cell, Span
-from rag_assets.answering.finding import Told, find
-from rag_assets.answering.lookup.arm import SURE_FROM
-from rag_assets.answering.row_cells import RowCells, rows_among
+from rag_assets.answering.answer import Answer, Generation, Scope, Shown
+from rag_assets.answering.quoting.finding import Told, find
+from rag_assets.answering.quoting.row_cells import RowCells, rows_among
+from rag_assets.citations.kinds import Cell, PlanCitation
+from rag_assets.citations.sentences import Compared, Sentence
 from rag_assets.config import Config, Expansion, RetrieverName
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.hits import Hit, Results
 from rag_assets.store import Store
+from rag_assets.table_lookup.arm import SURE_FROM
 
 if TYPE_CHECKING:
     from rag_assets.answering.condensation.conversation import Turn
     from rag_assets.answering.generation.from_tables import FromTables
     from rag_assets.answering.generation.writing import Writer, Written
-    from rag_assets.answering.lookup.catalogue import Catalogue
-    from rag_assets.answering.lookup.looking_up import LookedUp
-    from rag_assets.answering.lookup.planner import Planner
     from rag_assets.retrieval.search import VariantIndex
+    from rag_assets.table_lookup.by_model.planner import Planner
+    from rag_assets.table_lookup.looking_up import LookedUp
+    from rag_assets.table_lookup.tables.catalogue import Catalogue
 
 AROUND = Expansion(neighbours=1)
 """What a language model is shown around a chunk."""
@@ -67,7 +68,7 @@ class AnswerSources:
     writer: "Writer | None" = None
     """A language model that writes the answer; None if none does."""
     planner: "Planner | None" = None
-    """Reads questions to tables that the rules refuse: see `lookup.by_model`."""
+    """Reads questions to tables that the rules refuse: see `table_lookup.by_model`."""
 
 
 def ask(
@@ -146,7 +147,7 @@ def _looked_up(
     question: str, tables: "Catalogue", *, filters: Filters | None, planner: "Planner | None"
 ) -> "LookedUp | None":
     """What the tables say; None where they may not be asked, or what they say is filtered."""
-    from rag_assets.answering.lookup.looking_up import look_up
+    from rag_assets.table_lookup.looking_up import look_up
 
     if filters is not None and not allows_lookup(filters):
         return None
@@ -175,13 +176,13 @@ def _is_allowed(looked: "LookedUp", filters: Filters | None) -> bool:
 
 def _computed(looked: "LookedUp | None", tables: "Catalogue") -> Told | None:
     """The answer of a lookup that is sure, its plans run once more; None without one."""
-    from rag_assets.answering.lookup.verifying import verify_again
+    from rag_assets.table_lookup.verifying import verify_again
 
     if looked is None or looked.outcome != "answered" or looked.confidence < SURE_FROM:
         return None
 
     def compared(sentence: Sentence) -> Compared:
-        plans = [each for each in sentence.citations if not isinstance(each, Span | Cell)]
+        plans = [each for each in sentence.citations if isinstance(each, PlanCitation)]
         if not plans:
             return "cell"
         is_same = all(verify_again(plan, tables) == "same" for plan in plans)
@@ -201,7 +202,7 @@ def _for_writer(
 ) -> "FromTables | None":
     """The tables that a model is told of and may ask; none where filters leave rows out."""
     from rag_assets.answering.generation.from_tables import FromTables
-    from rag_assets.answering.lookup.looking_up import LONGEST_QUESTION
+    from rag_assets.table_lookup.looking_up import LONGEST_QUESTION
 
     leaves_out = set_filters(filters).keys() - {"domain"}
     is_of_documents = filters is not None and filters.domain == "document"

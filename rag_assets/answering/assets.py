@@ -8,12 +8,12 @@ and `answer_experiments`.
 import dagster as dg
 
 from rag_assets import lineage
-from rag_assets.answering import evaluating
-from rag_assets.answering.evaluating import AnswerEvaluation
 from rag_assets.answering.experiments import run
 from rag_assets.answering.experiments.arms import TITLES
 from rag_assets.answering.experiments.report import experiment_report
-from rag_assets.answering.report import report_of
+from rag_assets.answering.measuring import evaluating
+from rag_assets.answering.measuring.evaluating import AnswerEvaluation
+from rag_assets.answering.measuring.report import report_of
 from rag_assets.config import Config
 from rag_assets.process.interrupts import stoppable
 

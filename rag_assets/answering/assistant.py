@@ -14,21 +14,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from rag_assets.answering.lookup.arm import LookupArm
 from rag_assets.config import ArmName, Config, RetrieverName
 from rag_assets.retrieval.filters import Filters
 from rag_assets.store import Store
+from rag_assets.table_lookup.arm import LookupArm
 
 if TYPE_CHECKING:
     from rag_assets.answering.answer import Answer
     from rag_assets.answering.asking import AnswerSources
-    from rag_assets.answering.condensation.condensed import Condensed
-    from rag_assets.answering.condensation.conversation import Turn
+    from rag_assets.answering.condensation.conversation import Condensed, Turn
     from rag_assets.answering.generation.writing import Writer
-    from rag_assets.answering.lookup.by_model import ModelPlanner
-    from rag_assets.answering.lookup.catalogue import Catalogue
-    from rag_assets.answering.lookup.looking_up import LookedUp
-    from rag_assets.answering.lookup.plan import LookupPlan
     from rag_assets.answering.reporting.decomposition import Decomposer
     from rag_assets.answering.reporting.report import CitedReport
     from rag_assets.models.language.client import LanguageModelClient
@@ -36,6 +31,10 @@ if TYPE_CHECKING:
     from rag_assets.retrieval.hits import Results
     from rag_assets.retrieval.search import VariantIndex
     from rag_assets.store.complete_sets import CompleteSet
+    from rag_assets.table_lookup.by_model.model_planner import ModelPlanner
+    from rag_assets.table_lookup.looking_up import LookedUp
+    from rag_assets.table_lookup.plans.plan import LookupPlan
+    from rag_assets.table_lookup.tables.catalogue import Catalogue
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,13 +173,13 @@ class Assistant:
 
     def lookup(self, question: str) -> "LookedUp":
         """What the tables alone say to a question."""
-        from rag_assets.answering.lookup.looking_up import look_up
+        from rag_assets.table_lookup.looking_up import look_up
 
         return look_up(question, self.catalogue, planner=self.models.planner)
 
     def run(self, plan: "LookupPlan") -> "LookedUp":
         """What the tables say to a plan."""
-        from rag_assets.answering.lookup.looking_up import answer_plan
+        from rag_assets.table_lookup.looking_up import answer_plan
 
         return answer_plan(plan, self.catalogue)
 
@@ -269,8 +268,8 @@ def open_models(config: Config, *, writer: str | None = None) -> Generator[Answe
     """The models of `open_assistant` alone."""
     from rag_assets.answering.checks.judging import open_judge
     from rag_assets.answering.generation.writing import writer_name, writer_of
-    from rag_assets.answering.lookup.by_model import ModelPlanner
     from rag_assets.models.language.opening import open_language_model
+    from rag_assets.table_lookup.by_model.model_planner import ModelPlanner
 
     opened: dict[str, LanguageModelClient] = {}
     settings = config.answering

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Annotated, ClassVar, TypeAlias
 
 from pydantic import (
@@ -50,6 +51,14 @@ def _owner(name: str) -> str:
 
 
 Owner: TypeAlias = Annotated[str, AfterValidator(_owner)]
+
+
+def read_data(file: Path) -> object:
+    """What a YAML file of the package holds; it is ours, so that nothing of it is checked."""
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast, where it is there
+    return yaml.load(file.read_text("utf-8"), Loader=loader)
 
 
 def duplicates(names: Iterable[str]) -> list[str]:

@@ -1,40 +1,30 @@
 """The section `checks`: what must hold of each stage's tables, with bounds and severity.
 
-These are the defaults; the config file overrides what it names and keeps the rest. `name: warning`
-is short for `name: {severity: warning}`, and `off` leaves a check out. Users add expectations of
-their own by the name of a Great Expectations class; names and columns are checked on load, without
-importing Great Expectations.
+The file `checks.yaml` has the defaults; the config file overrides what it names and keeps the rest.
+`name: warning` is short for `name: {severity: warning}`, and `off` leaves a check out. Users add
+expectations of their own by the name of a Great Expectations class; names and columns are checked
+on load, without importing Great Expectations.
 """
 
 import re
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
-from pydantic import BeforeValidator, Field, JsonValue, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    JsonValue,
+    create_model,
+    field_validator,
+    model_validator,
+)
 
 from rag_assets import schemas
-from rag_assets.config.base import Section, Slug
-
-RANKING_COLUMNS = (
-    "retriever",
-    "question_id",
-    "rank",
-    "unit_id",
-    "score",
-    "domain",
-    "source",
-    "uri",
-    "table",
-    "row_key",
-    "pages",
-    "index",
-    "char_start",
-    "char_end",
-    "text_hash",
-)
-"""Columns of the rankings that an evaluation stores."""
+from rag_assets.config.base import Section, Slug, read_data
 
 
 def _severity(value: object) -> object:
@@ -46,7 +36,16 @@ Severity: TypeAlias = Annotated[
     BeforeValidator(_severity),
     Field(description="an error blocks what comes after, a warning shows, off leaves it out"),
 ]
-Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+COLUMNS: Mapping[str, Sequence[str]] = {
+    "documents": schemas.DOCUMENT_FILES.names,
+    "elements": schemas.ELEMENTS.names,
+    "chunks": schemas.CHUNKS.names,
+    "rows": schemas.TABLE_ROWS.names,
+    "serializations": schemas.SERIALIZED_ROWS.names,
+    "vectors": schemas.units(1).names,
+    "rankings": schemas.RANKING_COLUMNS,
+}
+"""The columns of each stage's table."""
 
 
 def _spelled_out(value: object) -> object:
@@ -66,36 +65,12 @@ class Bound(Check):
 
 
 class Drift(Check):
-    """How far a table may differ from that of the last accepted run; null: not compared."""
+    """How far a table may differ from that of the last accepted run; null: not compared.
+
+    Its other fields are those measures of drift that its stage has.
+    """
 
     severity: Severity = "warning"
-    rows: float | None = Field(0.3, ge=0, description="relative change of the number of rows")
-
-
-class CellDrift(Drift):
-    """Drift of a table with cells that may be empty."""
-
-    nulls: Share | None = Field(0.1, description="change of a column's share of empty cells")
-
-
-class TextDrift(Drift):
-    """Drift of a table of texts."""
-
-    lengths: float | None = Field(0.25, ge=0, description="relative change of the mean length")
-    languages: Share | None = Field(0.1, description="share of the texts whose language changed")
-
-
-class ElementDrift(TextDrift, CellDrift):
-    """Drift of a table of texts with cells that may be empty."""
-
-
-class VectorDrift(Drift):
-    """Drift of a table of vectors."""
-
-    norms: float | None = Field(0.01, ge=0, description="change of the mean length of the vectors")
-    centroid: float | None = Field(
-        0.05, ge=0, description="cosine distance between the means of the vectors"
-    )
 
 
 class Declared(Section):
@@ -137,7 +112,7 @@ class Declared(Section):
 class StageChecks(Section):
     """The checks of one stage."""
 
-    COLUMNS: ClassVar[tuple[str, ...]] = ()
+    columns: ClassVar[Sequence[str]] = ()
     """The columns that expectations of a user may name."""
 
     ids_unique: Check = Check()
@@ -163,11 +138,11 @@ class StageChecks(Section):
     def _expectations_fit(self) -> Self:
         names = set(type(self).model_fields)
         for place, declared in enumerate(self.expectations):
-            unknown = [name for name in declared.columns if name not in self.COLUMNS]
+            unknown = [name for name in declared.columns if name not in self.columns]
             if unknown:
                 raise ValueError(
                     f"expectations.{place}.column: there is no column {unknown[0]!r} in this "
-                    f"stage; there are {', '.join(self.COLUMNS)}"
+                    f"stage; there are {', '.join(self.columns)}"
                 )
             if declared.label in names:
                 raise ValueError(
@@ -189,106 +164,88 @@ class SourceChecks(Section):
     )
 
 
-class DocumentChecks(StageChecks):
-    """Checks of the manifest of source files."""
+class CheckEntry(Section):
+    """A check as `checks.yaml` describes it, or a measure of drift."""
 
-    COLUMNS = tuple(schemas.DOCUMENT_FILES.names)
-
-    few_files_unusable: Bound = Bound(severity="warning", max=0.1)
-    drift: CellDrift = CellDrift()
-
-
-class ElementChecks(StageChecks):
-    """Checks of parsed documents."""
-
-    COLUMNS = tuple(schemas.ELEMENTS.names)
-
-    types_known: Check = Check()
-    documents_complete: Check = Check()
-    few_documents_failed: Bound = Bound(severity="warning", max=0.1)
-    few_pages_lost: Bound = Bound(max=0.5)
-    few_letters_lost: Bound = Bound(max=0.5)
-    few_letters_garbled: Bound = Bound(max=0.5)
-    few_pages_empty: Bound = Bound(severity="warning", max=0.2)
-    few_tables_doubtful: Bound = Bound(severity="warning", max=0.5)
-    few_figures_lost: Bound = Bound(severity="warning", max=0.5)
-    few_documents_of_unknown_language: Bound = Bound(severity="warning", max=0.2)
-    pages_of_each_document: Bound = Bound(severity="warning", max=0)
-    letters_of_each_document: Bound = Bound(severity="warning", max=0.1)
-    words_searchable: Check = Check(severity="warning")
-    no_document_in_doubt: Bound = Bound(severity="warning", max=0)
-    decoding_of_each_document: Bound = Bound(severity="warning", max=0.02)
-    drift: ElementDrift = ElementDrift()
+    of: str = Field(description="the measured total that it bounds")
+    says: str = Field(description="what holds, for people")
+    severity: Severity = "error"
+    max: float | None = Field(None, description="the bound, which a config may change")
+    most: int = Field(0, description="a bound that no config changes")
+    remedy: str | None = Field(
+        None, description="what to do about a miss; it is a defect unless given"
+    )
+    about: str | None = Field(None, description="what a measure of drift is")
+    is_share: bool = Field(False, description="whether a measure of drift is at most 1")
 
 
-class ChunkChecks(StageChecks):
-    """Checks of chunks."""
+class StageEntry(Section):
+    """A stage as `checks.yaml` describes it."""
 
-    COLUMNS = tuple(schemas.CHUNKS.names)
-
-    text_present: Check = Check()
-    tokens_fit: Check = Check()
-    spans_valid: Check = Check()
-    documents_complete: Check = Check()
-    drift: TextDrift = TextDrift()
+    drift: list[str]
+    checks: dict[str, CheckEntry]
 
 
-class RowChecks(StageChecks):
-    """Checks of table rows."""
+class CheckEntries(Section):
+    """The file `checks.yaml`."""
 
-    COLUMNS = tuple(schemas.TABLE_ROWS.names)
-
-    rows_complete: Check = Check()
-    few_cells_empty: Bound = Bound(severity="warning", max=0.98)
-    drift: CellDrift = CellDrift()
+    drift: dict[str, CheckEntry]
+    stages: dict[str, StageEntry]
 
 
-class SerializationChecks(StageChecks):
-    """Checks of rows as text."""
-
-    COLUMNS = tuple(schemas.SERIALIZED_ROWS.names)
-
-    text_present: Check = Check()
-    rows_complete: Check = Check()
-    drift: TextDrift = TextDrift()
+@cache
+def entries() -> CheckEntries:
+    """What must hold of each stage, and how it is measured that a table has drifted."""
+    return CheckEntries.model_validate(read_data(Path(__file__).with_name("checks.yaml")))
 
 
-class VectorChecks(StageChecks):
-    """Checks of the tables that are searched."""
-
-    COLUMNS = tuple(schemas.units(1).names)
-
-    vectors_normalised: Bound = Bound(max=0.01)
-    units_complete: Check = Check()
-    one_encoder: Check = Check()
-    drift: VectorDrift = VectorDrift()
-
-
-class RankingChecks(StageChecks):
-    """Checks of what the retrievers return for the questions."""
-
-    COLUMNS = RANKING_COLUMNS
-
-    ranks_consecutive: Check = Check()
-    scores_ordered: Check = Check()
-    few_questions_unanswered: Bound = Bound(severity="warning", max=0.1)
-    few_gold_missing: Bound = Bound(severity="warning", max=0.1)
-    evaluation_sound: Check = Check(severity="warning")
-    few_flaws: Check = Check(severity="warning")
-    drift: Drift = Drift()
+@cache
+def stage_checks(stage: str) -> type[StageChecks]:
+    """The section of a stage: a field for each of its checks, and one for drift."""
+    entry = entries().stages[stage]
+    measures: dict[str, Any] = {name: _measure(entries().drift[name]) for name in entry.drift}
+    drift = create_model("Drift", __base__=Drift, **measures)
+    fields: dict[str, Any] = {name: _check(check) for name, check in entry.checks.items()}
+    section = create_model(
+        f"{stage.capitalize()}Checks", __base__=StageChecks, **fields, drift=(drift, drift())
+    )
+    section.columns = COLUMNS[stage]
+    return section
 
 
-class Checks(Section):
-    """What must hold of each stage."""
+def _check(entry: CheckEntry) -> tuple[type[Check], Check]:
+    if entry.max is None:
+        return Check, Check(severity=entry.severity)
+    return Bound, Bound(severity=entry.severity, max=entry.max)
+
+
+def _measure(entry: CheckEntry) -> tuple[Any, Any]:
+    """A bound that may be null: then the table is not compared by this measure."""
+    most = 1 if entry.is_share else None
+    kind = Annotated[float, Field(ge=0, le=most)] | None
+    return kind, Field(entry.max, description=entry.about)
+
+
+class StagesChecks(Section):
+    """What must hold of each stage: see `Checks`, whose fields are the stages."""
 
     sources: SourceChecks = SourceChecks()
-    documents: DocumentChecks = DocumentChecks()
-    elements: ElementChecks = ElementChecks()
-    chunks: ChunkChecks = ChunkChecks()
-    rows: RowChecks = RowChecks()
-    serializations: SerializationChecks = SerializationChecks()
-    vectors: VectorChecks = VectorChecks()
-    rankings: RankingChecks = RankingChecks()
+
+    def of(self, stage: str) -> StageChecks:
+        """The checks of a stage."""
+        found = getattr(self, stage)
+        assert isinstance(found, StageChecks), stage
+        return found
+
+
+if TYPE_CHECKING:
+    Checks = StagesChecks
+else:
+    Checks = create_model(
+        "Checks",
+        __base__=StagesChecks,
+        **{stage: (stage_checks(stage), stage_checks(stage)()) for stage in COLUMNS},
+    )
 
 
 def expectation_classes() -> list[str]:

@@ -1,17 +1,23 @@
-"""The section `experiments`: what is compared with what, under one protocol.
+"""The sections `experiments` and `answer_experiments`: what is compared, under one protocol.
 
 Each experiment names a design and may change its settings; all other settings are those of the
-paper that the design comes from (P0 to P2: see docs/experiments.md). The variants that it compares
-need not be in the config file: missing ones are added.
+paper that the design comes from (P0 to P4: see docs/experiments.md). A design is a file of the
+folder `designs`: its settings, arms and tables. Only the designs that a config names are read. The
+variants that an experiment compares need not be in the config file: missing ones are added.
 """
 
+from collections.abc import Mapping
+from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias, get_args
+from types import GenericAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar, Union
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, PlainValidator, create_model
+from pydantic_core import PydanticUndefined
 
-from rag_assets.config.base import Section, Slug
-from rag_assets.config.recipes import SERIALIZERS, SerializerName, Variant
+from rag_assets.config.base import Section, Slug, read_data
+from rag_assets.config.recipes import SerializerName, Variant
 from rag_assets.config.retrieval import (
     FusionMode,
     Retriever,
@@ -21,25 +27,69 @@ from rag_assets.config.retrieval import (
     Weight,
 )
 
-Count: TypeAlias = Annotated[int, Field(gt=0)]
+DESIGNS = Path(__file__).parent / "designs"
+"""Folder of the designs that come with the project, a YAML file each."""
 Criterion: TypeAlias = Literal["mrr", "hit_rate", "ndcg", "recall", "map"]
-DomainMode: TypeAlias = FusionMode | Literal["joint"]
 Domain: TypeAlias = Literal["document", "table"]
-Reading: TypeAlias = Literal["typed", "rules", "model", "full"]
-"""Of a follow-up: as it was typed, made whole by rules or by a language model, or in full."""
-Method: TypeAlias = Literal[
-    "baseline",
-    "simple_fusion",
-    "late_fusion",
-    "weighted_fusion",
-    "bm25",
-    "hybrid",
-    "hybrid_late_fusion",
-]
+T = TypeVar("T")
+
+
+class ComparedArm(Section):
+    """One arm of an experiment of your own."""
+
+    name: str = Field(min_length=1)
+    variant: Slug | None = Field(None, description="that of the experiment unless given")
+    retriever: RetrieverName | Retriever = Field("hybrid", description="a name, or its settings")
+
+
+KINDS: Mapping[str, object] = {
+    "name": Slug,
+    "path": Path,
+    "count": Annotated[int, Field(gt=0)],
+    "several": Annotated[int, Field(gt=1)],
+    "positive": Annotated[float, Field(gt=0)],
+    "criterion": Criterion,
+    "serializer": SerializerName,
+    "mode": FusionMode,
+    "signal": Signal,
+    "signals": Annotated[list[Signal], Field(min_length=1)],
+    "signal_weights": dict[Signal, Weight],
+    "domain_weights": dict[Domain, Weight],
+    "retriever": RetrieverName,
+    "language_model": Slug,
+    "strategy": RewritingStrategy,
+    "arm": ComparedArm,
+}
+"""What a setting of a design may be."""
+
+
+class Setting(Section):
+    """A setting of a design, as its file declares it."""
+
+    kind: str = Field(description="a key of `KINDS`, `choice`, or `list of` either")
+    choices: tuple[str, ...] = Field((), description="what a choice may be")
+    default: object = Field(None, description="null: it may be left out; required unless given")
+    description: str | None = None
+
+
+class DesignFile(Section):
+    """A design as its file describes it; `rag_assets.evaluation.experiments` makes arms of it."""
+
+    about: str = Field(description="what is compared, in a sentence")
+    settings: dict[str, Setting] = Field(description="what an experiment may set")
+    vary: dict[str, list[str]] = Field(
+        {}, description="parts of a variant that the arms vary: the settings with its values"
+    )
+    arms: dict[str, dict[str, object]] = Field(description="grids of arms, in order")
+    arms_of: str | None = Field(None, description="the setting that chooses and orders the grids")
+    layout: dict[str, object] = Field(description="title, source, tables, figures and the rest")
 
 
 class Experiment(Section):
-    """What all experiments have in common."""
+    """What all experiments have in common; the settings of its design are fields as well."""
+
+    described: ClassVar[DesignFile]
+    """Its design."""
 
     title: str | None = Field(None, description="shown instead of the design's own title")
     variant: Slug | None = Field(
@@ -52,10 +102,41 @@ class Experiment(Section):
     reranker: Slug | None = Field(
         "late_interaction", description="orders the top_k units of every arm; null: their own order"
     )
+    design: str
+
+    def value(self, name: str, kind: type[T]) -> T:
+        """The value of the setting `name` of the design, which is a `kind`."""
+        value = getattr(self, name)
+        assert isinstance(value, kind), f"{self.design}.{name} is {value!r}"
+        return value
+
+    def named(self, kind: str) -> dict[str, str]:
+        """The settings of a `kind` that is a name, with the names given."""
+        declared = self.described.settings.items()
+        return {
+            name: value
+            for name, setting in declared
+            if setting.kind == kind and (value := getattr(self, name)) is not None
+        }
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """The settings that are files, with the files given."""
+        return {name: value for name, value in self if isinstance(value, Path)}
+
+    @property
+    def listed(self) -> list[ComparedArm]:
+        """The arms that it lists itself."""
+        arms = getattr(self, "arms", [])
+        return [arm for arm in arms if isinstance(arm, ComparedArm)]
 
     def recipes(self, base: Variant) -> list[Variant]:
         """The variants that are compared; `base` is what `variant` names."""
-        return [base]
+        found = [base]
+        for part, names in self.described.vary.items():
+            values = [value for name in names for value in _listed(getattr(self, name))]
+            found = [base.model_copy(update={part: value}) for value in values]
+        return found
 
     def derived(self, variants: dict[Slug, Variant]) -> dict[Slug, Variant]:
         """The variants that are compared and that `variants` lacks, with a name for each.
@@ -79,293 +160,104 @@ class Experiment(Section):
         return named
 
 
+def _listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value]
+
+
 def _name_of(recipe: Variant, *, base: Variant, prefix: str) -> Slug:
     parts = recipe.model_dump()
     changed = [value for part, value in parts.items() if value != getattr(base, part)]
     return "_".join([prefix, *changed])
 
 
-class SerializerExperiment(Experiment):
-    """Which serializer finds rows best, and whether documents suffer (P0, 5.1)."""
-
-    design: Literal["serializers"]
-    serializers: list[SerializerName] = Field([*SERIALIZERS], min_length=1)
-    top_k: Count = 20
-
-    def recipes(self, base: Variant) -> list[Variant]:
-        """One for each serializer."""
-        return [base.model_copy(update={"serializer": name}) for name in self.serializers]
-
-
-class IndexSizeExperiment(Experiment):
-    """How retrieval suffers as documents are added (P0, 5.2)."""
-
-    design: Literal["index_size"]
-    collections: Path | None = Field(
-        None,
-        description="JSON with nested lists of document ids by size, under `collections`; derived "
-        "by hash unless given",
-    )
-    sizes: int = Field(5, gt=1, description="derived: collections, each half of the next")
-    top_k: Count = 20
+def _field_of(setting: Setting) -> tuple[Any, Any]:
+    """Its type, and the field that has it, as pydantic makes classes of."""
+    name = setting.kind.removeprefix("list of ")
+    kind = Literal.__getitem__(setting.choices) if name == "choice" else KINDS[name]
+    is_list = name != setting.kind
+    if is_list:
+        kind = GenericAlias(list, (kind,))
+    default = setting.default
+    if "default" not in setting.model_fields_set:
+        default = PydanticUndefined
+    elif default is None:
+        kind = Union.__getitem__((kind, None))
+    few = 1 if is_list else None
+    return kind, Field(default, description=setting.description, min_length=few)
 
 
-class ChunkSizeExperiment(Experiment):
-    """Chunk size and number of retrieved units together (P0, 5.3)."""
-
-    design: Literal["chunk_size"]
-    chunkings: list[Slug] = Field(["fixed_256", "fixed_512"], min_length=1)
-    top_k: list[Count] = Field([10, 20, 30, 40, 50, 60, 70, 80], min_length=1)
-
-    def recipes(self, base: Variant) -> list[Variant]:
-        """One for each chunking."""
-        return [base.model_copy(update={"chunking": name}) for name in self.chunkings]
+def design_names() -> list[str]:
+    """The designs that come with the project."""
+    return sorted(file.stem for file in DESIGNS.glob("*.yaml"))
 
 
-class FusionModeExperiment(Experiment):
-    """By which rule documents and rows, searched apart, become one ranking (P0, 5.4)."""
+@cache
+def experiments_of(design: str) -> type[Experiment]:
+    """The section of an experiment of `design`, with the settings of its file as fields.
 
-    design: Literal["fusion_modes"]
-    chunking: Slug = "fixed_512"
-    modes: list[FusionMode] = Field(
-        ["reciprocal_rank", "relative_score", "distribution_based"], min_length=1
-    )
-    top_k: Count = 20
-
-    def recipes(self, base: Variant) -> list[Variant]:
-        """One, of the chunking."""
-        return [base.model_copy(update={"chunking": self.chunking})]
-
-
-class EmbeddingModelExperiment(Experiment):
-    """Which embedding model finds gold best (P0, 4.6, stage 5)."""
-
-    design: Literal["embedding_models"]
-    models: list[Slug] = Field(min_length=1)
-    top_k: Count = 20
-
-    def recipes(self, base: Variant) -> list[Variant]:
-        """One for each model."""
-        return [base.model_copy(update={"model": name}) for name in self.models]
+    Raises:
+        ValueError: There is no such design.
+    """
+    if design not in design_names():
+        alike = get_close_matches(design, design_names(), n=1)
+        hint = f"did you mean {alike[0]}? " if alike else ""
+        raise ValueError(
+            f"there is no design {design!r}: {hint}there are {', '.join(design_names())}"
+        )
+    described = DesignFile.model_validate(read_data(DESIGNS / f"{design}.yaml"))
+    fields: dict[str, Any] = {
+        name: _field_of(setting) for name, setting in described.settings.items()
+    }
+    section = create_model(f"{design}_experiment", __base__=Experiment, **fields)
+    section.described = described
+    return section
 
 
-class WeightedRetrieverExperiment(Experiment):
-    """How many units weigh a domain, and how sharply (P0, 5.5)."""
-
-    design: Literal["weighted_retriever"]
-    chunking: Slug = "fixed_512"
-    top_j: list[Count] = Field([10, 20, 40], min_length=1, description="varied at `alpha_of_top_j`")
-    alpha: list[Annotated[float, Field(gt=0)]] = Field(
-        [0.25, 0.5, 1.0, 1.5, 2.0], min_length=1, description="varied at the largest top_j"
-    )
-    alpha_of_top_j: float = Field(0.5, gt=0)
-    top_k: Count = 40
-
-    def recipes(self, base: Variant) -> list[Variant]:
-        """One, of the chunking."""
-        return [base.model_copy(update={"chunking": self.chunking})]
-
-
-class RetrievalMethodExperiment(Experiment):
-    """The retrieval methods, each with the settings that are best on dev (P0, 4.6.6)."""
-
-    design: Literal["retrieval_methods"]
-    methods: list[Method] = Field(
-        [*get_args(Method)],
-        min_length=1,
-        description="the first is what the others are compared with",
-    )
-    chunkings: list[Slug] = Field(["fixed_256", "fixed_512"], min_length=1)
-    top_k: list[Count] = Field([20, 40], min_length=1)
-    modes: list[FusionMode] = Field(
-        ["relative_score", "distribution_based", "reciprocal_rank"], min_length=1
-    )
-    alpha: list[Annotated[float, Field(gt=0)]] = Field([0.1, 1.0], min_length=1)
-
-    def recipes(self, base: Variant) -> list[Variant]:
-        """One for each chunking."""
-        return [base.model_copy(update={"chunking": name}) for name in self.chunkings]
-
-
-class QueryFusionExperiment(Experiment):
-    """Searching a reformulation as well, under fixed budgets, against a strong hybrid (P2)."""
-
-    design: Literal["query_fusion"]
-    chunking: Slug = "fixed_512"
-    rewriter: Literal["rules", "file"] = "rules"
-    path: Path | None = Field(None, description="file: JSONL with query and rewrites")
-    top_k: Count = Field(10, description="units that are retrieved, reranked and kept")
-
-    def recipes(self, base: Variant) -> list[Variant]:
-        """One, of the chunking."""
-        return [base.model_copy(update={"chunking": self.chunking})]
-
-
-class RewritingExperiment(Experiment):
-    """Who rewrites a query best: nobody, rules, a file, or a language model by a strategy (P2)."""
-
-    design: Literal["rewriting"]
-    chunking: Slug = "fixed_512"
-    path: Path | None = Field(None, description="JSONL with query and rewrites, as another arm")
-    model: Slug | None = Field(
-        None, description="a name under language_models; the first one unless given"
-    )
-    strategies: list[RewritingStrategy] = Field([*get_args(RewritingStrategy)], min_length=1)
-    top_k: Count = Field(10, description="units that are retrieved, reranked and kept")
-
-    def recipes(self, base: Variant) -> list[Variant]:
-        """One, of the chunking."""
-        return [base.model_copy(update={"chunking": self.chunking})]
-
-
-class CondensationExperiment(Experiment):
-    """Follow-ups as they were typed, made whole by rules or by a language model, and in full."""
-
-    design: Literal["condensation"]
-    follow_ups: Path = Field(
-        description="JSONL: history, follow_up, full and gold a line, as of questions"
-    )
-    documents: Path | None = Field(
-        None, description="documents.jsonl that maps the gold's document ids to paths"
-    )
-    readings: list[Reading] = Field(
-        ["typed", "rules", "full"],
-        min_length=1,
-        description="what is searched: typed, rules, model, full; the first is what the others "
-        "are compared with",
-    )
-    language_model: Slug | None = Field(
-        None, description="completes the follow-ups of the reading model; the first one"
-    )
-    retriever: RetrieverName | None = Field(
-        None, description="what searches; that of `retrieval` unless given"
-    )
-    reranker: Slug | None = None
-
-
-class HeaderExperiment(Experiment):
-    """Chunks with a header in front and without (P1, table 2)."""
-
-    design: Literal["headers"]
-    without: Slug = "fixed_256"
-    with_header: Slug = "fixed_256_header"
-    signals: list[Signal] = Field(["dense"], min_length=1, description="what is searched")
-    top_k: Count = 20
-    reranker: Slug | None = None
-    criterion: Criterion = "map"
-
-    def recipes(self, base: Variant) -> list[Variant]:
-        """One for each chunking."""
-        names = (self.without, self.with_header)
-        return [base.model_copy(update={"chunking": name}) for name in names]
-
-
-class ParserComparisonExperiment(Experiment):
-    """Parsers on the same files: what they keep, how fast, and how well it is found (P4, 3.2)."""
-
-    design: Literal["parser_comparison"]
-    parsers: list[Slug] = Field(
-        ["pymupdf", "docling", "marker"],
-        min_length=1,
-        description="names under `parsers`; those that are not installed are left out, and named",
-    )
-    signals: list[Signal] = Field(["dense", "bm25"], min_length=1, description="what is searched")
-    sample_pages: Count = Field(20, description="pages that each parser is timed on")
-    top_k: Count = 20
-    reranker: Slug | None = None
-
-    def recipes(self, base: Variant) -> list[Variant]:
-        """One for each parser."""
-        return [base.model_copy(update={"parser": name}) for name in self.parsers]
-
-
-class ReportRetrievalExperiment(Experiment):
-    """One broad query against sub-questions, for prompts that ask for a report (P4, 3.7)."""
-
-    design: Literal["report_retrieval"]
-    prompts: Path = Field(
-        description="JSON with the prompts, and of each the sections, pages and facts expected"
-    )
-    retriever: RetrieverName | None = Field(
-        None, description="a name under retrieval.retrievers; retrieval.retriever unless given"
-    )
-    reranker: Slug | None = None
-
-
-class SignalDomainExperiment(Experiment):
-    """Fusion of signals times fusion of domains: which repairs which."""
-
-    design: Literal["signal_domain_fusion"]
-    signals: list[Annotated[list[Signal], Field(min_length=1)]] = Field(
-        [["dense"], ["bm25"], ["dense", "bm25"]], min_length=1
-    )
-    signal_modes: list[FusionMode] = Field(
-        ["reciprocal_rank", "relative_score"], min_length=1, description="where signals are several"
-    )
-    signal_weights: list[dict[Signal, Weight]] = Field(
-        [{}], min_length=1, description="each with each mode where signals are several; {}: equal"
-    )
-    domain_modes: list[DomainMode] = Field(
-        ["joint", "simple", "reciprocal_rank", "relative_score", "distribution_based", "weighted"],
-        min_length=1,
-        description="joint: one index, nothing to fuse",
-    )
-    domain_weights: list[dict[Domain, Weight]] = Field(
-        [{}], min_length=1, description="each with each mode that takes weights; {}: equal"
-    )
-    alpha: float = Field(0.1, gt=0, description="temperature of the mode weighted")
-    reranker: Slug | None = None
-    top_k: Count = 20
-
-
-class ComparedArm(Section):
-    """One arm of an experiment of your own."""
-
-    name: str = Field(min_length=1)
-    variant: Slug | None = Field(None, description="that of the experiment unless given")
-    retriever: RetrieverName | Retriever = Field("hybrid", description="a name, or its settings")
-
-
-class ArmsExperiment(Experiment):
-    """Arms of one's own."""
-
-    design: Literal["arms"]
-    arms: list[ComparedArm] = Field(
-        min_length=1, description="the first is what the others are compared with"
-    )
-
-
-def _designed(value: object) -> object:
-    """An experiment that lists arms is one of arms, and `NAME: {}` means the design NAME."""
-    if isinstance(value, dict):
-        return {name: _with_design(name, given) for name, given in value.items()}
-    return value
-
-
-def _with_design(name: object, given: object) -> object:
+def with_design(name: str, given: object) -> object:
+    """`NAME: {}` means the design NAME; an experiment that lists arms is one of arms."""
     settings = {} if given is None else given
     if not isinstance(settings, dict) or "design" in settings:
         return settings
     return {"design": "arms" if "arms" in settings else name, **settings}
 
 
-AnyExperiment: TypeAlias = Annotated[
-    SerializerExperiment
-    | IndexSizeExperiment
-    | ChunkSizeExperiment
-    | FusionModeExperiment
-    | EmbeddingModelExperiment
-    | WeightedRetrieverExperiment
-    | RetrievalMethodExperiment
-    | QueryFusionExperiment
-    | RewritingExperiment
-    | CondensationExperiment
-    | HeaderExperiment
-    | ParserComparisonExperiment
-    | ReportRetrievalExperiment
-    | SignalDomainExperiment
-    | ArmsExperiment,
-    Field(discriminator="design"),
+def _designed(value: object) -> object:
+    if isinstance(value, dict):
+        return {name: with_design(name, given) for name, given in value.items()}
+    return value
+
+
+class AnswerExperiment(Section):
+    """The same questions answered under conditions that differ in one thing."""
+
+    design: Literal["citation_ablation", "rag_or_not"] = Field(
+        description="citation_ablation: with and without rules of citing (P4); rag_or_not: with "
+        "and without sources (P1, section 5)"
+    )
+    title: str | None = Field(None, description="shown instead of the design's own title")
+    variant: Slug | None = Field(None, description="what is searched; the first variant")
+    split: str = Field("test", description="questions of this split")
+    most_questions: int = Field(
+        200,
+        gt=0,
+        description="of the split, spread over it evenly",
+    )
+    writer: Slug | None = Field(
+        None, description="entry of language_models; answering.writer, or else the first"
+    )
+
+
+def _experiment(given: object) -> Experiment:
+    if isinstance(given, Experiment):
+        return given
+    if not isinstance(given, dict):
+        raise ValueError("write the settings of the experiment as keys and values")
+    return experiments_of(str(given["design"])).model_validate(given)
+
+
+Experiments: TypeAlias = Annotated[
+    dict[Slug, Annotated[Experiment, PlainValidator(_experiment)]], BeforeValidator(_designed)
 ]
-Experiments: TypeAlias = Annotated[dict[Slug, AnyExperiment], BeforeValidator(_designed)]
 """By name; `serializers:` alone is the design of that name with its defaults."""
+AnswerExperiments: TypeAlias = Annotated[dict[Slug, AnswerExperiment], BeforeValidator(_designed)]
+"""By name; `citation_ablation:` alone is the design of that name with its defaults."""

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from rag_assets.config.base import ALONE, BY_DOMAIN
 from rag_assets.config.errors import ConfigError, redacted
+from rag_assets.config.experiments import experiments_of, with_design
 from rag_assets.config.paths import with_absolute_paths
 from rag_assets.config.root import Config
 from rag_assets.media.encodings import is_unicode
@@ -21,8 +22,8 @@ EXPERIMENTS = "experiments"
 """Folder beside the config file; each YAML file in it is an experiment."""
 SECRET_KEYS = {"url", "start_url", "fail_url", "password"}
 """Keys whose value no message shows."""
-TAGS = ("design", "type")
-"""Keys that say of which class a section is."""
+TAG = "type"
+"""Key that says of which class a section is."""
 KEY = "[key]"
 """What pydantic appends to the location of a key that is itself invalid."""
 
@@ -60,7 +61,7 @@ def load(path: Path | None = None) -> Config:
     try:
         config = Config.model_validate(given)
     except ValidationError as error:
-        raise ConfigError("\n".join(_explain(error, path=path))) from error
+        raise ConfigError("\n".join(_explain(error, path=path, given=given))) from error
     return with_absolute_paths(config, root=path.parent)
 
 
@@ -207,7 +208,7 @@ def _unusable_texts(value: object, *place: str) -> Iterator[tuple[str, ...]]:
         yield from _unusable_texts(item, *place, named)
 
 
-def _explain(error: ValidationError, *, path: Path) -> Iterator[str]:
+def _explain(error: ValidationError, *, path: Path, given: object) -> Iterator[str]:
     for problem in error.errors(include_url=False):
         place = _place(problem["loc"])
         key = ".".join(place)
@@ -215,7 +216,7 @@ def _explain(error: ValidationError, *, path: Path) -> Iterator[str]:
         if not place:
             yield f"{path}: {message}"
         elif problem["type"] == "extra_forbidden":
-            known = ", ".join(sorted(_known_keys(problem["loc"])))
+            known = ", ".join(sorted(_known_keys(problem["loc"], given)))
             yield f"{path}: unknown key {key}; known here: {known}"
         elif problem["type"] == "missing":
             yield f"{path}: {key} is missing: {message.lower()}"
@@ -228,15 +229,17 @@ def _explain(error: ValidationError, *, path: Path) -> Iterator[str]:
 
 
 def _place(location: tuple[int | str, ...]) -> list[str]:
-    """The keys that lead to a value, without design or type, which pydantic inserts."""
+    """The keys that lead to a value, without the type, which pydantic inserts."""
     place = [str(part) for part in location if part not in (KEY, ALONE, BY_DOMAIN)]
     if place[:2] == ["alerts", "channels"]:
         return place[:3] + place[4:]
-    return place[:2] + place[3:] if place[:1] == ["experiments"] else place
+    return place
 
 
-def _known_keys(location: tuple[int | str, ...]) -> list[str]:
+def _known_keys(location: tuple[int | str, ...], given: object) -> list[str]:
     section: type[BaseModel] = Config
+    if location[0] == "experiments":
+        section, location = _experiments_of(given, str(location[1])), location[2:]
     choices: list[type[BaseModel]] = []
     for part in location[:-1]:
         designed = [one for one in choices if part in _tags(one)]
@@ -249,10 +252,18 @@ def _known_keys(location: tuple[int | str, ...]) -> list[str]:
     return [field.alias or name for name, field in section.model_fields.items()]
 
 
+def _experiments_of(given: object, name: str) -> type[BaseModel]:
+    """The section of the experiment called `name`, by its design."""
+    experiments = given["experiments"] if isinstance(given, dict) else {}
+    settings = with_design(name, experiments[name])
+    assert isinstance(settings, dict), "only keys of settings are unknown"
+    return experiments_of(settings["design"])
+
+
 def _tags(section: type[BaseModel]) -> tuple[str, ...]:
-    """The values of `design` or `type` that a section of this class has."""
-    fields = (section.model_fields.get(name) for name in TAGS)
-    return tuple(value for field in fields if field for value in get_args(field.annotation))
+    """The values of `type` that a section of this class has."""
+    field = section.model_fields.get(TAG)
+    return get_args(field.annotation) if field else ()
 
 
 def _sections_in(annotation: object) -> Iterator[type[BaseModel]]:

@@ -7,14 +7,6 @@ from pydantic import SecretStr
 
 from rag_assets.config.answering import Answering
 from rag_assets.config.errors import ConfigError
-from rag_assets.config.experiments import (
-    AnyExperiment,
-    CondensationExperiment,
-    IndexSizeExperiment,
-    QueryFusionExperiment,
-    ReportRetrievalExperiment,
-    RewritingExperiment,
-)
 from rag_assets.config.parsers import ParserSettings
 from rag_assets.config.retrieval import Retrieval
 from rag_assets.config.root import Config
@@ -62,7 +54,9 @@ def with_absolute_paths(config: Config, *, root: Path) -> Config:
             "answering": _anchored_answering(config.answering, root=root),
             "retrieval": _anchored_retrieval(config.retrieval, root=root),
             "experiments": {
-                name: _anchored_experiment(experiment, root=root)
+                name: experiment.model_copy(
+                    update={key: _from(root, file) for key, file in experiment.files.items()}
+                )
                 for name, experiment in config.experiments.items()
             },
             "parsers": {
@@ -94,20 +88,6 @@ def _anchored_retrieval(retrieval: Retrieval, *, root: Path) -> Retrieval:
         for name, reranker in retrieval.rerankers.items()
     }
     return retrieval.model_copy(update={"retrievers": retrievers, "rerankers": rerankers})
-
-
-def _anchored_experiment(experiment: AnyExperiment, *, root: Path) -> AnyExperiment:
-    if isinstance(experiment, (QueryFusionExperiment, RewritingExperiment)) and experiment.path:
-        return experiment.model_copy(update={"path": _from(root, experiment.path)})
-    if isinstance(experiment, ReportRetrievalExperiment):
-        return experiment.model_copy(update={"prompts": _from(root, experiment.prompts)})
-    if isinstance(experiment, IndexSizeExperiment) and experiment.collections:
-        return experiment.model_copy(update={"collections": _from(root, experiment.collections)})
-    if isinstance(experiment, CondensationExperiment):
-        documents = experiment.documents and _from(root, experiment.documents)
-        follow_ups = _from(root, experiment.follow_ups)
-        return experiment.model_copy(update={"follow_ups": follow_ups, "documents": documents})
-    return experiment
 
 
 def _anchored_parser(parser: ParserSettings, *, root: Path) -> ParserSettings:

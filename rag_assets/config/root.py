@@ -9,7 +9,6 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from rag_assets.config import addresses
 from rag_assets.config.alerts import Alerts
-from rag_assets.config.answer_experiments import AnswerExperiments
 from rag_assets.config.answering import Answering
 from rag_assets.config.base import Owner, Section, Slug, merged_with_defaults
 from rag_assets.config.checks import Checks
@@ -17,13 +16,7 @@ from rag_assets.config.documents import DEFAULT_CHUNKINGS, Chunking, Documents
 from rag_assets.config.editions import CHUNKINGS, FIRST, Edition
 from rag_assets.config.errors import ConfigError
 from rag_assets.config.evaluation import Evaluation
-from rag_assets.config.experiments import (
-    AnyExperiment,
-    ArmsExperiment,
-    CondensationExperiment,
-    Experiments,
-    RewritingExperiment,
-)
+from rag_assets.config.experiments import AnswerExperiments, Experiment, Experiments
 from rag_assets.config.figures import Figures
 from rag_assets.config.gate import Gate
 from rag_assets.config.glossary import GlossarySection
@@ -215,10 +208,8 @@ class Config(Section):
                     f"experiments.{name}.reranker: no reranker is named {experiment.reranker!r}; "
                     f"there are {', '.join(self.retrieval.rerankers)}"
                 )
-            if isinstance(experiment, CondensationExperiment) and experiment.retriever:
-                self.retrieval.check_retriever(
-                    experiment.retriever, key=f"experiments.{name}.retriever"
-                )
+            for key, retriever in experiment.named("retriever").items():
+                self.retrieval.check_retriever(retriever, key=f"experiments.{name}.{key}")
             self._check_arms(experiment, key=f"experiments.{name}")
 
     def _check_answer_experiments(self) -> None:
@@ -234,8 +225,8 @@ class Config(Section):
                     f"{key}: an experiment of that name stands under experiments: rename one"
                 )
 
-    def _check_arms(self, experiment: AnyExperiment, *, key: str) -> None:
-        for arm in experiment.arms if isinstance(experiment, ArmsExperiment) else ():
+    def _check_arms(self, experiment: Experiment, *, key: str) -> None:
+        for arm in experiment.listed:
             if isinstance(arm.retriever, str):
                 self.retrieval.check_retriever(arm.retriever, key=f"{key}.arms.{arm.name}")
             else:
@@ -266,10 +257,8 @@ class Config(Section):
             if fusion := retriever.query_fusion:
                 yield f"{key}.query_fusion.model", fusion.model
         for name, experiment in self.experiments.items():
-            if isinstance(experiment, CondensationExperiment):
-                yield f"experiments.{name}.language_model", experiment.language_model
-            if isinstance(experiment, RewritingExperiment):
-                yield f"experiments.{name}.model", experiment.model
+            for key, model in experiment.named("language_model").items():
+                yield f"experiments.{name}.{key}", model
         for name, experiment in self.answer_experiments.items():
             yield f"answer_experiments.{name}.writer", experiment.writer
 
@@ -278,7 +267,7 @@ class Config(Section):
         for name, retriever in self.retrieval.retrievers.items():
             yield f"retrieval.retrievers.{name}", retriever
         for name, experiment in self.experiments.items():
-            for arm in experiment.arms if isinstance(experiment, ArmsExperiment) else ():
+            for arm in experiment.listed:
                 if isinstance(arm.retriever, Retriever):
                     yield f"experiments.{name}.arms.{arm.name}", arm.retriever
 

@@ -31,53 +31,20 @@ def subjects(config: Config) -> list[Subject]:
     return [_parsed_documents(config), _chunks(config)]
 
 
-_WORDS_SEARCHABLE = quality.none(
-    "words_searchable",
-    of="words_without_blanks",
-    description="Text without blanks between words is cut into words for full text.",
-    remedy="set index.text.tokenizer: icu, and refresh: full text finds words inside sentences of "
-    "Chinese, Japanese or Thai only then",
-)
-"""Not asked of an index whose tokenizer cuts such text."""
-
-
 def _parsed_documents(config: Config) -> Subject:
-    is_cut = config.index.text.tokenizer in ("icu", "ngram")
+    is_cut = config.index.text.tokenizer in ("icu", "ngram")  # text without blanks, into words
 
     def measure(store: Store, step: Step, variant: str | None) -> TableMeasures:
         accounts = Accounts(store, config.tables_of(str(variant)).accounts)
         return _measured_elements(store, step.table, accounts=accounts)
 
+    every = quality.expectations_of("elements")
     return quality.of_step(
         config,
         "parsed_documents",
         stage="elements",
-        settings=config.checks.elements,
         measure=measure,
-        expectations=[
-            quality.none(
-                "ids_unique", of="duplicate_ids", description="No two elements share an id."
-            ),
-            quality.none(
-                "types_known",
-                of="unknown_types",
-                description="Every element is of one of the known types.",
-            ),
-            quality.none(
-                "documents_complete",
-                of="lost_documents",
-                description="Every readable document has elements, or a reason why not.",
-            ),
-            quality.at_most(
-                "few_documents_failed",
-                of="failed_share",
-                description="The share of documents that could not be parsed is small.",
-                remedy="do what each reason says, then rag-assets refresh --retry-failed; or leave "
-                "the files out with sources.documents.exclude",
-            ),
-            *([] if is_cut else [_WORDS_SEARCHABLE]),
-            *completeness.expectations(),
-        ],
+        expectations=[one for one in every if not is_cut or one.name != "words_searchable"],
     )
 
 
@@ -91,34 +58,8 @@ def _chunks(config: Config) -> Subject:
         config,
         "chunks",
         stage="chunks",
-        settings=config.checks.chunks,
         against=["parsed_documents"],
         measure=measure,
-        expectations=[
-            quality.none(
-                "ids_unique", of="duplicate_ids", description="No two chunks share an id."
-            ),
-            quality.none(
-                "text_present",
-                of="blank_texts",
-                description="Every chunk holds more than blanks.",
-            ),
-            quality.none(
-                "tokens_fit",
-                of="oversized_chunks",
-                description="No chunk is longer than its chunking allows.",
-            ),
-            quality.none(
-                "spans_valid",
-                of="inverted_spans",
-                description="Every chunk ends after it begins, in characters and in elements.",
-            ),
-            quality.none(
-                "documents_complete",
-                of="lost_documents",
-                description="Every parsed document has chunks, or a reason why not.",
-            ),
-        ],
     )
 
 

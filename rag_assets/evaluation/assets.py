@@ -14,6 +14,7 @@ from rag_assets.evaluation.summary import MAIN_METRICS
 from rag_assets.evaluation.wording import domains_of, main_cutoff, report_markdown
 from rag_assets.lineage import ContentShown
 from rag_assets.process.interrupts import stoppable
+from rag_assets.retrieval.arms import ArmsOf
 from rag_assets.store import Store
 
 GROUP = "evaluation"
@@ -27,9 +28,9 @@ NO_QUESTIONS = (
 )
 
 
-def definitions(config: Config) -> dg.Definitions:
-    """The assets `question_sets` and `retrieval_evaluation`, with their checks."""
-    assets = dg.Definitions(assets=[_question_sets(config), _retrieval_evaluation(config)])
+def definitions(config: Config, *, arms: ArmsOf) -> dg.Definitions:
+    """`question_sets` and `retrieval_evaluation`, which asks `arms`, with their checks."""
+    assets = dg.Definitions(assets=[_question_sets(config), _retrieval_evaluation(config, arms)])
     return dg.Definitions.merge(assets, checks.definitions(config))
 
 
@@ -61,7 +62,7 @@ def _question_sets(settings: Config) -> dg.AssetsDefinition:
     return question_sets
 
 
-def _retrieval_evaluation(settings: Config) -> dg.AssetsDefinition:
+def _retrieval_evaluation(settings: Config, arms: ArmsOf) -> dg.AssetsDefinition:
     @dg.asset(
         group_name=GROUP,
         pool=lineage.GPU_POOL,
@@ -74,10 +75,12 @@ def _retrieval_evaluation(settings: Config) -> dg.AssetsDefinition:
     @stoppable()
     def retrieval_evaluation(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
         """How well each retriever finds the gold evidence in the index of a variant."""
+        store = lineage.store_of(settings)
         result = evaluate.evaluate_variant(
-            lineage.store_of(settings),
+            store,
             settings,
             variant=context.partition_key,
+            arms=arms(store, settings),
             log=lineage.logger_of(context),
         )
         if result is None:

@@ -50,54 +50,13 @@ def _rankings(config: Config) -> Subject:
     return Subject(
         asset=ASSET,
         stage="rankings",
-        settings=config.checks.rankings,
+        settings=config.checks.of("rankings"),
         table=lambda variant: f"rankings__{variant}",
         version=version,
         state=state,
         measure=lambda store, variant: _measured(folder(store, variant)),
         read=read,
-        expectations=[
-            quality.none(
-                "ids_unique",
-                of="repeated_units",
-                description="No unit stands twice in one ranking.",
-            ),
-            quality.none(
-                "ranks_consecutive",
-                of="broken_ranks",
-                description="The ranks of each ranking are 1, 2, 3 and so on.",
-            ),
-            quality.none(
-                "scores_ordered",
-                of="rising_scores",
-                description="Every score is a number, and none is above that of the rank before.",
-            ),
-            quality.at_most(
-                "few_questions_unanswered",
-                of="largest_unanswered_share",
-                description="Each retriever finds something for nearly all questions.",
-                remedy="see whether the filters of the questions leave anything to be found",
-            ),
-            quality.at_most(
-                "few_gold_missing",
-                of="missing_gold_share",
-                description="The index holds the gold of nearly all questions.",
-                remedy="correct the evidence of the questions, or bring back what they name: it "
-                "was renamed, left out or never parsed",
-            ),
-            quality.none(
-                "evaluation_sound",
-                of="errors",
-                description="No flaw keeps a verdict from resting on the evaluation.",
-                remedy="each example says what to do; see `rag-assets evaluate --doctor`",
-            ),
-            quality.none(
-                "few_flaws",
-                of="warnings",
-                description="No flaw makes the numbers say less than they seem to.",
-                remedy="each example says what to do; see `rag-assets evaluate --doctor`",
-            ),
-        ],
+        expectations=quality.expectations_of("rankings"),
     )
 
 

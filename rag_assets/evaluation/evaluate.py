@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from rag_assets import identity, schemas
-from rag_assets.answering.lookup.arm import arms_of, revisions_of
 from rag_assets.change.data_versions import current_version
 from rag_assets.change.sync import Failure
 from rag_assets.config import Config, QuestionSet, RetrieverName
@@ -31,6 +30,7 @@ from rag_assets.evaluation.questions import Question, QuestionsError
 from rag_assets.evaluation.results import EvaluationRecord, EvaluationResult, Settings
 from rag_assets.evaluation.scores import evaluate
 from rag_assets.evaluation.superseded_gold import among_all_versions, split_superseded
+from rag_assets.retrieval.arms import Arms, revisions_of
 from rag_assets.retrieval.failing import unanswerable
 from rag_assets.store import Store
 from rag_assets.store.catalog import folder_of
@@ -51,9 +51,11 @@ PACKAGES = ("rag-assets", "lancedb", "sentence-transformers", "torch")
 
 
 def evaluate_variant(
-    store: Store, config: Config, *, variant: str, log: Callable[[str], None]
+    store: Store, config: Config, *, variant: str, arms: Arms, log: Callable[[str], None]
 ) -> EvaluationResult | None:
     """Evaluate a variant on the imported question sets; None if there are no questions.
+
+    `arms` are those that its retrievers ask.
 
     Raises:
         MissingIndexError: The variant has no complete index.
@@ -70,6 +72,7 @@ def evaluate_variant(
         ),
         folder=results.folder_of(store, variant),
         questions=lambda: question_sets.read_questions(store),
+        arms=arms,
         log=log,
     )
 
@@ -86,6 +89,7 @@ def evaluate_file(
     path: Path,
     variant: str,
     retrievers: Sequence[RetrieverName],
+    arms: Arms,
     log: Callable[[str], None],
 ) -> EvaluationResult:
     """Evaluate a variant on the questions of one file, which need not be in the config.
@@ -115,6 +119,7 @@ def evaluate_file(
             question_sets.questions_table(list(parsed.rows.values()))
         ),
         failures=failures,
+        arms=arms,
         log=log,
     )
 
@@ -135,6 +140,7 @@ def fingerprint_of(
     complete_set: CompleteSet,
     questions: str,
     retrievers: Sequence[str],
+    arms: Arms,
 ) -> str:
     """Fingerprint of all that an evaluation depends on: see `EvaluationRecord.made_from`.
 
@@ -145,6 +151,7 @@ def fingerprint_of(
         complete_set: What is searched.
         questions: Another value once the questions have changed.
         retrievers: Those that are measured, in their order.
+        arms: Those that the retrievers ask.
     """
     from rag_assets.models.rerankers import replaceable
     from rag_assets.retrieval.glossary import glossary_of
@@ -171,7 +178,7 @@ def fingerprint_of(
         *([glossary.content] if glossary else []),
         *sorted(generated_sets(config)),
         *(complete_set.indexes or ()),
-        *revisions_of(*(config.retrieval.retrievers[name] for name in retrievers)),
+        *revisions_of(arms, *(config.retrieval.retrievers[name] for name in retrievers)),
     )
 
 
@@ -217,6 +224,7 @@ def _evaluated(
     questions_version: Callable[[], str],
     folder: Path,
     questions: Callable[[], Sequence[Question]],
+    arms: Arms,
     log: Callable[[str], None],
     failures: Sequence[Failure] = (),
 ) -> EvaluationResult:
@@ -235,6 +243,7 @@ def _evaluated(
             complete_set=complete_set,
             questions=questions_version(),
             retrievers=retrievers,
+            arms=arms,
         )
         known = results.load(folder, made_from=made_from)
         if known is None or _can_search_again(store, config, known.record, complete_set):
@@ -248,6 +257,7 @@ def _evaluated(
                 folder=folder,
                 questions=questions(),
                 failures=failures,
+                arms=arms,
                 log=log,
             )
         return EvaluationResult(
@@ -270,6 +280,7 @@ def _measure(
     folder: Path,
     questions: Sequence[Question],
     failures: Sequence[Failure],
+    arms: Arms,
     log: Callable[[str], None],
 ) -> EvaluationResult:
     from rag_assets.evaluation.latency import latencies
@@ -281,9 +292,7 @@ def _measure(
     cutoffs = sorted({*config.evaluation.cutoffs})
     retrievers = list(dict.fromkeys(retrievers))
     depth = depth_of(config)
-    index = open_index(
-        store, config, variant, complete_set=complete_set, arms=arms_of(store, config)
-    )
+    index = open_index(store, config, variant, complete_set=complete_set, arms=arms)
     retrievers = _usable(index, retrievers, log=log)
     gold = [piece for question in questions for piece in question.gold]
     indexed = read_indexed_gold(store, config, variant=variant, joint=complete_set.joint, gold=gold)

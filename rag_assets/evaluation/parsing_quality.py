@@ -9,6 +9,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from rag_assets.documents.elements.outlines import Bookmark
 from rag_assets.evaluation.quotes import normalized
@@ -28,41 +29,13 @@ class Heading:
     level: int
 
 
-@dataclass(frozen=True, slots=True)
-class HeadingScore:
-    """Headings of documents compared with their outlines."""
-
-    entries: int
-    """Bookmarks."""
-    headings: int
-    """Headings that the parser found."""
-    matched: int
-    """Bookmarks with a heading of the same words, at most `PAGES_APART` from their target."""
-    right_page: int
-    right_level: int
-    """Compared after the shift of levels that fits most of them: the top levels may differ."""
-
-    @property
-    def recall(self) -> float:
-        """Share of the bookmarks that were found as headings."""
-        return self.matched / self.entries if self.entries else 0.0
-
-    @property
-    def precision(self) -> float:
-        """Share of the headings that are in the outline."""
-        return self.matched / self.headings if self.headings else 0.0
-
-    def __add__(self, other: "HeadingScore") -> "HeadingScore":
-        return HeadingScore(
-            self.entries + other.entries,
-            self.headings + other.headings,
-            self.matched + other.matched,
-            self.right_page + other.right_page,
-            self.right_level + other.right_level,
-        )
+Score: TypeAlias = Counter[str]
+"""What was found of several things, by name; scores of documents are added up."""
 
 
-NO_HEADINGS = HeadingScore(0, 0, 0, 0, 0)
+def share(score: Score, part: str, *, of: str) -> float:
+    """The count called `part` divided by that called `of`; 0 if there are none."""
+    return score[part] / max(score[of], 1)
 
 
 def words_of(heading: str) -> str:
@@ -70,12 +43,17 @@ def words_of(heading: str) -> str:
     return normalized(_NUMBER.sub("", heading)) or normalized(heading)
 
 
-def heading_score(outline: Sequence[Bookmark], headings: Sequence[Heading]) -> HeadingScore:
-    """Match each bookmark with one heading of the same words, the nearest one by page."""
+def heading_score(outline: Sequence[Bookmark], headings: Sequence[Heading]) -> Score:
+    """Match each bookmark with one heading of the same words, the nearest one by page.
+
+    Counts `bookmarks` and `headings`; `matched` bookmarks, which have a heading of the same words
+    at most `PAGES_APART` from their target; and of these the ones on the `right page` and of the
+    `right level`, compared after the shift of levels that fits most: the top levels may differ.
+    """
     by_words: defaultdict[str, list[Heading]] = defaultdict(list)
     for heading in headings:
         by_words[words_of(heading.text)].append(heading)
-    right_page = 0
+    score = Counter({"bookmarks": len(outline), "headings": len(headings)})
     shifts: Counter[int] = Counter()
     for entry in outline:
         candidates = by_words[words_of(entry.title)]
@@ -83,41 +61,10 @@ def heading_score(outline: Sequence[Bookmark], headings: Sequence[Heading]) -> H
         if nearest is None or abs(nearest.page - entry.page) > PAGES_APART:
             continue
         candidates.remove(nearest)
-        right_page += nearest.page == entry.page
         shifts[nearest.level - entry.level] += 1
-    return HeadingScore(
-        entries=len(outline),
-        headings=len(headings),
-        matched=shifts.total(),
-        right_page=right_page,
-        right_level=max(shifts.values(), default=0),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class PageScore:
-    """Quotes of the gold evidence, looked up in the parsed pages."""
-
-    quotes: int
-    found: int
-    """Quotes that are anywhere in their document."""
-    right_page: int
-    """Of these, how many are on the page that the evidence names."""
-
-    @property
-    def accuracy(self) -> float:
-        """Share of the found quotes that are on the right page."""
-        return self.right_page / self.found if self.found else 0.0
-
-    def __add__(self, other: "PageScore") -> "PageScore":
-        return PageScore(
-            self.quotes + other.quotes,
-            self.found + other.found,
-            self.right_page + other.right_page,
-        )
-
-
-NO_QUOTES = PageScore(0, 0, 0)
+        score["right page"] += nearest.page == entry.page
+    score["matched"], score["right level"] = shifts.total(), max(shifts.values(), default=0)
+    return score
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +75,11 @@ class Quote:
     page: int
 
 
-def page_score(quotes: Iterable[Quote], pages: Mapping[int, str]) -> PageScore:
+def page_score(quotes: Iterable[Quote], pages: Mapping[int, str]) -> Score:
     """Look for each quote on its page, then in the whole document.
+
+    Counts `quotes`; those that are `found` anywhere in their document; and of these the ones on the
+    `right page`, which the evidence names.
 
     Args:
         quotes: Quotes of one document.
@@ -137,11 +87,11 @@ def page_score(quotes: Iterable[Quote], pages: Mapping[int, str]) -> PageScore:
     """
     texts = {page: normalized(text) for page, text in pages.items()}
     whole = "".join(texts[page] for page in sorted(texts))
-    total = found = right = 0
+    score: Score = Counter()
     for quote in quotes:
         wanted = normalized(quote.text)
-        total += 1
         is_right = wanted in texts.get(quote.page, "")
-        right += is_right
-        found += is_right or wanted in whole
-    return PageScore(total, found, right)
+        score += Counter(
+            {"quotes": 1, "found": is_right or wanted in whole, "right page": is_right}
+        )
+    return score

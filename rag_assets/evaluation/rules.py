@@ -42,7 +42,7 @@ def arm_returned_nothing(evidence: Evidence) -> Iterator[Flaw]:
         unanswered[arm].append(question)
     for arm, questions in unanswered.items():
         if len(questions) > SHARE * asked[arm]:
-            yield flaws.ARM_RETURNED_NOTHING.found(
+            yield flaws.BY_NAME["arm_returned_nothing"].found(
                 f"{arm} returned nothing for {len(questions)} of {asked[arm]} questions",
                 examples=questions,
             )
@@ -64,7 +64,7 @@ def unlike_questions(asked: Mapping[str, Mapping[str, str]]) -> Iterator[Flaw]:
     for name in names[1:]:
         one, other = asked[names[0]].items(), asked[name].items()
         if differing := sorted({text for _, text in one ^ other}):
-            yield flaws.UNLIKE_RUNS.found(
+            yield flaws.BY_NAME["unlike_runs"].found(
                 f"{names[0]} answered {len(one)} questions and {name} {len(other)}; "
                 f"{len(one & other)} are the same",
                 examples=differing,
@@ -79,7 +79,7 @@ def unlike_pools(pools: Mapping[str, IndexPool]) -> Iterator[Flaw]:
         alone += [(one, *each) for each in first.lacks(second)]
         count = sum(number for _, _, number in alone)
         if count > POOL_SHARE * max(first.size, second.size):
-            yield flaws.UNLIKE_RUNS.found(
+            yield flaws.BY_NAME["unlike_runs"].found(
                 f"{count} documents and rows are in the index of {one} or of {other} alone, which "
                 f"hold {first.size} and {second.size}",
                 examples=(f"{what}: {number} not in {variant}" for variant, what, number in alone),
@@ -91,7 +91,7 @@ def question_in_index(evidence: Evidence) -> Iterator[Flaw]:
     words = evidence.words
     copied = words.filter(pc.greater_equal(words["copied"], COPIED))
     if copied.num_rows > SHARE * words.num_rows:
-        yield flaws.QUESTION_IN_INDEX.found(
+        yield flaws.BY_NAME["question_in_index"].found(
             f"{copied.num_rows} of {words.num_rows} questions stand nearly word for word in a unit "
             "of the index",
             examples=(f"{row['question']} ({row['place']})" for row in copied.to_pylist()),
@@ -103,7 +103,7 @@ def gold_not_in_index(evidence: Evidence) -> Iterator[Flaw]:
     rows = evidence.questions
     lacking = rows.filter(pc.greater(pc.list_value_length(rows["missing"]), 0))
     if lacking.num_rows > SHARE * rows.num_rows:
-        yield flaws.GOLD_NOT_IN_INDEX.found(
+        yield flaws.BY_NAME["gold_not_in_index"].found(
             f"gold of {lacking.num_rows} of {rows.num_rows} questions is not in the index",
             examples=(missing[0] for missing in lacking["missing"].to_pylist()),
         )
@@ -118,7 +118,7 @@ def ties_decide(evidence: Evidence) -> Iterator[Flaw]:
         )
         moved = (earliest <= evidence.cutoff) & (latest > evidence.cutoff)
         if moved.sum() > SHARE * len(moved):
-            yield flaws.TIES_DECIDE.found(
+            yield flaws.BY_NAME["ties_decide"].found(
                 f"whether {arm} hits depends on the order of units with equal scores in "
                 f"{moved.sum()} of {len(moved)} questions: its {evidence.hits} lies anywhere from "
                 f"{(latest <= evidence.cutoff).mean():.3f} to "
@@ -151,7 +151,7 @@ def generated_share_words(evidence: Evidence) -> Iterator[Flaw]:
     if bounds.low[0] > 0 and difference[0] >= LEAST_SHARED:
         order = np.argsort(-shared * is_generated, kind="stable")
         texts = words["question"].to_pylist()
-        yield flaws.GENERATED_SHARE_WORDS.found(
+        yield flaws.BY_NAME["generated_questions_share_words"].found(
             f"{means[0]:.0%} of the words of generated questions stand in their gold, of those of "
             f"people {means[1]:.0%}: {difference[0]:+.2f} "
             f"[{bounds.low[0]:+.2f}, {bounds.high[0]:+.2f}]",
@@ -169,7 +169,7 @@ def repeated_questions(evidence: Evidence) -> Iterator[Flaw]:
     repeated = sum(len(group) - 1 for group in groups)
     across = sum(len({split for _, split in group}) > 1 for group in groups)
     if repeated > SHARE * evidence.words.num_rows:
-        yield flaws.REPEATED_QUESTIONS.found(
+        yield flaws.BY_NAME["repeated_questions"].found(
             f"{repeated} of {evidence.words.num_rows} questions repeat another one"
             + (f"; {across} stand in two splits" if across else ""),
             examples=(" = ".join(identifier for identifier, _ in group) for group in groups),

@@ -36,7 +36,7 @@ def ceiling_reached(evidence: Evidence) -> Iterator[Flaw]:
     assumed = T_SUM * np.sqrt(USUAL_DISCORDANT / evidence.questions.num_rows)
     least = min((one for one in shown if one is not None), default=float(assumed))
     if value >= CEILING and least > room:
-        yield flaws.CEILING_REACHED.found(
+        yield flaws.BY_NAME["ceiling_reached"].found(
             f"{evidence.reference} has a {evidence.hits} of {value:.3f}: {room:.3f} is left, and "
             f"these {evidence.questions.num_rows} questions show no difference below {least:.3f}"
         )
@@ -53,7 +53,7 @@ def one_source_decides(evidence: Evidence) -> Iterator[Flaw]:
             name = f"{metric}@{evidence.cutoff}"
             changes = evidence.values(arm, name) - evidence.values(evidence.reference, name)
             if found := _decided_by(changes, sources, evidence):
-                yield flaws.ONE_SOURCE_DECIDES.found(
+                yield flaws.BY_NAME["one_source_decides"].found(
                     f"{arm} differs from {evidence.reference} by {changes.mean():+.3f} in {name}; "
                     f"without {found} by {changes[sources != found].mean():+.3f}, which is not "
                     "shown",
@@ -93,7 +93,7 @@ def question_sets_disagree(evidence: Evidence) -> Iterator[Flaw]:
         taus = _tau(first, second)
         low, high = np.quantile(taus[1:], [ALPHA / 2, 1 - ALPHA / 2])
         if high < 0:
-            yield flaws.QUESTION_SETS_DISAGREE.found(
+            yield flaws.BY_NAME["question_sets_disagree"].found(
                 f"Kendall's tau of the {len(evidence.compared)} arms by {_deciding(evidence)} is "
                 f"{taus[0]:+.2f} [{low:+.2f}, {high:+.2f}] between the sets {one} and {other}",
                 examples=[
@@ -131,7 +131,7 @@ def chosen_on_test(evidence: Evidence) -> Iterator[Flaw]:
     """E010: of an experiment, where one of several arms is chosen on the split of the report."""
     if evidence.chosen_on == evidence.split:
         arms = evidence.scores["retriever"].unique().to_pylist()
-        yield flaws.CHOSEN_ON_TEST.found(
+        yield flaws.BY_NAME["chosen_on_test"].found(
             f"the best of {len(arms)} arms is chosen on the {evidence.questions.num_rows} "
             f"questions of the split {evidence.split}, which its result is reported on",
             examples=arms,
@@ -150,7 +150,7 @@ def too_few_questions(evidence: Evidence) -> Iterator[Flaw]:
     if undecided:
         least = min(_number(row["detectable"]) or 0.0 for row in undecided)
         wanted = evidence.questions.num_rows * (least / evidence.margin) ** 2
-        yield flaws.TOO_FEW_QUESTIONS.found(
+        yield flaws.BY_NAME["too_few_questions"].found(
             f"{len(undecided)} comparisons decide nothing: {evidence.questions.num_rows} questions "
             f"show a difference of {least:.3f} at best, and the margin is {evidence.margin:g}. "
             f"About {wanted:,.0f} such questions would do",

@@ -97,7 +97,7 @@ def evaluate(
     """Score rankings of the same questions against their gold.
 
     Args:
-        rankings: For each retriever a table in `retrieval.rankings.RANKINGS`, whose `query_index`
+        rankings: For each retriever a table in `schemas.RANKINGS`, whose `query_index`
             counts `questions`. The first retriever is the reference of the differences.
         questions: At least one, with gold.
         indexed: The gold of these questions in the searched index.

@@ -11,33 +11,13 @@ from rag_assets import asset_checks, quality
 from rag_assets.change.steps import Step
 from rag_assets.config import Config
 from rag_assets.index.units import matrix_of
-from rag_assets.quality import Expectation, Profiler, Subject, TableMeasures, Tally
+from rag_assets.quality import Profiler, Subject, TableMeasures, Tally
 from rag_assets.store import Store
 
 KEY = "unit_id"
 
 
 ASSETS = ("chunk_vectors", "row_vectors", "joint_index")
-
-EXPECTATIONS: tuple[Expectation, ...] = (
-    quality.none("ids_unique", of="duplicate_ids", description="No two units share an id."),
-    quality.at_most(
-        "vectors_normalised",
-        of="distance_from_1",
-        description="Every vector has length 1: cosine distance needs it.",
-    ),
-    quality.none(
-        "units_complete",
-        of="unaccounted_units",
-        description="Every unit has a vector, or a reason why not.",
-    ),
-    quality.at_most(
-        "one_encoder",
-        of="encoders",
-        most=1,
-        description="All vectors come from one model on one path: they can be compared.",
-    ),
-)
 
 
 def definitions(config: Config) -> dg.Definitions:
@@ -52,9 +32,7 @@ def subjects(config: Config) -> list[Subject]:
             config,
             asset,
             stage="vectors",
-            settings=config.checks.vectors,
             measure=lambda store, step, _: _measured(store, step),
-            expectations=EXPECTATIONS,
         )
         for asset in ASSETS
     ]

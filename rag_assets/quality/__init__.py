@@ -24,7 +24,7 @@ from rag_assets.quality.measuring import (
 from rag_assets.quality.page import judged_by, page_file
 from rag_assets.quality.results import Result, results_in
 from rag_assets.quality.subjects import Subject, delete_unused_results, of_step, result_of
-from rag_assets.quality.suites import at_most, none, suite
+from rag_assets.quality.suites import at_most, expectations_of, suite
 from rag_assets.quality.validation import evaluate
 from rag_assets.quality.values import (
     EXAMPLES_SHOWN,
@@ -53,12 +53,12 @@ __all__ = [
     "delete_unused_results",
     "evaluate",
     "example_line",
+    "expectations_of",
     "failed_inputs",
     "inputs_of",
     "judged_by",
     "lengths_of",
     "missing_inputs",
-    "none",
     "of_step",
     "page_file",
     "result_of",

@@ -14,7 +14,7 @@ from rag_assets.quality import page
 from rag_assets.quality.drift import FEWEST_ROWS, Distances, distances
 from rag_assets.quality.measuring import table_states
 from rag_assets.quality.results import Result, ResultFiles, delete_others, now
-from rag_assets.quality.suites import DRIFT_TOTALS, suite
+from rag_assets.quality.suites import DRIFT_TOTALS, expectations_of, suite
 from rag_assets.quality.validation import evaluate
 from rag_assets.quality.values import Expectation, Outcome, Profile, TableMeasures
 from rag_assets.store import Store
@@ -59,9 +59,8 @@ def of_step(
     asset: str,
     *,
     stage: str,
-    settings: StageChecks,
     measure: Callable[[Store, Step, str | None], TableMeasures],
-    expectations: Sequence[Expectation],
+    expectations: Sequence[Expectation] | None = None,
     against: Collection[str] | None = None,
     also_made_from: Callable[[Store], Canonical] = lambda _: None,
 ) -> Subject:
@@ -71,9 +70,8 @@ def of_step(
         config: Names the variants, each of which has a step of its own.
         asset: Key of the asset that keeps the table.
         stage: Name of its section under `checks` in the config.
-        settings: That section.
         measure: Reads the table of a step and its variant, once, in batches.
-        expectations: About totals of `measure`.
+        expectations: About totals of `measure`; those of the stage unless given.
         against: Assets of the inputs that it is compared with; all of them unless given.
         also_made_from: What else the measures depend on.
     """
@@ -98,8 +96,8 @@ def of_step(
     return Subject(
         asset=asset,
         stage=stage,
-        settings=settings,
-        expectations=expectations,
+        settings=config.checks.of(stage),
+        expectations=expectations_of(stage) if expectations is None else expectations,
         table=lambda variant: step(variant).table,
         version=version,
         state=state,

@@ -1,30 +1,22 @@
 """The expectations of a stage: the project's own and those that the user declares.
 
-The project's expectations are about totals that the checks of a stage measure; the config sets the
-severity of each and its bound. Expectations that a user declares are about the table's own columns.
+The project's expectations are about totals that the checks of a stage measure. `config/checks.yaml`
+lists them; the config sets the severity of each and its bound. Expectations that a user declares
+are about the table's own columns.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from rag_assets.config.checks import Bound, Check, Declared, Drift, StageChecks
+from rag_assets.config.checks import Bound, Check, Declared, Drift, StageChecks, entries
 from rag_assets.quality.values import Expectation, Number
 
 CONDITION = "row_condition"
 """Argument of Great Expectations: a condition on the rows to check."""
 BETWEEN = "ExpectColumnValuesToBeBetween"
 
-DRIFTS: Mapping[str, tuple[str, str]] = {
-    "rows": ("row_count_change", "About as many rows as in the last accepted run."),
-    "nulls": ("null_share_change", "No column lost or gained many of its values."),
-    "lengths": ("mean_length_change", "The texts are about as long as in the last accepted run."),
-    "languages": ("language_change", "The texts are in about the same languages."),
-    "norms": ("mean_norm_change", "The vectors are about as long as in the last accepted run."),
-    "centroid": ("centroid_distance", "The vectors point where those of the last run did."),
-}
-"""For each measure of drift in the config: the total that it bounds, and its description."""
-DRIFT_TOTALS = frozenset(total for total, _ in DRIFTS.values())
+DRIFT_TOTALS = frozenset(measure.of for measure in entries().drift.values())
 
 BROKEN_REMEDY = (
     "no source can cause this, it is a defect or something else wrote to the table: delete its "
@@ -51,9 +43,18 @@ def at_most(
     )
 
 
-def none(name: str, *, of: str, description: str, remedy: str = BROKEN_REMEDY) -> Expectation:
-    """Expect the total `of`, a number of exceptions, to be 0."""
-    return at_most(name, of=of, description=description, remedy=remedy)
+def expectations_of(stage: str) -> list[Expectation]:
+    """The project's own expectations of a stage; the config may set their severities and bounds."""
+    return [
+        at_most(
+            name,
+            of=entry.of,
+            description=entry.says,
+            most=entry.most if entry.max is None else entry.max,
+            remedy=entry.remedy or BROKEN_REMEDY,
+        )
+        for name, entry in entries().stages[stage].checks.items()
+    ]
 
 
 def suite(settings: StageChecks, *expectations: Expectation) -> list[Expectation]:
@@ -62,7 +63,7 @@ def suite(settings: StageChecks, *expectations: Expectation) -> list[Expectation
         *_configured(settings, expectations),
         *_drifts(settings),
         *(
-            _declared(item, known=settings.COLUMNS)
+            _declared(item, known=settings.columns)
             for item in settings.expectations
             if item.severity != "off"
         ),
@@ -86,11 +87,11 @@ def _drifts(settings: StageChecks) -> Iterator[Expectation]:
     drift: Drift | None = getattr(settings, "drift", None)
     if drift is None or drift.severity == "off":
         return
-    for measure, (total, description) in DRIFTS.items():
+    for measure, entry in entries().drift.items():
         bound: float | None = getattr(drift, measure, None)
         if bound is not None:
             yield replace(
-                at_most(f"drift_{measure}", of=total, description=description, most=bound),
+                at_most(f"drift_{measure}", of=entry.of, description=entry.says, most=bound),
                 severity=drift.severity,
                 remedy=DRIFT_REMEDY,
             )

@@ -8,12 +8,14 @@ import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
-from rag_assets.config import ArmName
+from rag_assets.config import ArmName, Config, Retriever
+from rag_assets.identity import Canonical
 from rag_assets.process.deadlines import within
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.rankings import Ranking, ranking_of
+from rag_assets.store import Store
 from rag_assets.store.complete_sets import CompleteSet
 
 SECONDS = 5.0
@@ -26,6 +28,9 @@ logger = logging.getLogger(__name__)
 
 class Arm(Protocol):
     """Finds units for a query in its own way; safe to share between threads."""
+
+    revision: int
+    """Another one when the same query should find other units: evaluations are then made anew."""
 
     def prepare(self, pins: CompleteSet) -> None:
         """Read what all queries to these tables need."""
@@ -45,11 +50,22 @@ class Arm(Protocol):
         ...
 
 
+Arms: TypeAlias = Mapping[ArmName, Arm]
+ArmsOf: TypeAlias = Callable[[Store, Config], Arms]
+"""Makes the arms for a state and a config."""
+
+
+def revisions_of(arms: Arms, *retrievers: Retriever) -> Sequence[Canonical]:
+    """What else rankings of `retrievers` depend on: one entry for each of `arms` that they ask."""
+    asked = {name for retriever in retrievers for name in retriever.arms}
+    return [[name, arms[name].revision] for name in sorted(asked & arms.keys())]
+
+
 @dataclass(slots=True)
 class IndexArms:
     """The arms of one index."""
 
-    arms: Mapping[ArmName, Arm]
+    arms: Arms
     pins: CompleteSet
     seconds: float = SECONDS
     _left_out: set[ArmName] = field(default_factory=set)

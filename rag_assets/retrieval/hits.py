@@ -29,7 +29,7 @@ class Hit:
     rank: int
     """From 1."""
     score: float
-    """On the scale of the retriever: see `rankings.RANKINGS`."""
+    """On the scale of the retriever: see `schemas.RANKINGS`."""
     domain: str
     source: str
     uri: str

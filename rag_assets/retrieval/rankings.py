@@ -1,8 +1,8 @@
 """Rankings: the ordered units that a retriever returned, for one query and for many.
 
-`Ranking` is what retrievers and fusions pass on for one query. `RANKINGS` is the table of a whole
-question set, which searching hands to evaluation: it carries what gold evidence is anchored to
-(document and pages, table and row key, the span in the document's text) and not the text itself,
+`Ranking` is what retrievers and fusions pass on for one query. `schemas.RANKINGS` is the table of a
+whole question set, which searching hands to evaluation: it carries what gold evidence is anchored
+to (document and pages, table and row key, the span in the document's text) and not the text itself,
 so that it stays small.
 """
 
@@ -14,6 +14,8 @@ from operator import neg
 from typing import Self
 
 import pyarrow as pa
+
+from rag_assets.schemas import RANKINGS
 
 TIES_AT_FIRST = 8
 """Extra units that are requested, to see whether units past the depth have the same score."""
@@ -105,61 +107,10 @@ def best_with_ties(fetch: Callable[[int], Ranking], *, depth: int) -> Ranking:
         limit *= TIES_GROWTH
 
 
-def _column(name: str, kind: pa.DataType, comment: str, *, nullable: bool = False) -> pa.Field:
-    return pa.field(name, kind, nullable=nullable, metadata={"comment": comment})
-
-
-UNIT_COLUMNS = (
-    "unit_id",
-    "domain",
-    "source",
-    "uri",
-    "table",
-    "row_key",
-    "pages",
-    "index",
-    "char_start",
-    "char_end",
-    "text_hash",
+UNIT_COLUMNS = tuple(
+    name for name in RANKINGS.names if name not in ("query_index", "rank", "score")
 )
 """The columns of a ranking that come from the searched table (`schemas.units`) as they are."""
-
-RANKINGS = pa.schema(
-    [
-        _column("query_index", pa.int32(), "position of the query in the call, from 0"),
-        _column("rank", pa.int32(), "position of the unit in the ranking, from 1"),
-        _column("unit_id", pa.string(), "chunk_id or row_id; unique within a query"),
-        _column("score", pa.float64(), "the retriever's score; never grows with the rank"),
-        _column("domain", pa.string(), "document or table"),
-        _column("source", pa.string(), "name of the source in the config"),
-        _column("uri", pa.string(), "document URI below its source root, or source/table of a row"),
-        _column("table", pa.string(), "the table; NULL for chunks", nullable=True),
-        _column("row_key", pa.string(), "key at the source; NULL for chunks", nullable=True),
-        _column("pages", pa.list_(pa.int32()), "pages the chunk touches; empty if there are none"),
-        _column("index", pa.int32(), "position in its document; NULL for rows", nullable=True),
-        _column(
-            "char_start", pa.int64(), "first character of its text; NULL for rows", nullable=True
-        ),
-        _column("char_end", pa.int64(), "one past the last; NULL for rows", nullable=True),
-        _column("text_hash", pa.string(), "equal for units whose embedded text is the same"),
-    ]
-)
-"""One row for each query and returned unit, sorted by `query_index`, then `rank`.
-
-- `query_index` refers to the list of queries that was searched. A query without any result has
-  no row: count queries by the list, never by this table.
-- Ranks run 1, 2, 3, ... without a gap within a query, at most `top_k` of them; equal scores are
-  ordered by `unit_id`, so that the same index always gives the same table.
-- Units are distinct, but several of them may belong to one document or page. To measure at a
-  coarser level than the unit, collapse them first:
-  a document is (`source`, `uri`), a page is (`source`, `uri`, one of `pages`), a row of a table
-  is (`source`, `table`, `row_key`). A chunk with several `pages` counts for each of them.
-- `char_start` and `char_end` delimit the chunk in its document's text (elements joined), the
-  place to project a quoted span on. Units with equal `text_hash` are exact duplicates.
-- `score` has the retriever's own unit: cosine similarity in [-1, 1] for `baseline`, BM25 (from
-  0, no upper bound) for `bm25`, reciprocal rank sums for `hybrid`, relevance in [0, 1] after a
-  reranker. Compare it within one query and retriever only.
-"""
 
 
 def rankings_table(

@@ -75,7 +75,7 @@ class Ranked:
     read: Callable[[Sequence[str], Sequence[str]], pa.Table]
 
     def table(self) -> pa.Table:
-        """One row for each ranked unit, in the schema `rankings.RANKINGS`."""
+        """One row for each ranked unit, in the schema `schemas.RANKINGS`."""
         named = [unit for ranking in self.rankings for unit in ranking.unit_ids]
         units = self.read(named, UNIT_COLUMNS)
         return rankings_table(self.rankings, units=units, seconds=self.seconds)
@@ -189,7 +189,7 @@ class VariantIndex:
         length: int | None = None,
         filters: Filters | None = None,
     ) -> pa.Table:
-        """The rankings of `queries` as one table in the schema `rankings.RANKINGS`.
+        """The rankings of `queries` as one table in the schema `schemas.RANKINGS`.
 
         With `length`, a ranking goes on below its `top_k` units: see `retrievers.retrieve`. The
         results are those of `search` for each query. It is faster: all queries are embedded in

@@ -8,9 +8,10 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 
-from rag_assets.answering.answer import Answer, Sentence
-from rag_assets.answering.citations import Cell, Rows, Span
-from rag_assets.answering.cited_places import numbered_places, place_of, without_marks
+from rag_assets.answering.answer import Answer
+from rag_assets.citations.kinds import Cell, Rows, Span
+from rag_assets.citations.places import numbered_places, without_marks
+from rag_assets.citations.sentences import Sentence
 
 WIDTH = 80
 LINES = 30
@@ -70,7 +71,7 @@ def _found(answer: Answer, *, marks: tuple[str, str]) -> Iterator[str]:
 def _head(number: int, passage: Sentence) -> str:
     """Title and place of a unit that was found, in one line."""
     first = passage.citations[0] if passage.citations else None
-    place = place_of(first) if first is not None else ""
+    place = first.place if first is not None else ""
     is_titled = isinstance(first, Span) and first.title not in first.uri
     title = f"{first.title}: " if is_titled else ""
     return textwrap.shorten(f"[{number}] {title}{place}", WIDTH, placeholder=" ...")
@@ -177,7 +178,7 @@ def _readings(answer: Answer) -> Iterable[str]:
 
 
 def _said(sentence: Sentence, numbers: dict[str, int]) -> str:
-    places = dict.fromkeys(numbers[place_of(citation)] for citation in sentence.citations)
+    places = dict.fromkeys(numbers[citation.place] for citation in sentence.citations)
     marks = "".join(f" [{number}]" for number in places)
     return _filled(f"{without_marks(sentence.text)}{marks}{sentence.mark}")
 

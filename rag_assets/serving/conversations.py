@@ -41,11 +41,10 @@ def _sources_of(answer: "Answer") -> frozenset[str] | None:
     A question that was completed may hold words of earlier answers, and nobody knows of what
     sources a sentence is that cites none.
     """
-    from rag_assets.answering.citations import cited_sources
 
     if answer.read_as or not all(each.citations for each in answer.sentences):
         return None
-    return frozenset().union(*map(cited_sources, answer.citations))
+    return frozenset().union(*(each.sources for each in answer.citations))
 
 
 def kept_answer(store: Store, answer_id: str) -> "KeptAnswer":

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from rag_assets.answering.answer import to_json
-from rag_assets.answering.record.differing import AnswerDifference, UnitDifference, in_words
+from rag_assets.answering.record.differing import AnswerDifference, UnitDifference
 from rag_assets.answering.record.kept import KeptAnswer, context_json
 from rag_assets.answering.record.listing import ListedAnswer
 from rag_assets.answering.record.replaying import Replayed
@@ -130,7 +130,7 @@ def _parts(listed: ListedAnswer, gone: Sequence[str]) -> Iterator[list[str]]:
     yield [f"“{answer.question}”", *(f"after: “{each}”" for each in context.history)]
     touched = {each.sentence: each.why for each in listed.touched or ()}
     for place, sentence in enumerate(answer.sentences, start=1):
-        lines = [f"{place}. {sentence.text}", *(f"   - {in_words(e)}" for e in sentence.citations)]
+        lines = [f"{place}. {sentence.text}", *(f"   - {e.in_words}" for e in sentence.citations)]
         yield [*lines, f"   stale: {touched[place]}"] if place in touched else lines
     if answer.reason:
         yield [answer.reason]

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import TYPE_CHECKING, cast
 
-from rag_assets.answering.citations import Value, in_json
+from rag_assets.citations.values import Value, in_json
 from rag_assets.serving.replies import Json, Reply, table
 
 if TYPE_CHECKING:
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
     from _typeshed import DataclassInstance
 
-    from rag_assets.answering.lookup.catalogue import Catalogue, TableInfo
-    from rag_assets.answering.lookup.comparing import Alternative, SideBySide
-    from rag_assets.answering.lookup.looking_up import LookedUp
-    from rag_assets.answering.lookup.plan import LookupPlan
-    from rag_assets.answering.lookup.requirements import Requirement
-    from rag_assets.answering.lookup.running import Found
+    from rag_assets.table_lookup.comparing import Alternative, SideBySide
+    from rag_assets.table_lookup.looking_up import LookedUp
+    from rag_assets.table_lookup.plans.plan import LookupPlan
+    from rag_assets.table_lookup.plans.running import Found
+    from rag_assets.table_lookup.requirements import Requirement
+    from rag_assets.table_lookup.tables.catalogue import Catalogue, TableInfo
 
 ROWS_SHOWN = 20
 COLUMNS_SHOWN = 6
@@ -30,7 +30,7 @@ NOTHING = {
 
 def looked_up(found: "LookedUp", catalogue: "Catalogue", *, question: str | None) -> Reply:
     """What a question or a plan gave: its sentences, the rows, and how it was read."""
-    from rag_assets.answering.lookup.plan import plan_to_json
+    from rag_assets.table_lookup.plans.plan import plan_to_json
 
     record: dict[str, Json] = {
         "question": question,
@@ -119,9 +119,9 @@ def required(
     requirements: "Sequence[Requirement]", met: "Sequence[Found]", catalogue: "Catalogue"
 ) -> Reply:
     """What a document requires, and the rows that meet it."""
-    from rag_assets.answering.lookup.phrases import ENGLISH
-    from rag_assets.answering.lookup.plan import plan_to_json
-    from rag_assets.answering.lookup.writing import condition_in_words
+    from rag_assets.table_lookup.plans.plan import plan_to_json
+    from rag_assets.table_lookup.sentences.writing import condition_in_words
+    from rag_assets.table_lookup.words.phrases import ENGLISH
 
     lines: list[str] = []
     for each in requirements:
@@ -143,8 +143,8 @@ def required(
 
 def _rows(plan: "LookupPlan", catalogue: "Catalogue") -> str:
     """The first rows that a plan selects, with the columns that it names."""
-    from rag_assets.answering.lookup.naming import naming_column
-    from rag_assets.answering.lookup.running import cells_of, run_plan
+    from rag_assets.table_lookup.plans.running import cells_of, run_plan
+    from rag_assets.table_lookup.sentences.naming import naming_column
 
     found = run_plan(plan, catalogue)
     info = found.table
@@ -203,8 +203,8 @@ def _heading(words: str, unit: str | None) -> str:
 
 
 def _cell(value: Value) -> str:
-    from rag_assets.answering.lookup.phrases import ENGLISH
-    from rag_assets.answering.lookup.writing import measured
+    from rag_assets.table_lookup.sentences.writing import measured
+    from rag_assets.table_lookup.words.phrases import ENGLISH
 
     return _cut(measured(value, None, phrases=ENGLISH), CELL_CHARACTERS)
 

@@ -94,19 +94,7 @@ def _document_files(config: Config) -> Subject:
         config,
         DOCUMENT_FILES_TABLE,
         stage="documents",
-        settings=config.checks.documents,
         measure=lambda store, *_: _measured(store),
-        expectations=[
-            quality.none("ids_unique", of="duplicate_ids", description="No two files share an id."),
-            quality.at_most(
-                "few_files_unusable",
-                of="unusable_share",
-                description="The share of files that are empty, encrypted, damaged or of another "
-                "type is small.",
-                remedy="do what each reason says, or leave the files out with "
-                "sources.documents.exclude",
-            ),
-        ],
     )
 
 

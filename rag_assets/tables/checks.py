@@ -38,24 +38,8 @@ def _table_rows(config: Config) -> Subject:
         config,
         TABLE_ROWS_TABLE,
         stage="rows",
-        settings=config.checks.rows,
         also_made_from=exports,
         measure=lambda store, *_: _measured_rows(store, held(store)),
-        expectations=[
-            quality.none("ids_unique", of="duplicate_ids", description="No two rows share an id."),
-            quality.none(
-                "rows_complete",
-                of="unaccounted_rows",
-                description="As many rows as the exports hold, or a reason for each that is not.",
-            ),
-            quality.at_most(
-                "few_cells_empty",
-                of="largest_empty_share",
-                description="No table consists of empty cells for the most part.",
-                remedy="see whether the source lost its values; leave empty columns out with the "
-                "key hidden of its table source",
-            ),
-        ],
     )
 
 
@@ -64,21 +48,7 @@ def _serialized_rows(config: Config) -> Subject:
         config,
         "serialized_rows",
         stage="serializations",
-        settings=config.checks.serializations,
         measure=lambda store, step, _: _measured_texts(store, step.table),
-        expectations=[
-            quality.none("ids_unique", of="duplicate_ids", description="No two texts share a row."),
-            quality.none(
-                "text_present",
-                of="blank_texts",
-                description="Every text holds more than blanks.",
-            ),
-            quality.none(
-                "rows_complete",
-                of="unaccounted_rows",
-                description="Every row has a text, or a reason why not.",
-            ),
-        ],
     )
 
 

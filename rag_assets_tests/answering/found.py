@@ -1,6 +1,6 @@
 """Hits and rows for tests, as a search finds them."""
 
-from rag_assets.answering.row_cells import FilledCell, RowCells
+from rag_assets.answering.quoting.row_cells import FilledCell, RowCells
 from rag_assets.retrieval.hits import Hit
 
 

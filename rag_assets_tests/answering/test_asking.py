@@ -7,16 +7,16 @@ import pytest
 
 from rag_assets.answering.answer import Answer, from_json, to_json
 from rag_assets.answering.asking import AnswerSources, ask
-from rag_assets.answering.citations import Absence, Cell, Span
-from rag_assets.answering.evaluating import evaluate_answers, file_of
-from rag_assets.answering.lookup.catalogue import catalogue_of
-from rag_assets.answering.report import report_of
+from rag_assets.answering.measuring.evaluating import evaluate_answers, file_of
+from rag_assets.answering.measuring.report import report_of
+from rag_assets.citations.kinds import Absence, Cell, Span
 from rag_assets.config import Config
 from rag_assets.evaluation.questions import refresh_questions
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.opening import open_index
 from rag_assets.retrieval.search import EmptyQueryError, VariantIndex
 from rag_assets.store import Store
+from rag_assets.table_lookup.tables.catalogue import catalogue_of
 from rag_assets_testing.scripted_language_model import answers
 from rag_assets_tests.answering import project
 from rag_assets_tests.answering.generation.test_generated import writing

@@ -7,9 +7,9 @@ import pytest
 
 from rag_assets import quality
 from rag_assets.config import Config
-from rag_assets.config.checks import RANKING_COLUMNS
 from rag_assets.evaluation import checks, results
 from rag_assets.evaluation.results import EvaluationRecord
+from rag_assets.schemas import RANKING_COLUMNS
 from rag_assets.store import Store
 from rag_assets_tests.quality.judging import failures, judged
 

@@ -45,6 +45,7 @@ from rag_assets.evaluation.wording import differences_table, report_markdown
 from rag_assets.models.embedding import load_encoder
 from rag_assets.retrieval import opening
 from rag_assets.store import MissingTableError, Store
+from rag_assets.table_lookup.arm import arms_of
 from rag_assets_testing.scripted_language_model import ScriptedServer, answers, status
 from rag_assets_tests.models.model_server import serving
 from rag_assets_tests.models.tiny import PLAIN_MODELS
@@ -141,7 +142,8 @@ def store(config: Config) -> Store:
 
 
 def evaluated(store: Store, config: Config) -> EvaluationResult:
-    result = evaluate_variant(store, config, variant="default", log=lambda _: None)
+    arms = arms_of(store, config)
+    result = evaluate_variant(store, config, variant="default", arms=arms, log=lambda _: None)
     assert result is not None
     return result
 
@@ -309,10 +311,11 @@ def test_gold_that_a_new_file_makes_ambiguous_is_scored_anew(
             path=path,
             variant="default",
             retrievers=["baseline"],
+            arms={},
             log=lambda _: None,
         )
         asked = questions_table(list(parse(QuestionSet(path=path)).rows.values()))
-        runner = ArmRunner(store, elsewhere, questions_of(asked), log=lambda _: None)
+        runner = ArmRunner(store, elsewhere, questions_of(asked), asked={}, log=lambda _: None)
         found = runner.run(
             ExperimentArm(name="dense", variant="default", retriever=Retriever(), factors={})
         )
@@ -362,7 +365,9 @@ def test_an_evaluation_that_waited_is_of_what_there_was_when_it_began(
     waits = Event()
 
     def evaluate() -> EvaluationResult | None:
-        return evaluate_variant(store, elsewhere, variant="default", log=lambda _: waits.set())
+        return evaluate_variant(
+            store, elsewhere, variant="default", arms={}, log=lambda _: waits.set()
+        )
 
     def ask(lines: list[dict]) -> None:
         write_lines(path, lines)
@@ -437,6 +442,7 @@ def test_an_edited_file_of_rewrites_is_searched_anew(
             path=config.evaluation.questions[0].path,
             variant="default",
             retrievers=["rewritten"],
+            arms={},
             log=lambda _: None,
         )
 
@@ -460,6 +466,7 @@ def test_a_retriever_that_cannot_search_stops_no_other_and_is_measured_once_it_c
             path=config.evaluation.questions[0].path,
             variant="default",
             retrievers=["lame", "bm25"],
+            arms={},
             log=lambda _: None,
         )
 
@@ -555,7 +562,7 @@ def test_an_edited_glossary_is_measured_anew_where_it_is_used(
         )
         chosen = own.retrieval.retrievers[retriever]
         arm = ExperimentArm(name=retriever, variant="default", retriever=chosen, factors={})
-        runner = ArmRunner(store, own, read_questions(store), log=lambda _: None)
+        runner = ArmRunner(store, own, read_questions(store), asked={}, log=lambda _: None)
         return evaluated(store, own).is_new, runner.key_of(arm)
 
     first, again, edited = (measured(word, "bm25") for word in ("oil", "oil", "iron"))
@@ -679,7 +686,7 @@ def test_a_reranker_whose_weights_were_replaced_is_asked_anew(
 
     def seen(weights: str) -> tuple[bool, str]:
         (tmp_path / "model.safetensors").write_text(weights)
-        runner = ArmRunner(store, own, read_questions(store), log=lambda _: None)
+        runner = ArmRunner(store, own, read_questions(store), asked={}, log=lambda _: None)
         return evaluated(store, own).is_new, runner.key_of(arm)
 
     first, again, replaced = seen("old"), seen("old"), seen("trained")
@@ -712,7 +719,7 @@ def test_a_reranker_that_was_replaced_behind_its_server_is_asked_anew(
         )
 
         def seen() -> tuple[bool, str]:
-            runner = ArmRunner(store, own, read_questions(store), log=lambda _: None)
+            runner = ArmRunner(store, own, read_questions(store), asked={}, log=lambda _: None)
             return evaluated(store, own).is_new, runner.key_of(arm)
 
         first, again = seen(), seen()
@@ -753,9 +760,11 @@ from pathlib import Path
 from rag_assets.config import Config
 from rag_assets.evaluation.evaluate import evaluate_variant
 from rag_assets.store import PassRecord, Store
+from rag_assets.table_lookup.arm import arms_of
 config = Config.model_validate_json({config.model_dump_json()!r})
 store = Store(config.state_dir)
-result = evaluate_variant(store, config, variant="default", log=print)
+arms = arms_of(store, config)
+result = evaluate_variant(store, config, variant="default", arms=arms, log=print)
 assert result is not None and not result.is_new
 print(*{{"torch", "transformers", "sentence_transformers", "lancedb"}} & sys.modules.keys())
 """
@@ -771,7 +780,13 @@ def test_a_file_is_evaluated_with_the_documents_beside_it(
     path = write_lines(tmp_path / "mine.jsonl", [*QUESTIONS[:2], {"id": "bad"}])
     write_lines(tmp_path / "documents.jsonl", [{"doc_id": "steel", "path": "steel.pdf"}])
     result = evaluate_file(
-        store, config, path=path, variant="default", retrievers=["bm25"], log=lambda _: None
+        store,
+        config,
+        path=path,
+        variant="default",
+        retrievers=["bm25"],
+        arms={},
+        log=lambda _: None,
     )
     assert value(result, "hit_rate", retriever="bm25", domain="document") == 0.5
     assert [failure.label for failure in result.failures] == ["mine.jsonl line 3"]
@@ -784,7 +799,13 @@ def test_a_file_without_a_question_is_an_error(
     path = write_lines(tmp_path / "mine.jsonl", [{"id": "bad"}])
     with pytest.raises(QuestionsError, match="line 1"):
         evaluate_file(
-            store, config, path=path, variant="default", retrievers=["bm25"], log=lambda _: None
+            store,
+            config,
+            path=path,
+            variant="default",
+            retrievers=["bm25"],
+            arms={},
+            log=lambda _: None,
         )
 
 

@@ -35,6 +35,8 @@ def test_a_flaw_outlives_its_record(rule: flaws.FlawRule):
 
 
 def test_the_rows_for_people_say_what_to_do():
-    [row] = flaw_rows([flaws.CHOSEN_ON_TEST.found("the best of 3 arms", examples=["a", "b"])])
+    [row] = flaw_rows(
+        [flaws.BY_NAME["chosen_on_test"].found("the best of 3 arms", examples=["a", "b"])]
+    )
     assert row["examples"] == "a; b"
-    assert row["what to do"] == flaws.CHOSEN_ON_TEST.remedy
+    assert row["what to do"] == flaws.BY_NAME["chosen_on_test"].remedy

@@ -31,7 +31,7 @@ def evaluated(project, questions=QUESTIONS, **retrieval):
         changed = config.retrieval.model_copy(update=retrieval)
         config = config.model_copy(update={"retrieval": changed})
     return evaluate_file(
-        store, config, path=path, variant=VARIANT, retrievers=["bm25"], log=lambda _: None
+        store, config, path=path, variant=VARIANT, retrievers=["bm25"], arms={}, log=lambda _: None
     )
 
 

@@ -14,6 +14,7 @@ from rag_assets.operations.gate.verdicts import Verdict
 from rag_assets.retrieval import opening
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import CompleteSet, set_of
+from rag_assets.table_lookup.arm import arms_of
 from rag_assets_testing.faults import pipeline
 from rag_assets_testing.faults.hashing import HashEncoder, hashing
 from rag_assets_testing.faults.project import Project, age
@@ -121,7 +122,13 @@ def hashed_queries() -> Iterator[None]:
 def evaluated(made: Project, variant: str = "default") -> None:
     """Evaluate a variant, as the night does before the gate."""
     with hashed_queries():
-        evaluate_variant(made.store, made.config, variant=variant, log=lambda _: None)
+        evaluate_variant(
+            made.store,
+            made.config,
+            variant=variant,
+            arms=arms_of(made.store, made.config),
+            log=lambda _: None,
+        )
 
 
 def judged(

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from rag_assets import quality
-from rag_assets.config.checks import ChunkChecks
+from rag_assets.config.checks import stage_checks
 from rag_assets.quality import Profile, Subject, TableMeasures
 
 SUITE = (
-    quality.none("ids_unique", of="duplicate_ids", description="No two share an id."),
-    quality.none("tokens_fit", of="oversized_chunks", description="All fit."),
+    quality.at_most("ids_unique", of="duplicate_ids", description="No two share an id."),
+    quality.at_most("tokens_fit", of="oversized_chunks", description="All fit."),
 )
 PROFILE = Profile(rows=1_000, mean_length=100.0, languages={"en": 0.9, "sv": 0.1})
 
@@ -35,7 +35,7 @@ class Table:
 
 
 def subject_of(table: Table, *, expectations=SUITE, **checks) -> Subject:
-    settings = ChunkChecks.model_validate(
+    settings = stage_checks("chunks").model_validate(
         {"text_present": "off", "spans_valid": "off", "documents_complete": "off", **checks}
     )
     return Subject(

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from rag_assets import quality
-from rag_assets.config.checks import ChunkChecks
+from rag_assets.config.checks import stage_checks
 from rag_assets.quality import Profile
 from rag_assets.quality.results import ResultFiles
 from rag_assets.store import Store
@@ -238,7 +238,7 @@ def test_a_condition_on_the_rows_may_name_any_column_of_the_stage(store, table, 
         "arguments": {"regex": "^t", **condition},
         "name": "begins_with_t",
     }
-    settings = ChunkChecks.model_validate({"expectations": [declared]})
+    settings = stage_checks("chunks").model_validate({"expectations": [declared]})
     subject = replace(subject_of(table), settings=settings, expectations=[])
 
     outcome = quality.result_of(subject, store=store, log=print).outcomes["begins_with_t"]

@@ -39,7 +39,7 @@ def judge(*expectations: Expectation) -> list[Outcome]:
 
 
 def test_a_total_is_held_against_its_bound_and_shows_what_is_behind_it():
-    complete = quality.none("complete", of="missing", description="")
+    complete = quality.at_most("complete", of="missing", description="")
     lax = quality.at_most("lax", of="missing", most=2, description="")
     share = quality.at_most("share", of="share", most=0.25, description="")
 
@@ -106,11 +106,11 @@ def test_a_number_that_json_has_no_word_for_is_a_text_in_examples():
     [
         declared("ExpectColumnValuesToMatchRegex", "text", pattern="x"),
         declared("ExpectColumnValuesToBeBetween", "text", max_value=3),
-        quality.none("misspelt", of="mising", description=""),
+        quality.at_most("misspelt", of="mising", description=""),
     ],
 )
 def test_what_cannot_be_judged_fails_and_says_why_beside_the_others(expectation):
-    sound = quality.none("sound", of="share", description="")
+    sound = quality.at_most("sound", of="share", description="")
 
     broken, other = judge(expectation, sound)
 

@@ -14,8 +14,9 @@ from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.fusion import reciprocal_rank_fusion
 from rag_assets.retrieval.lexical import MissingTextIndexError
 from rag_assets.retrieval.opening import OutdatedIndexError, open_index
-from rag_assets.retrieval.rankings import RANKINGS, seconds_of
+from rag_assets.retrieval.rankings import seconds_of
 from rag_assets.retrieval.search import EmptyQueryError
+from rag_assets.schemas import RANKINGS
 from rag_assets.store import MissingTableError, Store, clean_up
 from rag_assets_tests.models.tiny import PLAIN_MODELS
 from rag_assets_tests.retrieval.corpus import VARIANT, chunk, index_text, row, write

@@ -3,8 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_assets.answering.answer import Answer, Scope, Sentence
-from rag_assets.answering.citations import Cell, Computed, Rows, Span
+from rag_assets.answering.answer import Answer, Scope
+from rag_assets.citations.kinds import Cell, Computed, Rows, Span
+from rag_assets.citations.sentences import Sentence
 from rag_assets.serving.answer_text import LINES, NO_ANSWER, RESERVED, WIDTH, answer_text
 
 SPAN = Span(

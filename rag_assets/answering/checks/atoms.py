@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from rag_assets.answering.checks import words
-from rag_assets.answering.checks.chemical_elements import SYMBOLS
-from rag_assets.answering.checks.numbers import Number
 from rag_assets.answering.checks.passages import Passage, Term, is_word, key_of, passage_of
+from rag_assets.table_lookup.question.dates import days_of
+from rag_assets.terms.chemical_elements import SYMBOLS
+from rag_assets.terms.numbers import Number
 
 AtomKind: TypeAlias = Literal[
     "number", "date", "identifier", "element", "name", "quotation", "cell"
@@ -22,10 +22,6 @@ AtomKind: TypeAlias = Literal[
 _QUOTED = re.compile(
     r"[\"\u201c\u201d\u00bb]([^\"\u201c\u201d\u00bb\u00ab]{8,})[\"\u201d\u00ab\u00bb]"
 )
-_ISO_DATE = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
-_MONTHS = "|".join(sorted(words.MONTHS, key=len, reverse=True))
-_DAY_FIRST = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\.?\s+({_MONTHS})\s+(\d{{4}})\b", re.I)
-_MONTH_FIRST = re.compile(rf"\b({_MONTHS})\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+(\d{{4}})\b", re.I)
 _LETTER_BEHIND = re.compile(r"\d+[A-Za-z]")
 _CELL = re.compile(r"\s*(?:[-*\u2022]\s+)?([^:.!?]{2,60}):\s+(\S.{0,200}?)\.?\s*")
 _FIRST_YEAR, _LAST_YEAR = 1400, 2100
@@ -88,16 +84,10 @@ def atoms_of(sentence: str) -> tuple[Atom, ...]:
 
 def dates_of(text: str) -> Iterator[Atom]:
     """The days that `text` names."""
-    for match in _ISO_DATE.finditer(text):
-        yield _date(match, match[1], int(match[2]), match[3])
-    for match in _DAY_FIRST.finditer(text):
-        yield _date(match, match[3], words.MONTHS[match[2].casefold()], match[1])
-    for match in _MONTH_FIRST.finditer(text):
-        yield _date(match, match[3], words.MONTHS[match[1].casefold()], match[2])
-
-
-def _date(match: re.Match[str], year: str, month: int, day: str) -> Atom:
-    return Atom("date", match[0], *match.span(), f"{year}-{month:02d}-{int(day):02d}")
+    for day in days_of(text):
+        written = text[day.start : day.end]
+        if day.first == day.last and not written.isdigit():
+            yield Atom("date", written, day.start, day.end, str(day.first))
 
 
 def _of_term(term: Term, passage: Passage) -> Atom | None:
@@ -144,7 +134,11 @@ def _joined(run: Sequence[Atom], sentence: str) -> Atom:
 
 def is_name(term: Term, passage: Passage) -> bool:
     """Whether a word is a proper name: a capital inside the sentence, or of no dictionary."""
-    if not term.text[:1].isupper() or term.key in words.FILLERS or term.key in words.MONTHS:
+    if (
+        not term.text[:1].isupper()
+        or term.key in compared_words.FILLERS
+        or term.key in compared_words.MONTHS
+    ):
         return False
     before = passage.text[: term.start].rstrip(" \"'\u201c([")
     if before and before[-1] not in ".!?:":

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from rag_assets.answering.checks.matching import ENOUGH, Match, strength_in
-from rag_assets.answering.checks.numbers import bears_out
 from rag_assets.answering.checks.passages import Passage, are_alike
 from rag_assets.answering.checks.sources import SourcePlace
+from rag_assets.terms.numbers import bears_out
 
 NEAR_BEST = 0.8
 """Share of the best strength from which a number is found there as well."""

@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rag_assets.answering.checks.passages import sentences_of
-from rag_assets.answering.checks.sources import CitedText
 from rag_assets.answering.checks.verifying import CitedSentence
+from rag_assets.citations.cited_sources import CitedText
 
 _ITEM = re.compile(r"^\s*(?:[-*]\s+)?\[\^?(\d{1,3})\]:?\s+(\S.*?)\s*$")
 _NUMBERED = re.compile(r"^\s*(\d{1,3})[.)]\s+(\S.*?)\s*$")

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from rag_assets.answering.checks.atoms import Atom
-from rag_assets.answering.checks.numbers import Number
-from rag_assets.answering.checks.sources import Source, SourcePlace, places_of
+from rag_assets.answering.checks.sources import SourcePlace, places_of
+from rag_assets.citations.cited_sources import Source
+from rag_assets.terms.numbers import Number
 
 LIKE = 0.6
 """Share of letters from which two names are close."""

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from rag_assets.answering.checks.sources import CitedText, Source
+from rag_assets.citations.cited_sources import CitedText, Source
 from rag_assets.config import Config
 from rag_assets.models.language.calls import LanguageModel, Message, Request
 from rag_assets.models.language.prompts import read_prompt

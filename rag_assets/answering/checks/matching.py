@@ -10,10 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from rag_assets.answering.checks import words
 from rag_assets.answering.checks.atoms import Atom, atoms_of, dates_of, folded
-from rag_assets.answering.checks.chemical_elements import formula_of
-from rag_assets.answering.checks.numbers import Number, bears_out
 from rag_assets.answering.checks.passages import (
     DASHES,
     Passage,
@@ -25,7 +22,10 @@ from rag_assets.answering.checks.passages import (
     parts_of,
 )
 from rag_assets.answering.checks.sources import SourcePlace
-from rag_assets.answering.checks.units import Measure, denominator
+from rag_assets.terms import compared_words
+from rag_assets.terms.chemical_elements import formula_of
+from rag_assets.terms.numbers import Number, bears_out
+from rag_assets.terms.text_units import Measure, denominator
 
 ENOUGH = 0.5
 """Strength from which an atom counts as matched."""
@@ -38,7 +38,7 @@ PART_OF_UNIT = 0.9
 """Where the sentence says the rest of a unit in words: `a mole of it takes 18.8 kJ`."""
 _COMPARING = {
     comparator: frozenset(each.split()[0] for each in phrases if each.endswith((" than", " än")))
-    for comparator, phrases in (("<", words.LESS), (">", words.MORE))
+    for comparator, phrases in (("<", compared_words.LESS), (">", compared_words.MORE))
 }
 """Words that compare, by the comparator that they stand for."""
 _RUN = re.compile(r"[^\W\d_]+|\d+")

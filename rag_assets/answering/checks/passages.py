@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Literal, TypeAlias
 
-from rag_assets.answering.checks import words
-from rag_assets.answering.checks.chemical_elements import READ_AS_WORDS, SYMBOL_OF, SYMBOLS
-from rag_assets.answering.checks.numbers import Number, numbers_of
-from rag_assets.answering.lemmas import is_known, lemmatized
+from rag_assets.terms import compared_words
+from rag_assets.terms.chemical_elements import READ_AS_WORDS, SYMBOL_OF, SYMBOLS
+from rag_assets.terms.lemmas import is_known, lemmatized
+from rag_assets.terms.numbers import Number, numbers_of
 
 Language: TypeAlias = Literal["en", "sv", ""]
 """Empty where a text has too few words to tell."""
@@ -33,9 +33,6 @@ _ABBREVIATED = re.compile(
 _REGISTERED = re.compile(r"\d+-\d+-\d+")
 _FORMULA = re.compile(r"(?:[A-Z][a-z]?(?:\d+(?:\.\d+)?)?(?:[-\u2212\u2013]?[xyzδ])?)+(?:\d*[+-])?")
 _SYMBOL = re.compile(r"[A-Z][a-z]?")
-_CUT = re.compile(
-    r"[,;:()]|\.\s|\s[\u2013\u2014-]\s|\b(?:and|but|while|whereas|och|men|medan)\b", re.I
-)
 _POSSESSIVE = re.compile(r"(?:'s|\u2019s|'|\u2019)$")
 
 
@@ -52,8 +49,6 @@ class Term:
     is_content: bool
     is_identifier: bool
     """Grade, standard, formula, acronym: whatever no dictionary has."""
-    clause: int
-    """Which part between punctuation and conjunctions it stands in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +102,8 @@ def sentences_of(text: str) -> list[str]:
 def language_of(text: str) -> Language:
     """English or Swedish, by the small words of `text`."""
     seen = [word.casefold() for word in re.findall(r"[^\W\d_]+", text)]
-    english = sum(word in words.ENGLISH for word in seen)
-    swedish = sum(word in words.SWEDISH for word in seen) + sum(
+    english = sum(word in compared_words.ENGLISH for word in seen)
+    swedish = sum(word in compared_words.SWEDISH for word in seen) + sum(
         2 for word in seen if any(letter in "åäö" for letter in word)
     )
     if english == swedish:
@@ -119,29 +114,24 @@ def language_of(text: str) -> Language:
 def _terms(
     text: str, *, numbers: Sequence[Number], language: Language, is_cell: bool
 ) -> Iterator[Term]:
-    cuts = [match.start() for match in _CUT.finditer(text)]
     taken = [(number.start, number.end) for number in numbers if not number.is_ratio]
-    clause = 0
     for match in _TOKEN.finditer(text):
         if any(start <= match.start() < end for start, end in taken):
             continue
-        while clause < len(cuts) and cuts[clause] <= match.start():
-            clause += 1
         key = key_of(match[0])
         is_symbol = match[0] in SYMBOLS and (
             is_cell or (match[0] not in READ_AS_WORDS and match.start() > 0)
         )
         is_identifier = is_symbol or _is_identifier(match[0], starts=match.start() == 0)
-        is_small = key in words.FILLERS or key in words.NEGATORS or len(key) == 1
+        is_small = key in compared_words.FILLERS or key in compared_words.NEGATORS or len(key) == 1
         yield Term(
             text=match[0],
             key=key,
             lemma=match[0] if is_symbol else key if is_identifier else lemma_of(key, language),
             start=match.start(),
             end=match.end(),
-            is_content=is_identifier or not (is_small or key in words.HEDGES),
+            is_content=is_identifier or not (is_small or key in compared_words.HEDGES),
             is_identifier=is_identifier,
-            clause=clause,
         )
 
 
@@ -206,7 +196,7 @@ def are_alike(one: str, other: str) -> bool:
         (place for place, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),
         len(shorter),
     )
-    if shared >= 4 and {one[shared:], other[shared:]} <= words.ENDINGS:
+    if shared >= 4 and {one[shared:], other[shared:]} <= compared_words.ENDINGS:
         return True  # degrade, degradation
     return shared >= max(4, 0.6 * len(longer)) or (len(shorter) > 4 and shared == len(shorter))
 
@@ -215,7 +205,14 @@ def are_alike(one: str, other: str) -> bool:
 def _meaning(lemma: str) -> int | None:
     """The group of a word's meaning; an ending of up to three letters does not matter."""
     stems = (lemma[: len(lemma) - cut] for cut in range(4) if len(lemma) - cut > 4 or not cut)
-    return next((words.SAME_MEANING[stem] for stem in stems if stem in words.SAME_MEANING), None)
+    return next(
+        (
+            compared_words.SAME_MEANING[stem]
+            for stem in stems
+            if stem in compared_words.SAME_MEANING
+        ),
+        None,
+    )
 
 
 def parts_of(key: str) -> list[str]:

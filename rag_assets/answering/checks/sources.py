@@ -1,56 +1,21 @@
-"""What a sentence is checked against: words of a document, or a row as its pairs."""
+"""The sentences and cells of cited sources, in which the atoms of a sentence are looked for."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TypeAlias
 
-from rag_assets.answering.checks import words
-from rag_assets.answering.checks.numbers import Number
 from rag_assets.answering.checks.passages import Passage, passage_of, passages_of
-from rag_assets.answering.checks.units import Measure, measure_of
+from rag_assets.citations.cited_sources import CitedPair, CitedText, Source
+from rag_assets.terms import compared_words
+from rag_assets.terms.numbers import Number
+from rag_assets.terms.text_units import Measure, measure_of
 
 _UNIT_IN_HEADING = re.compile(
     r"[(\[]([^()\[\]]*)[)\]]\s*$|[(\[]([^()\[\]]*(?:\([^()]*\))?[^()\[\]]*)[)\]]\s*$"
 )
 _EXAMPLES = re.compile(r"\s*\([^()]*,[^()]*(?:\.\.\.|\u2026|etc\.?)\s*\)")
 """Examples of values in a heading: they are not what the row says."""
-
-
-@dataclass(frozen=True, slots=True)
-class CitedText:
-    """Words of a document."""
-
-    text: str
-    name: str = ""
-    """How it is called in messages."""
-    origin: str = ""
-    """The source of the config that it is from; empty where nobody knows."""
-
-
-@dataclass(frozen=True, slots=True)
-class CitedPair:
-    """A cell of a row."""
-
-    heading: str
-    value: str
-    unit: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CitedRow:
-    """A row, or the cells of it that are cited."""
-
-    pairs: tuple[CitedPair, ...]
-    subject: str = ""
-    """What names the row beside its pairs: the title of its table."""
-    name: str = ""
-    origin: str = ""
-    """See `CitedText`."""
-
-
-Source: TypeAlias = CitedText | CitedRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,5 +99,5 @@ def languages_differ(sentence: Passage, places: Sequence[SourcePlace]) -> bool:
 def _guessed(passage: Passage) -> str:
     """A heading in a few words has none of the small ones: it is English unless letters differ."""
     swedish = any(letter in "åäö" for term in passage.terms for letter in term.key)
-    is_swedish = swedish or any(term.key in words.SWEDISH for term in passage.terms)
+    is_swedish = swedish or any(term.key in compared_words.SWEDISH for term in passage.terms)
     return "sv" if is_swedish else "en"

@@ -11,17 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from rag_assets.answering.answer import PROVEN, Compared
 from rag_assets.answering.checks.cells import foreign_values, wrong_headings
 from rag_assets.answering.checks.matching import Match, covered_share, matches_of
 from rag_assets.answering.checks.passages import DASHES, Passage, passage_of, sentences_of
-from rag_assets.answering.checks.sources import (
-    CitedText,
-    Source,
-    SourcePlace,
-    languages_differ,
-    places_of,
-)
+from rag_assets.answering.checks.sources import SourcePlace, languages_differ, places_of
+from rag_assets.citations.cited_sources import CitedText, Source
+from rag_assets.citations.sentences import PROVEN, Compared
 
 FEW_ATOMS = 2
 """Numbers and names that a source hardly has by chance: with fewer, words are looked at too."""

@@ -9,17 +9,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rag_assets.answering.answer import PROVEN, Answer, Compared, Sentence
-from rag_assets.answering.checks.citing import named, points_nowhere, sources_of
+from rag_assets.answering.answer import Answer
+from rag_assets.answering.checks.citing import sources_of
 from rag_assets.answering.checks.closest import Closest, closest_to
 from rag_assets.answering.checks.judging import SupportJudge
-from rag_assets.answering.checks.sources import Source
 from rag_assets.answering.checks.support import Checked, check
-from rag_assets.answering.citations import Cell, Span
-from rag_assets.answering.lookup.retelling import is_told
+from rag_assets.citations.cited_sources import Source
+from rag_assets.citations.kinds import PlanCitation
+from rag_assets.citations.sentences import PROVEN, Compared, Sentence
+from rag_assets.table_lookup.sentences.retelling import is_told
 
 if TYPE_CHECKING:
-    from rag_assets.answering.lookup.catalogue import Catalogue
+    from rag_assets.table_lookup.tables.catalogue import Catalogue
 
 CHANGED = "computed again, its tables give something else"
 
@@ -33,7 +34,7 @@ class CitedSentence:
     nowhere: tuple[str, ...] = ()
     """Its citations that point nowhere, as they are written."""
     told: Checked | None = None
-    """What was compared, where it says just what its citations say: see `lookup.retelling`."""
+    """What was compared, where it says just what its citations say: see `sentences.retelling`."""
 
     @property
     def cites(self) -> bool:
@@ -118,7 +119,7 @@ def verdicts_of(
 def _cited(
     sentence: Sentence, units: Mapping[str, str] | None, catalogue: "Catalogue | None"
 ) -> CitedSentence:
-    nowhere = tuple(named(each) for each in sentence.citations if points_nowhere(each, units))
+    nowhere = tuple(each.name for each in sentence.citations if each.points_nowhere(units))
     is_our_own = not nowhere and is_told(sentence.text, sentence.citations)
     return CitedSentence(
         sentence.text,
@@ -130,9 +131,9 @@ def _cited(
 
 def _told(sentence: Sentence, catalogue: "Catalogue | None") -> Checked:
     """What is compared of a sentence that says just what it cites."""
-    from rag_assets.answering.lookup.verifying import verify_again
+    from rag_assets.table_lookup.verifying import verify_again
 
-    plans = [each for each in sentence.citations if not isinstance(each, Span | Cell)]
+    plans = [each for each in sentence.citations if isinstance(each, PlanCitation)]
     if not plans:
         return Checked("cell")
     if catalogue is None:

@@ -13,20 +13,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rag_assets.answering.condensation import rules
-from rag_assets.answering.condensation.condensed import Condensed
 from rag_assets.answering.condensation.conversation import (
     BYTES_PER_TOKEN,
     REMEMBERED_TOKENS,
+    Condensed,
     Turn,
     remembered,
     tokens_in,
 )
-from rag_assets.answering.lookup.wording import folded, words_of
 from rag_assets.models.language.calls import LanguageModel, Message, Request
 from rag_assets.models.language.prompts import Prompt, read_prompt
+from rag_assets.table_lookup.words.wording import folded, words_of
 
 if TYPE_CHECKING:
-    from rag_assets.answering.lookup.catalogue import Catalogue
+    from rag_assets.table_lookup.tables.catalogue import Catalogue
     from rag_assets.workers import Json
 
 PACKAGE, PROMPT = "rag_assets.answering.condensation", "condense"

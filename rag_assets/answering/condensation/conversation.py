@@ -1,4 +1,4 @@
-"""What was said before a question, as far as it is remembered."""
+"""What was said before a question, as far as it is remembered, and a question that needs none."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -42,3 +42,15 @@ def _newest(turns: Sequence[Turn], left: int) -> Iterator[Turn]:
         if left < 0:
             return
         yield turn
+
+
+@dataclass(frozen=True, slots=True)
+class Condensed:
+    """A question that needs no history."""
+
+    question: str
+    """What is searched and looked up."""
+    is_follow_up: bool
+    """Whether anything was carried over."""
+    note: str = ""
+    """Why the rules made it although a language model was asked; else empty."""

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from rag_assets.answering.lookup.formulas import formula
-from rag_assets.answering.lookup.linking import TableLinks, links_of
-from rag_assets.answering.lookup.quantities import quantities
-from rag_assets.answering.lookup.question import AskedQuestion, parsed
-from rag_assets.answering.lookup.units import pint_dimension
-from rag_assets.answering.lookup.value_mentions import value_mentions
-from rag_assets.answering.lookup.wording import QuestionWord
+from rag_assets.table_lookup.question.linking import TableLinks, links_of
+from rag_assets.table_lookup.question.quantities import quantities
+from rag_assets.table_lookup.question.question import AskedQuestion, parsed
+from rag_assets.table_lookup.question.value_mentions import value_mentions
+from rag_assets.table_lookup.words.wording import QuestionWord
+from rag_assets.terms.formulas import formula
+from rag_assets.terms.units import pint_dimension
 
 if TYPE_CHECKING:
-    from rag_assets.answering.lookup.catalogue import Catalogue
+    from rag_assets.table_lookup.tables.catalogue import Catalogue
 
 _WORD = re.compile(r"[^\W_]+(?:[-./:+_][^\W_]+)*")
 _ENDS_SENTENCE = re.compile(r"[.?!:]\s*[\"'(]*$")

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Self
 
 from rag_assets.answering.condensation import words
 from rag_assets.answering.condensation.mentions import Mention, mentions_of
-from rag_assets.answering.wording import terms, words_of
+from rag_assets.terms.words import terms, words_of
 
 if TYPE_CHECKING:
-    from rag_assets.answering.lookup.catalogue import Catalogue
+    from rag_assets.table_lookup.tables.catalogue import Catalogue
 
 FEW_TERMS = 3
 """A question with no more terms than these, and no name of its own, leans on the one before."""

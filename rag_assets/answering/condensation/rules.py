@@ -16,14 +16,13 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from rag_assets.answering.condensation import words
-from rag_assets.answering.condensation.condensed import Condensed
-from rag_assets.answering.condensation.conversation import Turn, remembered
+from rag_assets.answering.condensation.conversation import Condensed, Turn, remembered
 from rag_assets.answering.condensation.mentions import BARE, Mention, likeliest_table
 from rag_assets.answering.condensation.reading import FollowUp, Said
-from rag_assets.answering.wording import JOINING, Vocabulary, folded, terms
+from rag_assets.terms.words import JOINING, Vocabulary, folded, terms
 
 if TYPE_CHECKING:
-    from rag_assets.answering.lookup.catalogue import Catalogue
+    from rag_assets.table_lookup.tables.catalogue import Catalogue
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from rag_assets.answering.answer import Sentence
 from rag_assets.answering.generation.reading import read_answer
 from rag_assets.answering.generation.writing import PACKAGE, Writer, Written, prompts_of
-from rag_assets.answering.row_cells import RowCells
+from rag_assets.answering.quoting.row_cells import RowCells
+from rag_assets.citations.sentences import Sentence
 from rag_assets.models.language.calls import Message, Request
 from rag_assets.models.language.prompts import Prompt, read_prompt
 from rag_assets.retrieval.hits import Hit

@@ -11,10 +11,10 @@ from statistics import fmean
 from rag_assets.answering.checks.citing import sources_of
 from rag_assets.answering.checks.support import check
 from rag_assets.answering.generation.writing import Written
-from rag_assets.answering.row_cells import RowCells
-from rag_assets.answering.terms import HeldTerms, coverage, terms_of
-from rag_assets.answering.unit_citations import cells_of, span_of
+from rag_assets.answering.quoting.row_cells import RowCells
+from rag_assets.answering.quoting.unit_citations import cells_of, span_of
 from rag_assets.retrieval.hits import Hit
+from rag_assets.terms.coverage import HeldTerms, coverage, terms_of
 
 NUMBERS = {
     "answered": "questions for which a sentence was written",

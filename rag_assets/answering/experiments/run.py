@@ -21,11 +21,11 @@ from rag_assets import identity, schemas
 from rag_assets.answering.assistant import Assistant, open_models
 from rag_assets.answering.experiments.arms import TITLES, AnswerArm, arms_of
 from rag_assets.answering.experiments.measuring import NUMBERS, AnswerMeasured, measure
-from rag_assets.answering.row_cells import rows_among
+from rag_assets.answering.quoting.row_cells import rows_among
 from rag_assets.change.data_versions import current_version
 from rag_assets.config import NOBODY, AnswerExperiment, Config, ConfigError
 from rag_assets.evaluation import questions as question_sets
-from rag_assets.evaluation.gold import DocumentGold
+from rag_assets.evaluation.gold import DocumentGold, Gold
 from rag_assets.evaluation.intervals import cluster_bootstrap, clusters_of
 from rag_assets.evaluation.questions import Question
 from rag_assets.models.hosted import asked_side_by_side
@@ -236,66 +236,37 @@ def _compared(
     *,
     samples: int,
 ) -> list[AnswerArmResult]:
-    results = []
-    for place, arm in enumerate(arms):
-        own = [of_question[place] for of_question in answers]
-        first = [of_question[0] for of_question in answers]
-        results.append(
-            AnswerArmResult(
-                name=arm.name,
-                failed=sum(each.failed for each in own),
-                numbers=_estimates([dict(each.values) for each in own], questions, samples),
-                differences=_estimates(
-                    [
-                        _minus(each.values, other.values)
-                        for each, other in zip(own, first, strict=True)
-                    ],
-                    questions,
-                    samples,
-                )
-                if place
-                else {},
-                answers=own,
-            )
+    values = np.array(
+        [[[each.values[name] for name in NUMBERS] for each in arms] for arms in answers], float
+    )  # (questions, arms, numbers); NaN where there is nothing to measure
+    estimates = partial(_estimates, golds=[one.gold[0] for one in questions], samples=samples)
+    return [
+        AnswerArmResult(
+            name=arm.name,
+            failed=sum(of_question[place].failed for of_question in answers),
+            numbers=estimates(values[:, place]),
+            differences=estimates(values[:, place] - values[:, 0]) if place else {},
+            answers=[of_question[place] for of_question in answers],
         )
-    return results
+        for place, arm in enumerate(arms)
+    ]
 
 
-def _minus(
-    values: Mapping[str, float | None], others: Mapping[str, float | None]
-) -> dict[str, float | None]:
-    return {
-        name: None if value is None or (other := others[name]) is None else value - other
-        for name, value in values.items()
-    }
-
-
-def _estimates(
-    values: Sequence[Mapping[str, float | None]], questions: Sequence[Question], samples: int
-) -> dict[str, Estimate]:
+def _estimates(values: np.ndarray, *, golds: Sequence[Gold], samples: int) -> dict[str, Estimate]:
+    """The mean of each number over the questions that have it: `values` is (questions, numbers)."""
     found = {}
-    for name in NUMBERS:
-        having = [
-            (value, question)
-            for each, question in zip(values, questions, strict=True)
-            if (value := each[name]) is not None
-        ]
-        if having:
-            found[name] = _estimate(having, samples)
+    for name, column in zip(NUMBERS, values.T, strict=True):
+        rows = np.flatnonzero(~np.isnan(column))
+        if not rows.size:
+            continue
+        having = [golds[row] for row in rows]
+        clusters = clusters_of(
+            [gold.uri if isinstance(gold, DocumentGold) else gold.table for gold in having],
+            [gold.label for gold in having],
+        )
+        drawn = cluster_bootstrap(column[rows, None], clusters, samples=samples)
+        low, high = (
+            None if np.isnan(bound[0]) else float(bound[0]) for bound in (drawn.low, drawn.high)
+        )
+        found[name] = Estimate(float(drawn.means[0]), low, high, rows.size)
     return found
-
-
-def _estimate(having: Sequence[tuple[float, Question]], samples: int) -> Estimate:
-    golds = [question.gold[0] for _, question in having]
-    clusters = clusters_of(
-        [gold.uri if isinstance(gold, DocumentGold) else gold.table for gold in golds],
-        [gold.label for gold in golds],
-    )
-    drawn = cluster_bootstrap(
-        np.array([[value] for value, _ in having], float), clusters, samples=samples
-    )
-    low, high = float(drawn.low[0]), float(drawn.high[0])
-    is_known = not np.isnan(low)
-    return Estimate(
-        float(drawn.means[0]), low if is_known else None, high if is_known else None, len(having)
-    )

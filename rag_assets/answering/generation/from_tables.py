@@ -1,21 +1,21 @@
 """What a language model is told of the tables: what a lookup gave, the columns, and computations.
 
-It may ask for a computation in words. These become a plan by the schema of `lookup.by_model`, which
-only offers what there is; the plan is validated and run as data, and its result is a source like
-any other. Nothing that a model writes is run.
+It may ask for a computation in words. These become a plan by the schema of
+`table_lookup.by_model`, which only offers what there is; the plan is validated and run as data, and
+its result is a source like any other. Nothing that a model writes is run.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rag_assets.answering.answer import Sentence
+from rag_assets.citations.sentences import Sentence
 from rag_assets.models.language.client import LanguageModelClient
 
 if TYPE_CHECKING:
-    from rag_assets.answering.lookup.catalogue import Catalogue
-    from rag_assets.answering.lookup.looking_up import LookedUp
-    from rag_assets.answering.lookup.offering import OfferedColumn
+    from rag_assets.table_lookup.by_model.offering import OfferedColumn
+    from rag_assets.table_lookup.looking_up import LookedUp
+    from rag_assets.table_lookup.tables.catalogue import Catalogue
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class FromTables:
         One a line, and the names of the sources whose words stand there. Nothing where the model
         may see no table that has a word of the question.
         """
-        from rag_assets.answering.lookup.offering import offer_for
+        from rag_assets.table_lookup.by_model.offering import offer_for
 
         may_see = self.model.may_see
         offer = offer_for(self.question, self.catalogue, may_see=lambda source: may_see([source]))
@@ -62,10 +62,10 @@ class FromTables:
 
     def computed(self, asked: str) -> tuple[Sentence, ...] | str:
         """The result of a computation that the model asks for, or why there is none."""
-        from rag_assets.answering.lookup.by_model import ModelPlanner
-        from rag_assets.answering.lookup.looking_up import answer_plan
-        from rag_assets.answering.lookup.phrases import language_of
-        from rag_assets.answering.lookup.planner import Unplanned, plan_by
+        from rag_assets.table_lookup.by_model.model_planner import ModelPlanner
+        from rag_assets.table_lookup.by_model.planner import Unplanned, plan_by
+        from rag_assets.table_lookup.looking_up import answer_plan
+        from rag_assets.table_lookup.words.phrases import language_of
 
         made = plan_by(ModelPlanner(self.model), asked, self.catalogue)
         if isinstance(made, Unplanned):

@@ -9,9 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rag_assets import identity
-from rag_assets.answering.answer import Sentence
-from rag_assets.answering.citations import cited_sources
-from rag_assets.answering.row_cells import RowCells
+from rag_assets.answering.quoting.row_cells import RowCells
+from rag_assets.citations.sentences import Sentence
 from rag_assets.retrieval.hits import Hit
 
 LEAST_TEXT = 200
@@ -65,7 +64,7 @@ class NumberedResult:
     def sources(self) -> frozenset[str]:
         """Names of the sources of its tables."""
         cited = (citation for each in self.sentences for citation in each.citations)
-        return frozenset().union(*map(cited_sources, cited))
+        return frozenset().union(*(each.sources for each in cited))
 
     def within(self, fence: str) -> str:
         """The result as it is sent."""

@@ -9,20 +9,20 @@ heading. Numbers that stand for nothing are no citation, and a fault.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from rag_assets.answering.answer import Sentence
 from rag_assets.answering.checks.cited_texts import MarkedSentence
 from rag_assets.answering.checks.citing import sources_of
 from rag_assets.answering.checks.judging import SupportJudge
 from rag_assets.answering.checks.support import Checked, check
-from rag_assets.answering.citations import Cell, Citation, Span
 from rag_assets.answering.generation.numbered_units import (
     NumberedResult,
     NumberedUnit,
     NumberedUnits,
 )
-from rag_assets.answering.pieces import Piece, pieces_of
-from rag_assets.answering.unit_citations import cells_of, span_of
-from rag_assets.answering.wording import Vocabulary, folded, terms
+from rag_assets.answering.quoting.pieces import Piece, pieces_of
+from rag_assets.answering.quoting.unit_citations import cells_of, span_of
+from rag_assets.citations.kinds import Cell, Citation, Span
+from rag_assets.citations.sentences import Sentence
+from rag_assets.terms.words import Vocabulary, folded, terms
 
 MOST_NAMED = 3
 """What a fault names of what no source has."""

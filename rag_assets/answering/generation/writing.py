@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from rag_assets import identity
-from rag_assets.answering.answer import Sentence
 from rag_assets.answering.checks.atoms import atoms_of
 from rag_assets.answering.checks.judging import SupportJudge
 from rag_assets.answering.condensation.conversation import Turn, remembered
@@ -19,7 +18,8 @@ from rag_assets.answering.generation.from_tables import FromTables
 from rag_assets.answering.generation.numbered_units import NumberedUnits, numbered_units
 from rag_assets.answering.generation.proving import ProvenSentence, missing_in_all, prove
 from rag_assets.answering.generation.reading import ABSENT, COMPUTE, read_answer
-from rag_assets.answering.row_cells import RowCells
+from rag_assets.answering.quoting.row_cells import RowCells
+from rag_assets.citations.sentences import Sentence
 from rag_assets.config import NOBODY, Config
 from rag_assets.models.language.calls import Completion, Message, Request
 from rag_assets.models.language.client import LanguageModelClient

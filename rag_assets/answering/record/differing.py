@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pydantic import JsonValue, TypeAdapter
 
 from rag_assets.answering.answer import Answer, Shown
-from rag_assets.answering.citations import Absence, Cell, Citation, Computed, Span
 from rag_assets.answering.record.kept import canonical
-from rag_assets.answering.record.rows import units_cited_by
+from rag_assets.citations.kinds import Citation
 from rag_assets.identity import canonical_json
 
 _CITATIONS: TypeAdapter[Citation] = TypeAdapter(Citation)
@@ -80,27 +79,6 @@ def difference_of(before: Answer, after: Answer) -> AnswerDifference:
     )
 
 
-def in_words(citation: Citation) -> str:
-    """Where a citation leads, in one line."""
-    if isinstance(citation, Span):
-        pages = f", page {', '.join(map(str, citation.pages))}" if citation.pages else ""
-        return f"{citation.uri}{pages}: “{citation.text}”"
-    if isinstance(citation, Cell):
-        value = "empty" if citation.value is None else str(citation.value)
-        unit = f" {citation.unit}" if citation.unit else ""
-        place = f"{citation.source}/{citation.table}, row {citation.row_key}"
-        return f"{place}, {citation.heading}: {value}{unit}"
-    if isinstance(citation, Computed):
-        unit = f" {citation.unit}" if citation.unit else ""
-        place = f"{citation.rows.source}/{citation.rows.table}"
-        return (
-            f"{citation.operation} of {citation.count:,} cells of {place}: {citation.result}{unit}"
-        )
-    if isinstance(citation, Absence):
-        return f"{citation.looked_for} is not in {citation.scope} ({citation.searched:,} searched)"
-    return f"{citation.count:,} rows of {citation.source}/{citation.table}"
-
-
 def _citations(answer: Answer) -> dict[str, Citation]:
     """Each citation by its canonical JSON."""
     return {
@@ -117,14 +95,14 @@ def _told_apart(
     """
     gone = [each for key, each in first.items() if key not in second]
     new = [each for key, each in second.items() if key not in first]
-    both = {*map(in_words, gone)} & {*map(in_words, new)}
+    both = {each.in_words for each in gone} & {each.in_words for each in new}
     gone_said, new_said = (tuple(_told(each, both) for each in part) for part in (gone, new))
     return gone_said, new_said
 
 
 def _told(citation: Citation, ambiguous: Collection[str]) -> str:
-    said = in_words(citation)
-    units = ", ".join(unit for unit, _ in units_cited_by(citation))
+    said = citation.in_words
+    units = ", ".join(unit for unit, _ in citation.units)
     return f"{said} (unit {units})" if said in ambiguous and units else said
 
 

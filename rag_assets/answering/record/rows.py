@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from rag_assets.answering.answer import Answer, from_json, to_json
-from rag_assets.answering.citations import Cell, Citation, Computed, Span
 from rag_assets.answering.record.database import AnswersFileError
 from rag_assets.answering.record.kept import (
     Conditions,
@@ -72,23 +71,11 @@ def text_of(answer: Answer) -> str:
 
 def units_of(answer: Answer) -> Iterator[tuple[str, str | None, bool]]:
     """Id, hash and whether it is cited of each unit that an answer cites or shows."""
-    cited = {
-        unit: text_hash for each in answer.citations for unit, text_hash in units_cited_by(each)
-    }
+    cited = dict(unit for each in answer.citations for unit in each.units)
     yield from ((unit, text_hash, True) for unit, text_hash in cited.items())
     for shown in answer.shown:
         if shown.unit_id not in cited:
             yield shown.unit_id, shown.text_hash, False
-
-
-def units_cited_by(citation: Citation) -> Iterator[tuple[str, str | None]]:
-    """Id and hash of each unit that a citation was read from."""
-    if isinstance(citation, Span | Cell):
-        if citation.unit_id is not None:
-            yield citation.unit_id, citation.text_hash
-    elif isinstance(citation, Computed):
-        for cell in citation.inputs:
-            yield from units_cited_by(cell)
 
 
 def select(

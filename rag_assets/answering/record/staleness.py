@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
-from rag_assets.answering.citations import Absence, Cell, Citation, Computed, Rows, Span
 from rag_assets.answering.record.kept import KeptAnswer
 from rag_assets.answering.record.rows import units_of
+from rag_assets.citations.kinds import PlanCitation, Span
 from rag_assets.columns.sql import is_one_of, parts_of, quoted
 from rag_assets.config import Config
 from rag_assets.store import MissingTableError, Store, serving_pointer
@@ -26,7 +26,7 @@ from rag_assets.store.catalog import name_of
 from rag_assets.store.complete_sets import CompleteSet, set_of
 from rag_assets.store.pins import Pin, holds
 
-RunAgain: TypeAlias = Callable[[Computed | Rows | Absence], bool]
+RunsTheSame: TypeAlias = Callable[[PlanCitation], bool]
 """Whether the plan of a citation gives the same on what serves now."""
 TABLES_KEPT = 64
 """Tables whose row ids are remembered while answers are compared."""
@@ -43,10 +43,10 @@ class TouchedSentence:
     """What became of its source, in words."""
 
 
-def _runs_the_same(store: Store, complete_set: CompleteSet) -> RunAgain:
+def _runs_the_same(store: Store, complete_set: CompleteSet) -> RunsTheSame:
     """Runs plans again on the rows of `complete_set`, which are read when first needed."""
-    from rag_assets.answering.lookup.catalogue import Catalogue, catalogue_of
-    from rag_assets.answering.lookup.verifying import verify_again
+    from rag_assets.table_lookup.tables.catalogue import Catalogue, catalogue_of
+    from rag_assets.table_lookup.verifying import verify_again
 
     @lru_cache(maxsize=1)
     def catalogue() -> Catalogue:
@@ -59,7 +59,7 @@ class Served:
     """What serves now, to compare answers with."""
 
     def __init__(
-        self, store: Store, complete_set: CompleteSet, *, run_again: RunAgain | None = None
+        self, store: Store, complete_set: CompleteSet, *, run_again: RunsTheSame | None = None
     ) -> None:
         """Compare with the tables of `complete_set`.
 
@@ -73,7 +73,7 @@ class Served:
 
     @classmethod
     def now(
-        cls, store: Store, config: Config, *, run_again: RunAgain | None = None
+        cls, store: Store, config: Config, *, run_again: RunsTheSame | None = None
     ) -> "Served | None":
         """What answers queries; None where nothing does yet.
 
@@ -102,51 +102,21 @@ class Served:
         return [tuple(self._touched(each, hashes)) for each in kept]
 
     def _touched(self, kept: KeptAnswer, hashes: Mapping[str, str]) -> Iterator[TouchedSentence]:
-        then = kept.context.conditions.complete_set
+        now = _Compared(self, kept.context.conditions.complete_set, hashes)
         for place, sentence in enumerate(kept.answer.sentences, start=1):
-            reasons = (self._why(each, then, hashes) for each in sentence.citations)
+            reasons = (each.why_stale(now) for each in sentence.citations)
             if why := next(filter(None, reasons), None):
                 yield TouchedSentence(place, sentence.text, why)
 
-    def _why(self, citation: Citation, then: CompleteSet, hashes: Mapping[str, str]) -> str | None:
-        """Why a citation does not hold any more; None if it does."""
-        if isinstance(citation, Span):
-            return self._why_span(citation, then, hashes)
-        if isinstance(citation, Cell):
-            return _why_cell(citation, hashes)
-        if isinstance(citation, Computed | Rows):
-            return self._why_plan(citation, then)
-        return self._why_absence(citation, then)
-
-    def _why_span(self, span: Span, then: CompleteSet, hashes: Mapping[str, str]) -> str | None:
-        if span.unit_id is None:
-            return None
-        found = hashes.get(span.unit_id)
-        if found is not None:
-            return None if found == span.text_hash else f"{span.uri}: the cited text changed"
-        if self._is_cut_otherwise(then) and self._stands(span):
-            return None
-        return f"{span.uri}: the cited text is gone"
-
-    def _why_plan(self, citation: Computed | Rows, then: CompleteSet) -> str | None:
-        rows = citation.rows if isinstance(citation, Computed) else citation
-        if self._is_same_table(rows.source, rows.table, then) or self._gives_the_same(citation):
-            return None
-        return f"{rows.source}/{rows.table}: its rows changed"
-
-    def _why_absence(self, absence: Absence, then: CompleteSet) -> str | None:
-        plan = absence.plan
-        if plan is None:
-            same = _version(then.joint) == _version(self._set.joint)
-        else:
-            same = self._is_same_table(str(plan["source"]), str(plan["table"]), then)
-            same = same or self._gives_the_same(absence)
-        return None if same else f"{absence.scope}: what was searched has changed"
-
-    def _gives_the_same(self, citation: Computed | Rows | Absence) -> bool:
+    def gives_the_same(self, citation: PlanCitation) -> bool:
+        """Whether the plan of `citation` gives the same now."""
         return self._run_again is not None and self._run_again(citation)
 
-    def _is_same_table(self, source: str, table: str, then: CompleteSet) -> bool:
+    def is_same_index(self, then: CompleteSet) -> bool:
+        """Whether the index has the units of then."""
+        return _version(then.joint) == _version(self._set.joint)
+
+    def is_same_table(self, source: str, table: str, then: CompleteSet) -> bool:
         """Whether a table has the rows of then.
 
         Where the version of then is gone, it counts as another if any table changed since.
@@ -179,15 +149,12 @@ class Served:
             )
         return found
 
-    def _is_cut_otherwise(self, then: CompleteSet) -> bool:
-        """Whether documents are cut into chunks of another recipe than then."""
+    def stands(self, span: Span, then: CompleteSet) -> bool:
+        """Whether documents are cut by another recipe than then, and the words stand in theirs."""
         known_as = self._store.known_as
-        return known_as(then.chunks) != known_as(self._set.chunks)
-
-    def _stands(self, span: Span) -> bool:
-        """Whether the words stand in a unit of their document."""
-        texts = self._texts_of(span.source, span.uri)
-        return any(span.text in text for text in texts)
+        if known_as(then.chunks) == known_as(self._set.chunks):
+            return False
+        return any(span.text in text for text in self._texts_of(span.source, span.uri))
 
     def _read_texts(self, source: str, uri: str) -> tuple[str, ...]:
         where = f"domain = 'document' AND source = {quoted(source)} AND uri = {quoted(uri)}"
@@ -196,10 +163,28 @@ class Served:
         return tuple(rows["text"].to_pylist())
 
 
-def _why_cell(cell: Cell, hashes: Mapping[str, str]) -> str | None:
-    if cell.unit_id is None or cell.unit_id in hashes:
-        return None
-    return f"{cell.source}/{cell.table}, row {cell.row_key}: the row changed or is gone"
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """What serves now, beside what served then: see `citations.kinds.ServedNow`."""
+
+    served: Served
+    then: CompleteSet
+    hashes: Mapping[str, str]
+
+    def text_hash(self, unit_id: str) -> str | None:
+        return self.hashes.get(unit_id)
+
+    def stands(self, span: Span) -> bool:
+        return self.served.stands(span, self.then)
+
+    def is_same_table(self, source: str, table: str) -> bool:
+        return self.served.is_same_table(source, table, self.then)
+
+    def is_same_index(self) -> bool:
+        return self.served.is_same_index(self.then)
+
+    def gives_the_same(self, citation: PlanCitation) -> bool:
+        return self.served.gives_the_same(citation)
 
 
 def _version(pin: Pin) -> tuple[str, str]:

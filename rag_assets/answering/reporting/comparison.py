@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from rag_assets.answering.names import HeldNames, Name, names_of
-from rag_assets.answering.wording import folded
+from rag_assets.answering.quoting.names import HeldNames, Name, names_of
+from rag_assets.terms.words import folded
 
 if TYPE_CHECKING:
-    from rag_assets.answering.lookup.catalogue import Catalogue, TableInfo
-    from rag_assets.answering.lookup.comparing import RowName, SideBySide
+    from rag_assets.table_lookup.comparing import RowName, SideBySide
+    from rag_assets.table_lookup.tables.catalogue import Catalogue, TableInfo
 
 FEWEST = 2
 """Things that are compared, at least."""
@@ -24,7 +24,7 @@ def side_by_side(prompt: str, sides: Sequence[str], catalogue: "Catalogue") -> "
         sides: Parts of it in words, of which some may name a row.
         catalogue: The tables that may be compared in.
     """
-    from rag_assets.answering.lookup.comparing import compare
+    from rag_assets.table_lookup.comparing import compare
 
     names = [*names_of(prompt), *(Name(side, tuple(side.split())) for side in sides)]
     best: list[RowName] = []
@@ -38,10 +38,10 @@ def _rows_of(
     table: "TableInfo", names: Sequence[Name], catalogue: "Catalogue"
 ) -> "Iterator[RowName]":
     """For each name the row that is called so, or by the shortest name that holds it."""
-    from rag_assets.answering.lookup.comparing import RowName
-    from rag_assets.answering.lookup.naming import naming_column
-    from rag_assets.answering.lookup.plan import LookupPlan
-    from rag_assets.answering.lookup.running import run_plan
+    from rag_assets.table_lookup.comparing import RowName
+    from rag_assets.table_lookup.plans.plan import LookupPlan
+    from rag_assets.table_lookup.plans.running import run_plan
+    from rag_assets.table_lookup.sentences.naming import naming_column
 
     column = naming_column(table)
     if column is None:

@@ -12,17 +12,17 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, TypeAlias
 
-from rag_assets.answering.answer import Sentence
-from rag_assets.answering.highlighting import passages_of
+from rag_assets.answering.quoting.highlighting import passages_of
+from rag_assets.answering.quoting.row_cells import rows_among
 from rag_assets.answering.reporting.decomposition import Decomposition, SubQuestion
 from rag_assets.answering.reporting.gathering import FoundFor, GatheredUnits
 from rag_assets.answering.reporting.prompt_words import OF_REQUESTS
 from rag_assets.answering.reporting.report import NotCovered, ReportSection
-from rag_assets.answering.row_cells import rows_among
-from rag_assets.answering.terms import HeldTerms, SoughtTerm, coverage, terms_of
+from rag_assets.citations.sentences import Sentence
 from rag_assets.retrieval.filters import SECTION_MARK
 from rag_assets.retrieval.hits import Hit
 from rag_assets.store import Store
+from rag_assets.terms.coverage import HeldTerms, SoughtTerm, coverage, terms_of
 
 if TYPE_CHECKING:
     from rag_assets.retrieval.search import VariantIndex

@@ -23,7 +23,7 @@ from rag_assets.answering.reporting.request_reading import (
     sentences_of,
     without_form,
 )
-from rag_assets.answering.terms import HeldTerms, coverage, terms_of
+from rag_assets.terms.coverage import HeldTerms, coverage, terms_of
 
 MOST_PARTS = 5
 """Sub-questions of a prompt, at most, as in P4."""

@@ -15,12 +15,12 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from rag_assets.answering.reporting.decomposition import Decomposition, SubQuestion
-from rag_assets.answering.terms import HeldTerms, coverage, terms_of
 from rag_assets.config import Collapse, ReportSettings, Retriever, RetrieverName
 from rag_assets.retrieval.duplicates import UnitContent
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.hits import Hit, Results
 from rag_assets.retrieval.search import VariantIndex
+from rag_assets.terms.coverage import HeldTerms, coverage, terms_of
 
 NEVER = 2.0
 """A cosine that no two vectors have."""

@@ -3,11 +3,12 @@
 import re
 from dataclasses import dataclass
 
-from rag_assets.answering.answer import Sentence
-from rag_assets.answering.citations import Span, Value
-from rag_assets.answering.cited_places import numbered_places, place_of
-from rag_assets.answering.lookup.comparing import SideBySide
 from rag_assets.answering.reporting.report import CitedReport, NotCovered, ReportSection
+from rag_assets.citations.kinds import Span
+from rag_assets.citations.places import numbered_places
+from rag_assets.citations.sentences import Sentence
+from rag_assets.citations.values import Value
+from rag_assets.table_lookup.comparing import SideBySide
 
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufdd0-\ufddf\ufffe\uffff]"
@@ -92,7 +93,7 @@ def _table(found: SideBySide, numbers: dict[str, int]) -> LaidTable:
         cells = iter(line.cells)
         for mark, value in zip(marks, line.values, strict=True):
             if value is not None:
-                mark[f" [{numbers[place_of(next(cells))]}]"] = None
+                mark[f" [{numbers[next(cells).place]}]"] = None
     things = (
         LaidSentence(_printable(name), "".join(mark))
         for name, mark in zip(found.names, marks, strict=True)
@@ -110,7 +111,7 @@ def _cell(value: Value) -> str:
 
 def _sentence(sentence: Sentence, numbers: dict[str, int]) -> LaidSentence:
     places = dict.fromkeys(
-        f"[{numbers[place_of(citation)]}{_state(citation)}]" for citation in sentence.citations
+        f"[{numbers[citation.place]}{_state(citation)}]" for citation in sentence.citations
     )
     marks = "".join(f" {place}" for place in places)
     return LaidSentence(_printable(sentence.text), f"{marks}{sentence.mark}")

@@ -11,7 +11,7 @@ from rag_assets.answering.reporting.prompt_words import (
     LEADING,
     LINE_ITEM,
 )
-from rag_assets.answering.wording import terms
+from rag_assets.terms.words import terms
 
 _BEFORE_QUESTION = re.compile(
     r"\s+(?:and|och)\s+(?=(?:how|what|which|why|when|where|hur|vad|vilka|vilken|varför|när)\b)",

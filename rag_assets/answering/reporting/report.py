@@ -10,11 +10,12 @@ from functools import cache
 
 from pydantic import JsonValue, TypeAdapter
 
-from rag_assets.answering import versioned_json
-from rag_assets.answering.answer import Scope, Sentence, Shown
-from rag_assets.answering.citations import Citation
-from rag_assets.answering.lookup.comparing import SideBySide
+from rag_assets.answering.answer import Scope, Shown
 from rag_assets.answering.reporting.decomposition import DecomposedBy
+from rag_assets.citations import versioned_json
+from rag_assets.citations.kinds import Citation
+from rag_assets.citations.sentences import Sentence
+from rag_assets.table_lookup.comparing import SideBySide
 
 FORMAT = "rag_assets/report/2"
 """Moves when a reader of the JSON has to read it in another way."""

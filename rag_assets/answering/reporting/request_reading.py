@@ -7,7 +7,7 @@ from rag_assets.answering.condensation.conversation import Turn
 from rag_assets.answering.condensation.rules import condensed
 from rag_assets.answering.reporting import prompt_words as words
 from rag_assets.answering.reporting.listing import cleaned, listed, numbered_items
-from rag_assets.answering.terms import terms_of
+from rag_assets.terms.coverage import terms_of
 
 FEWEST_PARTS = 3
 """With fewer parts the topic as a whole is asked for as well."""

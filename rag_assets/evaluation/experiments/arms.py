@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from rag_assets.answering.lookup.arm import arms_of, revisions_of
 from rag_assets.config import Config, DomainFusion, Retriever
 from rag_assets.evaluation.agreement import agreement
 from rag_assets.evaluation.experiments.design import CUTOFFS, TOP_N, ExperimentArm
@@ -30,6 +29,7 @@ from rag_assets.evaluation.summary import column
 from rag_assets.identity import fingerprint
 from rag_assets.models.rerankers import replaceable
 from rag_assets.retrieval import rewriters
+from rag_assets.retrieval.arms import Arms, revisions_of
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.fusion import domain_weights
 from rag_assets.retrieval.glossary import glossary_of
@@ -110,12 +110,14 @@ class ArmRunner:
         config: Config,
         questions: Sequence[Question],
         *,
+        asked: Arms,
         log: Callable[[str], None],
     ) -> None:
-        """Run arms on `questions`, in the indexes of `store`."""
+        """Run arms on `questions`, in the indexes of `store`; their retrievers ask `asked`."""
         self.store = store
         self.config = config
         self.questions = questions
+        self._asked = asked
         self._log = log
         self._keys: dict[str, str] = {}
         self._indexes: dict[str, VariantIndex] = {}
@@ -168,7 +170,7 @@ class ArmRunner:
             *([models] if models else []),
             *([glossary.content] if glossary else []),
             *([sorted(map(list, arm.texts.items()))] if arm.texts else []),
-            *revisions_of(arm.retriever),
+            *revisions_of(self._asked, arm.retriever),
             *([ann] if (ann := config.retrieval.ann.model_dump(exclude_defaults=True)) else []),
         )[:32]
 
@@ -198,7 +200,7 @@ class ArmRunner:
                 self.config,
                 variant,
                 complete_set=set_of_recipe(self.store, self.config, variant),
-                arms=arms_of(self.store, self.config),
+                arms=self._asked,
             )
         return self._indexes[variant]
 

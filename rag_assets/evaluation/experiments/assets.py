@@ -10,8 +10,10 @@ import dagster as dg
 
 from rag_assets import lineage
 from rag_assets.config import Config
+from rag_assets.evaluation.experiments.computed import OwnDesigns
 from rag_assets.evaluation.flaws import flaw_rows
 from rag_assets.process.interrupts import stoppable
+from rag_assets.retrieval.arms import ArmsOf
 
 if TYPE_CHECKING:
     from rag_assets.evaluation.experiments.runs import Run
@@ -27,9 +29,12 @@ def asset_key(name: str) -> dg.AssetKey:
     return dg.AssetKey(["experiments", name])
 
 
-def definitions(config: Config) -> dg.Definitions:
-    """An asset for each experiment of the config, and the job that runs them."""
-    assets = [_experiment(config, name) for name in config.experiments]
+def definitions(config: Config, *, arms: ArmsOf, own: OwnDesigns) -> dg.Definitions:
+    """An asset for each experiment of the config, and the job that runs them.
+
+    Their retrievers ask `arms`; `own` are the designs of rooms above.
+    """
+    assets = [_experiment(config, name, arms, own) for name in config.experiments]
     if not assets:
         return dg.Definitions()
     job = dg.define_asset_job(
@@ -42,7 +47,7 @@ def definitions(config: Config) -> dg.Definitions:
     return dg.Definitions(assets=assets, jobs=[job])
 
 
-def _experiment(config: Config, name: str) -> dg.AssetsDefinition:
+def _experiment(config: Config, name: str, arms: ArmsOf, own: OwnDesigns) -> dg.AssetsDefinition:
     from rag_assets.evaluation.experiments.designs import variants_of
     from rag_assets.evaluation.experiments.run import REVISION, run_experiment
 
@@ -56,7 +61,7 @@ def _experiment(config: Config, name: str) -> dg.AssetsDefinition:
         kinds={"parquet", "html"},
         owners=[config.owner],
         code_version=str(REVISION),
-        description=f"{type(settings).__doc__} Settings are chosen on dev, reported on test.",
+        description=f"{settings.described.about} Settings are chosen on dev, reported on test.",
         deps=[
             dg.AssetDep("joint_index", partition_mapping=compared),
             dg.AssetDep(QUESTIONS),
@@ -71,7 +76,8 @@ def _experiment(config: Config, name: str) -> dg.AssetsDefinition:
     )
     @stoppable()
     def experiment(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
-        run = run_experiment(lineage.store_of(config), config, name, log=lineage.logger_of(context))
+        store, log = lineage.store_of(config), lineage.logger_of(context)
+        run = run_experiment(store, config, name, arms=arms(store, config), own=own, log=log)
         return dg.MaterializeResult(
             metadata=_metadata(run),
             data_version=dg.DataVersion(run.record.made_from[:32]),

@@ -25,15 +25,20 @@ CUTOFFS = (1, 3, 5, 10)
 TOP_N = 10
 """Units that an arm returns in the end (P0, 4.4.6)."""
 
-HIT_AND_MRR = {"Hit rate": ("hit_rate", TOP_N), "MRR": ("mrr", TOP_N)}
-ALL_FIVE = {
-    "Hit rate": ("hit_rate", TOP_N),
-    "F1": ("f1_of_means", TOP_N),
-    "Precision": ("precision", TOP_N),
-    "Recall": ("recall", TOP_N),
-    "MRR": ("mrr", TOP_N),
+MEASURES: Mapping[str, Mapping[str, Measure]] = {
+    "hit_and_mrr": {"Hit rate": ("hit_rate", TOP_N), "MRR": ("mrr", TOP_N)},
+    "all_five": {
+        "Hit rate": ("hit_rate", TOP_N),
+        "F1": ("f1_of_means", TOP_N),
+        "Precision": ("precision", TOP_N),
+        "Recall": ("recall", TOP_N),
+        "MRR": ("mrr", TOP_N),
+    },
+    "tops": {"Top-1": ("hit_rate", 1), "Top-3": ("hit_rate", 3), "Hit@10": ("hit_rate", 10)},
 }
-"""F1 as the thesis computed it: of mean precision and mean recall."""
+"""What tables and figures of several designs show, by name.
+
+F1 as the thesis computed it: of mean precision and mean recall."""
 
 
 class ExperimentError(Exception):
@@ -92,19 +97,6 @@ class Figure:
     domains: Sequence[str] = ("document", "table", "combined")
     is_of_chosen: bool = False
     """Only the arms that were chosen on dev."""
-
-
-def bars_by_questions(title: str, *, series: str, is_of_chosen: bool = False) -> Figure:
-    """Hit rate and MRR of each value of the factor `series` on each group of questions."""
-    return Figure(
-        title=title,
-        kind="bars",
-        x=QUESTIONS,
-        series=[series],
-        panel=[METRIC],
-        measures=HIT_AND_MRR,
-        is_of_chosen=is_of_chosen,
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,37 +1,36 @@
-"""From the config to a design: what each experiment compares, on which questions."""
+"""From the config to a design: what each experiment compares, on which questions.
 
-from collections.abc import Sequence
+The files of `rag_assets/config/designs` describe designs with gaps, which are filled in here:
 
-from rag_assets import schemas
-from rag_assets.config import (
-    AnyExperiment,
-    ArmsExperiment,
-    ChunkSizeExperiment,
-    CondensationExperiment,
-    Config,
-    ConfigError,
-    EmbeddingModelExperiment,
-    FusionModeExperiment,
-    HeaderExperiment,
-    IndexSizeExperiment,
-    ParserComparisonExperiment,
-    QueryFusionExperiment,
-    ReportRetrievalExperiment,
-    RetrievalMethodExperiment,
-    RewritingExperiment,
-    SerializerExperiment,
-    SignalDomainExperiment,
-    WeightedRetrieverExperiment,
-)
+- `$name` stands for a setting, a value of a loop, or what `computed` adds; `{name}`, in a text, for
+  the same as text. A key whose value is null is left out.
+- `over` makes an arm of each combination of values of its loops; the last turns fastest. A
+  loop with several names takes each value apart.
+- `by` names the setting that chooses among the values beside it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from itertools import product
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from rag_assets.config import Config, ConfigError, Experiment, Retriever
 from rag_assets.evaluation import questions as question_sets
-from rag_assets.evaluation.experiments import follow_ups, papers, thesis
-from rag_assets.evaluation.experiments import query_fusion as fusions
-from rag_assets.evaluation.experiments.design import Design, ExperimentError
-from rag_assets.evaluation.experiments.index_size import Corpus, index_size
-from rag_assets.evaluation.experiments.report_retrieval import report_questions, report_retrieval
-from rag_assets.evaluation.gold import DocumentFinder
+from rag_assets.evaluation.experiments.computed import COMPUTED, NONE_OF_ITS_OWN, Given, OwnDesigns
+from rag_assets.evaluation.experiments.design import (
+    MEASURES,
+    Design,
+    ExperimentArm,
+    ExperimentError,
+)
 from rag_assets.evaluation.questions import Question
+from rag_assets.retrieval.filters import Filters
 from rag_assets.store import Store
+
+Scope = Mapping[str, object]
+"""What the gaps of a design are filled with, by name."""
 
 
 def variants_of(config: Config, name: str) -> list[str]:
@@ -43,27 +42,26 @@ def variants_of(config: Config, name: str) -> list[str]:
     experiment = experiment_of(config, name)
     base = experiment.variant or next(iter(config.variants))
     own = [config.variant_like(recipe) for recipe in experiment.recipes(config.variant(base))]
-    if isinstance(experiment, ArmsExperiment):
-        own = [arm.variant or base for arm in experiment.arms]
+    own = [arm.variant or base for arm in experiment.listed] or own
     return list(dict.fromkeys(own))
 
 
 def buildable(config: Config, name: str) -> list[str]:
     """The variants of an experiment that can be built here: parsers may not be installed."""
-    experiment = experiment_of(config, name)
-    if not isinstance(experiment, ParserComparisonExperiment):
-        return variants_of(config, name)
-    from rag_assets.evaluation.experiments.parser_comparison import available
+    variants = variants_of(config, name)
+    if "parser" not in experiment_of(config, name).described.vary:
+        return variants
+    from rag_assets.documents.parsers import unavailable
 
-    reasons = available(config, experiment)
+    parsers = {variant: config.variant(variant).parser for variant in variants}
     return [
         variant
-        for variant in variants_of(config, name)
-        if reasons[config.variant(variant).parser] is None
+        for variant, parser in parsers.items()
+        if unavailable(config.parsers[parser], name=parser) is None
     ]
 
 
-def experiment_of(config: Config, name: str) -> AnyExperiment:
+def experiment_of(config: Config, name: str) -> Experiment:
     """The experiment called `name`.
 
     Raises:
@@ -75,63 +73,132 @@ def experiment_of(config: Config, name: str) -> AnyExperiment:
     return config.experiments[name]
 
 
-def design_of(store: Store, config: Config, name: str, *, questions: Sequence[Question]) -> Design:
-    """The design of the experiment called `name`."""
+def design_of(
+    store: Store,
+    config: Config,
+    name: str,
+    *,
+    questions: Sequence[Question],
+    own: OwnDesigns = NONE_OF_ITS_OWN,
+) -> Design:
+    """The design of the experiment called `name`; `own` are those of rooms above."""
     experiment = experiment_of(config, name)
     base = experiment.variant or next(iter(config.variants))
-    match experiment:
-        case SerializerExperiment():
-            return thesis.serializers(experiment, config=config, base=base)
-        case IndexSizeExperiment():
-            corpus = _corpus(store, config, questions)
-            return index_size(experiment, base=base, corpus=corpus)
-        case ChunkSizeExperiment():
-            return thesis.chunk_size(experiment, config=config, base=base)
-        case FusionModeExperiment():
-            return thesis.fusion_modes(experiment, config=config, base=base)
-        case EmbeddingModelExperiment():
-            return thesis.embedding_models(experiment, config=config, base=base)
-        case WeightedRetrieverExperiment():
-            return thesis.weighted_retriever(experiment, config=config, base=base)
-        case RetrievalMethodExperiment():
-            return thesis.retrieval_methods(experiment, config=config, base=base)
-        case QueryFusionExperiment():
-            return fusions.query_fusion(experiment, config=config, base=base)
-        case RewritingExperiment():
-            return fusions.rewriting(experiment, config=config, base=base)
-        case CondensationExperiment():
-            return follow_ups.condensation(experiment, store=store, config=config, base=base)
-        case HeaderExperiment():
-            return papers.headers(experiment, config=config, base=base)
-        case ParserComparisonExperiment():
+    given = Given(store, config, experiment, base, questions)
+    one = own.get(experiment.design)
+    values = one.values(given) if one else _computed(given)
+    return filled_in(experiment, values, config=config, base=base)
+
+
+def _computed(given: Given) -> Scope:
+    """What the design of an experiment needs beside its settings."""
+    match given.experiment.design:
+        case "index_size":
+            from rag_assets.evaluation.experiments.index_size import index_size
+
+            return index_size(given)
+        case "parser_comparison":
             from rag_assets.evaluation.experiments.parser_comparison import parser_comparison
 
-            return parser_comparison(
-                experiment,
-                store=store,
-                config=config,
-                base=base,
-                questions=questions,
-                paths=_paths(config),
-            )
-        case ReportRetrievalExperiment():
-            return report_retrieval(experiment, store=store, config=config, base=base)
-        case SignalDomainExperiment():
-            return papers.signal_domain_fusion(experiment, base=base)
-        case ArmsExperiment():
-            return papers.own_arms(experiment, config=config, base=base)
+            return parser_comparison(given)
+        case design:
+            return COMPUTED[design](given) if design in COMPUTED else {}
 
 
-def questions_of(store: Store, experiment: AnyExperiment) -> list[Question]:
+def filled_in(experiment: Experiment, values: Scope, *, config: Config, base: str) -> Design:
+    """The design of `experiment`, its gaps filled with its settings and with computed `values`.
+
+    Raises:
+        ExperimentError: It has no arm, or two of one name.
+    """
+    described = experiment.described
+    scope = {**MEASURES, **dict(experiment), "base": config.variant(base), **values}
+    grids = described.arms
+    if described.arms_of:
+        grids = {grid: grids[grid] for grid in experiment.value(described.arms_of, list)}
+    varied = tuple(described.vary)
+    arms = [
+        arm
+        for grid in grids.values()
+        for arm in _arms(grid, scope, varied=varied, config=config, base=base)
+    ]
+    names = [arm.name for arm in arms]
+    first = names[0] if names else None
+    layout = _filled(described.layout, {**scope, "first": first})
+    assert isinstance(layout, dict), "the keys of a design"
+    if layout.get("reference") not in names:  # the base's own may not be among what is compared
+        layout |= {"reference": first} if "reference" in layout else {}
+    notes = [line for note in layout.get("notes", []) for line in _listed(note)]
+    return _adapter().validate_python({**layout, "arms": arms, "notes": notes})
+
+
+def _arms(
+    grid: Mapping[str, object], scope: Scope, *, varied: Sequence[str], config: Config, base: str
+) -> Iterator[ExperimentArm]:
+    """The arms of a grid: one for each combination of the values of its loops."""
+    loops = _filled(grid.get("over", {}), scope)
+    assert isinstance(loops, dict), "values by name"
+    for values in product(*(_turns(names, values) for names, values in loops.items())):
+        inner = {**scope, **{name: value for turn in values for name, value in turn.items()}}
+        arm = _filled({key: value for key, value in grid.items() if key != "over"}, inner)
+        assert isinstance(arm, dict), "the keys of an arm"
+        recipe = config.variant(base).model_copy(update={part: inner[part] for part in varied})
+        filters = arm.get("filters")
+        yield ExperimentArm(
+            name=", ".join(str(part) for part in arm["name"] if part is not None),
+            variant=arm.get("variant") or (config.variant_like(recipe) if varied else base),
+            retriever=Retriever.model_validate(arm["retriever"]),
+            factors=arm["factors"],
+            filters=Filters(**filters) if isinstance(filters, dict) else filters,
+            texts=arm.get("texts", {}),
+            group=arm.get("group", ""),
+        )
+
+
+def _turns(names: str, values: object) -> list[dict[str, object]]:
+    """The turns of a loop: in each, a value for each of its names."""
+    given: list[Any] = list(values.items()) if isinstance(values, dict) else _listed(values)
+    named = names.split(", ")
+    if len(named) == 1:
+        return [{names: value} for value in given]
+    return [dict(zip(named, value, strict=True)) for value in given]
+
+
+def _filled(template: object, scope: Scope) -> object:
+    """`template` with its gaps filled, at any depth: see the top of this module."""
+    if isinstance(template, str):
+        return scope[template[1:]] if template.startswith("$") else template.format_map(scope)
+    if isinstance(template, list):
+        return [_filled(each, scope) for each in template]
+    if not isinstance(template, dict):
+        return template
+    if "by" in template:
+        return _filled(template[scope[template["by"]]], scope)
+    filled = {key: _filled(value, scope) for key, value in template.items()}
+    return {key: value for key, value in filled.items() if value is not None}
+
+
+def _listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value]
+
+
+@cache
+def _adapter() -> TypeAdapter[Design]:
+    return TypeAdapter(Design)
+
+
+def questions_of(
+    store: Store, experiment: Experiment, *, own: OwnDesigns = NONE_OF_ITS_OWN
+) -> list[Question]:
     """The questions of an experiment: by its question sets, or of its own file.
+
+    `own` are the designs of rooms above.
 
     Raises:
         ExperimentError: There are none, or none of a set that it names.
     """
-    if isinstance(experiment, ReportRetrievalExperiment):
-        return report_questions(experiment)
-    if isinstance(experiment, CondensationExperiment):
-        return follow_ups.full_questions(experiment)
+    if experiment.design in own:
+        return own[experiment.design].questions(experiment)
     every = question_sets.read_questions(store)
     known = {question.question_set for question in every}
     unknown = sorted(set(experiment.questions) - known)
@@ -144,21 +211,3 @@ def questions_of(store: Store, experiment: AnyExperiment) -> list[Question]:
             "and refresh"
         )
     return [one for one in every if one.question_set in (experiment.questions or known)]
-
-
-def _corpus(store: Store, config: Config, questions: Sequence[Question]) -> Corpus:
-    files = store.read(schemas.DOCUMENT_FILES_TABLE, columns=["source", "uri"]).to_pylist()
-    documents = [(file["source"], file["uri"]) for file in files]
-    places = DocumentFinder(
-        documents, roots={source.name: source.url for source in config.sources.documents}
-    )
-    paths = _paths(config)
-    return Corpus(questions, documents, find=lambda name: places.find(paths.get(name, name)))
-
-
-def _paths(config: Config) -> dict[str, str]:
-    """The path of each document id of the question sets."""
-    paths: dict[str, str] = {}
-    for one in config.evaluation.questions:
-        paths |= question_sets.document_paths(one)
-    return paths

@@ -1,25 +1,15 @@
-"""The design of P0, 5.2: nested collections of documents, given or derived by hash."""
+"""The collections of P0, 5.2: nested sets of documents, given or derived by hash."""
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, product
+from itertools import pairwise
 from pathlib import Path
 
-from rag_assets.config import IndexSizeExperiment
-from rag_assets.evaluation.experiments.design import (
-    ALL_FIVE,
-    HIT_AND_MRR,
-    METRIC,
-    QUESTIONS,
-    Design,
-    ExperimentArm,
-    Figure,
-    Layout,
-)
-from rag_assets.evaluation.experiments.thesis import fused, retrieved
-from rag_assets.evaluation.gold import DocumentGold, DocumentKey
+from rag_assets import schemas
+from rag_assets.evaluation.experiments.computed import Given
+from rag_assets.evaluation.gold import DocumentFinder, DocumentGold, DocumentKey
 from rag_assets.evaluation.questions import Question, QuestionsError
 from rag_assets.retrieval.filters import Filters
 
@@ -35,80 +25,55 @@ class Corpus:
     """Finds the documents that a URI or id of gold names."""
 
 
-def index_size(settings: IndexSizeExperiment, *, base: str, corpus: Corpus) -> Design:
-    """P0, 5.2: tables 5.2 and E.1, figure 5.2."""
-    collections, used, note = _collections(settings, corpus)
-    methods = {
-        "Baseline": retrieved(settings.top_k, settings.reranker),
-        "Simple Fusion": fused(settings.top_k, settings.reranker, mode="simple"),
-    }
-    arms = [
-        ExperimentArm(
-            name=f"{method}, {len(uris)} documents",
-            variant=base,
-            retriever=retriever,
-            factors={"method": method, "index size": len(uris)},
-            filters=None if len(uris) == len(corpus.documents) else Filters(documents=uris),
-            group=method,
-        )
-        for (method, retriever), uris in product(methods.items(), collections)
-    ]
-    return Design(
-        title="Index size",
-        source="P0, 5.2",
-        arms=arms,
-        reference=f"Baseline, {len(collections[-1])} documents",
-        chooses=False,
-        tables=[
-            Layout(
-                title="Hit rate@10 and MRR over the index size (P0, table E.1)",
-                rows=[QUESTIONS, "index size"],
-                columns=["method"],
-                measures=HIT_AND_MRR,
-            ),
-            Layout(
-                title="The largest index (P0, table 5.2, whose columns of precision and F1 are "
-                "swapped)",
-                rows=["method", QUESTIONS],
-                measures=ALL_FIVE,
-                where={"index size": len(collections[-1])},
-            ),
-        ],
-        figures=[
-            Figure(
-                title="Index size",
-                kind="lines",
-                x="index size",
-                series=[QUESTIONS],
-                panel=["method", METRIC],
-                measures=HIT_AND_MRR,
-            )
-        ],
-        notes=[
-            note,
-            f"{len(used):,} of {len(corpus.questions):,} questions are used: those whose gold "
-            "is in the smallest collection. Rows are in every collection.",
-        ],
-        questions=used,
+def index_size(given: Given) -> Mapping[str, object]:
+    """The collections as filters, the questions to ask, and a sentence on both."""
+    files = given.store.read(schemas.DOCUMENT_FILES_TABLE, columns=["source", "uri"]).to_pylist()
+    documents = [(file["source"], file["uri"]) for file in files]
+    places = DocumentFinder(
+        documents, roots={source.name: source.url for source in given.config.sources.documents}
     )
+    paths = given.paths()
+    corpus = Corpus(given.questions, documents, lambda name: places.find(paths.get(name, name)))
+    sizes = given.experiment.value("sizes", int)
+    return nested(corpus, listed=given.experiment.files.get("collections"), sizes=sizes)
+
+
+def nested(corpus: Corpus, *, listed: Path | None, sizes: int) -> Mapping[str, object]:
+    """The collections that the file `listed` has, or so many `sizes` derived by hash.
+
+    Raises:
+        QuestionsError: The file cannot be read, or is not of the form.
+    """
+    collections, used, note = _collections(corpus, listed=listed, sizes=sizes)
+    return {
+        "sizes_and_filters": [
+            (len(uris), None if len(uris) == len(corpus.documents) else Filters(documents=uris))
+            for uris in collections
+        ],
+        "largest": len(collections[-1]),
+        "ids": used,
+        "used": len(used),
+        "asked": len(corpus.questions),
+        "note": note,
+    }
 
 
 def _collections(
-    settings: IndexSizeExperiment, corpus: Corpus
+    corpus: Corpus, *, listed: Path | None, sizes: int
 ) -> tuple[list[frozenset[str]], frozenset[str], str]:
     """Nested collections of URIs, smallest first; the questions to use; a sentence on both."""
     everything = frozenset(uri for _, uri in corpus.documents)
     gold = {question.question_id: _gold_of(question, corpus) for question in corpus.questions}
-    if settings.collections is None:
+    if listed is None:
         smallest = frozenset(uri for uris in gold.values() for uri in uris or ())
         others = sorted(everything - smallest, key=_hash)
         collections = [
             smallest | frozenset(others[: len(others) >> halvings])
-            for halvings in range(settings.sizes - 1, -1, -1)
+            for halvings in range(sizes - 1, -1, -1)
         ]
         note = "Collections: the documents with gold, and of the others the first by hash."
     else:
-        collections, note = _read_collections(settings.collections, corpus)
+        collections, note = _read_collections(listed, corpus)
     used = frozenset(
         question for question, uris in gold.items() if uris is not None and uris <= collections[0]
     )

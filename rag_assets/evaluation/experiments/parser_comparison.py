@@ -7,8 +7,8 @@ pages a second, timed in one warm worker.
 """
 
 import json
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,132 +20,65 @@ import pyarrow.compute as pc
 from rag_assets import schemas
 from rag_assets.change.data_versions import current_version
 from rag_assets.columns.sql import is_one_of
-from rag_assets.config import Config, ParserComparisonExperiment
+from rag_assets.config import Config
 from rag_assets.config.addresses import accounts_table, elements_table
 from rag_assets.documents.elements import outlines
 from rag_assets.documents.elements.outlines import Bookmark
 from rag_assets.documents.elements.parse import MEMORY_A_WORKER
 from rag_assets.documents.files import FILE_COLUMNS, FetchError, SourceFile, SourceReader
 from rag_assets.documents.parsers import pdf_parser, unavailable
-from rag_assets.evaluation.experiments.design import (
-    ALL_FIVE,
-    HIT_AND_MRR,
-    METRIC,
-    Appendix,
-    Design,
-    ExperimentArm,
-    ExperimentError,
-    Figure,
-    Layout,
-)
-from rag_assets.evaluation.experiments.thesis import retrieved
+from rag_assets.evaluation.experiments.computed import Given
+from rag_assets.evaluation.experiments.design import Appendix, ExperimentError
 from rag_assets.evaluation.gold import DocumentFinder, DocumentGold
 from rag_assets.evaluation.parsing_quality import (
-    NO_HEADINGS,
-    NO_QUOTES,
     Heading,
-    HeadingScore,
     Quote,
     heading_score,
     page_score,
+    share,
 )
 from rag_assets.evaluation.questions import Question
 from rag_assets.media.media_types import PDF
-from rag_assets.retrieval.filters import Filters
 from rag_assets.store import Store
 from rag_assets.workers import Done, Pool, Task
 
 Row = Mapping[str, str | int]
 
 
-def available(config: Config, settings: ParserComparisonExperiment) -> dict[str, str | None]:
-    """For each parser why it cannot be used here; None if it can."""
-    return {name: unavailable(config.parsers[name], name=name) for name in settings.parsers}
-
-
-def parser_comparison(
-    settings: ParserComparisonExperiment,
-    *,
-    store: Store,
-    config: Config,
-    base: str,
-    questions: Sequence[Question],
-    paths: Mapping[str, str],
-) -> Design:
-    """One arm for each parser that is installed.
-
-    Args:
-        settings: Which parsers, and how their indexes are searched.
-        store: Holds elements and accounts.
-        config: Names parsers and sources.
-        base: The variant that the others equal, except for the parser.
-        questions: Questions whose quotes are looked up.
-        paths: The path of each document id of the gold.
-    """
-    reasons = available(config, settings)
-    compared = [name for name in settings.parsers if reasons[name] is None]
-    recipes = dict(zip(settings.parsers, settings.recipes(config.variants[base]), strict=True))
-    retriever = retrieved(settings.top_k, settings.reranker).model_copy(
-        update={"signals": settings.signals, "depth": None}
-    )
-    comparison = _Comparison(store, config, settings, compared, questions, paths)
-    return Design(
-        title="Parsers on the same documents",
-        source="P4, 3.2",
-        arms=[
-            ExperimentArm(
-                name=name,
-                variant=config.variant_like(recipes[name]),
-                retriever=retriever,
-                factors={"parser": name},
-                filters=Filters(domain="document"),
-            )
-            for name in compared
+def parser_comparison(given: Given) -> Mapping[str, object]:
+    """The parsers that are installed, why the others are left out, and what is measured of them."""
+    config, store = given.config, given.store
+    parsers = given.experiment.value("parsers", list)
+    reasons = {name: unavailable(config.parsers[name], name=name) for name in parsers}
+    compared = [name for name in parsers if reasons[name] is None]
+    pages = given.experiment.value("sample_pages", int)
+    comparison = ComparedParsers(store, config, compared, pages, given.questions, given.paths())
+    return {
+        "installed": compared,
+        "left_out": [
+            f"{name} is not compared: {reason}" for name, reason in reasons.items() if reason
         ],
-        chooses=False,
-        domain="document",
-        tables=[
-            Layout(
-                title="Retrieval from documents (P4, table 1)",
-                rows=["parser"],
-                measures=ALL_FIVE,
-                domains=("document",),
-            )
-        ],
-        figures=[
-            Figure(
-                title="Parsers",
-                kind="bars",
-                x=METRIC,
-                series=["parser"],
-                measures=HIT_AND_MRR,
-                domains=("document",),
-            )
-        ],
-        notes=[
-            "Only documents are searched: no rows.",
-            "Formats other than PDF have one parser, whatever the variant: they are in every index "
-            "and in no table below.",
-            *(f"{name} is not compared: {reason}" for name, reason in reasons.items() if reason),
-        ],
-        appendices=comparison.appendices,
-        made_from=[
+        "appendices": comparison.appendices,
+        "made_from": [
             current_version(store, elements_table(config, name), key="element_id")
             for name in compared
         ],
-    )
+    }
 
 
 @dataclass(frozen=True, slots=True)
-class _Comparison:
+class ComparedParsers:
     """Measures parsers on the PDFs of the sources."""
 
     store: Store
     config: Config
-    settings: ParserComparisonExperiment
     parsers: Sequence[str]
+    sample_pages: int
+    """Pages that each parser is timed on."""
     questions: Sequence[Question]
+    """Those whose quotes are looked up."""
     paths: Mapping[str, str]
+    """The path of each document id of the gold."""
 
     def appendices(self) -> list[Appendix]:
         """All appendices; none if the sources have no PDF.
@@ -157,27 +90,51 @@ class _Comparison:
         if not files:
             return []
         ids = [file.document_id for file in files]
+        accounts = {name: self._accounts(name, ids) for name in self.parsers}
         elements = {name: self._elements(name, ids) for name in self.parsers}
-        with TemporaryDirectory(dir=self._scratch()) as folder:
+        quotes = self._quotes(files)
+        scratch = self.store.root / "scratch"
+        scratch.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=scratch) as folder:
             copies = self._copies(files, Path(folder))
             entries = _outlines(copies)
-            longest, pages = self._longest(ids)
-            sample = list(range(1, min(pages, self.settings.sample_pages) + 1))
+            longest, pages = _longest(accounts.values(), ids)
+            sample = list(range(1, min(pages, self.sample_pages) + 1))
             speeds = {
                 name: self._speed(name, copies[longest], pages=sample) for name in self.parsers
             }
+
+        def table(title: str, about: str, row: Callable[[str], Row]) -> Appendix:
+            rows = [{"parser": name, **row(name)} for name in self.parsers]
+            return Appendix(title=title, about=about, rows=rows)
+
         return [
-            self._kept(elements, ids),
-            _headings(elements, entries),
-            self._pages(elements, files),
-            Appendix(
-                title="Pages a second",
-                about=f"One warm worker on one core, the first {self.settings.sample_pages} pages "
-                "of the longest PDF.",
-                rows=[
-                    {"parser": name, "pages": len(sample), "pages a second": f"{rate:.2f}"}
-                    for name, rate in speeds.items()
-                ],
+            table(
+                "What each parser keeps of the PDFs",
+                "Letters lost: those of the text layer that no element of their page has. "
+                "Garbled: characters that were decoded wrongly. A table is sound when its grid "
+                "passes the validity check; cells are those of sound tables.",
+                lambda name: {**_kept(accounts[name], of=len(ids)), **_counts(elements[name])},
+            ),
+            table(
+                "Headings against the outlines of the files",
+                "A bookmark is found when a heading has its words, section number aside, at most a "
+                "page away. Precision is a lower bound: not every heading has a bookmark. Levels "
+                "are compared after the shift that fits most, since outlines may begin below a "
+                "root.",
+                lambda name: _headings(elements[name], entries),
+            ),
+            table(
+                "Quoted evidence",
+                "Quotes of the gold in PDFs: the share that is found in the elements of the "
+                "document, and of these the share on the page that the gold names.",
+                lambda name: _quoted(elements[name], quotes),
+            ),
+            table(
+                "Pages a second",
+                f"One warm worker on one core, the first {self.sample_pages} pages of the longest "
+                "PDF.",
+                lambda name: {"pages": len(sample), "pages a second": f"{speeds[name]:.2f}"},
             ),
         ]
 
@@ -189,10 +146,9 @@ class _Comparison:
         )
         return [SourceFile(**row) for row in rows.sort_by("uri").to_pylist()]
 
-    def _scratch(self) -> Path:
-        scratch = self.store.root / "scratch"
-        scratch.mkdir(parents=True, exist_ok=True)
-        return scratch
+    def _accounts(self, parser: str, documents: Sequence[str]) -> pa.Table:
+        name = accounts_table(self.config, parser)
+        return self.store.read_keys(name, column="document_id", keys=documents)
 
     def _elements(self, parser: str, documents: Sequence[str]) -> pa.Table:
         return self.store.read(
@@ -214,62 +170,6 @@ class _Comparison:
                 ) from error
         return copies
 
-    def _kept(self, elements: Mapping[str, pa.Table], documents: Sequence[str]) -> Appendix:
-        return Appendix(
-            title="What each parser keeps of the PDFs",
-            about="Letters lost: those of the text layer that no element of their page has. "
-            "Garbled: characters that were decoded wrongly. A table is sound when its grid "
-            "passes the validity check; cells are those of sound tables.",
-            rows=[
-                {"parser": name, **self._account(name, documents), **_counts(parsed)}
-                for name, parsed in elements.items()
-            ],
-        )
-
-    def _account(self, parser: str, documents: Sequence[str]) -> Row:
-        rows = self.store.read_keys(
-            accounts_table(self.config, parser), column="document_id", keys=documents
-        )
-        total = {
-            name: pc.sum(rows[name]).as_py() or 0
-            for name in (
-                "pages", "lost_pages", "empty_pages", "layer_letters", "lost_letters", "letters",
-                "garbled", "tables", "sound_tables", "figures", "kept_figures",
-            )
-        }  # fmt: skip
-        return {
-            "documents": f"{rows.num_rows} of {len(documents)}",
-            "pages": total["pages"],
-            "lost": total["lost_pages"],
-            "empty": total["empty_pages"],
-            "letters lost": f"{total['lost_letters'] / max(total['layer_letters'], 1):.2%}",
-            "garbled": f"{total['garbled'] / max(total['letters'], 1):.2%}",
-            "sound tables": f"{total['sound_tables']} of {total['tables']}",
-            "figures kept": f"{total['kept_figures']} of {total['figures']}",
-        }
-
-    def _pages(self, elements: Mapping[str, pa.Table], files: Sequence[SourceFile]) -> Appendix:
-        quotes = self._quotes(files)
-        rows = []
-        for name, parsed in elements.items():
-            texts = _texts(parsed)
-            scores = [page_score(some, texts[document]) for document, some in quotes.items()]
-            total = sum(scores, NO_QUOTES)
-            rows.append(
-                {
-                    "parser": name,
-                    "quotes": total.quotes,
-                    "found": f"{total.found / max(total.quotes, 1):.1%}",
-                    "on the right page": f"{total.accuracy:.1%}",
-                }
-            )
-        return Appendix(
-            title="Quoted evidence",
-            about="Quotes of the gold in PDFs: the share that is found in the elements of the "
-            "document, and of these the share on the page that the gold names.",
-            rows=rows,
-        )
-
     def _quotes(self, files: Sequence[SourceFile]) -> dict[str, list[Quote]]:
         roots = {source.name: source.url for source in self.config.sources.documents}
         places = DocumentFinder([(file.source, file.uri) for file in files], roots=roots)
@@ -281,20 +181,6 @@ class _Comparison:
                     for place in places.find(self.paths.get(gold.uri, gold.uri)):
                         found[ids[place]].append(Quote(gold.quote, gold.page))
         return found
-
-    def _longest(self, documents: Sequence[str]) -> tuple[str, int]:
-        """The document with most pages, and its number of pages: at least one."""
-        pages = dict.fromkeys(documents, 1)
-        for name in self.parsers:
-            accounts = self.store.read_keys(
-                accounts_table(self.config, name),
-                column="document_id",
-                keys=documents,
-                columns=["document_id", "pages"],
-            )
-            for row in accounts.to_pylist():
-                pages[row["document_id"]] = max(pages[row["document_id"]], row["pages"] or 0)
-        return max(pages.items(), key=lambda pair: pair[1])
 
     def _speed(self, name: str, file: Path, *, pages: Sequence[int]) -> float:
         """Pages a second; 0 if they cannot be parsed."""
@@ -321,6 +207,31 @@ class _Comparison:
         return len(pages) / elapsed if isinstance(outcome, Done) else 0.0
 
 
+def _longest(accounts: Iterable[pa.Table], documents: Sequence[str]) -> tuple[str, int]:
+    """The document with most pages, and its number of pages: at least one."""
+    pages = dict.fromkeys(documents, 1)
+    for rows in accounts:
+        for row in rows.select(["document_id", "pages"]).to_pylist():
+            pages[row["document_id"]] = max(pages[row["document_id"]], row["pages"] or 0)
+    return max(pages.items(), key=lambda pair: pair[1])
+
+
+def _kept(accounts: pa.Table, *, of: int) -> Row:
+    """What the accounts of a parser say of so many documents."""
+    numbers = [each.name for each in accounts.schema if pa.types.is_integer(each.type)]
+    total = {name: pc.sum(accounts[name]).as_py() or 0 for name in numbers}
+    return {
+        "documents": f"{accounts.num_rows} of {of}",
+        "pages": total["pages"],
+        "lost": total["lost_pages"],
+        "empty": total["empty_pages"],
+        "letters lost": f"{total['lost_letters'] / max(total['layer_letters'], 1):.2%}",
+        "garbled": f"{total['garbled'] / max(total['letters'], 1):.2%}",
+        "sound tables": f"{total['sound_tables']} of {total['tables']}",
+        "figures kept": f"{total['kept_figures']} of {total['figures']}",
+    }
+
+
 def _counts(elements: pa.Table) -> Row:
     types = elements["type"].to_pylist()
     sound = elements.filter(
@@ -334,41 +245,37 @@ def _counts(elements: pa.Table) -> Row:
     }
 
 
-def _headings(
-    elements: Mapping[str, pa.Table], entries: Mapping[str, Sequence[Bookmark]]
-) -> Appendix:
-    rows = []
-    for name, parsed in elements.items():
-        headings: defaultdict[str, list[Heading]] = defaultdict(list)
-        wanted = parsed.filter(pc.is_in(parsed["type"], pa.array(schemas.HEADINGS)))
-        for row in wanted.to_pylist():
-            heading = Heading(row["text"], row["page"] or 0, row["level"] or 0)
-            headings[row["document_id"]].append(heading)
-        scores = [
-            heading_score(outline, headings[document])
-            for document, outline in entries.items()
-            if outline
-        ]
-        total = sum(scores, NO_HEADINGS)
-        rows.append({"parser": name, "documents": len(scores), **_heading_row(total)})
-    return Appendix(
-        title="Headings against the outlines of the files",
-        about="A bookmark is found when a heading has its words, section number aside, at most a "
-        "page away. Precision is a lower bound: not every heading has a bookmark. Levels are "
-        "compared after the shift that fits most, since outlines may begin below a root.",
-        rows=rows,
-    )
-
-
-def _heading_row(score: HeadingScore) -> Row:
-    matched = max(score.matched, 1)
+def _headings(elements: pa.Table, entries: Mapping[str, Sequence[Bookmark]]) -> Row:
+    headings: defaultdict[str, list[Heading]] = defaultdict(list)
+    wanted = elements.filter(pc.is_in(elements["type"], pa.array(schemas.HEADINGS)))
+    for row in wanted.to_pylist():
+        heading = Heading(row["text"], row["page"] or 0, row["level"] or 0)
+        headings[row["document_id"]].append(heading)
+    scores = [
+        heading_score(outline, headings[document])
+        for document, outline in entries.items()
+        if outline
+    ]
+    total = sum(scores, Counter())
     return {
-        "bookmarks": score.entries,
-        "headings": score.headings,
-        "recall": f"{score.recall:.1%}",
-        "precision": f"{score.precision:.1%}",
-        "right page": f"{score.right_page / matched:.1%}",
-        "right level": f"{score.right_level / matched:.1%}",
+        "documents": len(scores),
+        "bookmarks": total["bookmarks"],
+        "headings": total["headings"],
+        "recall": f"{share(total, 'matched', of='bookmarks'):.1%}",
+        "precision": f"{share(total, 'matched', of='headings'):.1%}",
+        "right page": f"{share(total, 'right page', of='matched'):.1%}",
+        "right level": f"{share(total, 'right level', of='matched'):.1%}",
+    }
+
+
+def _quoted(elements: pa.Table, quotes: Mapping[str, Sequence[Quote]]) -> Row:
+    texts = _texts(elements)
+    scores = (page_score(some, texts[document]) for document, some in quotes.items())
+    total = sum(scores, Counter())
+    return {
+        "quotes": total["quotes"],
+        "found": f"{share(total, 'found', of='quotes'):.1%}",
+        "on the right page": f"{share(total, 'right page', of='found'):.1%}",
     }
 
 

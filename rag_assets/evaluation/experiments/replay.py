@@ -9,12 +9,14 @@ import pyarrow as pa
 from rag_assets.change.data_versions import current_version
 from rag_assets.config import Config
 from rag_assets.evaluation.experiments import runs
+from rag_assets.evaluation.experiments.computed import NONE_OF_ITS_OWN, OwnDesigns
 from rag_assets.evaluation.experiments.design import Design, ExperimentError
 from rag_assets.evaluation.experiments.designs import design_of, questions_of
 from rag_assets.evaluation.experiments.results import RunRecord
 from rag_assets.evaluation.experiments.run import runner_of, versions
 from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.scores import labels_of
+from rag_assets.retrieval.arms import Arms
 from rag_assets.store import Store
 
 
@@ -33,11 +35,19 @@ class Replay:
 
 
 def replay(
-    store: Store, config: Config, name: str, *, run_id: str, log: Callable[[str], None]
+    store: Store,
+    config: Config,
+    name: str,
+    *,
+    run_id: str,
+    arms: Arms,
+    own: OwnDesigns = NONE_OF_ITS_OWN,
+    log: Callable[[str], None],
 ) -> Replay:
     """Run the arms of a recorded experiment again, without stored results, and compare scores.
 
-    The settings are those of the record. The indexes must have the same units as then.
+    The settings are those of the record; `arms` are those that its retrievers ask, `own` the
+    designs of rooms above. The indexes must have the same units as then.
 
     Raises:
         ConfigError: There is no such record.
@@ -54,9 +64,9 @@ def replay(
                 f"version {recorded['data_version']}, now {now}): a replay needs the same sources "
                 "and settings"
             )
-    questions = questions_of(store, then.experiments[name])
-    design = design_of(store, then, name, questions=questions)
-    runner = runner_of(store, then, design, questions=questions, log=log)
+    questions = questions_of(store, then.experiments[name], own=own)
+    design = design_of(store, then, name, questions=questions, own=own)
+    runner = runner_of(store, then, design, questions=questions, arms=arms, log=log)
     _require_same(record, scores, design=design, questions=runner.questions)
     found = pa.concat_tables(
         runner.measure(arm, index=runner.index_of(arm.variant).without_cache()).scores

@@ -19,6 +19,7 @@ from rag_assets.evaluation.doctor import at_level, examine, generated_sets
 from rag_assets.evaluation.evidence import Evidence
 from rag_assets.evaluation.experiments import runs
 from rag_assets.evaluation.experiments.arms import DEPTH, LEVELS, ArmResult, ArmRunner
+from rag_assets.evaluation.experiments.computed import NONE_OF_ITS_OWN, OwnDesigns
 from rag_assets.evaluation.experiments.design import (
     CUTOFFS,
     TOP_N,
@@ -52,6 +53,7 @@ from rag_assets.evaluation.summary import (
     summarize,
 )
 from rag_assets.identity import fingerprint
+from rag_assets.retrieval.arms import Arms
 from rag_assets.store import Store
 from rag_assets.store.catalog import folder_of
 
@@ -60,8 +62,18 @@ REVISION = 4
 PACKAGES = ("rag-assets", "lancedb", "sentence-transformers", "torch", "openvino", "numpy")
 
 
-def run_experiment(store: Store, config: Config, name: str, *, log: Callable[[str], None]) -> Run:
+def run_experiment(
+    store: Store,
+    config: Config,
+    name: str,
+    *,
+    arms: Arms,
+    own: OwnDesigns = NONE_OF_ITS_OWN,
+    log: Callable[[str], None],
+) -> Run:
     """Run the experiment called `name`, or find its stored run; only changed arms are run.
+
+    `arms` are those of retrieval that its retrievers ask, `own` the designs of rooms above.
 
     Raises:
         ConfigError: There is no such experiment.
@@ -70,16 +82,20 @@ def run_experiment(store: Store, config: Config, name: str, *, log: Callable[[st
     """
     started = time.monotonic()
     with store.lock(runs.lock_of(name), log=log):
-        questions = questions_of(store, experiment_of(config, name))
-        design = design_of(store, config, name, questions=questions)
-        runner = runner_of(store, config, design, questions=questions, log=log)
+        questions = questions_of(store, experiment_of(config, name), own=own)
+        design = design_of(store, config, name, questions=questions, own=own)
+        runner = runner_of(store, config, design, questions=questions, arms=arms, log=log)
         made_from = _made_from(config, name, design=design, runner=runner)
         found = runs.load(store, name, made_from=made_from)
         if found is not None:
             return found
-        arms = run_arms(runner, design)
         result = _compared(
-            config, name, design=design, arms=arms, runner=runner, made_from=made_from
+            config,
+            name,
+            design=design,
+            arms=run_arms(runner, design),
+            runner=runner,
+            made_from=made_from,
         )
         run = runs.save(store, result, seconds=time.monotonic() - started)
         return replace(run, spending=runner.spending)
@@ -91,6 +107,7 @@ def runner_of(
     design: Design,
     *,
     questions: Sequence[Question],
+    arms: Arms,
     log: Callable[[str], None],
 ) -> ArmRunner:
     """The runner for the arms of `design`, on those of `questions` that it uses.
@@ -106,7 +123,7 @@ def runner_of(
     ]
     if not used:
         raise ExperimentError(f"{design.title}: none of the questions can be used")
-    return ArmRunner(store, config, used, log=log)
+    return ArmRunner(store, config, used, asked=arms, log=log)
 
 
 def run_arms(runner: ArmRunner, design: Design) -> list[ArmResult]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rag_assets import schemas
 from rag_assets.columns.sql import quoted
-from rag_assets.config import CondensationExperiment, Config
+from rag_assets.config import Config
 from rag_assets.identity import document_id
 from rag_assets.operations.erasure import kept_answers, model_calls, run_records, state_files
 from rag_assets.operations.erasure import rows as erasure
@@ -284,14 +284,9 @@ def _files_of_user(config: Config) -> list[Path]:
     sets = config.evaluation.questions
     fusions = [each.query_fusion for each in config.retrieval.retrievers.values()]
     rewrites = [fusion.path for fusion in fusions if fusion]
-    follow_ups = [
-        file
-        for each in config.experiments.values()
-        if isinstance(each, CondensationExperiment)
-        for file in (each.follow_ups, each.documents)
-    ]
+    experiments = config.experiments.values()
     named = [*(each.path for each in sets), *(each.documents for each in sets), *rewrites]
-    named += follow_ups
+    named += [file for each in experiments for file in each.files.values()]
     return sorted({file for file in named if file and file.is_file()})
 
 

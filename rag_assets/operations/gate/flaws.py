@@ -73,7 +73,7 @@ def _lacking(serving: Side, candidate: Side) -> Iterator[Flaw]:
     lacking = [*now.lacks(before)]
     count = sum(number for _, number in lacking)
     if count > rules.POOL_SHARE * before.size:
-        yield flaws.UNLIKE_RUNS.found(
+        yield flaws.BY_NAME["unlike_runs"].found(
             f"it lacks {count:,} of the {before.size:,} documents and rows that "
             f"{serving.complete_set.variant} holds",
             examples=(f"{what}: {number}" for what, number in lacking),

@@ -18,7 +18,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import identity, schemas
-from rag_assets.answering.lookup.arm import arms_of, revisions_of
 from rag_assets.change.data_versions import current_version
 from rag_assets.config import Config, Retrieval
 from rag_assets.evaluation import results
@@ -27,6 +26,7 @@ from rag_assets.evaluation.gold import Gold
 from rag_assets.evaluation.indexed_gold import read_indexed_gold
 from rag_assets.evaluation.projection import IndexedGold
 from rag_assets.evaluation.questions import Question
+from rag_assets.retrieval.arms import Arms, revisions_of
 from rag_assets.retrieval.failing import unanswerable
 from rag_assets.retrieval.opening import OpenTable
 from rag_assets.store import Store, serving_pointer
@@ -34,6 +34,7 @@ from rag_assets.store.atomic import put
 from rag_assets.store.catalog import name_of
 from rag_assets.store.complete_sets import CompleteSet, set_of
 from rag_assets.store.pins import opened
+from rag_assets.table_lookup.arm import arms_of
 
 if TYPE_CHECKING:
     from rag_assets.retrieval.search import VariantIndex
@@ -115,10 +116,15 @@ class Side:
             rewrites_of(self.store, self.config, [self.retriever]),
             self.config.index.ann_from_rows,
             glossary.content if glossary else None,
-            *revisions_of(chosen),
+            *revisions_of(self.arms, chosen),
             *(self.complete_set.indexes or ()),
             *([ann] if (ann := retrieval.ann.model_dump(exclude_defaults=True)) else []),
         )
+
+    @cached_property
+    def arms(self) -> Arms:
+        """What its retriever asks beside the signals."""
+        return arms_of(self.store, self.config)
 
     @cached_property
     def index(self) -> "VariantIndex":
@@ -135,7 +141,7 @@ class Side:
             self.config,
             self.variant,
             complete_set=self.complete_set,
-            arms=arms_of(self.store, self.config),
+            arms=self.arms,
             open_table=self.open_table,
         )
 
@@ -147,7 +153,7 @@ class Side:
         )
 
     def rankings(self, queries: Sequence[str], *, log: Callable[[str], None]) -> pa.Table:
-        """What it returns for `queries`: `retrieval.rankings.RANKINGS`, and `query_index`.
+        """What it returns for `queries`: `schemas.RANKINGS`, and `query_index`.
 
         What no evaluation and no earlier judgement has ranked is searched, and kept.
 
@@ -214,6 +220,7 @@ class Side:
             complete_set=self.complete_set,
             questions=current_version(self.store, schemas.QUESTIONS_TABLE, key="question_id"),
             retrievers=compared(self.config),
+            arms=self.arms,
         )
 
     @property

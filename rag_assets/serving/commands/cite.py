@@ -13,8 +13,8 @@ from rag_assets.store import Store
 
 if TYPE_CHECKING:
     from rag_assets.answering.checks.verifying import CitedSentence
-    from rag_assets.answering.references import RelevanceScorer
-    from rag_assets.answering.sourcing import SourcedSentence
+    from rag_assets.answering.quoting.references import RelevanceScorer
+    from rag_assets.answering.quoting.sourcing import SourcedSentence
     from rag_assets.retrieval.hits import Hit
 
 SUMMARY = "find the sources of an answer that cites none, or the wrong ones"
@@ -56,8 +56,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Reply:
     """Match the sentences with their sources."""
-    from rag_assets.answering.checks.sources import CitedText
-    from rag_assets.answering.sourcing import give_references
+    from rag_assets.answering.quoting.sourcing import give_references
+    from rag_assets.citations.cited_sources import CitedText
 
     config = configuration.load()
     sentences, listed = _read(options.file)
@@ -121,7 +121,7 @@ def _place_of(hit: "Hit") -> str:
 
 
 def _scorer(config: Config) -> "RelevanceScorer":
-    from rag_assets.answering.references import Calibrated
+    from rag_assets.answering.quoting.references import Calibrated
     from rag_assets.models.rerankers import load_reranker
 
     settings = config.retrieval.rerankers[RERANKER]

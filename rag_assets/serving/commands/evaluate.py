@@ -108,7 +108,9 @@ def _evaluated(
     """The evaluation of the file of `options`, or of the imported questions without one."""
     from rag_assets.evaluation.evaluate import compared, evaluate_file, evaluate_variant
     from rag_assets.evaluation.questions import QuestionsError
+    from rag_assets.table_lookup.arm import arms_of
 
+    arms = arms_of(store, config)
     try:
         with search_errors():
             if options.questions is not None:
@@ -118,9 +120,10 @@ def _evaluated(
                     path=options.questions,
                     variant=variant,
                     retrievers=[options.retriever] if options.retriever else compared(config),
+                    arms=arms,
                     log=say,
                 )
-            result = evaluate_variant(store, config, variant=variant, log=say)
+            result = evaluate_variant(store, config, variant=variant, arms=arms, log=say)
     except QuestionsError as error:
         raise CommandError(str(error)) from error
     if result is None:

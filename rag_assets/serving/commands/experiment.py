@@ -202,9 +202,12 @@ def _listed(store: Store, config: Config) -> Reply:
 
 
 def _replayed(store: Store, config: Config, name: str, *, run_id: str) -> Reply:
+    from rag_assets.answering.measuring.designs import OWN_DESIGNS
     from rag_assets.evaluation.experiments.replay import replay
+    from rag_assets.table_lookup.arm import arms_of
 
-    found = replay(store, config, name, run_id=run_id, log=say)
+    arms = arms_of(store, config)
+    found = replay(store, config, name, run_id=run_id, arms=arms, own=OWN_DESIGNS, log=say)
     differing = {arm: count for arm, count in found.differing.items() if count}
     return Reply(
         record={

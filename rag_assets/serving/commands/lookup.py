@@ -20,9 +20,9 @@ from rag_assets.serving.replies import (
 
 if TYPE_CHECKING:
     from rag_assets.answering.assistant import Assistant
-    from rag_assets.answering.lookup.catalogue import Catalogue, TableInfo
-    from rag_assets.answering.lookup.comparing import RowName
-    from rag_assets.answering.lookup.plan import LookupPlan
+    from rag_assets.table_lookup.comparing import RowName
+    from rag_assets.table_lookup.plans.plan import LookupPlan
+    from rag_assets.table_lookup.tables.catalogue import Catalogue, TableInfo
 
 SUMMARY = "ask the tables: rows, counts and extremes, each with the cells that prove it"
 EXAMPLES = """\
@@ -71,8 +71,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Reply:
     """Do what the options ask for; without any, list the tables."""
     from rag_assets.answering.assistant import open_assistant
-    from rag_assets.answering.lookup.plan import PlanError
-    from rag_assets.answering.lookup.sandbox import SandboxError
+    from rag_assets.table_lookup.plans.plan import PlanError
+    from rag_assets.table_lookup.plans.sandbox import SandboxError
 
     config = configuration.load()
     if options.variant:
@@ -108,7 +108,7 @@ def _asked(assistant: "Assistant", options: argparse.Namespace) -> Reply:
 
 def _read_plan(path: Path) -> "LookupPlan":
     """The plan in a file: alone, or in the record that --json wrote."""
-    from rag_assets.answering.lookup.plan import plan_from_json
+    from rag_assets.table_lookup.plans.plan import plan_from_json
 
     try:
         record = json.loads(path.read_text("utf-8"))
@@ -121,7 +121,7 @@ def _read_plan(path: Path) -> "LookupPlan":
 def _changed(
     plan: "LookupPlan", catalogue: "Catalogue", *, add: Sequence[str], drop: Sequence[str]
 ) -> "LookupPlan":
-    from rag_assets.answering.lookup.refining import condition_from_text, refined
+    from rag_assets.table_lookup.refining import condition_from_text, refined
 
     info = catalogue.find(plan.source, plan.table)
     assert info is not None, "the plan was run"
@@ -130,8 +130,8 @@ def _changed(
 
 def _of_rows(catalogue: "Catalogue", options: argparse.Namespace) -> Reply:
     """Rows side by side, or those that are like one."""
-    from rag_assets.answering.lookup.comparing import RowName, alternatives, compare
-    from rag_assets.answering.lookup.refining import condition_from_text
+    from rag_assets.table_lookup.comparing import RowName, alternatives, compare
+    from rag_assets.table_lookup.refining import condition_from_text
 
     info = _table(catalogue, options.table)
     if options.compare:
@@ -146,7 +146,7 @@ def _of_rows(catalogue: "Catalogue", options: argparse.Namespace) -> Reply:
 
 def _with_own(text: str, row: "RowName", info: "TableInfo", catalogue: "Catalogue") -> str:
     """`co2<own` with the number that the row has there."""
-    from rag_assets.answering.lookup.comparing import own_value
+    from rag_assets.table_lookup.comparing import own_value
 
     head = text.removesuffix(OWN)
     if head == text or not head.rstrip().endswith(("<", ">", "=")):
@@ -167,7 +167,7 @@ def _table(catalogue: "Catalogue", name: str | None) -> "TableInfo":
 
 def _required(assistant: "Assistant", *, uri: str) -> Reply:
     """The rows that meet what a document requires."""
-    from rag_assets.answering.lookup.requirements import requirements_of, rows_that_meet
+    from rag_assets.table_lookup.requirements import requirements_of, rows_that_meet
 
     store, catalogue = assistant.store, assistant.catalogue
     pin = assistant.index.complete_set.documents

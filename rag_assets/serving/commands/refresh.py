@@ -125,10 +125,12 @@ def _planned(store: Store, config: Config, variant: str, allow_shrink: bool) -> 
 def _evaluation_of(store: Store, config: Config, outcome: RefreshOutcome) -> str | None:
     """The evaluation that the run made or found unchanged, as text."""
     from rag_assets.evaluation.evaluate import evaluate_variant
+    from rag_assets.table_lookup.arm import arms_of
 
     if EVALUATION not in outcome.assets:
         return None
-    result = evaluate_variant(store, config, variant=outcome.variant, log=say)
+    arms = arms_of(store, config)
+    result = evaluate_variant(store, config, variant=outcome.variant, arms=arms, log=say)
     return scores(result) if result else None
 
 

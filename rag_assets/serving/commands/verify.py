@@ -21,9 +21,10 @@ from rag_assets.serving.replies import (
 )
 
 if TYPE_CHECKING:
-    from rag_assets.answering.answer import Answer, Compared
+    from rag_assets.answering.answer import Answer
     from rag_assets.answering.assistant import Assistant
     from rag_assets.answering.checks.verifying import CitedSentence, SentenceVerdict, Uncovered
+    from rag_assets.citations.sentences import Compared
     from rag_assets.retrieval.search import VariantIndex
 
 SUMMARY = "check the sentences of an answer against what they cite"

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from rag_assets.answering.checks.judging import JudgeError, ScoringJudge, open_judge
-from rag_assets.answering.checks.sources import CitedPair, CitedRow, CitedText
 from rag_assets.answering.checks.verifying import CitedSentence, verdicts_of
+from rag_assets.citations.cited_sources import CitedPair, CitedRow, CitedText
 from rag_assets.config import Config
 from rag_assets_testing.scripted_language_model import ScriptedServer, answers, status
 

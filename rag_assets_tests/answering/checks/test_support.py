@@ -5,8 +5,8 @@ from decimal import Decimal
 
 import pytest
 
-from rag_assets.answering.checks.sources import CitedPair, CitedRow, CitedText
 from rag_assets.answering.checks.support import check
+from rag_assets.citations.cited_sources import CitedPair, CitedRow, CitedText
 
 PUMPS = CitedText(
     "The pressures of pumps with steel and bronze casings were 16 bar and 10 bar, respectively. "

@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from rag_assets.answering.answer import Answer, Scope, Sentence
+from rag_assets.answering.answer import Answer, Scope
 from rag_assets.answering.checks.cited_texts import CitedTextError, read_cited
 from rag_assets.answering.checks.verifying import cited_sentences, verdicts_of, verify
-from rag_assets.answering.citations import Absence, Cell, Computed, Rows, Span
-from rag_assets.answering.lookup.looking_up import answer_plan
-from rag_assets.answering.lookup.plan import LookupPlan
-from rag_assets_tests.answering.lookup.tables import SOURCE, catalogue, contents
+from rag_assets.citations.kinds import Absence, Cell, Computed, Rows, Span
+from rag_assets.citations.sentences import Sentence
+from rag_assets.table_lookup.looking_up import answer_plan
+from rag_assets.table_lookup.plans.plan import LookupPlan
+from rag_assets_tests.table_lookup.beams import SOURCE, catalogue, contents
 
 TEXT = "The rotor is made of steel. Its yield strength is 355 MPa at 20 °C. It weighs 12 kg."
 SPAN = Span(

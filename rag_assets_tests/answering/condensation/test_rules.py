@@ -4,8 +4,8 @@ import pytest
 
 from rag_assets.answering.condensation.conversation import Turn
 from rag_assets.answering.condensation.rules import condensed
-from rag_assets.answering.lookup.catalogue import Catalogue
-from rag_assets_tests.answering.lookup.tables import catalogue, contents
+from rag_assets.table_lookup.tables.catalogue import Catalogue
+from rag_assets_tests.table_lookup.beams import catalogue, contents
 
 SHEETS = {
     "no": ["1", "2", "3"],

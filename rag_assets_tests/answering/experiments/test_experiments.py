@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from rag_assets.answering.evaluating import evaluate_answers
 from rag_assets.answering.experiments.report import experiment_report
 from rag_assets.answering.experiments.run import (
     AnswerExperimentError,
     read_record,
     run_answer_experiment,
 )
-from rag_assets.answering.report import report_of
+from rag_assets.answering.measuring.evaluating import evaluate_answers
+from rag_assets.answering.measuring.report import report_of
 from rag_assets.config import Config
 from rag_assets.evaluation.questions import refresh_questions
 from rag_assets.store import Store

@@ -1,6 +1,6 @@
 """Units that a language model is shown, made by hand."""
 
-from rag_assets.answering.row_cells import FilledCell, RowCells
+from rag_assets.answering.quoting.row_cells import FilledCell, RowCells
 from rag_assets.retrieval.hits import Hit
 
 

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from rag_assets.answering.citations import Computed
 from rag_assets.answering.condensation.conversation import Turn
 from rag_assets.answering.generation.from_tables import FromTables
 from rag_assets.answering.generation.writing import Written
-from rag_assets.answering.lookup.looking_up import look_up
+from rag_assets.citations.kinds import Computed
+from rag_assets.table_lookup.looking_up import look_up
 from rag_assets_testing.scripted_language_model import Behaviour, Script, answers
 from rag_assets_tests.answering.generation.shown import chunk
 from rag_assets_tests.answering.generation.test_generated import told, writing
-from rag_assets_tests.answering.lookup.tables import SOURCE, catalogue, contents
+from rag_assets_tests.table_lookup.beams import SOURCE, catalogue, contents
 
 TABLES = catalogue(contents())
 HIT = chunk(

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from rag_assets.answering.answer import Sentence
-from rag_assets.answering.citations import Cell, Span
 from rag_assets.answering.generation.generated import generate
 from rag_assets.answering.generation.writing import writer_of
+from rag_assets.citations.kinds import Cell, Span
+from rag_assets.citations.sentences import Sentence
 from rag_assets.config import Config, LanguageModelSettings
 from rag_assets.models.language.calls import Completion, Request
 from rag_assets_tests.answering.generation.shown import chunk

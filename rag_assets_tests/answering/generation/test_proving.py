@@ -3,9 +3,9 @@
 import pytest
 
 from rag_assets.answering.checks.cited_texts import MarkedSentence
-from rag_assets.answering.citations import Cell, Span
 from rag_assets.answering.generation.numbered_units import numbered_units
 from rag_assets.answering.generation.proving import ProvenSentence, prove
+from rag_assets.citations.kinds import Cell, Span
 from rag_assets_tests.answering.generation.shown import chunk, row
 
 TEXT = (

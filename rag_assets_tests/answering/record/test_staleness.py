@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from rag_assets.answering.answer import Sentence
-from rag_assets.answering.citations import Absence, Computed, Rows
 from rag_assets.answering.record.database import answers_of
 from rag_assets.answering.record.listing import AnswerFilter, find, one
 from rag_assets.answering.record.staleness import Served
+from rag_assets.citations.kinds import Absence, Computed, Rows
+from rag_assets.citations.sentences import Sentence
 from rag_assets_testing.faults import project
 from rag_assets_testing.recorded_answers import asked, build, built
 

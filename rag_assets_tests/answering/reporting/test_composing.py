@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from rag_assets.answering.highlighting import passages_of
+from rag_assets.answering.quoting.highlighting import passages_of
 from rag_assets.answering.reporting.composing import SectionText, by_heading, compose
 from rag_assets.answering.reporting.decomposition import Decomposition, SubQuestion
 from rag_assets.answering.reporting.gathering import FoundFor, GatheredUnits

@@ -7,7 +7,8 @@ import docx
 import pytest
 from markdown_it import MarkdownIt
 
-from rag_assets.answering.answer import Scope, Sentence
+from rag_assets.answering.answer import Scope
+from rag_assets.answering.quoting.unit_citations import span_of
 from rag_assets.answering.reporting.as_docx import as_docx
 from rag_assets.answering.reporting.as_html import as_html
 from rag_assets.answering.reporting.as_markdown import as_markdown
@@ -19,7 +20,7 @@ from rag_assets.answering.reporting.report import (
     from_json,
     to_json,
 )
-from rag_assets.answering.unit_citations import span_of
+from rag_assets.citations.sentences import Sentence
 from rag_assets_tests.answering.found import document
 
 NEW = span_of(document("new_guide", "It holds.", pages=(3,)), 0, 9)

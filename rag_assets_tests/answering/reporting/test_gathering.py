@@ -3,13 +3,13 @@
 import pytest
 
 from rag_assets import config as configuration
-from rag_assets.answering.lookup.arm import arms_of
 from rag_assets.answering.reporting.decomposition import decomposed
 from rag_assets.answering.reporting.gathering import fairly, gather
 from rag_assets.config import ReportSettings
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.serving import open_serving
 from rag_assets.store import Store
+from rag_assets.table_lookup.arm import arms_of
 from rag_assets_testing import small_project
 from rag_assets_testing.faults import pipeline
 

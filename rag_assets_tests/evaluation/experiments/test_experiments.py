@@ -4,7 +4,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pyarrow.compute as pc
@@ -12,9 +12,16 @@ import pytest
 import yaml
 
 from rag_assets import config as configuration
+from rag_assets.config.experiments import design_names, experiments_of
 from rag_assets.evaluation.experiments import replay
 from rag_assets.evaluation.experiments.arms import ArmRunner
-from rag_assets.evaluation.experiments.design import Design, ExperimentError
+from rag_assets.evaluation.experiments.design import (
+    Design,
+    ExperimentArm,
+    ExperimentError,
+    Figure,
+    Layout,
+)
 from rag_assets.evaluation.experiments.designs import design_of
 from rag_assets.evaluation.experiments.run import choose
 from rag_assets.evaluation.experiments.runs import runs_of
@@ -258,7 +265,7 @@ def test_an_arm_is_known_by_where_its_sources_lie(project):
     elsewhere = [source.model_copy(update={"url": "other"}) for source in config.sources.documents]
     sources = config.sources.model_copy(update={"documents": elsewhere})
     keys = {
-        ArmRunner(store, one, questions, log=print).key_of(arm)
+        ArmRunner(store, one, questions, asked={}, log=print).key_of(arm)
         for one in (config, config.model_copy(update={"sources": sources}))
     }
     assert len(keys) == 2
@@ -315,7 +322,7 @@ def test_a_replay_needs_the_same_questions_and_says_so_at_once(inside, monkeypat
     asked = read_questions(store)
     gold = (RowGold("alloys", "other"),)
     changed = [replace(asked[0], gold=gold), *asked[2:], replace(asked[1], question_id="mine/new")]
-    monkeypatch.setattr(replay, "questions_of", lambda *_: changed)
+    monkeypatch.setattr(replay, "questions_of", lambda *_, **__: changed)
     assert cli.main(["experiment", "mine", "--replay", run_id]) == 1
     said = capsys.readouterr().err
     assert "1 are new, 1 are gone and 1 changed" in said
@@ -338,7 +345,7 @@ def test_weights_even_out_as_alpha_grows(project):
     store, config = opened(project)
     questions = read_questions(store)
     design = design_of(store, config, "weighted_retriever", questions=questions)
-    runner = ArmRunner(store, config, questions, log=lambda _: None)
+    runner = ArmRunner(store, config, questions, asked={}, log=lambda _: None)
     spread = {}
     for arm in design.arms:
         weights = runner.run(arm).extras["document_weight"].to_pylist()
@@ -457,7 +464,12 @@ def test_a_variant_of_another_recipe_is_never_replaced():
 @pytest.mark.parametrize(
     ("experiments", "said"),
     [
-        ({"nope": {}}, "does not match any of the expected tags"),
+        (
+            {"nope": {}},
+            "there is no design 'nope': there are arms, chunk_size, .*, weighted_retriever",
+        ),
+        ({"x": {"design": "serializer"}}, "no design 'serializer': did you mean serializers?"),
+        ({"x": [1]}, "write the settings of the experiment as keys and values"),
         ({"x": {"arms": [{"name": "a", "retriever": "q"}]}}, "no retriever is named 'q'"),
         ({"x": {"arms": [{"name": "a", "variant": "v"}]}}, "no variant is named 'v'"),
         (
@@ -487,6 +499,19 @@ def test_arms_that_cannot_be_told_apart_are_refused(tmp_path, name, settings, tw
     )
     with pytest.raises(ExperimentError, match=re.escape(f"two arms are named {twice!r}")):
         design_of(Store.of(config), config, name, questions=[])
+
+
+@pytest.mark.parametrize("name", design_names())
+def test_the_file_of_a_design_has_the_keys_of_a_design(name):
+    """What nothing reads would be left out without a word."""
+    described = experiments_of(name).described
+    known = {field.name for field in fields(Design)} - {"arms"}
+    assert described.layout.keys() <= known
+    for kind, layouts in (("tables", Layout), ("figures", Figure)):
+        known = {field.name for field in fields(layouts)}
+        assert all(layout.keys() <= known for layout in described.layout[kind])
+    known = {field.name for field in fields(ExperimentArm)} | {"over"}
+    assert all(grid.keys() <= known for grid in described.arms.values())
 
 
 def test_a_design_without_an_arm_says_why():
@@ -528,7 +553,7 @@ def test_arm_tables_have_one_line_for_each_question(project):
     store, config = opened(project)
     questions = read_questions(store)
     design = design_of(store, config, "mine", questions=questions)
-    runner = ArmRunner(store, config, questions, log=lambda _: None)
+    runner = ArmRunner(store, config, questions, asked={}, log=lambda _: None)
     for arm in design.arms:
         found = runner.run(arm)
         gold = found.scores.filter(pc.equal(found.scores["level"], "gold"))
@@ -543,7 +568,7 @@ def test_an_arm_that_an_earlier_release_timed_is_run_again(project):
     store, config = opened(project)
     questions = read_questions(store)
     arm = design_of(store, config, "mine", questions=questions).arms[0]
-    runner = ArmRunner(store, config, questions, log=lambda _: None)
+    runner = ArmRunner(store, config, questions, asked={}, log=lambda _: None)
     kept = store.root / "experiments" / "arms" / runner.key_of(arm) / "arm.json"
     assert not runner.run(arm).is_new
     record = json.loads(kept.read_text())

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from rag_assets.config import IndexSizeExperiment
+from rag_assets.config import Config
 from rag_assets.evaluation.experiments.design import Design
-from rag_assets.evaluation.experiments.index_size import Corpus, index_size
+from rag_assets.evaluation.experiments.designs import filled_in
+from rag_assets.evaluation.experiments.index_size import Corpus, nested
 from rag_assets.evaluation.questions import QuestionsError
 
 HELD = ("a.md", "b.md")
@@ -21,8 +22,13 @@ CORPUS = Corpus(
 def design_of(folder: Path, collections: object) -> Design:
     path = folder / "subsets.json"
     path.write_text(json.dumps({"collections": collections}))
-    settings = IndexSizeExperiment(design="index_size", collections=path)
-    return index_size(settings, base="default", corpus=CORPUS)
+    config = Config.model_validate({"experiments": {"index_size": {"collections": path}}})
+    return filled_in(
+        config.experiments["index_size"],
+        nested(CORPUS, listed=path, sizes=5),
+        config=config,
+        base="default",
+    )
 
 
 def test_a_listed_document_that_no_source_holds_is_left_out_and_named(tmp_path):

@@ -9,7 +9,7 @@ import yaml
 
 from rag_assets import config as configuration
 from rag_assets.evaluation.experiments.design import ExperimentError
-from rag_assets.evaluation.experiments.parser_comparison import _Comparison
+from rag_assets.evaluation.experiments.parser_comparison import ComparedParsers, _longest
 from rag_assets.evaluation.experiments.runs import runs_of
 from rag_assets.serving import cli
 from rag_assets.store import Store
@@ -120,7 +120,7 @@ def test_a_parser_that_is_not_installed_is_left_out_and_named(project):
 def test_nothing_is_measured_again_while_nothing_changed(project, monkeypatch, capsys):
     monkeypatch.setenv("RAG_ASSETS_CONFIG", str(project / "rag_assets.yaml"))
     monkeypatch.setattr(
-        "rag_assets.evaluation.experiments.parser_comparison._Comparison.appendices",
+        "rag_assets.evaluation.experiments.parser_comparison.ComparedParsers.appendices",
         lambda _: pytest.fail("measured again"),
     )
     assert cli.main(["experiment", "parser_comparison", "--json"]) == 0
@@ -130,8 +130,9 @@ def test_nothing_is_measured_again_while_nothing_changed(project, monkeypatch, c
 
 def test_the_longest_document_is_told_by_the_accounts(project):
     comparison, [*documents] = comparison_of(project)
-    assert comparison._longest(documents) == (documents[0], 3)
-    assert comparison._longest(["unknown"]) == ("unknown", 1)
+    accounts = [comparison._accounts(parser, documents) for parser in comparison.parsers]
+    assert _longest(accounts, documents) == (documents[0], 3)
+    assert _longest([], ["unknown"]) == ("unknown", 1)
 
 
 def test_a_file_that_changed_since_is_named_with_the_remedy(project):
@@ -150,6 +151,5 @@ def comparison_of(project):
     """What the experiment measures beside retrieval, and the ids of the documents."""
     config = configuration.load(project / "rag_assets.yaml")
     store = Store.of(config)
-    settings = config.experiments["parser_comparison"]
-    comparison = _Comparison(store, config, settings, ["pymupdf", "pdfium"], [], {})
+    comparison = ComparedParsers(store, config, ["pymupdf", "pdfium"], 2, [], {})
     return comparison, [file.document_id for file in comparison._files()]

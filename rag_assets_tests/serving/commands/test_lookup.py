@@ -5,13 +5,13 @@ import json
 import pytest
 
 from rag_assets import config as configuration
-from rag_assets.answering.lookup.arm import LookupArm
 from rag_assets.config import Retriever
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.opening import open_index
 from rag_assets.serving import cli
 from rag_assets.serving.replies import FAILED, OK, USAGE
 from rag_assets.store import Store
+from rag_assets.table_lookup.arm import LookupArm
 from rag_assets_testing import small_project
 
 SPECIFICATION = """# Specification

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from rag_assets.answering.answer import Answer, Scope, Sentence, to_json
-from rag_assets.answering.citations import Span
+from rag_assets.answering.answer import Answer, Scope, to_json
+from rag_assets.citations.kinds import Span
+from rag_assets.citations.sentences import Sentence
 from rag_assets.serving import cli
 
 GOOD = "The rotor weighs 12 kg [1].\n\nSources:\n[1] The mass of the rotor is 12000 g.\n"

@@ -1,0 +1,73 @@
+"""Means over answers, domain by domain, each with its interval over clusters of questions."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rag_assets.answering.measuring.bench import NUMBERS, UNITS, MeasuredAnswer
+from rag_assets.evaluation.intervals import cluster_bootstrap, clusters_of
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerNumber:
+    """A mean over answers, with its 95 % interval."""
+
+    mean: float
+    low: float | None
+    """None with fewer than two clusters; `high` likewise."""
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class AnswersOfDomain:
+    """The answers to the questions of one domain."""
+
+    domain: str
+    questions: int
+    outcomes: Mapping[str, int]
+    """How many questions had each outcome."""
+    clusters: int
+    numbers: Mapping[str, AnswerNumber]
+    """Of those that were answered."""
+
+
+def by_domain(measured: Sequence[MeasuredAnswer], *, samples: int) -> list[AnswersOfDomain]:
+    """The answers to the questions of each domain, with intervals from so many samples."""
+    domains = sorted({each.domain for each in measured})
+    return [
+        _of_domain(domain, [each for each in measured if each.domain == domain], samples=samples)
+        for domain in domains
+    ]
+
+
+def _of_domain(domain: str, measured: Sequence[MeasuredAnswer], *, samples: int) -> AnswersOfDomain:
+    outcomes = [each.outcome for each in measured]
+    answered = [each for each in measured if each.numbers]
+    clusters = clusters_of([each.source for each in answered], [each.gold for each in answered])
+    return AnswersOfDomain(
+        domain=domain,
+        questions=len(measured),
+        outcomes={outcome: outcomes.count(outcome) for outcome in sorted({*outcomes})},
+        clusters=clusters.count if answered else 0,
+        numbers={
+            name: number
+            for name in (*NUMBERS, UNITS)
+            if (number := _mean_of(name, answered, samples=samples)) is not None
+        },
+    )
+
+
+def _mean_of(name: str, answered: Sequence[MeasuredAnswer], *, samples: int) -> AnswerNumber | None:
+    """The mean of one number over the answers that have it; None if none has."""
+    having = [(value, each) for each in answered if (value := each.numbers[name]) is not None]
+    if not having:
+        return None
+    clusters = clusters_of([e.source for _, e in having], [e.gold for _, e in having])
+    values = np.array([[value] for value, _ in having], float)
+    found = cluster_bootstrap(values, clusters, samples=samples)
+    low, high = float(found.low[0]), float(found.high[0])
+    is_known = not np.isnan(low)
+    return AnswerNumber(
+        float(found.means[0]), low if is_known else None, high if is_known else None
+    )

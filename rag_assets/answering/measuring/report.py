@@ -1,0 +1,67 @@
+"""The report of an evaluation of answers, for people."""
+
+from collections.abc import Iterator
+from typing import get_args
+
+from rag_assets.answering.answer import Outcome
+from rag_assets.answering.measuring.answer_means import AnswerNumber, AnswersOfDomain
+from rag_assets.answering.measuring.bench import NUMBERS, UNITS
+from rag_assets.answering.measuring.evaluating import AnswerEvaluation
+
+MEANINGS = {
+    "coverage": "sentences that cite something",
+    "validity": "citations whose unit is there and was shown",
+    "support_recall": "sentences that their citations support, by the rule of `verify`",
+    "support_precision": "citations that support their sentence by themselves",
+    "completeness": "gold quotes, pages and rows that are cited",
+    UNITS: "units that must be read for an answer",
+}
+FEW = 20
+"""Clusters below which an interval is not reliable."""
+
+
+def report_of(evaluation: AnswerEvaluation) -> str:
+    """The evaluation as Markdown: outcomes, then the numbers of each domain."""
+    return "\n".join(_lines(evaluation))
+
+
+def _lines(evaluation: AnswerEvaluation) -> Iterator[str]:
+    yield (
+        f"Answers of variant **{evaluation.variant}** with the retriever "
+        f"**{evaluation.retriever}**, {evaluation.evaluated_at}. Outcomes are counted apart; "
+        "the numbers below are means over what was told, with 95 % intervals."
+    )
+    yield from ("", "| questions | count | computed | written | found | nothing |")
+    yield "| --- | ---: | ---: | ---: | ---: | ---: |"
+    for domain in evaluation.domains:
+        counts = [domain.outcomes.get(name, 0) for name in get_args(Outcome)]
+        yield f"| {domain.domain} | {domain.questions} | {' | '.join(map(str, counts))} |"
+    names = " | ".join(domain.domain for domain in evaluation.domains)
+    yield from ("", f"| number | what it is | {names} |")
+    yield f"| --- | --- |{' ---: |' * len(evaluation.domains)}"
+    for name in (*NUMBERS, UNITS):
+        shown = " | ".join(_shown(domain.numbers.get(name)) for domain in evaluation.domains)
+        yield f"| {name.replace('_', ' ')} | {MEANINGS[name]} | {shown} |"
+    yield from map(_doubt, evaluation.domains)
+    if evaluation.failed:
+        yield (
+            f"\nIn {evaluation.failed} of {len(evaluation.answers)} answers the language model "
+            "failed: what was found is measured instead. The next run asks for these again."
+        )
+
+
+def _shown(number: AnswerNumber | None) -> str:
+    if number is None:
+        return "-"
+    if number.low is None or number.high is None:
+        return f"{number.mean:.3f}"
+    return f"{number.mean:.3f} ({number.low:.3f} to {number.high:.3f})"
+
+
+def _doubt(domain: AnswersOfDomain) -> str:
+    if domain.clusters >= FEW:
+        return ""
+    return (
+        f"\nThe answers about {domain.domain} come from {domain.clusters} clusters only: their "
+        "intervals are not reliable."
+    )

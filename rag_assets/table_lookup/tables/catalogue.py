@@ -1,0 +1,221 @@
+"""The tables that can be asked: their columns, units and values, at the pins of a complete set.
+
+Only rows that are units of the set are seen: what a lookup finds can be found by a search, too. A
+catalogue is built when it is first asked and kept with its index; tables of more than
+`MOST_ROWS_OF_TABLE` rows are left out and named. Tables inside documents are apart: see
+`document_tables`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cached_property
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rag_assets.columns.sql import quoted
+from rag_assets.retrieval.glossary import Glossary
+from rag_assets.store import Store
+from rag_assets.store.complete_sets import CompleteSet
+from rag_assets.table_lookup.tables.cells import cells_by_column
+from rag_assets.table_lookup.tables.document_tables import document_contents
+from rag_assets.table_lookup.tables.table_contents import (
+    MOST_VALUES,
+    ROW_ID,
+    ROW_KEY,
+    TEXT_HASH,
+    ColumnInfo,
+    TableContents,
+    TableInfo,
+    contents_of,
+)
+
+__all__ = [
+    "MOST_VALUES",
+    "ROW_ID",
+    "ROW_KEY",
+    "TEXT_HASH",
+    "Catalogue",
+    "ColumnInfo",
+    "TableContents",
+    "TableInfo",
+    "catalogue_of",
+    "contents_of",
+]
+
+MOST_ROWS_OF_TABLE = 200_000
+
+
+def _none() -> tuple[Mapping[tuple[str, str], TableContents], int]:
+    return {}, 0
+
+
+class Catalogue:
+    """All tables that can be asked, at one version of their rows."""
+
+    def __init__(
+        self,
+        *,
+        data_version: str,
+        load: Callable[[], tuple[Mapping[tuple[str, str], TableContents], tuple[str, ...]]],
+        load_documents: Callable[[], tuple[Mapping[tuple[str, str], TableContents], int]] = _none,
+        document_version: str = "",
+        glossary: Glossary | None = None,
+    ) -> None:
+        """Use `catalogue_of`; tests may hand in their own tables.
+
+        Args:
+            data_version: Of the rows.
+            load: Gives the tables of sources by source and name, and the names of those that are
+                too large.
+            load_documents: Gives the sound tables inside documents, and how many are not sound.
+            document_version: Of the units of documents.
+            glossary: Other words for what a question says. Those that are names of columns are
+                left out: a question is linked to headings and names without it.
+        """
+        self.data_version = data_version
+        self.document_version = document_version
+        self._load = load
+        self._load_documents = load_documents
+        self._glossary = replace(glossary, headings=()) if glossary else None
+
+    def rephrased(self, question: str) -> str | None:
+        """The question in other words of the glossary; None if it has none for it."""
+        return self._glossary.rephrased(question) if self._glossary else None
+
+    @property
+    def tables(self) -> tuple[TableInfo, ...]:
+        """The tables of sources, by source and name."""
+        return tuple(each.info for each in self._loaded[0].values())
+
+    @property
+    def too_large(self) -> tuple[str, ...]:
+        """`source/table` of tables that are left out for their number of rows."""
+        return self._loaded[1]
+
+    @property
+    def document_tables(self) -> tuple[TableInfo, ...]:
+        """The sound tables inside documents, by source, URI and place."""
+        return tuple(each.info for each in self._documents[0].values())
+
+    @property
+    def unsound_tables(self) -> int:
+        """Tables inside documents that are left out, as it is not clear what their cells mean."""
+        return self._documents[1]
+
+    def find(self, source: str, table: str) -> TableInfo | None:
+        """The table of that name, of a source or inside a document."""
+        found = self._contents(source, table)
+        return found.info if found else None
+
+    def version_of(self, table: TableInfo) -> str:
+        """The data version of what `table` was read from."""
+        return self.data_version if table.unit_id is None else self.document_version
+
+    def rows(self, table: TableInfo) -> pa.Table:
+        """See `TableContents.rows`.
+
+        Raises:
+            KeyError: It is no table of this catalogue.
+        """
+        return self._required(table).rows
+
+    def texts(self, table: TableInfo) -> pa.Table:
+        """See `TableContents.texts`.
+
+        Raises:
+            KeyError: It is no table of this catalogue.
+        """
+        return self._required(table).texts
+
+    @cached_property
+    def of_documents(self) -> "Catalogue":
+        """The tables inside documents as a catalogue of their own."""
+        return Catalogue(
+            data_version=self.data_version,
+            load=lambda: (self._documents[0], ()),
+            document_version=self.document_version,
+            glossary=self._glossary,
+        )
+
+    @cached_property
+    def _loaded(self) -> tuple[Mapping[tuple[str, str], TableContents], tuple[str, ...]]:
+        return self._load()
+
+    @cached_property
+    def _documents(self) -> tuple[Mapping[tuple[str, str], TableContents], int]:
+        return self._load_documents()
+
+    def _contents(self, source: str, table: str) -> TableContents | None:
+        key = (source, table)
+        return self._loaded[0].get(key) or self._documents[0].get(key)
+
+    def _required(self, table: TableInfo) -> TableContents:
+        found = self._contents(table.source, table.table)
+        if found is None:
+            raise KeyError(f"{table.source}/{table.table} is no table of this catalogue")
+        return found
+
+
+def catalogue_of(
+    store: Store, complete_set: CompleteSet, *, glossary: Glossary | None = None
+) -> Catalogue:
+    """The tables of a complete set, and those inside its documents.
+
+    A set of a release that did not pin its rows has no table of a source.
+    """
+    pin = complete_set.table_rows
+    return Catalogue(
+        data_version=pin.data_version if pin else "",
+        load=lambda: _tables(store, complete_set),
+        load_documents=lambda: document_contents(store, complete_set),
+        document_version=complete_set.documents.data_version if complete_set.documents else "",
+        glossary=glossary,
+    )
+
+
+def _tables(
+    store: Store, complete_set: CompleteSet
+) -> tuple[Mapping[tuple[str, str], TableContents], tuple[str, ...]]:
+    pin, units = complete_set.table_rows, complete_set.rows
+    if pin is None or units is None:
+        return {}, ()
+    indexed = store.read(units.table, columns=["unit_id", "text_hash"], version=units.version)
+    named = store.read(pin.table, columns=["source", "table"], version=pin.version)
+    counted = named.group_by(["source", "table"]).aggregate([([], "count_all")])
+    found: dict[tuple[str, str], TableContents] = {}
+    too_large: list[str] = []
+    for row in counted.sort_by([("source", "ascending"), ("table", "ascending")]).to_pylist():
+        source, table = row["source"], row["table"]
+        if row["count_all"] > MOST_ROWS_OF_TABLE:
+            too_large.append(f"{source}/{table}")
+            continue
+        where = f"source = {quoted(source)} AND `table` = {quoted(table)}"
+        read = store.read(
+            pin.table,
+            columns=["row_id", "row_key", "title", "pairs"],
+            where=where,
+            version=pin.version,
+        )
+        contents = _contents(source, table, read, indexed=indexed)
+        if contents is not None:
+            found[source, table] = contents
+    return found, tuple(too_large)
+
+
+def _contents(
+    source: str, table: str, read: pa.Table, *, indexed: pa.Table
+) -> TableContents | None:
+    """A table with those of its rows that are units; None if none is."""
+    places = pc.index_in(read["row_id"], value_set=indexed["unit_id"].combine_chunks())
+    is_unit = pc.is_valid(places)
+    read, places = read.filter(is_unit), places.filter(is_unit)
+    if not read.num_rows:
+        return None
+    return contents_of(
+        (source, table, read["title"][0].as_py()),
+        row_ids=read["row_id"].combine_chunks(),
+        row_keys=read["row_key"].combine_chunks(),
+        text_hashes=indexed["text_hash"].take(places).combine_chunks(),
+        cells=cells_by_column(read["pairs"]),
+    )

@@ -1,0 +1,59 @@
+"""Chemical formulas and the names of the elements.
+
+Two spellings of one formula have one canonical form: elements in alphabetical order, each with its
+amount, 1 where none is written. `CoFeNiSi0.25` and `Si0.25 Ni1 Fe Co1` are the same.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from importlib import resources
+from typing import Final, TypeAlias
+
+Formula: TypeAlias = tuple[tuple[str, float], ...]
+"""Symbols in alphabetical order with their amounts."""
+
+_PART = re.compile(r"([A-Z][a-z]?)(\d+(?:\.\d+)?|\.\d+)?")
+
+
+@cache
+def _elements() -> Mapping[str, tuple[str, ...]]:
+    """Symbol to names, English first."""
+    text = resources.files(__package__ or "").joinpath("elements.toml").read_text("utf-8")
+    return {symbol: tuple(names.split()) for symbol, names in tomllib.loads(text).items()}
+
+
+@cache
+def symbols_by_name() -> Mapping[str, str]:
+    """Name of an element in English or Swedish, in small letters, to its symbol."""
+    return {name: symbol for symbol, names in _elements().items() for name in names}
+
+
+def names_of(symbol: str) -> tuple[str, ...]:
+    """The names of the element with this symbol; none if it is no symbol."""
+    return _elements().get(symbol, ())
+
+
+@lru_cache(maxsize=65_536)
+def formula(text: str) -> Formula | None:
+    """The canonical form of `text`; None where it is no formula of at least two elements.
+
+    Capitals alone (`BCC`) are an abbreviation.
+    """
+    packed = text.replace(" ", "")
+    if packed.isupper() and packed.isalpha():
+        return None
+    amounts: dict[str, float] = {}
+    end = 0
+    for part in _PART.finditer(packed):
+        symbol, amount = part.groups()
+        if part.start() != end or symbol not in _elements():
+            return None
+        amounts[symbol] = amounts.get(symbol, 0.0) + float(amount or 1)
+        end = part.end()
+    return tuple(sorted(amounts.items())) if end == len(packed) and len(amounts) >= LEAST else None
+
+
+LEAST: Final = 2
+"""Elements that a formula has at least: one alone may be any short name."""
