@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from rag_assets.answering.checks.passages import Passage, Term, is_word, key_of, passage_of
-from rag_assets.table_lookup.question.dates import days_of
+from rag_assets.terms import compared_words
 from rag_assets.terms.chemical_elements import SYMBOLS
+from rag_assets.terms.dates import days_of
 from rag_assets.terms.numbers import Number
 
 AtomKind: TypeAlias = Literal[

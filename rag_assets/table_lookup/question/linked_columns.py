@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from rag_assets.table_lookup.question.dates import IS_DATE
 from rag_assets.table_lookup.tables.catalogue import ColumnInfo
 from rag_assets.table_lookup.tables.headings import words_and_unit
 from rag_assets.table_lookup.words import vocabulary
@@ -21,6 +20,7 @@ from rag_assets.table_lookup.words.wording import (
     words_of,
 )
 from rag_assets.tables.headings import humanised
+from rag_assets.terms.dates import IS_DATE
 from rag_assets.terms.formulas import names_of
 
 _YEAR = re.compile(r"\byear\b|\bår\b|år$|_year|year$")

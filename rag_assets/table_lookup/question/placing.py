@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 from rag_assets.citations.values import Number
 from rag_assets.table_lookup.plans.plan import Condition
-from rag_assets.table_lookup.question.dates import Day, day_after, packed
 from rag_assets.table_lookup.question.labels import main_dates
 from rag_assets.table_lookup.question.linked_columns import LinkedColumn
 from rag_assets.table_lookup.question.linking import TableLinks
@@ -14,6 +13,7 @@ from rag_assets.table_lookup.question.quantities import Quantity, plain_unit
 from rag_assets.table_lookup.question.question import ORDINALS, AskedQuestion
 from rag_assets.table_lookup.words import adjectives, vocabulary
 from rag_assets.table_lookup.words.wording import folded, forms, plain_words
+from rag_assets.terms.dates import Day, day_after, packed
 from rag_assets.terms.units import converted, pint_unit
 
 FARTHEST = 9
