@@ -22,6 +22,7 @@ from rag_assets.table_lookup.arm import arms_of
 from rag_assets.tables import assets as tables
 
 REFRESHED = (sources, documents, tables, index, operations)
+"""Rooms whose assets a refresh runs, beside those of evaluation, which is handed its arms."""
 
 
 def definitions(config: Config) -> dg.Definitions:
@@ -40,14 +41,11 @@ def definitions(config: Config) -> dg.Definitions:
             *(room.definitions(config) for room in REFRESHED),
             evaluation.definitions(config, arms=arms_of),
         )
-        by_hand = (
-            experiments.definitions(config, arms=arms_of, own=OWN_DESIGNS),
-            answering.definitions(config),
-        )
         return dg.Definitions.merge(
             automation.with_shared_policies(refreshed, config=config),
             automation.definitions(refreshed, config=config),
-            *map(automation.with_code, by_hand),
+            automation.with_code(experiments.definitions(config, arms=arms_of, own=OWN_DESIGNS)),
+            automation.with_code(answering.definitions(config)),
             dg.Definitions(executor=automation.executor_of(config)),
         )
 

@@ -29,7 +29,10 @@ NO_QUESTIONS = (
 
 
 def definitions(config: Config, *, arms: ArmsOf) -> dg.Definitions:
-    """`question_sets` and `retrieval_evaluation`, which asks `arms`, with their checks."""
+    """The assets `question_sets` and `retrieval_evaluation`, with their checks.
+
+    The retrievers that are measured ask `arms`.
+    """
     assets = dg.Definitions(assets=[_question_sets(config), _retrieval_evaluation(config, arms)])
     return dg.Definitions.merge(assets, checks.definitions(config))
 
