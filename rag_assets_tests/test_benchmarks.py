@@ -36,10 +36,11 @@ def test_a_benchmark_ends_with_what_it_found(name):
 
 def test_what_tests_and_benchmarks_share_is_in_neither():
     """Nor does it know of the tests: who moves one need not look at the other."""
-    shared = [*REPOSITORY.glob("benchmarks/*.py"), *REPOSITORY.rglob("rag_assets_testing/*.py")]
+    folders = (REPOSITORY / "benchmarks", REPOSITORY / "rag_assets_testing")
     imported = {
         f"{path.name}: {node.module}"
-        for path in shared
+        for folder in folders
+        for path in folder.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, ast.ImportFrom) and str(node.module).startswith("rag_assets_tests")
     }
