@@ -30,7 +30,7 @@ def _document_files(project: Config) -> dg.AssetsDefinition:
     @dg.asset(
         name=schemas.DOCUMENT_FILES_TABLE,
         group_name=GROUP,
-        kinds={"dlt", "lancedb"},
+        kinds={"lancedb"},
         owners=[project.owner],
         code_version=known_files.RECIPE,
     )
