@@ -142,7 +142,7 @@ def planned(home: Path, *, read: int | None) -> dict[str, Any]:
     """A plan made in this process, as the command makes it."""
     from rag_assets import config
     from rag_assets.documents.chunks import planned
-    from rag_assets.operations import derivations
+    from rag_assets.index import encoders
     from rag_assets.operations.plan.costs import costs_of
     from rag_assets.operations.plan.planning import plan_of
     from rag_assets.operations.plan.reasons import reasons_of
@@ -151,7 +151,7 @@ def planned(home: Path, *, read: int | None) -> dict[str, Any]:
 
     most = planned.BYTES_READ if read is None else read
     with (
-        patch.object(derivations, "known_encoder", lambda *_, **__: _HASHING),
+        patch.object(encoders, "known_encoder", lambda *_, **__: _HASHING),
         patch.object(planned, "BYTES_READ", most),
     ):
         settings = config.load(home / "rag_assets.yaml")

@@ -52,14 +52,14 @@ def run_with_clocks(arguments: list[str]) -> None:
 
     from rag_assets import asset_checks
     from rag_assets.change import sync
-    from rag_assets.index import assets, embed, joint
+    from rag_assets.index import embed, encoders, indexes, joint
     from rag_assets.serving import cli
 
     for written in ("_made_ready", "_written"):
         clocks.watch(sync, written, name=VECTORS)
-    for module in (assets, embed, joint):
+    for module in (encoders, embed, joint):
         clocks.watch(module, "encoder_of", name=VECTORS)
-    clocks.watch(assets, "maintain", name=INDEXES)
+    clocks.watch(indexes, "maintain", name=INDEXES)
     clocks.watch(asset_checks, "result_of", name=CHECKS)
     code = cli.main([*arguments, "--json"])
     clocks.stop()

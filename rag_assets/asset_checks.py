@@ -44,7 +44,7 @@ def definitions(config: Config, *subjects: Subject) -> dg.Definitions:
 def _checks(subject: Subject, *, config: Config) -> dg.AssetChecksDefinition:
     expectations = subject.suite
     asset = dg.AssetKey.from_user_string(subject.asset)
-    store = lineage.store_of(config)
+    store = Store.of(config)
     variants = lineage.variants(config) if subject.has_variants else None
 
     @dg.multi_asset_check(

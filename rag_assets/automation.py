@@ -22,6 +22,7 @@ import dagster as dg
 from rag_assets import lineage
 from rag_assets.change.reclaim import clean_up_tables
 from rag_assets.config import Config, ConfigError
+from rag_assets.graph import STEPS
 from rag_assets.lineage import records_of, source_key
 from rag_assets.operations.alerts.record import RecordFile
 from rag_assets.operations.alerts.telling import Teller
@@ -31,8 +32,8 @@ from rag_assets.operations.problems.current import SERVING_INDEX
 from rag_assets.operations.problems.lost_runs import COMMAND_LOCK
 from rag_assets.operations.problems.runs import CLEAN_UP_JOB, NIGHTLY_JOB
 from rag_assets.operations.run_history import forget_old_runs
-from rag_assets.schemas import DOCUMENT_FILES_TABLE
 from rag_assets.sources.observations import fingerprint_of_sources, look_at_sources
+from rag_assets.sources.steps import DOCUMENT_FILES, EXPORTS
 from rag_assets.store import Store, images
 from rag_assets.store.serving_pointer import serving_variant
 
@@ -40,13 +41,6 @@ BACKFILL_JOB = "backfill_variant"
 ALERT_SECONDS = 60
 DATA_VERSION_TAG = "dagster/data_version"
 DOMAIN_TAG = "domain"
-OF_DOCUMENTS = ("parsed_documents", "figure_descriptions", "chunks", "chunk_vectors")
-OF_TABLES = ("exports", "table_rows", "serialized_rows", "row_vectors")
-DOMAINS = {
-    **dict.fromkeys((DOCUMENT_FILES_TABLE, *OF_DOCUMENTS), "document"),
-    **dict.fromkeys(OF_TABLES, "table"),
-}
-"""Of the assets whose rows are all of one domain, by the first part of their key."""
 
 AC = dg.AutomationCondition
 CONTENT_CHANGED = AC.any_deps_match(AC.data_version_changed()).with_label(
@@ -113,7 +107,10 @@ def with_code(room: dg.Definitions) -> dg.Definitions:
 def domain_tags(key: dg.AssetKey) -> dict[str, str]:
     """The tag that says of an asset which domain its rows are of; none if they are of both."""
     name = key.path[1] if key.path[0] == "source" else key.path[0]
-    return {DOMAIN_TAG: DOMAINS[name]} if name in DOMAINS else {}
+    if name == EXPORTS:
+        return {DOMAIN_TAG: "table"}
+    kind = STEPS.kind(name)
+    return {DOMAIN_TAG: kind.domain} if kind and kind.domain else {}
 
 
 def _code_of(rooms: dg.Definitions) -> dict[dg.AssetKey, dg.CodeReferencesMetadataValue]:
@@ -127,6 +124,8 @@ def _code_of(rooms: dg.Definitions) -> dict[dg.AssetKey, dg.CodeReferencesMetada
             continue
         made = assets.op.compute_fn
         function = made if callable(made) else made.decorated_fn
+        if kind := STEPS.kind(min(assets.keys).to_user_string()):
+            function = type(kind).refresh
         code = inspect.unwrap(function).__code__
         place = dg.LocalFileCodeReference(
             file_path=code.co_filename, line_number=code.co_firstlineno
@@ -201,7 +200,7 @@ def definitions(rooms: dg.Definitions, *, config: Config) -> dg.Definitions:
 
 
 def _reads_a_source(key: dg.AssetKey) -> bool:
-    return key.path == [DOCUMENT_FILES_TABLE] or key.path[0] == "exports"
+    return key.path == [DOCUMENT_FILES.name] or key.path[0] == EXPORTS
 
 
 def _sources_in_place(readers: Sequence[dg.AssetKey], *, config: Config) -> dg.AssetsDefinition:
@@ -304,7 +303,7 @@ def _clean_up_job(config: Config) -> dg.JobDefinition:
         from rag_assets.operations.erasure.kept_answers import tidy
 
         store, log = Store.of(config), context.log.info
-        done = clean_up_tables(store, config, keep_days=config.clean_up.keep_days, log=log)
+        done = clean_up_tables(store, config, STEPS, keep_days=config.clean_up.keep_days, log=log)
         forgotten = remove_unused(store, config, log=log)
         answers = tidy(store, config, log=log)
         history = forget_old_runs(

@@ -15,6 +15,7 @@ from rag_assets.config import Config, load
 from rag_assets.documents import assets as documents
 from rag_assets.evaluation import assets as evaluation
 from rag_assets.evaluation.experiments import assets as experiments
+from rag_assets.graph import STEPS
 from rag_assets.index import assets as index
 from rag_assets.operations import assets as operations
 from rag_assets.sources import assets as sources
@@ -38,14 +39,15 @@ def definitions(config: Config) -> dg.Definitions:
         warnings.simplefilter("ignore", dg.BetaWarning)
         warnings.simplefilter("ignore", dg.PreviewWarning)
         refreshed = dg.Definitions.merge(
-            *(room.definitions(config) for room in REFRESHED),
-            evaluation.definitions(config, arms=arms_of),
+            *(room.definitions(config, STEPS) for room in REFRESHED),
+            evaluation.definitions(config, STEPS, arms=arms_of),
         )
+        compared = experiments.definitions(config, STEPS, arms=arms_of, own=OWN_DESIGNS)
         return dg.Definitions.merge(
             automation.with_shared_policies(refreshed, config=config),
             automation.definitions(refreshed, config=config),
-            automation.with_code(experiments.definitions(config, arms=arms_of, own=OWN_DESIGNS)),
-            automation.with_code(answering.definitions(config)),
+            automation.with_code(compared),
+            automation.with_code(answering.definitions(config, STEPS)),
             dg.Definitions(executor=automation.executor_of(config)),
         )
 

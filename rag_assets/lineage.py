@@ -7,26 +7,32 @@ decided here.
 
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import TypeAlias, TypedDict
+from typing import TypeAlias
 
 import dagster as dg
 import pyarrow as pa
 
 from rag_assets.change.completing import take_over
 from rag_assets.change.reclaim import note_named
-from rag_assets.change.steps import REVISIONS, step_of
+from rag_assets.change.steps import (
+    Preview,
+    ShownContent,
+    StepContext,
+    StepKind,
+    StepList,
+    StepResult,
+)
 from rag_assets.change.sync import Report
 from rag_assets.config import Config
 from rag_assets.process.interrupts import stoppable
-from rag_assets.reports.previews import CHARACTERS, shortened
+from rag_assets.reports.previews import CHARACTERS, PREVIEW_ROWS, first_rows, shortened
+from rag_assets.reports.shown import LongListing, Plot, Settings, ShownRows, Value
 from rag_assets.store import Store
 
 COUNTS = ("added", "changed", "removed", "unchanged", "failed")
 PREVIEW = "preview"
-PREVIEW_ROWS = 8
 FAILURES_SHOWN = 50
 RECORDS_AT_SIGHT = 20
 SECONDS_TO_RECOVER = 2
@@ -72,30 +78,6 @@ def source_key(reader: dg.AssetKey) -> dg.AssetKey:
     return dg.AssetKey(["source", *reader.path])
 
 
-class AssetArguments(TypedDict, total=False):
-    """What an asset is declared with that its step says: see `asset_arguments`."""
-
-    key: dg.AssetKey
-    group_name: str
-    deps: Sequence[dg.AssetKey]
-    code_version: str
-    owners: Sequence[str]
-    partitions_def: dg.StaticPartitionsDefinition | None
-
-
-def asset_arguments(config: Config, asset: str) -> AssetArguments:
-    """Key, group, upstream assets, code version, owners and partitions of the asset of a step."""
-    step = step_of(config, asset)
-    return AssetArguments(
-        key=dg.AssetKey(asset),
-        group_name=step.room,
-        deps=[dg.AssetKey(each.asset) for each in step.upstream],
-        code_version=str(REVISIONS[asset]),
-        owners=[config.owner],
-        partitions_def=variants(config) if step.has_variants else None,
-    )
-
-
 def run_tags(config: Config) -> dict[str, str]:
     """Tags of a run: how long it may take before Dagster's daemon stops it, 0 for ever."""
     return {dg.MAX_RUNTIME_SECONDS_TAG: str(config.execution.max_runtime_seconds or 0)}
@@ -130,13 +112,79 @@ def one_op_job(
     return job_of
 
 
-def store_of(config: Config) -> Store:
-    """The state that belongs to `config`, to be written to; its locks name the run in progress."""
+def open_for_writing(config: Config, steps: StepList) -> Store:
+    """Open the state of `config`, and note which tables it needs.
+
+    The locks of the store name the run in progress. Sets of a state that has recorded none are
+    recorded, and a clean-up by another config spares the tables of `config` from now on.
+    """
     work, run = _run_in_progress()
     store = Store.of(config, work=work, run=run)
     take_over(store, config)
-    note_named(store, config)
+    note_named(store, config, steps)
     return store
+
+
+def step_assets(config: Config, steps: StepList, *, room: str) -> list[dg.AssetsDefinition]:
+    """The assets of the steps of a room that `config` asks for."""
+    kinds = (kind for kind in steps.kinds if kind.room == room and kind.is_made(config))
+    return [_step_asset(config, steps, kind) for kind in kinds]
+
+
+def _step_asset(project: Config, steps: StepList, kind: StepKind) -> dg.AssetsDefinition:
+    """The asset that keeps the table of a step: all of them are made here."""
+
+    def refreshed(
+        context: dg.AssetExecutionContext, config: RefreshConfig
+    ) -> dg.MaterializeResult[None]:
+        work = StepContext(
+            store=open_for_writing(project, steps),
+            config=project,
+            variant=context.partition_key if kind.has_variants else next(iter(project.variants)),
+            steps=steps,
+            log=logger_of(context),
+            warn=warner_of(context),
+            retry=config.retry_failed,
+            allow_shrink=config.allow_shrink,
+        )
+        with retry_once() if kind.is_retried else stoppable():
+            done = kind.refresh(work)
+            result = _materialized(context, project, work.store, done)
+        return result if done.is_renewed else observed_only(context, result)
+
+    return dg.asset(
+        key=kind.name,
+        group_name=kind.room,
+        deps=[
+            *map(dg.AssetKey, steps.upstream(project, kind)),
+            *(dg.AssetKey(list(path)) for path in kind.reads(project)),
+        ],
+        code_version=str(steps.in_order(project, next(iter(project.variants)))[kind.name].revision),
+        description=kind.about,
+        kinds=set(kind.labels_of(project)),
+        owners=[project.owner],
+        partitions_def=variants(project) if kind.has_variants else None,
+        pool=GPU_POOL if kind.uses_gpu else None,
+    )(refreshed)
+
+
+def _materialized(
+    context: dg.AssetExecutionContext, config: Config, store: Store, done: StepResult
+) -> dg.MaterializeResult[None]:
+    """What a step did, as the result of its asset."""
+    shown = done.preview
+    if shown is None and done.columns:
+        read = partial(first_rows, store, done.report.target, columns=done.columns)
+        shown = Preview(done.columns, read)
+    return materialized(
+        context,
+        done.report,
+        place=place_of(store, done.report.target),
+        schema=done.schema,
+        preview=shown if config.previews else None,
+        content=done.content,
+        extra=metadata_of(done.about),
+    )
 
 
 def _run_in_progress() -> tuple[str | None, str | None]:
@@ -150,32 +198,13 @@ def _run_in_progress() -> tuple[str | None, str | None]:
     return f"run {step.run_id.partition('-')[0]} of Dagster, {step.op_handle.name}", step.run_id
 
 
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """The first rows of a table, read when they are to be shown."""
-
-    columns: Sequence[str]
-    """What is shown: never a hidden column, nor a key or an id that is made of one."""
-    read: Callable[[], pa.Table | None]
-    """The rows; None if there are none."""
-
-
-@dataclass(frozen=True, slots=True)
-class ContentShown:
-    """What is shown of what a table holds, beside the counts of a pass."""
-
-    names: Collection[str]
-    """Of all metadata that `describe` may give."""
-    describe: Callable[[], Metadata]
-
-
 def materialized(
     context: dg.AssetExecutionContext,
     report: Report,
     *,
     schema: pa.Schema,
     preview: Preview | None = None,
-    content: ContentShown | None = None,
+    content: ShownContent | None = None,
     extra: Metadata | None = None,
     asset_key: dg.AssetKey | None = None,
     place: Metadata | None = None,
@@ -247,7 +276,7 @@ def _of_content(
     context: dg.AssetExecutionContext,
     report: Report,
     preview: Preview | None,
-    content: ContentShown | None,
+    content: ShownContent | None,
     *,
     asset_key: dg.AssetKey | None,
 ) -> Metadata:
@@ -259,7 +288,7 @@ def _of_content(
     if content is not None:
         kept = {name: value for name, value in last.items() if name in content.names}
         is_described = report.touched or bool(report.rows and not kept)
-        shown |= content.describe() if is_described else kept
+        shown |= metadata_of(content.describe()) if is_described else kept
     if preview is not None and report.rows:
         shown |= _again(last.get(PREVIEW), preview) or _first(preview)
     return shown
@@ -311,35 +340,31 @@ def table_schema(schema: pa.Schema) -> dg.TableSchema:
     )
 
 
-def preview(
-    config: Config, store: Store, report: Report, *, columns: Sequence[str]
-) -> Preview | None:
-    """The first rows of the table of `report`; None where the config asks for no previews."""
-    if not config.previews:
-        return None
-    return Preview(columns, partial(first_rows, store, report.target, columns=columns))
-
-
-def first_rows(store: Store, table: str, *, columns: Sequence[str]) -> pa.Table | None:
-    """The first rows of a table; None if it has none."""
-    first = next(store.batches(table, columns=columns, rows=PREVIEW_ROWS), None)
-    return None if first is None else pa.Table.from_batches([first])
-
-
 def preview_of(rows: pa.Table) -> dg.MetadataValue:
     """The first rows as a table; long texts are shortened."""
     return records_of(rows.slice(0, PREVIEW_ROWS).to_pylist())
 
 
-def values_of(record: Mapping[str, int | float | str]) -> Metadata:
-    """Single values by name, such as what a pass used of a language model."""
-    return {name: _value_of(value) for name, value in record.items()}
-
-
-def _value_of(value: float | str) -> dg.MetadataValue:
-    if isinstance(value, str):
-        return dg.MetadataValue.text(value)
-    return dg.MetadataValue.int(value) if isinstance(value, int) else dg.MetadataValue.float(value)
+def metadata_of(values: Mapping[str, Value]) -> Metadata:
+    """`values` as Dagster shows them."""
+    shown: dict[str, dg.MetadataValue] = {}
+    for name, value in values.items():
+        match value:
+            case LongListing():
+                shown |= list_of(name, value.records, long=value.long)
+            case ShownRows():
+                shown[name] = records_of(value.records)
+            case Plot():
+                shown[name] = svg_of(value.svg)
+            case Settings():
+                shown[name] = dg.MetadataValue.json(value.values)
+            case str():
+                shown[name] = dg.MetadataValue.text(value)
+            case int():
+                shown[name] = dg.MetadataValue.int(value)
+            case float():
+                shown[name] = dg.MetadataValue.float(value)
+    return shown
 
 
 def records_of(

@@ -7,6 +7,7 @@ import pytest
 
 from rag_assets import asset_checks, lineage, quality
 from rag_assets.config import Config
+from rag_assets.graph import STEPS
 from rag_assets.quality import Profile
 from rag_assets.serving import job_runs
 from rag_assets_tests.quality.subject import Table, subject_of
@@ -73,7 +74,7 @@ def test_a_failed_error_blocks_downstream_and_a_warning_only_shows(
 
 
 def test_what_is_kept_of_a_table_that_no_variant_uses_any_more_goes(config, table):
-    store, subject = lineage.store_of(config), subject_of(table)
+    store, subject = lineage.open_for_writing(config, STEPS), subject_of(table)
     for variant in ("default", "abandoned"):
         quality.result_of(subject, store=store, log=print, partition=variant)
     elsewhere = replace(subject, asset="vectors")

@@ -18,7 +18,7 @@ COPIED = (
     *("README.md", "CONTRIBUTING.md", "CHANGELOG.md"),
 )
 MOST_FILES = 5
-WALKS = ("a file format", "a serializer", "a retriever", "a check", "a source")
+WALKS = ("a file format", "a serializer", "a retriever", "a check", "a step", "a source")
 _EDIT = re.compile(
     r"^`([\w./]+)`:(?:(?!\n\n).)+\n\n```(diff|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL
 )

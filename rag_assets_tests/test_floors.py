@@ -17,7 +17,9 @@ ROOT = PACKAGE.name
 FLOORS = (
     ("serving",),
     ("definitions", "automation"),
-    ("operations", "questions", "training"),
+    ("operations",),
+    ("graph",),
+    ("questions", "training"),
     ("answering",),
     ("evaluation", "table_lookup"),
     ("sources", "documents", "tables", "index", "knowledge", "retrieval"),
@@ -42,6 +44,7 @@ AT_THE_ROOT = frozenset(
         "lineage",
         "asset_checks",
         "dagster_internals",
+        "graph",
         "schemas",
         "identity",
     }

@@ -23,6 +23,7 @@ from rag_assets.columns.sql import quoted, quoted_name
 from rag_assets.config import Config, ConfigError, TableSource
 from rag_assets.config.nodes import node_of
 from rag_assets.definitions import definitions
+from rag_assets.graph import STEPS
 from rag_assets.sources import assets as sources
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.store import Store
@@ -269,7 +270,7 @@ def test_an_asset_of_a_table_is_materialised_and_shows_its_name(tmp_path):
         "utf-8",
     )
     config = configuration.load(tmp_path / "rag_assets.yaml")
-    assets = list(sources.definitions(config).assets or ())
+    assets = list(sources.definitions(config, STEPS).assets or ())
 
     result = dg.materialize([item for item in assets if isinstance(item, dg.AssetsDefinition)])
 
@@ -289,7 +290,7 @@ def test_an_asset_of_a_table_is_materialised_and_shows_its_name(tmp_path):
 
 
 def config_specs(config: Config) -> list[dg.AssetSpec]:
-    return list(sources.definitions(config).resolve_all_asset_specs())
+    return list(sources.definitions(config, STEPS).resolve_all_asset_specs())
 
 
 def test_no_two_names_share_a_node():

@@ -14,7 +14,10 @@ from rag_assets.answering.experiments.report import experiment_report
 from rag_assets.answering.measuring import evaluating
 from rag_assets.answering.measuring.evaluating import AnswerEvaluation
 from rag_assets.answering.measuring.report import report_of
+from rag_assets.change.steps import StepList
 from rag_assets.config import Config
+from rag_assets.evaluation.steps import QUESTION_SETS
+from rag_assets.index.steps import JOINT_INDEX
 from rag_assets.process.interrupts import stoppable
 
 GROUP = "evaluation"
@@ -27,9 +30,9 @@ NO_QUESTIONS = (
 )
 
 
-def definitions(config: Config) -> dg.Definitions:
+def definitions(config: Config, steps: StepList) -> dg.Definitions:
     """The asset `answer_evaluation`, one for each experiment on answers, and their two jobs."""
-    assets = [_answer_evaluation(config)]
+    assets = [_answer_evaluation(config, steps)]
     job = dg.define_asset_job(
         JOB,
         selection=[dg.AssetKey(ASSET)],
@@ -48,11 +51,11 @@ def definitions(config: Config) -> dg.Definitions:
         executor_def=dg.in_process_executor,
         tags=lineage.run_tags(config),
     )
-    experiments = [_experiment(config, name) for name in config.answer_experiments]
+    experiments = [_experiment(config, steps, name) for name in config.answer_experiments]
     return dg.Definitions(assets=[*assets, *experiments], jobs=[job, compared])
 
 
-def _answer_evaluation(settings: Config) -> dg.AssetsDefinition:
+def _answer_evaluation(settings: Config, steps: StepList) -> dg.AssetsDefinition:
     @dg.asset(
         group_name=GROUP,
         pool=lineage.GPU_POOL,
@@ -60,12 +63,12 @@ def _answer_evaluation(settings: Config) -> dg.AssetsDefinition:
         owners=[settings.owner],
         code_version=str(evaluating.REVISION),
         partitions_def=lineage.variants(settings),
-        deps=["joint_index", "question_sets"],
+        deps=[JOINT_INDEX.name, QUESTION_SETS.name],
     )
     @stoppable()
     def answer_evaluation(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
         """How well the questions are answered, and what the answers cite."""
-        store = lineage.store_of(settings)
+        store = lineage.open_for_writing(settings, steps)
         found = evaluating.evaluate_answers(
             store, settings, variant=context.partition_key, log=lineage.logger_of(context)
         )
@@ -91,7 +94,7 @@ def experiment_key(name: str) -> dg.AssetKey:
     return dg.AssetKey(["experiments", name])
 
 
-def _experiment(settings: Config, name: str) -> dg.AssetsDefinition:
+def _experiment(settings: Config, steps: StepList, name: str) -> dg.AssetsDefinition:
     variant = settings.answer_experiments[name].variant or next(iter(settings.variants))
 
     @dg.asset(
@@ -105,15 +108,15 @@ def _experiment(settings: Config, name: str) -> dg.AssetsDefinition:
         "the same questions under each condition.",
         deps=[
             dg.AssetDep(
-                "joint_index",
+                JOINT_INDEX.name,
                 partition_mapping=dg.SpecificPartitionsPartitionMapping([variant]),
             ),
-            dg.AssetDep("question_sets"),
+            dg.AssetDep(QUESTION_SETS.name),
         ],
     )
     @stoppable()
     def experiment(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
-        store = lineage.store_of(settings)
+        store = lineage.open_for_writing(settings, steps)
         record = run.run_answer_experiment(store, settings, name, log=lineage.logger_of(context))
         return dg.MaterializeResult(
             metadata={
@@ -122,7 +125,7 @@ def _experiment(settings: Config, name: str) -> dg.AssetsDefinition:
                 "questions": dg.MetadataValue.int(record.questions),
                 "language model": dg.MetadataValue.text(record.model),
                 "seconds": dg.MetadataValue.float(record.seconds),
-                **lineage.values_of(record.spending),
+                **lineage.metadata_of(record.spending),
             },
             data_version=dg.DataVersion(record.made_from[:32]),
         )
@@ -135,7 +138,7 @@ def _metadata(found: AnswerEvaluation) -> dict[str, dg.MetadataValue]:
     return {
         "results": dg.MetadataValue.md(report_of(found)),
         "questions": dg.MetadataValue.int(len(found.answers)),
-        **lineage.values_of(found.spending),
+        **lineage.metadata_of(found.spending),
         "seconds": dg.MetadataValue.float(found.seconds),
         **{
             f"{domain.domain}/{name}": dg.MetadataValue.float(round(number.mean, 4))

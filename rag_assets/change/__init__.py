@@ -1,6 +1,7 @@
 """The rule of change, once: every landed and derived table is brought up to its inputs by it.
 
-- What tables there are and what each is made from: `steps`, a list that all others read.
+- What a room says of each of its tables, and the list that these make: `steps`; where a unit comes
+  from: `tracing`. The list itself is `rag_assets.graph`.
 - What changed, what is gone: `difference`, by key and fingerprint; `row_inputs`, where the inputs
   are the rows of other tables and only those that changed are read.
 - Deciding and doing are apart: `deciding` finds out what a refresh would do and writes nothing;

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 
 from rag_assets.change.deciding import fingerprint_of
-from rag_assets.change.steps import REVISIONS, Step, made_from, variant_steps
+from rag_assets.change.steps import Step, StepList, made_from
 from rag_assets.config import Config
 from rag_assets.identity import fingerprint
 from rag_assets.schemas import TABLE_ROWS_TABLE
@@ -28,27 +28,22 @@ from rag_assets.store.pins import Pin, pin_of
 from rag_assets.store.places import remove_folder
 from rag_assets.store.search_indexes import uncommon_indexes
 
-JOINT = "joint_index"
-"""The asset of the step that completes a variant."""
-ROW_STEPS = ("serialized_rows", "row_vectors")
-"""The assets of the steps from the rows of tables to their units."""
 
-
-def record(store: Store, config: Config, *, variant: str) -> CompleteSet | None:
+def record(store: Store, config: Config, steps: StepList, *, variant: str) -> CompleteSet | None:
     """Let the tables of `variant` be its set, if they belong together as they stand.
 
     Where nothing changed since the last set, no table is opened. None where a part is still to
     come: what was recorded before stays.
     """
     tables = config.tables_of(variant)
-    seen = _seen(store, config, variant)
+    seen = _seen(store, config, steps, variant)
     if seen is None:
         return None
     known = CompleteSet.read(file_of(store, variant))
     is_known = known and known.seen == seen and known.is_of(store, tables)
     if known and is_known and known.table_rows:
         return known
-    rows = _table_rows(store, config, variant)
+    rows = _table_rows(store, config, steps, variant)
     if known and is_known and rows is None:
         return known
     units = [pin_of(store, name) for name in (tables.joint, tables.documents, tables.rows)]
@@ -66,15 +61,18 @@ def record(store: Store, config: Config, *, variant: str) -> CompleteSet | None:
         seen=seen,
         indexes=uncommon_indexes(store, units) or None,
     )
-    if not _is_as_left(store, found) or _seen(store, config, variant) != seen:
+    if not _is_as_left(store, found) or _seen(store, config, steps, variant) != seen:
         return None
     write_atomically(file_of(store, variant), as_json(found))
     return found
 
 
-def record_all(store: Store, config: Config) -> list[str]:
-    """The same for all variants, since they share tables; returns those whose tables belong."""
-    return [variant for variant in config.variants if record(store, config, variant=variant)]
+def record_all(store: Store, config: Config, steps: StepList) -> list[str]:
+    """Record the sets of all variants, since they share tables.
+
+    Returns those whose tables belong together.
+    """
+    return [name for name in config.variants if record(store, config, steps, variant=name)]
 
 
 def take_over(store: Store, config: Config) -> None:
@@ -99,12 +97,12 @@ def take_over(store: Store, config: Config) -> None:
         remove_folder(begun)
 
 
-def is_up_to_date(store: Store, config: Config, variant: str) -> bool:
+def is_up_to_date(store: Store, config: Config, steps: StepList, *, variant: str) -> bool:
     """Whether each table of `variant` was made from its inputs as they stand now.
 
     Sources are not looked at, nor what is installed: that is for a refresh to find out.
     """
-    return all(_follows(store, step) for step in variant_steps(config, variant).values())
+    return all(_follows(store, step) for step in steps.of_variant(config, variant).values())
 
 
 def _follows(store: Store, step: Step) -> bool:
@@ -112,7 +110,7 @@ def _follows(store: Store, step: Step) -> bool:
     finished = store.completion(step.table)
     if finished is None or finished.parts is None:
         return False
-    now = made_from(store, step, recipe=finished.parts.get("recipe", ""))()
+    now = made_from(store, step.inputs, recipe=finished.parts.get("recipe", ""))()
     return finished.parts == now
 
 
@@ -121,13 +119,13 @@ def joint_made_from(store: Store, joint: Step) -> str:
 
     Equal to `made_from` of the joint table's completion if, and only if, the three belong together.
     """
-    recipe = str(REVISIONS[joint.asset])
-    return fingerprint_of(made_from(store, joint, recipe=recipe)())
+    recipe = str(joint.revision)
+    return fingerprint_of(made_from(store, joint.inputs, recipe=recipe)())
 
 
-def _seen(store: Store, config: Config, variant: str) -> str | None:
+def _seen(store: Store, config: Config, steps: StepList, variant: str) -> str | None:
     """What a set is recorded by; None while a pass is under way or the tables do not belong."""
-    step = variant_steps(config, variant)[JOINT]
+    step = steps.completing(config, variant)
     names = [step.table, *(name for name, _ in step.sources)]
     ended = [store.ended(name) for name in names]
     joint = ended[0]
@@ -145,10 +143,10 @@ def _families(store: Store, name: str) -> Pin | None:
     return pin_of(store, name) if store.ended(name) else None
 
 
-def _table_rows(store: Store, config: Config, variant: str) -> Pin | None:
+def _table_rows(store: Store, config: Config, steps: StepList, variant: str) -> Pin | None:
     """The rows of all tables, if its units of rows were made from them as they stand."""
-    steps = variant_steps(config, variant)
-    if not all(_follows(store, steps[asset]) for asset in ROW_STEPS):
+    of_variant = steps.of_variant(config, variant).values()
+    if not all(_follows(store, step) for step in of_variant if step.kind.domain == "table"):
         return None
     return pin_of(store, TABLE_ROWS_TABLE, key="row_id")
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from rag_assets.change import completing, embeddable
 from rag_assets.change.quarantine import record
-from rag_assets.change.steps import variant_steps
+from rag_assets.change.steps import StepList
 from rag_assets.config import Config
 from rag_assets.store import MissingTableError, Store, complete_sets, exports
 from rag_assets.store.atomic import take_away, write_atomically
@@ -48,6 +48,7 @@ class CleanedTables:
 def clean_up_tables(
     store: Store,
     config: Config,
+    steps: StepList,
     *,
     keep_days: float,
     log: Callable[[str], None],
@@ -59,9 +60,11 @@ def clean_up_tables(
     """
     completing.take_over(store, config)
     answering = complete_sets.answering(store, config)
-    pinned = _pinned(store, config, named=_named(store, config, answering), answering=answering)
+    pinned = _pinned(
+        store, config, named=_named(store, config, steps, answering), answering=answering
+    )
     after = max(timedelta(days=keep_days), RUNNING)
-    since = _unnamed_since(store, named=_named(store, config, answering))
+    since = _unnamed_since(store, named=_named(store, config, steps, answering))
     is_full = shutil.disk_usage(store.root).free < LEAST_FREE
     removed = {  # first of all on a full disk: it makes room, and writes nothing
         folder_of(generation): _removed(store, generation, log=log)
@@ -76,23 +79,25 @@ def clean_up_tables(
     freed = sum(one.bytes_freed for one in cleaned)
     removed |= {
         folder_of(generation): _removed(store, generation, log=log)
-        for generation in _due(store, named=_named(store, config, answering), after=after)
+        for generation in _due(store, named=_named(store, config, steps, answering), after=after)
     }
-    completing.record_all(store, config)  # what was merged: the old fragments go the next time
+    completing.record_all(
+        store, config, steps
+    )  # what was merged: the old fragments go the next time
     complete_sets.forget_gone(store)
     if damaged:
         raise damaged
     return CleanedTables(cleaned, sorted(removed), freed + sum(removed.values()))
 
 
-def bytes_to_free(store: Store, config: Config, *, keep_days: float) -> int:
+def bytes_to_free(store: Store, config: Config, steps: StepList, *, keep_days: float) -> int:
     """What a clean-up now would free of tables and their versions; nothing is written.
 
     Merging is left out: what it writes anew takes room until the next clean-up. Damaged tables
     count as nothing.
     """
     answering = complete_sets.answering(store, config)
-    named = _named(store, config, answering)
+    named = _named(store, config, steps, answering)
     after = max(timedelta(days=keep_days), RUNNING)
     due = _old_enough(store, _unnamed_since(store, named=named), after=after)
     pinned = _pinned(store, config, named=named, answering=answering)
@@ -107,13 +112,13 @@ def bytes_to_free(store: Store, config: Config, *, keep_days: float) -> int:
     return freed
 
 
-def note_named(store: Store, config: Config) -> None:
+def note_named(store: Store, config: Config, steps: StepList) -> None:
     """Take tables that `config` names for named, whatever a clean-up by another config found."""
     known = _known(store)
     if not known:
         return
     answering = complete_sets.answering(store, config)
-    named = _of_variants(store, config, answering) | _of_sources(store, config)
+    named = _of_variants(store, config, steps, answering) | _of_sources(store, config)
     _write(
         store,
         {generation: at for generation, at in known.items() if generation not in named},
@@ -140,7 +145,9 @@ def _pinned(
     return pinned
 
 
-def _named(store: Store, config: Config, answering: "Collection[CompleteSet]") -> set[str]:
+def _named(
+    store: Store, config: Config, steps: StepList, answering: "Collection[CompleteSet]"
+) -> set[str]:
     """Generations that somebody names."""
     shared = [
         name
@@ -150,7 +157,7 @@ def _named(store: Store, config: Config, answering: "Collection[CompleteSet]") -
     return {
         *map(store.generation, shared),
         *_of_sources(store, config),
-        *_of_variants(store, config, answering),
+        *_of_variants(store, config, steps, answering),
     }
 
 
@@ -167,12 +174,14 @@ def _of_sources(store: Store, config: Config) -> set[str]:
     return named
 
 
-def _of_variants(store: Store, config: Config, answering: "Collection[CompleteSet]") -> set[str]:
+def _of_variants(
+    store: Store, config: Config, steps: StepList, answering: "Collection[CompleteSet]"
+) -> set[str]:
     """Generations that a variant names, what answers for one, or what serves."""
     variants = [
         name
         for variant in config.variants
-        for step in variant_steps(config, variant).values()
+        for step in steps.of_variant(config, variant).values()
         for name in step.tables
     ]
     served = embeddable.kept(store, config)
@@ -252,9 +261,11 @@ def _removed(store: Store, generation: str, *, log: Callable[[str], None]) -> in
     return freed
 
 
-def unnamed_tables(store: Store, config: Config, *, keep_days: float) -> Mapping[str, bool]:
+def unnamed_tables(
+    store: Store, config: Config, steps: StepList, *, keep_days: float
+) -> Mapping[str, bool]:
     """The generations that nothing names, and whether each has been so for `keep_days`."""
-    named = _named(store, config, complete_sets.answering(store, config))
+    named = _named(store, config, steps, complete_sets.answering(store, config))
     since = _unnamed_since(store, named=named)
     overdue = _old_enough(store, since, after=max(timedelta(days=keep_days), RUNNING))
     return {generation: generation in overdue for generation in since}

@@ -1,243 +1,321 @@
-"""The list of steps: which tables there are, and what each is made from.
+"""Steps: what a room hands out for each of its tables, and the list that they make.
 
-Declared once, in the order in which they are built. Assets and checks take their keys and their
-dependencies from here, a refresh what it reads, `status` what it shows, and a clean-up what is
-named. A new stage is an entry here and a transform in its room.
+A `StepKind` says all that the graph, a refresh, `plan`, `explain`, `status` and `doctor` need to
+know of a table; a `Step` is that table for one variant. The kinds stand in the `steps.py` of their
+rooms, and `rag_assets.graph` lists them once: a new step is a kind in its room and a line there.
+What lies below that list is handed it by whoever calls.
 
 The tables of one variant are addressed by its settings (`config.addresses`), so variants share
 steps: the second one finds nothing to do.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TypeAlias
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import ClassVar, Literal, TypeAlias
 
 import pyarrow as pa
 
-from rag_assets import schemas
 from rag_assets.change.data_versions import current_version
-from rag_assets.change.work import Target
-from rag_assets.config import Config, SerializerName, addresses
+from rag_assets.change.sync import Report
+from rag_assets.change.tracing import UnitStep, UnitTrace
+from rag_assets.change.work import Derivation, Target
+from rag_assets.config import Config, Variant
 from rag_assets.identity import Canonical
+from rag_assets.reports.shown import Value
 from rag_assets.store import Store
+from rag_assets.store.complete_sets import CompleteSet
 
-REVISIONS: Mapping[str, int | str] = {
-    "parsed_documents": 3,
-    "document_families": 1,
-    "figure_descriptions": 1,
-    "chunks": 10,
-    "serialized_rows": 1,
-    "chunk_vectors": "units:2",
-    "row_vectors": "units:2",
-    "joint_index": "joint:1",
-}
-"""Of the code of each step: raised when the same inputs and settings give other rows."""
+Domain: TypeAlias = Literal["document", "table"]
+Log: TypeAlias = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """A table of the index, the asset that keeps it, and what it is made from."""
+class Input:
+    """A table that a step reads."""
 
     asset: str
-    """Key of the asset, as a person writes it."""
-    room: str
-    """The folder of its code, and the group of its asset."""
+    """The asset of the step that keeps it."""
+    table: str
+    """Name of the table in the store."""
+    key: str
+    """Column that names a row."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepTable:
+    """The table of a step, and what it is made from."""
+
+    asset: str
+    """The asset that keeps it, as a person writes its key."""
     table: str
     """Name of the table in the store."""
     key: str
     """Column that names a row."""
     group: str
     """Column that names the input of a row; the key where one input gives one row."""
-    inputs: tuple["Step", ...] = ()
-    """The steps whose tables it reads."""
+    schema: pa.Schema
+    """Its columns, whatever a model adds to them."""
+    revision: int | str
+    """Of the code: raised when the same inputs and settings give other rows."""
+    inputs: tuple[Input, ...] = ()
+    """The tables that it reads."""
     recipe: Canonical = None
     """The settings that it depends on. What is found only where it runs, such as the versions of
     parsers and the files of models, its room adds."""
     side_tables: tuple[str, ...] = ()
     """Tables that are written along with it and lie beside it."""
-    has_variants: bool = True
-    """Whether it depends on a variant; if not, there is one for all of them."""
 
-    def target(self, schema: pa.Schema) -> Target:
-        """Its table as `refresh` takes it."""
-        return Target(self.table, schema, key=self.key, group=self.group)
+    @property
+    def as_input(self) -> Input:
+        """The table as another step reads it."""
+        return Input(self.asset, self.table, self.key)
+
+    def target(self, schema: pa.Schema | None = None) -> Target:
+        """The table as `refresh` takes it; with other columns than `schema`, if given."""
+        columns = self.schema if schema is None else schema
+        return Target(self.table, columns, key=self.key, group=self.group)
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """Its table and those beside it."""
+        """The table and those beside it."""
         return (self.table, *self.side_tables)
 
     @property
     def sources(self) -> tuple[tuple[str, str], ...]:
         """Table and key column of each input."""
-        return tuple((step.table, step.key) for step in self.inputs)
+        return tuple((each.table, each.key) for each in self.inputs)
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """The first rows of a table, read when they are to be shown."""
+
+    columns: Sequence[str]
+    """What is shown: never a hidden column, nor a key or an id that is made of one."""
+    read: Callable[[], pa.Table | None]
+    """The rows; None if there are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownContent:
+    """What is shown of what a table holds, beside the counts of a pass."""
+
+    names: Collection[str]
+    """Of all values that `describe` may give."""
+    describe: Callable[[], Mapping[str, Value]]
+    """The values by name; asked for where the table changed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepResult:
+    """What a step did to its table, and what is shown of it."""
+
+    report: Report
+    schema: pa.Schema
+    """The columns of the table."""
+    columns: Sequence[str] = ()
+    """Columns of which the first rows are shown."""
+    preview: Preview | None = None
+    """First rows that are more than some columns."""
+    content: ShownContent | None = None
+    about: Mapping[str, Value] = field(default_factory=dict)
+    """What is to be said of this pass, by name."""
+    is_renewed: bool = True
+    """Whether the source of the table could be read: if not, its asset stays as old as it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepContext:
+    """What a step of one variant works on."""
+
+    store: Store
+    config: Config
+    variant: str
+    """Of a shared step: any."""
+    steps: "StepList"
+    log: Log = lambda _: None
+    """Receives progress, one line at a time."""
+    warn: Log = lambda _: None
+    """Receives what went wrong without stopping the step."""
+    retry: bool = False
+    """Also try again what failed on its own content, or at a limit."""
+    allow_shrink: bool = False
+    """Accept that a source lost more than half of its items."""
 
     @property
-    def upstream(self) -> tuple["Step", ...]:
-        """The inputs that no other input is made from: what the graph draws an arrow from."""
-        indirect = {above.asset for step in self.inputs for above in _above(step)}
-        return tuple(step for step in self.inputs if step.asset not in indirect)
+    def recipe(self) -> Variant:
+        """The recipe of the variant."""
+        return self.config.variant(self.variant)
+
+
+class StepKind(ABC):
+    """What a room hands out for one of its tables."""
+
+    name: ClassVar[str]
+    """The asset that keeps the table, as a person writes its key."""
+    room: ClassVar[str]
+    """The folder of its code, and the group of its asset."""
+    about: ClassVar[str]
+    """The description of the asset."""
+    counts: ClassVar[str]
+    """What its inputs are counted as: files, documents, figures, rows or units."""
+    holds: ClassVar[str] = "units"
+    """What its rows are called, for people."""
+    domain: ClassVar[Domain | None] = None
+    """Of all its rows; None where it has rows of both."""
+    labels: ClassVar[frozenset[str]] = frozenset({"lancedb"})
+    """What the table is kept in and made with, as the UI shows it."""
+    would_change: ClassVar[str] = "an edit of what it is made from"
+    """What would give a unit another row here, for people."""
+
+    has_variants: ClassVar[bool] = True
+    """Whether it depends on a variant; if not, there is one for all of them."""
+    reads_sources: ClassVar[bool] = False
+    """Whether it is read from where people change it, not made from tables of the state."""
+    is_planned: ClassVar[bool] = True
+    """Whether a refresh of a variant needs it, so that `plan` tells of it."""
+    is_optional: ClassVar[bool] = False
+    """Whether there may be no table, since there is nothing to put into it."""
+    is_retried: ClassVar[bool] = False
+    """Whether it begins once more after an error: its source or its server may be back."""
+    fails_beyond_input: ClassVar[bool] = False
+    """Whether a failure may have a cause outside of the input: a helper, a model, a setting."""
+    uses_gpu: ClassVar[bool] = False
+    """Whether it holds a model in memory: such steps take turns."""
+    has_vectors_of_its_own: ClassVar[bool] = False
+    """Whether it embeds texts."""
+    completes: ClassVar[bool] = False
+    """Whether a variant is complete with it: its table is the one that is searched."""
+
+    def is_made(self, config: Config) -> bool:  # noqa: ARG002 - for kinds that ask
+        """Whether `config` asks for it."""
+        return True
+
+    @abstractmethod
+    def table(self, config: Config, recipe: Variant) -> StepTable:
+        """Its table for the variant with this recipe, and what that is made from."""
+
+    def step(self, config: Config, recipe: Variant) -> "Step":
+        """The step for the variant with this recipe."""
+        table = self.table(config, recipe)
+        return Step(kind=self, **{each.name: getattr(table, each.name) for each in fields(table)})
+
+    @abstractmethod
+    def refresh(self, work: StepContext) -> StepResult:
+        """Bring its table up to date."""
+
+    @abstractmethod
+    def derivation(self, work: StepContext) -> Derivation | None:
+        """What its table is made from; None where that cannot be known yet, or is a source."""
+
+    def reads(self, config: Config) -> Sequence[Sequence[str]]:  # noqa: ARG002 - for kinds that ask
+        """Keys of the assets that it reads and that are no steps."""
+        return ()
+
+    def labels_of(self, config: Config) -> frozenset[str]:  # noqa: ARG002 - for kinds that ask
+        """`labels`, and what depends on the config."""
+        return self.labels
+
+    def held_in(self, complete_set: CompleteSet) -> str | None:  # noqa: ARG002 - for kinds that ask
+        """The table that a complete set has of it; None where the set does not tell."""
+        return None
+
+    def traced(self, trace: UnitTrace) -> UnitStep | None:
+        """What its table holds of a unit; None where that is not known.
+
+        Unless a kind says more, it is the row of the unit, or those of the unit's document.
+        """
+        table = self.held_in(trace.complete_set) or trace.table_of(self.name)
+        if table is None or not trace.store.exists(table):
+            return None
+        key = trace.keys[self.name]
+        value = trace.unit["document_id" if key == "document_id" else "unit_id"]
+        return trace.step(self.name, table, key=key, value=value, would_change=self.would_change)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step(StepTable):
+    """The table of a kind for one variant."""
+
+    kind: StepKind
 
 
 Steps: TypeAlias = Mapping[str, Step]
 """Steps by their assets, each after those that it is made from."""
 
 
-def document_files() -> Step:
-    """The manifest of source files."""
-    name, key = schemas.DOCUMENT_FILES_TABLE, "document_id"
-    return Step(name, "sources", name, key=key, group=key, has_variants=False)
+class StepList:
+    """All kinds, in the order in which their tables are built."""
+
+    def __init__(self, *kinds: StepKind) -> None:
+        self.kinds: Sequence[StepKind] = kinds
+
+    def shared(self, config: Config) -> Steps:
+        """The steps of which there is one for all variants."""
+        recipe = next(iter(config.variants.values()))
+        return {
+            kind.name: kind.step(config, recipe) for kind in self.kinds if not kind.has_variants
+        }
+
+    def of_variant(self, config: Config, variant: str) -> Steps:
+        """The steps that make the tables of `variant`, without the shared ones.
+
+        Raises:
+            ConfigError: The config has no such variant.
+        """
+        recipe = config.variant(variant)
+        made = (kind for kind in self.kinds if kind.has_variants and kind.is_made(config))
+        return {kind.name: kind.step(config, recipe) for kind in made}
+
+    def all_of(self, config: Config, *variants: str) -> Iterator[Step]:
+        """The shared steps, then those of `variants`; of all variants, if none is named."""
+        yield from self.shared(config).values()
+        for variant in variants or config.variants:
+            yield from self.of_variant(config, variant).values()
+
+    def in_order(self, config: Config, variant: str) -> Steps:
+        """The shared steps and those of `variant`, in the order in which they are built."""
+        steps = {**self.shared(config), **self.of_variant(config, variant)}
+        return {kind.name: steps[kind.name] for kind in self.kinds if kind.name in steps}
+
+    def kind(self, asset: str) -> StepKind | None:
+        """The kind of the step that keeps an asset; None where no step does."""
+        return next((kind for kind in self.kinds if kind.name == asset), None)
+
+    def completing(self, config: Config, variant: str) -> Step:
+        """The step whose table is searched: a variant is complete with it."""
+        steps = self.of_variant(config, variant).values()
+        return next(step for step in steps if step.kind.completes)
+
+    def upstream(self, config: Config, kind: StepKind) -> list[str]:
+        """The assets that `kind` is made from and no other of them is: its arrows in the graph."""
+        steps = self.in_order(config, next(iter(config.variants)))
+        inputs = [each.asset for each in steps[kind.name].inputs]
+        indirect = {above for each in inputs for above in _above(steps, each)}
+        return [each for each in inputs if each not in indirect]
 
 
-def table_rows() -> Step:
-    """The rows of all exported tables."""
-    name = schemas.TABLE_ROWS_TABLE
-    return Step(name, "tables", name, key="row_id", group="row_id", has_variants=False)
-
-
-def question_sets() -> Step:
-    """The questions with their gold evidence."""
-    name, key = schemas.QUESTIONS_TABLE, "question_id"
-    return Step("question_sets", "evaluation", name, key=key, group=key, has_variants=False)
-
-
-def parsed_documents(config: Config, parser: str) -> Step:
-    """The elements that `parser` (its name in the config) finds."""
-    return Step(
-        "parsed_documents",
-        "documents",
-        addresses.elements_table(config, parser),
-        key="element_id",
-        group="document_id",
-        inputs=(document_files(),),
-        recipe=addresses.parsing_settings(config, parser),
-        side_tables=(
-            addresses.accounts_table(config, parser),
-            addresses.families_table(config, parser),
-            schemas.IMAGES_TABLE,
-        ),
-    )
-
-
-def document_families(config: Config, parser: str) -> Step:
-    """Which documents are versions of one: kept by the asset of the elements, beside them."""
-    key = "document_id"
-    return Step(
-        "document_families",
-        "documents",
-        addresses.families_table(config, parser),
-        key=key,
-        group=key,
-        inputs=(parsed_documents(config, parser), document_files()),
-    )
-
-
-def figure_descriptions(config: Config, parser: str) -> Step:
-    """What a vision model says of the figures that `parser` finds."""
-    return Step(
-        "figure_descriptions",
-        "documents",
-        addresses.descriptions_table(config, parser),
-        key="image",
-        group="image",
-        inputs=(parsed_documents(config, parser),),
-        recipe=addresses.figure_settings(config),
-    )
-
-
-def chunks(config: Config, parser: str, chunking: str) -> Step:
-    """The chunks that `chunking` cuts from the elements of `parser`."""
-    descriptions = (figure_descriptions(config, parser),) if config.describing_model else ()
-    return Step(
-        "chunks",
-        "documents",
-        addresses.chunks_table(config, parser, chunking),
-        key="chunk_id",
-        group="document_id",
-        inputs=(parsed_documents(config, parser), document_files(), *descriptions),
-        recipe=addresses.chunking_settings(config, chunking),
-    )
-
-
-def serialized_rows(config: Config, serializer: SerializerName) -> Step:
-    """The rows as `serializer` writes them."""
-    return Step(
-        "serialized_rows",
-        "tables",
-        addresses.serialized_rows_table(config, serializer),
-        key="row_id",
-        group="row_id",
-        inputs=(table_rows(),),
-        recipe=addresses.serialization_settings(config, serializer),
-    )
-
-
-def shared_steps() -> Steps:
-    """The steps of which there is one for all variants."""
-    return _by_asset(document_files(), table_rows(), question_sets())
-
-
-def variant_steps(config: Config, variant: str) -> Steps:
-    """The steps that make the tables of `variant`, without the shared ones.
-
-    Raises:
-        ConfigError: The config has no such variant.
-    """
-    recipe, tables = config.variant(variant), config.tables_of(variant)
-    cut = chunks(config, recipe.parser, recipe.chunking)
-    above = [step for step in cut.inputs if step.has_variants]
-    written = serialized_rows(config, recipe.serializer)
-    of_documents = addresses.embedding_settings(config, recipe.document_model)
-    of_rows = addresses.embedding_settings(config, recipe.table_model)
-    vectors = (
-        _units("chunk_vectors", tables.documents, cut, recipe=of_documents),
-        _units("row_vectors", tables.rows, written, recipe=of_rows),
-    )
-    joint = _units("joint_index", tables.joint, *vectors)
-    return _by_asset(*above, cut, written, *vectors, joint)
-
-
-def step_of(config: Config, asset: str, *, variant: str | None = None) -> Step:
-    """The step that keeps the table of `asset` for `variant`; for any of them without one.
-
-    Raises:
-        KeyError: There is no such step.
-    """
-    shared = shared_steps()
-    if asset in shared:
-        return shared[asset]
-    return variant_steps(config, variant or next(iter(config.variants)))[asset]
-
-
-def made_from(store: Store, step: Step, *, recipe: str) -> Callable[[], Mapping[str, str]]:
-    """What the table of `step` is made from, by name, as it stands whenever that is asked.
+def made_from(
+    store: Store, inputs: Collection[Input], *, recipe: str
+) -> Callable[[], Mapping[str, str]]:
+    """What a table is made from, by name, as it stands whenever that is asked.
 
     Args:
         store: Holds the tables.
-        step: Names those that it reads.
+        inputs: Those that it reads.
         recipe: Fingerprint of everything else that it depends on.
     """
 
     def parts() -> Mapping[str, str]:
-        versions = {
-            each.asset: current_version(store, each.table, key=each.key) for each in step.inputs
-        }
+        versions = {each.asset: current_version(store, each.table, key=each.key) for each in inputs}
         return {**versions, "recipe": recipe}
 
     return parts
 
 
-def _units(asset: str, table: str, *inputs: Step, recipe: Canonical = None) -> Step:
-    key = "unit_id"
-    return Step(asset, "index", table, key=key, group=key, inputs=inputs, recipe=recipe)
-
-
-def _by_asset(*steps: Step) -> Steps:
-    return {step.asset: step for step in steps}
-
-
-def _above(step: Step) -> Iterator[Step]:
+def _above(steps: Steps, asset: str) -> Iterator[str]:
     """Everything that a step is made from, directly or not."""
-    for each in step.inputs:
-        yield each
-        yield from _above(each)
+    for each in steps[asset].inputs:
+        yield each.asset
+        yield from _above(steps, each.asset)

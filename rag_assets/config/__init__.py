@@ -18,7 +18,7 @@ from rag_assets.config.documents import Chunking, Documents, HeaderRules
 from rag_assets.config.errors import ConfigError, redacted
 from rag_assets.config.evaluation import Evaluation, QuestionSet
 from rag_assets.config.experiments import AnswerExperiment, Experiment
-from rag_assets.config.figures import Figures, VisionModel
+from rag_assets.config.figures import Figures
 from rag_assets.config.gate import Gate
 from rag_assets.config.glossary import GlossaryEntry, GlossarySettings
 from rag_assets.config.indexes import (
@@ -157,7 +157,6 @@ __all__ = [
     "Variant",
     "VectorIndexSettings",
     "Versions",
-    "VisionModel",
     "Webhook",
     "asset_path",
     "find",

@@ -70,7 +70,7 @@ class Marker(ExtendedSection):
     )
     ocr_inline_math: bool = Field(False, description="the vision model reads formulas in lines")
     redo_inline_math: bool = Field(
-        False, description="the language model reads formulas once more; needs llm"
+        False, description="the language model reads formulas once more; needs language_model"
     )
     language_model: Slug | None = Field(
         None,
@@ -78,13 +78,11 @@ class Marker(ExtendedSection):
         "may see",
     )
     llm: MarkerModel | None = Field(
-        None, description="until the next release: the model spelled out; use language_model"
+        None, description="the model of that entry: filled in when the file is read"
     )
 
     @model_validator(mode="after")
     def _has_what_it_needs(self) -> Self:
-        if self.language_model and self.llm:
-            raise ValueError("give language_model alone: llm is its older form")
         if self.redo_inline_math and not (self.language_model or self.llm):
             raise ValueError("redo_inline_math needs language_model, which does it")
         reads_images = self.inference_url is not None or self.local_models

@@ -31,7 +31,6 @@ from rag_assets.config.models import DEFAULT_MODELS, EmbeddingModel
 from rag_assets.config.named_models import (
     DescribingModel,
     describing_model,
-    older_keys,
     with_marker_model,
 )
 from rag_assets.config.parsers import DEFAULT_PARSERS, ParserSettings
@@ -123,16 +122,12 @@ class Config(Section):
     def _with_marker_models(
         cls, value: dict[str, ParserSettings], info: ValidationInfo
     ) -> dict[str, ParserSettings]:
-        for key in older_keys(Figures(), value):
-            logger.warning("%s", key)
         entries = info.data.get("language_models", {})
         return {name: with_marker_model(parser, entries) for name, parser in value.items()}
 
     @field_validator("figures", mode="after")
     @classmethod
     def _describing_model_is_there(cls, value: Figures, info: ValidationInfo) -> Figures:
-        for key in older_keys(value, {}):
-            logger.warning("%s", key)
         describing_model(value, info.data.get("language_models", {}))
         return value
 

@@ -8,5 +8,6 @@ Read in this order:
 - `families/`: which documents are versions of one.
 - `figures/`: descriptions of figures, and pictures of units.
 - `chunks/`: from elements to chunks.
-- `assets`, `checks`: the face to Dagster.
+- `step_tables` (what each table is made from), `steps` (what the graph, plan, explain and doctor
+  need to know of it), `shown` (what the UI shows), `assets`, `checks`: the face to Dagster.
 """

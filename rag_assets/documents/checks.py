@@ -12,6 +12,7 @@ from rag_assets.change.steps import Step
 from rag_assets.config import Config
 from rag_assets.documents.elements import completeness
 from rag_assets.documents.elements.parse_report_rows import Accounts
+from rag_assets.documents.steps import CHUNKS, PARSED_DOCUMENTS
 from rag_assets.media.encodings import WITHOUT_BLANKS
 from rag_assets.quality import Example, Profiler, Subject, TableMeasures, Tally
 from rag_assets.schemas import DOCUMENT_FILES_TABLE, ELEMENT_TYPES
@@ -41,7 +42,7 @@ def _parsed_documents(config: Config) -> Subject:
     every = quality.expectations_of("elements")
     return quality.of_step(
         config,
-        "parsed_documents",
+        PARSED_DOCUMENTS,
         stage="elements",
         measure=measure,
         expectations=[one for one in every if not is_cut or one.name != "words_searchable"],
@@ -56,9 +57,9 @@ def _chunks(config: Config) -> Subject:
 
     return quality.of_step(
         config,
-        "chunks",
+        CHUNKS,
         stage="chunks",
-        against=["parsed_documents"],
+        against=[PARSED_DOCUMENTS.name],
         measure=measure,
     )
 

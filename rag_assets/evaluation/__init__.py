@@ -7,5 +7,6 @@ with `intervals` and tests of `significance` from it. `evaluate` runs all of thi
 `results` stores it, `wording` and `report` show it. `agreement`, `languages`, `quotes` and
 `parsing_quality` are one measure each. Whether an evaluation is itself sound is told by `doctor`:
 `flaws` names the rules, `evidence` (with `question_words` and `pools`) is what `rules` and
-`rules_of_comparisons` look at. `experiments` compares many settings with one another.
+`rules_of_comparisons` look at. `experiments` compares many settings with one another. `steps` and
+`step_tables` have the step of the questions.
 """

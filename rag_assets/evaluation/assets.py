@@ -1,24 +1,22 @@
 """The assets `question_sets` and `retrieval_evaluation`."""
 
-from collections.abc import Mapping
-
 import dagster as dg
 
-from rag_assets import lineage, schemas
+from rag_assets import lineage
+from rag_assets.change.steps import StepList
 from rag_assets.change.sync import Report
 from rag_assets.config import Config
-from rag_assets.evaluation import checks, evaluate, questions
+from rag_assets.evaluation import checks, evaluate
 from rag_assets.evaluation.flaws import flaw_rows
 from rag_assets.evaluation.results import EvaluationResult
+from rag_assets.evaluation.steps import QUESTION_SETS
 from rag_assets.evaluation.summary import MAIN_METRICS
 from rag_assets.evaluation.wording import domains_of, main_cutoff, report_markdown
-from rag_assets.lineage import ContentShown
+from rag_assets.index.steps import JOINT_INDEX
 from rag_assets.process.interrupts import stoppable
 from rag_assets.retrieval.arms import ArmsOf
-from rag_assets.store import Store
 
 GROUP = "evaluation"
-PREVIEWED = ("question_id", "question", "domain", "split", "gold")
 WORST_SHOWN = 10
 MISSING_SHOWN = 20
 FOUND_SHOWN = 3
@@ -28,44 +26,18 @@ NO_QUESTIONS = (
 )
 
 
-def definitions(config: Config, *, arms: ArmsOf) -> dg.Definitions:
+def definitions(config: Config, steps: StepList, *, arms: ArmsOf) -> dg.Definitions:
     """The assets `question_sets` and `retrieval_evaluation`, with their checks.
 
     The retrievers that are measured ask `arms`.
     """
-    assets = dg.Definitions(assets=[_question_sets(config), _retrieval_evaluation(config, arms)])
+    imported = lineage.step_assets(config, steps, room=GROUP)
+    measured = _retrieval_evaluation(config, steps, arms)
+    assets = dg.Definitions(assets=[*imported, measured])
     return dg.Definitions.merge(assets, checks.definitions(config))
 
 
-def _question_sets(settings: Config) -> dg.AssetsDefinition:
-    @dg.asset(
-        group_name=GROUP,
-        kinds={"lancedb", "json"},
-        owners=[settings.owner],
-        code_version=str(questions.REVISION),
-    )
-    @stoppable()
-    def question_sets(
-        context: dg.AssetExecutionContext, config: lineage.RefreshConfig
-    ) -> dg.MaterializeResult[None]:
-        """Questions with gold evidence, anchored to documents, pages, quotes and rows."""
-        store = lineage.store_of(settings)
-        report = questions.refresh_questions(
-            store, settings, log=lineage.logger_of(context), retry=config.retry_failed
-        )
-        return lineage.materialized(
-            context,
-            report,
-            place=lineage.place_of(store, report.target),
-            schema=schemas.QUESTIONS,
-            preview=lineage.preview(settings, store, report, columns=PREVIEWED),
-            content=ContentShown(("sets",), lambda: _counts(store, report)),
-        )
-
-    return question_sets
-
-
-def _retrieval_evaluation(settings: Config, arms: ArmsOf) -> dg.AssetsDefinition:
+def _retrieval_evaluation(settings: Config, steps: StepList, arms: ArmsOf) -> dg.AssetsDefinition:
     @dg.asset(
         group_name=GROUP,
         pool=lineage.GPU_POOL,
@@ -73,12 +45,12 @@ def _retrieval_evaluation(settings: Config, arms: ArmsOf) -> dg.AssetsDefinition
         owners=[settings.owner],
         code_version=str(evaluate.REVISION),
         partitions_def=lineage.variants(settings),
-        deps=["joint_index", "question_sets"],
+        deps=[JOINT_INDEX.name, QUESTION_SETS.name],
     )
     @stoppable()
     def retrieval_evaluation(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
         """How well each retriever finds the gold evidence in the index of a variant."""
-        store = lineage.store_of(settings)
+        store = lineage.open_for_writing(settings, steps)
         result = evaluate.evaluate_variant(
             store,
             settings,
@@ -94,18 +66,6 @@ def _retrieval_evaluation(settings: Config, arms: ArmsOf) -> dg.AssetsDefinition
         return _materialized(context, result)
 
     return retrieval_evaluation
-
-
-def _counts(store: Store, report: Report) -> Mapping[str, dg.MetadataValue]:
-    """How many questions each set has, by domain and split."""
-    if not report.rows:
-        return {}
-    keys = ["question_set", "domain", "language", "split"]
-    counted = store.read(report.target, columns=keys).group_by(keys).aggregate([([], "count_all")])
-    ordered = counted.sort_by([(key, "ascending") for key in keys]).rename_columns(
-        {"count_all": "questions"}
-    )
-    return {"sets": lineage.records_of(ordered.to_pylist())}
 
 
 def _materialized(

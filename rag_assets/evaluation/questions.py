@@ -24,17 +24,17 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from rag_assets import identity, schemas
-from rag_assets.change import steps
 from rag_assets.change.sync import INPUTS, Batch, Failure, Report, Work, refresh
 from rag_assets.config import Config, QuestionSet
 from rag_assets.evaluation import gold as golds
 from rag_assets.evaluation.gold import DocumentGold, Gold, RowGold
+from rag_assets.evaluation.step_tables import QUESTIONS
 from rag_assets.store import Store
 
-REVISION = 1
+REVISION = QUESTIONS.revision
 """Raise it when the same line should give another row."""
 
-TARGET = steps.question_sets().target(schemas.QUESTIONS)
+TARGET = QUESTIONS.target()
 RESERVED_SPLIT = "all"
 """Stands for all questions in the results."""
 GOLD_FORMS = "doc:<id>, doc:<id>#page=<n> or row:<table>:<key>"

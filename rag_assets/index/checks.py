@@ -10,14 +10,12 @@ import pyarrow as pa
 from rag_assets import asset_checks, quality
 from rag_assets.change.steps import Step
 from rag_assets.config import Config
+from rag_assets.index.steps import KINDS
 from rag_assets.index.units import matrix_of
 from rag_assets.quality import Profiler, Subject, TableMeasures, Tally
 from rag_assets.store import Store
 
 KEY = "unit_id"
-
-
-ASSETS = ("chunk_vectors", "row_vectors", "joint_index")
 
 
 def definitions(config: Config) -> dg.Definitions:
@@ -30,11 +28,11 @@ def subjects(config: Config) -> list[Subject]:
     return [
         quality.of_step(
             config,
-            asset,
+            kind,
             stage="vectors",
             measure=lambda store, step, _: _measured(store, step),
         )
-        for asset in ASSETS
+        for kind in KINDS
     ]
 
 

@@ -18,7 +18,6 @@ import pyarrow.compute as pc
 from rag_assets import schemas
 from rag_assets.change.data_versions import current_version
 from rag_assets.change.row_inputs import RowInputs
-from rag_assets.change.steps import REVISIONS, variant_steps
 from rag_assets.change.sync import (
     Batch,
     Derivation,
@@ -41,6 +40,7 @@ from rag_assets.index.reusable_vectors import (
     tables_with_vectors,
     texts_of,
 )
+from rag_assets.index.step_tables import EMBEDDING
 from rag_assets.index.units import TextSource, chunk_source, row_source
 from rag_assets.models.embedding import Embedded
 from rag_assets.models.lexical_weights import column_of
@@ -54,7 +54,6 @@ from rag_assets.store.damage import DamagedTablesError
 from rag_assets.workers import Failed, Task
 from rag_assets.workers.executors import for_embedding, outcomes
 
-RECIPE = REVISIONS["chunk_vectors"]
 LONGEST_FIRST = [("bytes", "descending"), *((name, "ascending") for name in TEXT)]
 """The order of a plan: equal texts stand side by side."""
 MOST_LOST = 3
@@ -101,13 +100,12 @@ def refresh_documents(
     store: Store, config: Config, *, variant: str, log: Log, retry: bool = False
 ) -> EmbeddingReport:
     """Bring the vectors of the variant's chunks up to date: see `refresh_units`."""
-    step = variant_steps(config, variant)["chunk_vectors"]
-    [(texts, _)] = step.sources
+    recipe, tables = config.variant(variant), config.tables_of(variant)
     return refresh_units(
         store,
-        source=chunk_source(texts),
-        target=step.table,
-        encoder=encoder_of(store, config, model=config.variant(variant).document_model),
+        source=chunk_source(tables.chunks),
+        target=tables.documents,
+        encoder=encoder_of(store, config, model=recipe.document_model),
         execution=config.execution,
         log=log,
         retry=retry,
@@ -118,13 +116,12 @@ def refresh_rows(
     store: Store, config: Config, *, variant: str, log: Log, retry: bool = False
 ) -> EmbeddingReport:
     """Bring the vectors of the variant's serialized rows up to date: see `refresh_units`."""
-    step = variant_steps(config, variant)["row_vectors"]
-    [(texts, _)] = step.sources
+    recipe, tables = config.variant(variant), config.tables_of(variant)
     return refresh_units(
         store,
-        source=row_source(texts),
-        target=step.table,
-        encoder=encoder_of(store, config, model=config.variant(variant).table_model),
+        source=row_source(tables.serialized_rows),
+        target=tables.rows,
+        encoder=encoder_of(store, config, model=recipe.table_model),
         execution=config.execution,
         log=log,
         retry=retry,
@@ -198,7 +195,7 @@ def derivation(
 
 
 def _recipe(encoder: IndexEncoder) -> str:
-    return f"{RECIPE}/{encoder.encoder_id}"
+    return f"{EMBEDDING}/{encoder.encoder_id}"
 
 
 def _inputs(store: Store, source: TextSource, *, recipe: str) -> RowInputs:

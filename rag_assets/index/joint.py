@@ -11,11 +11,12 @@ import pyarrow.compute as pc
 
 from rag_assets import schemas
 from rag_assets.change.row_inputs import RowInputs
-from rag_assets.change.steps import REVISIONS, Step, made_from, variant_steps
+from rag_assets.change.steps import StepTable, made_from
 from rag_assets.change.sync import Batch, Derivation, Report, Work, refresh
 from rag_assets.columns.sql import is_one_of, parts_of
 from rag_assets.config import Config
 from rag_assets.index.encoders import encoder_of
+from rag_assets.index.step_tables import joint_of
 from rag_assets.store import Store
 
 
@@ -66,18 +67,18 @@ def derivation(store: Store, config: Config, *, variant: str, schema: pa.Schema)
     return Derivation(
         store=store,
         target=step.target(schema),
-        made_from=made_from(store, step, recipe=str(REVISIONS[step.asset])),
+        made_from=made_from(store, step.inputs, recipe=str(step.revision)),
         inputs=lambda: _inputs(store, step),
     )
 
 
-def _step(config: Config, variant: str) -> Step:
-    return variant_steps(config, variant)["joint_index"]
+def _step(config: Config, variant: str) -> StepTable:
+    return joint_of(config, config.variant(variant))
 
 
-def _inputs(store: Store, step: Step) -> RowInputs:
+def _inputs(store: Store, step: StepTable) -> RowInputs:
     parts = (name for name, _ in step.sources)
-    return RowInputs.of(store, *parts, key=step.key, recipe=str(REVISIONS[step.asset]))
+    return RowInputs.of(store, *parts, key=step.key, recipe=str(step.revision))
 
 
 def joint_schema(store: Store, config: Config, *, variant: str) -> pa.Schema:

@@ -10,8 +10,7 @@ A wing for each:
 - `explain`: where a unit comes from.
 - `erasure`: erasing one document for good.
 
-`assets` has the asset `serving_index` and its jobs, `jobs` those that look after a state,
-`backfills` says how the job that builds a variant runs. `derivations` knows what each table of a
-variant is made from, and so what its step would do. `run_history` takes old runs out of Dagster's
-records, as a part of the clean-up.
+`assets` has the asset `serving_index` and the jobs of the room, `backfills` says how the job that
+builds a variant runs. `run_history` takes old runs out of Dagster's records, as a part of the
+clean-up.
 """

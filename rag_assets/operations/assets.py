@@ -6,12 +6,15 @@ from datetime import datetime
 import dagster as dg
 
 from rag_assets import lineage
+from rag_assets.change.steps import StepList
 from rag_assets.config import Config
+from rag_assets.graph import STEPS
+from rag_assets.index.steps import JOINT_INDEX
+from rag_assets.operations.doctor.job import doctor_job
 from rag_assets.operations.explain.job import explain_job
 from rag_assets.operations.gate import blocked_candidate
 from rag_assets.operations.gate.wording import verdict_markdown, verdict_plot
 from rag_assets.operations.index_trial.job import trial_job
-from rag_assets.operations.jobs import doctor_job
 from rag_assets.operations.plan.job import plan_job
 from rag_assets.operations.problems.current import SERVING_INDEX
 from rag_assets.operations.serving_index import promotion
@@ -35,17 +38,18 @@ ON_NEW_INDEX = (
 """Of one variant alone: the others need not be built, nor their checks pass."""
 
 
-def definitions(config: Config) -> dg.Definitions:
+def definitions(config: Config, steps: StepList) -> dg.Definitions:
     """What moves the serving pointer, and the jobs that look after a state."""
     jobs = (_promote_job, _rollback_job, doctor_job, plan_job, explain_job, trial_job)
-    return dg.Definitions(assets=[_serving_index(config)], jobs=[job(config) for job in jobs])
+    assets = [_serving_index(config, steps)]
+    return dg.Definitions(assets=assets, jobs=[job(config) for job in jobs])
 
 
-def _serving_index(project: Config) -> dg.AssetsDefinition:
+def _serving_index(project: Config, steps: StepList) -> dg.AssetsDefinition:
     @dg.asset(
         key=SERVING_INDEX,
         group_name="index",
-        deps=["joint_index", "retrieval_evaluation"],
+        deps=[JOINT_INDEX.name, "retrieval_evaluation"],
         kinds={"lancedb"},
         code_version=str(REVISION),
         owners=[project.owner],
@@ -65,7 +69,7 @@ def _serving_index(project: Config) -> dg.AssetsDefinition:
     def serving_index(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         """What answers queries: the serving pointer. It moves only if its gate lets it."""
         started = time.monotonic()
-        store = lineage.store_of(project)
+        store = lineage.open_for_writing(project, steps)
         of_run = context.partition_key if context.has_partition_key else None
         if of_run is not None and not _may_serve(store, project, of_run):
             return _untouched(store)
@@ -175,7 +179,7 @@ def _promote_job(project: Config) -> dg.JobDefinition:
     def promote_variant(context: dg.OpExecutionContext) -> None:
         options = context.op_config
         done = promotion.promote(
-            lineage.store_of(project),
+            lineage.open_for_writing(project, STEPS),
             project,
             options["variant"],
             override=options.get("override") or None,
@@ -208,7 +212,9 @@ def _rollback_job(project: Config) -> dg.JobDefinition:
         _tell(
             context,
             promotion.roll_back(
-                lineage.store_of(project), project, to=context.op_config["to"] or None
+                lineage.open_for_writing(project, STEPS),
+                project,
+                to=context.op_config["to"] or None,
             ),
         )
 

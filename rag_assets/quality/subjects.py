@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 import pyarrow as pa
 
 from rag_assets.change.data_versions import current_version
-from rag_assets.change.steps import Step, step_of
+from rag_assets.change.steps import Step, StepKind
 from rag_assets.config import Config
 from rag_assets.config.checks import StageChecks
 from rag_assets.identity import Canonical, fingerprint
@@ -56,7 +56,7 @@ class Subject:
 
 def of_step(
     config: Config,
-    asset: str,
+    kind: StepKind,
     *,
     stage: str,
     measure: Callable[[Store, Step, str | None], TableMeasures],
@@ -68,7 +68,7 @@ def of_step(
 
     Args:
         config: Names the variants, each of which has a step of its own.
-        asset: Key of the asset that keeps the table.
+        kind: The step that keeps the table.
         stage: Name of its section under `checks` in the config.
         measure: Reads the table of a step and its variant, once, in batches.
         expectations: About totals of `measure`; those of the stage unless given.
@@ -77,7 +77,7 @@ def of_step(
     """
 
     def step(variant: str | None) -> Step:
-        return step_of(config, asset, variant=variant)
+        return kind.step(config, config.variant(variant or next(iter(config.variants))))
 
     def version(store: Store, variant: str | None) -> str:
         here = step(variant)
@@ -94,7 +94,7 @@ def of_step(
         return store.read(here.table, columns=list(dict.fromkeys([here.key, *columns])))
 
     return Subject(
-        asset=asset,
+        asset=kind.name,
         stage=stage,
         settings=config.checks.of(stage),
         expectations=expectations_of(stage) if expectations is None else expectations,
@@ -103,7 +103,7 @@ def of_step(
         state=state,
         measure=lambda store, variant: measure(store, step(variant), variant),
         read=read,
-        has_variants=step(None).has_variants,
+        has_variants=kind.has_variants,
     )
 
 

@@ -1,7 +1,13 @@
 """How a value is shown where there is room for a cell: in metadata, examples and previews."""
 
 import math
+from collections.abc import Sequence
 
+import pyarrow as pa
+
+from rag_assets.store import Store
+
+PREVIEW_ROWS = 8
 CHARACTERS = 160
 """Of a text in a cell."""
 
@@ -17,3 +23,9 @@ def shortened(value: object, characters: int = CHARACTERS) -> str | int | float 
         return value
     text = str(value)
     return text if len(text) <= characters else f"{text[: characters - 1]}…"
+
+
+def first_rows(store: Store, table: str, *, columns: Sequence[str]) -> pa.Table | None:
+    """The first rows of a table; None if it has none."""
+    first = next(store.batches(table, columns=columns, rows=PREVIEW_ROWS), None)
+    return None if first is None else pa.Table.from_batches([first])

@@ -9,6 +9,7 @@ from rag_assets.change import sync
 from rag_assets.config import Config
 from rag_assets.config.addresses import accounts_table, elements_table
 from rag_assets.documents.elements.parse_report_rows import Accounts
+from rag_assets.documents.steps import PARSED_DOCUMENTS
 from rag_assets.operations.problems.skipped_inputs import is_retry_useful, refused_files
 from rag_assets.serving.replies import Reply, table
 from rag_assets.store import Store
@@ -139,7 +140,7 @@ def _document(
         else None,
         is_tried_again=failure is not None and failure.kind != "input",
         is_retry_useful=failure is not None
-        and is_retry_useful("parsed_documents", failure, refused=refused),
+        and is_retry_useful(PARSED_DOCUMENTS.name, failure, refused=refused),
         tried_again=str(failure.tried_again) if failure and failure.tried_again else None,
         attempts=failure.attempts if failure else None,
     )

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, TypeAlias
 from rag_assets.change.data_versions import current_version
 from rag_assets.change.quarantine import Failure, at_limits
 from rag_assets.change.reclaim import bytes_to_free
-from rag_assets.change.steps import Step, Steps, shared_steps, variant_steps
+from rag_assets.change.steps import Step, Steps
 from rag_assets.config import Config
 from rag_assets.documents.parsers import unavailable
+from rag_assets.graph import STEPS
 from rag_assets.operations.alerts.telling import problems_of_runs
 from rag_assets.operations.problems.current import Problem, full_disk, state_problems
 from rag_assets.operations.problems.disk import DiskUse, disk_use
@@ -137,8 +138,10 @@ def state_status(store: Store, config: Config, *, variants: Sequence[str]) -> St
         problems=problems,
         running=store.held_locks(),
         sources=_sources(store, config, failed),
-        shared=_states(store, shared_steps(), failed),
-        variants={name: _states(store, variant_steps(config, name), failed) for name in variants},
+        shared=_states(store, STEPS.shared(config), failed),
+        variants={
+            name: _states(store, STEPS.of_variant(config, name), failed) for name in variants
+        },
         unavailable={name: why for name in variants if (why := _missing(config, name))},
         quarantine=dict(failed),
         left_out=[] if is_damaged else left_out(store, config, entries),
@@ -209,7 +212,7 @@ def _source(store: Store, name: str, tables: Sequence[SourceTableStatus]) -> Sou
 
 
 def _to_free(store: Store, config: Config) -> int:
-    return bytes_to_free(store, config, keep_days=config.clean_up.keep_days)
+    return bytes_to_free(store, config, STEPS, keep_days=config.clean_up.keep_days)
 
 
 def _plain(value: "DataclassInstance") -> dict[str, Json]:

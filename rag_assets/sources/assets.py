@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 import dagster as dg
 import pyarrow as pa
 
-from rag_assets import lineage, schemas
+from rag_assets import lineage
+from rag_assets.change.steps import Preview, StepList
 from rag_assets.change.sync import Report
 from rag_assets.config import Config, TableSource, TableSpec, asset_path
-from rag_assets.lineage import ContentShown, Preview, RefreshConfig
-from rag_assets.sources import checks, exports, readability, table_states
-from rag_assets.sources.files import known_files, manifest
+from rag_assets.lineage import RefreshConfig
+from rag_assets.sources import checks, exports, readability, shown, table_states
 from rag_assets.sources.outcomes import Export, merged
 from rag_assets.sources.readability import Outage
 from rag_assets.store import Store
@@ -19,54 +19,14 @@ from rag_assets.store.exports import ExportedTable
 GROUP = "sources"
 
 
-def definitions(config: Config) -> dg.Definitions:
+def definitions(config: Config, steps: StepList) -> dg.Definitions:
     """The manifest of document files and the exported tables, with their checks."""
-    tables = [_exports(config, source) for source in config.sources.tables]
-    assets = dg.Definitions(assets=[_document_files(config), *tables])
-    return dg.Definitions.merge(assets, checks.definitions(config))
+    tables = [_exports(config, source, steps) for source in config.sources.tables]
+    assets = [*lineage.step_assets(config, steps, room=GROUP), *tables]
+    return dg.Definitions.merge(dg.Definitions(assets=assets), checks.definitions(config))
 
 
-def _document_files(project: Config) -> dg.AssetsDefinition:
-    @dg.asset(
-        name=schemas.DOCUMENT_FILES_TABLE,
-        group_name=GROUP,
-        kinds={"lancedb"},
-        owners=[project.owner],
-        code_version=known_files.RECIPE,
-    )
-    def document_files(
-        context: dg.AssetExecutionContext, config: RefreshConfig
-    ) -> dg.MaterializeResult[None]:
-        """Manifest of all source files: type by content, size, hash, and what is wrong with it."""
-        store = lineage.store_of(project)
-        with lineage.retry_once():
-            report = manifest.refresh_document_files(
-                store,
-                project.sources.documents,
-                tables=project.sources.tables,
-                allow_shrink=config.allow_shrink,
-                log=lineage.logger_of(context),
-                warn=lineage.warner_of(context),
-                retry=config.retry_failed,
-            )
-        readability.forget_others(store, besides=_names(project))
-        outages = readability.outages_of_assets(store, project)[schemas.DOCUMENT_FILES_TABLE]
-        result = lineage.materialized(
-            context,
-            report,
-            place=lineage.place_of(store, report.target),
-            schema=schemas.DOCUMENT_FILES,
-            preview=lineage.preview(project, store, report, columns=schemas.DOCUMENT_FILES.names),
-            content=ContentShown(("statuses",), lambda: {"statuses": _statuses(store)}),
-            extra=_unreadable(outages),
-        )
-        is_renewed = report.touched or not outages
-        return result if is_renewed else lineage.observed_only(context, result)
-
-    return document_files
-
-
-def _exports(project: Config, source: TableSource) -> dg.AssetsDefinition:
+def _exports(project: Config, source: TableSource, steps: StepList) -> dg.AssetsDefinition:
     tables = {asset_path(source, spec): spec for spec in source.tables}
 
     @dg.multi_asset(
@@ -77,7 +37,7 @@ def _exports(project: Config, source: TableSource) -> dg.AssetsDefinition:
     def export_tables(
         context: dg.AssetExecutionContext, config: RefreshConfig
     ) -> Iterator[dg.MaterializeResult[None]]:
-        store = lineage.store_of(project)
+        store = lineage.open_for_writing(project, steps)
         selected = {tuple(key.path) for key in context.selected_asset_keys}
         wanted = [spec for spec in source.tables if asset_path(source, spec) in selected]
         with lineage.retry_once():
@@ -140,7 +100,7 @@ def _materialized(
     ]
     states = table_states.states(done, source=readability.readability(store, source.name))
     extra = dict(lineage.list_of("tables", states, long=[table_states.COLUMNS]))
-    extra |= _unreadable(outages)
+    extra |= lineage.metadata_of(shown.unreadable(outages))
     if changes:
         extra["schema_changes"] = lineage.records_of(changes)
     held = [item.exported for item in done if item.exported is not None]
@@ -157,28 +117,6 @@ def _materialized(
         asset_key=key,
         place=lineage.place_of(store, held[0].name),
     )
-
-
-def _names(config: Config) -> list[str]:
-    """Of all sources."""
-    return [source.name for source in (*config.sources.documents, *config.sources.tables)]
-
-
-def _unreadable(outages: Sequence[Outage]) -> dict[str, dg.MetadataValue]:
-    """What could not be read, for the metadata of an asset."""
-    if not outages:
-        return {}
-    return {
-        "unreadable": lineage.records_of(
-            {
-                "what": each.subject,
-                "since": f"{each.since:%Y-%m-%d %H:%M} UTC",
-                "misses in a row": each.misses,
-                "reason": each.reason,
-            }
-            for each in outages
-        )
-    }
 
 
 def _preview(table: ExportedTable) -> Preview:
@@ -200,12 +138,3 @@ def _columns(table: ExportedTable, *, key: dg.AssetKey) -> lineage.Metadata:
         "columns": lineage.records_of(table_states.columns(table)),
         "dagster/column_lineage": dg.MetadataValue.column_lineage(dg.TableColumnLineage(came_from)),
     }
-
-
-def _statuses(store: Store) -> dg.MetadataValue:
-    held = store.read(manifest.TARGET.name, columns=["media_type", "status"])
-    counted = held.group_by(["media_type", "status"]).aggregate([([], "count_all")])
-    return lineage.records_of(
-        {"media type": row["media_type"], "status": row["status"], "files": row["count_all"]}
-        for row in counted.sort_by("count_all").to_pylist()
-    )

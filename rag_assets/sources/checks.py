@@ -11,6 +11,7 @@ from rag_assets.quality import Profiler, Subject, TableMeasures, Tally
 from rag_assets.schemas import DOCUMENT_FILES_TABLE
 from rag_assets.sources import readability
 from rag_assets.sources.readability import Outage
+from rag_assets.sources.steps import DOCUMENT_FILES
 from rag_assets.store import Store
 
 KEY = "document_id"
@@ -92,7 +93,7 @@ def _judged(
 def _document_files(config: Config) -> Subject:
     return quality.of_step(
         config,
-        DOCUMENT_FILES_TABLE,
+        DOCUMENT_FILES,
         stage="documents",
         measure=lambda store, *_: _measured(store),
     )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from rag_assets.table_lookup.plans.plan import MOST_CONDITIONS, Condition, LookupPlan
 from rag_assets.table_lookup.plans.running import Found, run_plan
+from rag_assets.table_lookup.question.linking import links_of
 from rag_assets.table_lookup.question.quantities import Quantity, quantities
 from rag_assets.table_lookup.tables.catalogue import Catalogue, ColumnInfo, TableInfo
 from rag_assets.table_lookup.words.wording import folded, forms, plain_words
@@ -71,7 +72,8 @@ def _in_sentence(
     asked = [each for each in quantities(sentence, frozenset()) if each.is_marked and each.unit]
     if not asked:
         return
-    said = {form for word in plain_words(sentence) for form in forms(word)}
+    links = links_of(catalogue)
+    said = {form for word in plain_words(sentence) for form in links.with_terms(forms(word))}
     for table in catalogue.tables:
         for quantity in asked:
             column = _meant(table, quantity, said)

@@ -13,6 +13,7 @@ from rag_assets.schemas import TABLE_ROWS_TABLE
 from rag_assets.store import Store
 from rag_assets.tables import exported
 from rag_assets.tables.exported import SourceTable
+from rag_assets.tables.steps import SERIALIZED_ROWS, TABLE_ROWS
 
 KEY = "row_id"
 
@@ -36,7 +37,7 @@ def _table_rows(config: Config) -> Subject:
 
     return quality.of_step(
         config,
-        TABLE_ROWS_TABLE,
+        TABLE_ROWS,
         stage="rows",
         also_made_from=exports,
         measure=lambda store, *_: _measured_rows(store, held(store)),
@@ -46,7 +47,7 @@ def _table_rows(config: Config) -> Subject:
 def _serialized_rows(config: Config) -> Subject:
     return quality.of_step(
         config,
-        "serialized_rows",
+        SERIALIZED_ROWS,
         stage="serializations",
         measure=lambda store, step, _: _measured_texts(store, step.table),
     )

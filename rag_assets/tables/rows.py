@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from typing_extensions import override
 
 from rag_assets import schemas
-from rag_assets.change import steps, sync
+from rag_assets.change import sync
 from rag_assets.change.changing_inputs import ChangingInputs
 from rag_assets.change.difference import INPUTS, InputChanges
 from rag_assets.change.sync import Batch, Derivation, Failure, Report, Work
@@ -28,13 +28,12 @@ from rag_assets.identity import canonical_json, fingerprint, row_ids
 from rag_assets.store import Store
 from rag_assets.tables import exported
 from rag_assets.tables.exported import Moves, SourceTable
+from rag_assets.tables.step_tables import READING, ROWS
 from rag_assets.tables.values import Values, canonical, corrected
 
-TARGET = steps.table_rows().target(schemas.TABLE_ROWS)
+TARGET = ROWS.target()
 RECIPE = "table_rows 1"
 """Moves when the same exported table would give other rows."""
-READING = f"{RECIPE}, keys 2"
-"""Moves when some of the rows would be others: all are looked at, and those are written anew."""
 
 CONTENT = pa.schema(
     [item for item in schemas.TABLE_ROWS if item.name not in schemas.SYSTEM_COLUMNS]

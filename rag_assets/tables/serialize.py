@@ -13,9 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import schemas
-from rag_assets.change import steps
 from rag_assets.change.row_inputs import RowInputs
-from rag_assets.change.steps import REVISIONS
+from rag_assets.change.steps import made_from
 from rag_assets.change.sync import Batch, Derivation, Failure, Report, Work, refresh
 from rag_assets.columns.sql import KEYS_PER_STATEMENT, is_one_of
 from rag_assets.config import Config, SerializerName
@@ -24,6 +23,7 @@ from rag_assets.schemas import TABLE_ROWS_TABLE
 from rag_assets.store import Store
 from rag_assets.tables.headings import split
 from rag_assets.tables.serializers import EMPTY, SERIALIZERS, Pair
+from rag_assets.tables.step_tables import SERIALIZING, serialized_of
 
 ROWS_PER_BATCH = 8_192
 EmptyCells: TypeAlias = Literal["drop", "keep"]
@@ -69,19 +69,18 @@ def refresh_serialized_rows(
 def derivation(store: Store, config: Config, *, serializer: SerializerName) -> Derivation:
     """The table of `serializer`, made from `table_rows`."""
     recipe = _recipe(config, serializer)
-    step = steps.serialized_rows(config, serializer)
+    step = serialized_of(config, serializer)
     return Derivation(
         store=store,
         target=step.target(schemas.SERIALIZED_ROWS),
-        made_from=steps.made_from(store, step, recipe=recipe),
+        made_from=made_from(store, step.inputs, recipe=recipe),
         recipe={"serializer": serializer, "empty cells": config.tables.empty_cells},
         inputs=lambda: _inputs(store, recipe=recipe),
     )
 
 
 def _recipe(config: Config, serializer: SerializerName) -> str:
-    revision = REVISIONS["serialized_rows"]
-    return fingerprint("serialized_rows", revision, serializer, config.tables.empty_cells)
+    return fingerprint("serialized_rows", SERIALIZING, serializer, config.tables.empty_cells)
 
 
 def _inputs(store: Store, *, recipe: str) -> RowInputs:

@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from rag_assets import identity, schemas
 from rag_assets.change import quarantine
-from rag_assets.change.steps import variant_steps
 from rag_assets.config import Config
+from rag_assets.graph import STEPS
 from rag_assets.store import Store, exports, serving_pointer
 from rag_assets.store.complete_sets import file_of
 from rag_assets.store.search_indexes import DEFAULT_TEXT_INDEX
@@ -36,7 +36,7 @@ class Built:
     variant: str = "default"
 
     def table(self, asset: str) -> str:
-        return variant_steps(self.config, self.variant)[asset].table
+        return STEPS.of_variant(self.config, self.variant)[asset].table
 
     def first(self, asset: str, column: str) -> str:
         """The least value of a column: the same in each run."""

@@ -13,12 +13,11 @@ from unittest.mock import patch
 
 import numpy as np
 
-from rag_assets.index import assets, embed, joint
+from rag_assets.index import embed, encoders, joint
 from rag_assets.index.encoders import IndexEncoder
 from rag_assets.models.embedding import Embedded
 from rag_assets.models.tasks import embed_with
 from rag_assets.models.windows import Tokenized, Window
-from rag_assets.operations import derivations
 from rag_assets.operations.model_preview import previewing as preview
 from rag_assets.retrieval import opening
 from rag_assets.workers import Task
@@ -123,9 +122,9 @@ def embedding_with(encoder: IndexEncoder) -> Iterator[None]:
         return _of_queries(encoder)
 
     with ExitStack() as patches:
-        for module in (assets, embed, joint, preview):
+        for module in (encoders, embed, joint, preview):
             patches.enter_context(patch.object(module, "encoder_of", lambda *_, **__: encoder))
-        patches.enter_context(patch.object(derivations, "known_encoder", lambda *_, **__: encoder))
+        patches.enter_context(patch.object(encoders, "known_encoder", lambda *_, **__: encoder))
         for module in (opening, preview):
             patches.enter_context(patch.object(module, "load_for_queries", queries))
         yield

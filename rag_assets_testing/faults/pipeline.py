@@ -30,9 +30,10 @@ from rag_assets.documents.chunks import chunk
 from rag_assets.documents.elements import parse
 from rag_assets.documents.elements import reuse as element_reuse
 from rag_assets.documents.families import rows as family_rows
+from rag_assets.graph import STEPS
 from rag_assets.index import embed, joint, parts
 from rag_assets.index.indexes import maintain
-from rag_assets.lineage import store_of
+from rag_assets.lineage import open_for_writing
 from rag_assets.operations.serving_index.promotion import promote_refreshed
 from rag_assets.serving import cli
 from rag_assets.serving.replies import say
@@ -61,7 +62,7 @@ def refresh(
     config: Config, *, variant: str = "default", log: Log = lambda _: None, **wishes: bool
 ) -> list[sync.Report]:
     """Every step of the nightly job for `variant`, checks and evaluation apart."""
-    store = store_of(config)
+    store = open_for_writing(config, STEPS)
     recipe = config.variant(variant)
     retry = wishes.get("retry", False)
     done: list[sync.Report] = []
@@ -116,7 +117,7 @@ def build_index(
             store, report.target, settings=config.index, data_version=report.data_version, log=log
         )
         done.append(report)
-    completing.record_all(store, config)
+    completing.record_all(store, config, STEPS)
     return done
 
 
@@ -124,7 +125,7 @@ def clean_up_at_once(config: Config, *, log: Log = lambda _: None) -> None:
     """Everything that nothing names goes, as if its time had come: stock and versions."""
     now = timedelta(0)
     with patch.object(clean_up, "RUNNING", now), patch.object(reclaim, "RUNNING", now):
-        reclaim.clean_up_tables(Store.of(config), config, keep_days=0, log=log)
+        reclaim.clean_up_tables(Store.of(config), config, STEPS, keep_days=0, log=log)
 
 
 class Runs:

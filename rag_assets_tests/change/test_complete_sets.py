@@ -9,6 +9,7 @@ import pytest
 from rag_assets import schemas
 from rag_assets.change.reclaim import clean_up_tables
 from rag_assets.config import Config
+from rag_assets.graph import STEPS
 from rag_assets.index import joint
 from rag_assets.retrieval.opening import OutdatedIndexError
 from rag_assets.store import MissingIndexError, complete_sets
@@ -50,14 +51,14 @@ def killed_before(made: Project, monkeypatch: pytest.MonkeyPatch, step: str) -> 
             refresh(made.config)
 
 
-STEPS = {
+BUILDING = {
     "rows": (pipeline.embed, "refresh_rows"),
     "joint": (pipeline.joint, "refresh_joint"),
     "record": (pipeline.completing, "record_all"),
 }
 
 
-@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
+@pytest.mark.parametrize("step", BUILDING.values(), ids=BUILDING)
 def test_a_reader_after_a_killed_refresh_gets_what_was_complete(made, monkeypatch, step):
     before = found(opened(made.config))
     edit(made)
@@ -88,7 +89,7 @@ def test_an_edit_of_what_serves_is_no_outage(made, monkeypatch, old, new):
     assert texts(config, opened(config)) == before
     with pytest.raises(MissingIndexError, match="with its current settings"):
         set_of_recipe(made.store, config, "default")  # nobody measures what another recipe made
-    for step in STEPS.values():
+    for step in BUILDING.values():
         killed_before(made, monkeypatch, step)
         reader = opened(config)
         assert texts(config, reader) == before
@@ -180,9 +181,9 @@ def test_a_clean_up_leaves_what_answers(made, monkeypatch):
     monkeypatch.setattr("rag_assets.change.reclaim.RUNNING", timedelta(0))
     before = found(opened(made.config))
     edit(made)
-    killed_before(made, monkeypatch, STEPS["joint"])
+    killed_before(made, monkeypatch, BUILDING["joint"])
 
-    clean_up_tables(made.store, made.config, keep_days=0, log=print)
+    clean_up_tables(made.store, made.config, STEPS, keep_days=0, log=print)
 
     reader = opened(made.config)
     assert found(reader) == before

@@ -11,6 +11,7 @@ from rag_assets import config as configuration
 from rag_assets.change import reclaim, sync
 from rag_assets.change.reclaim import bytes_to_free, clean_up_tables
 from rag_assets.config import Config
+from rag_assets.graph import STEPS
 from rag_assets.store import clean_up, exports, serving_pointer
 from rag_assets.store.catalog import is_of_recipe
 from rag_assets.store.damage import DamagedTablesError
@@ -60,7 +61,7 @@ def forget_what_serves(made: Project) -> None:
 def cleaned(made: Project, *, keep_days: float = 7) -> list[str]:
     forget_what_serves(made)
     lines: list[str] = []
-    done = clean_up_tables(made.store, made.config, keep_days=keep_days, log=lines.append)
+    done = clean_up_tables(made.store, made.config, STEPS, keep_days=keep_days, log=lines.append)
     assert bool(done.removed) == any("removed, nothing uses it" in line for line in lines)
     return list(done.removed)
 
@@ -175,8 +176,8 @@ def test_versions_go_once_the_set_has_moved_on(made, monkeypatch):
     made.write("series0/report0.md", project.report(0, edition=7))
     refresh(made.config)
     forget_what_serves(made)
-    clean_up_tables(made.store, made.config, keep_days=0, log=print)
-    clean_up_tables(made.store, made.config, keep_days=0, log=print)
+    clean_up_tables(made.store, made.config, STEPS, keep_days=0, log=print)
+    clean_up_tables(made.store, made.config, STEPS, keep_days=0, log=print)
     joint = made.config.tables_of("default").joint
     assert len(made.store.versions(joint)) == 1
     assert found(opened(made.config))
@@ -215,7 +216,7 @@ def test_what_answers_another_config_keeps_its_versions(made, monkeypatch):
     refresh(made.config)
 
     for _ in range(2):
-        clean_up_tables(made.store, made.config, keep_days=0, log=print)
+        clean_up_tables(made.store, made.config, STEPS, keep_days=0, log=print)
 
     assert found(opened(second)) == before
 
@@ -267,7 +268,7 @@ def test_exported_tables_of_a_source_that_was_renamed_go_after_a_week(made, cloc
     refresh(made.config)
     assert cleaned(made) == []
     clock[0] += 8 * DAY
-    assert bytes_to_free(made.store, made.config, keep_days=7) > 0
+    assert bytes_to_free(made.store, made.config, STEPS, keep_days=7) > 0
 
     assert cleaned(made) == held
 
@@ -298,9 +299,9 @@ def test_what_a_clean_up_would_free_is_told_before(made):
         patch.object(clean_up, "RUNNING", timedelta(0)),
         patch.object(reclaim, "RUNNING", timedelta(0)),
     ):
-        told = bytes_to_free(made.store, made.config, keep_days=0)
+        told = bytes_to_free(made.store, made.config, STEPS, keep_days=0)
         versions = {name: made.store.versions(name) for name in made.store.names()}
         assert told > 0
-        done = clean_up_tables(made.store, made.config, keep_days=0, log=print)
+        done = clean_up_tables(made.store, made.config, STEPS, keep_days=0, log=print)
         assert done.bytes_freed >= told
         assert any(made.store.versions(name) != before for name, before in versions.items())

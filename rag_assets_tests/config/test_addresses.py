@@ -22,7 +22,7 @@ ALL = {
 OF_TEXTS = {"chunks", "documents", "joint"}
 OF_ELEMENTS = OF_TEXTS | {"elements", "accounts", "families", "descriptions"}
 OF_ROWS = {"serialized_rows", "rows", "joint"}
-VISION = {"url": "http://here:1/v1", "model": "m"}
+SEEING = {"base_url": "http://here:1/v1", "model": "m", "sources": "all"}
 HOSTED = {
     "backend": "embeddings_api",
     "path": "bge",
@@ -34,7 +34,8 @@ BASE = {
     "chunkings": {"c": {}},
     "models": {"m": {"path": "org/model"}},
     "documents": {"header_fields": {"fields": {"number": "No. (.*)"}}},
-    "figures": {"vision_model": VISION},
+    "language_models": {"seeing": SEEING},
+    "figures": {"language_model": "seeing"},
     "variants": {"v": {"parser": "p", "chunking": "c", "model": "m"}},
 }
 
@@ -51,7 +52,7 @@ MOVES = {
     "header": ({"chunkings": {"c": {"header": "title"}}}, OF_TEXTS),
     "rules": ({"documents": {"header_fields": {"presets": ["report"]}}}, OF_TEXTS),
     "prompt": (
-        {"figures": {"vision_model": VISION | {"prompt": "?"}}},
+        {"figures": {"language_model": "seeing", "prompt": "?"}},
         OF_TEXTS | {"descriptions"},
     ),
     "cells": ({"tables": {"empty_cells": "keep"}}, OF_ROWS),
@@ -75,7 +76,9 @@ STAYS = {
     "own engine as help": {
         "parsers": {"p": {"ocr": "tesseract", "fallback": ["pymupdf", "pdfium"]}}
     },
-    "endpoint": {"figures": {"vision_model": VISION | {"url": "http://there:2/v1", "seconds": 9}}},
+    "endpoint": {
+        "language_models": {"seeing": SEEING | {"base_url": "http://there:2/v1", "seconds": 9}}
+    },
     "batch": {"models": {"m": {"path": "org/model", "batch_tokens": 512}}},
     "place of work": {"execution": {"parsing": "in_process", "workers": 2}},
     "index": {"index": {"ann_from_rows": 9}},

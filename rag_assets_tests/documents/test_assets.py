@@ -5,6 +5,7 @@ import pytest
 
 from rag_assets.config import Config, Variant
 from rag_assets.documents import assets
+from rag_assets.graph import STEPS
 
 
 @pytest.fixture
@@ -13,7 +14,7 @@ def definitions(project):
         update={"variants": {"plain": Variant(parser="plain"), "other": Variant(parser="plain")}}
     )
     assert isinstance(config, Config)
-    return assets.definitions(config)
+    return assets.definitions(config, STEPS)
 
 
 def materialize(definitions, *, partition="plain"):

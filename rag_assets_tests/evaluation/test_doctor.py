@@ -12,6 +12,7 @@ from rag_assets.evaluation.evaluate import evaluate_variant
 from rag_assets.evaluation.experiments.run import run_experiment
 from rag_assets.evaluation.questions import refresh_questions
 from rag_assets.evaluation.results import EvaluationResult
+from rag_assets.graph import STEPS
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import set_of
 from rag_assets_tests.models.tiny import PLAIN_MODELS
@@ -56,7 +57,7 @@ def with_questions(project: Config, lines: list[dict], folder: Path, **changes: 
 
 
 def build(project: Config, *extra: dict) -> Store:
-    store = lineage.store_of(project)
+    store = lineage.open_for_writing(project, STEPS)
     units = [
         corpus.chunk(text_of(number), uri=f"report{number}.md", pages=[]) for number in range(COUNT)
     ]

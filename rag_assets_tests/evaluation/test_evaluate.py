@@ -42,6 +42,7 @@ from rag_assets.evaluation.questions import (
 )
 from rag_assets.evaluation.results import EvaluationResult, rankings_in
 from rag_assets.evaluation.wording import differences_table, report_markdown
+from rag_assets.graph import STEPS
 from rag_assets.models.embedding import load_encoder
 from rag_assets.retrieval import opening
 from rag_assets.store import MissingTableError, Store
@@ -125,7 +126,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Config:
 
 
 def build(config: Config) -> Store:
-    store = lineage.store_of(config)
+    store = lineage.open_for_writing(config, STEPS)
     encoder = load_encoder(config.models["minilm"], path="cpu/torch/fp32")
     vectors = encoder.embed_passages([unit["text"] for unit in UNITS]).vectors
     units = [unit | {"encoder_id": encoder.encoder_id} for unit in UNITS]
@@ -138,7 +139,7 @@ def build(config: Config) -> Store:
 
 @pytest.fixture(scope="module")
 def store(config: Config) -> Store:
-    return lineage.store_of(config)
+    return lineage.open_for_writing(config, STEPS)
 
 
 def evaluated(store: Store, config: Config) -> EvaluationResult:
@@ -811,7 +812,7 @@ def test_a_file_without_a_question_is_an_error(
 
 def test_a_variant_without_an_index_is_an_error(config: Config, tmp_path: Path) -> None:
     elsewhere = config.model_copy(update={"state_dir": tmp_path})
-    store = lineage.store_of(elsewhere)
+    store = lineage.open_for_writing(elsewhere, STEPS)
     refresh_questions(store, elsewhere, log=lambda _: None)
     with pytest.raises(MissingTableError, match="rag-assets refresh"):
         evaluated(store, elsewhere)
@@ -873,7 +874,7 @@ def test_effect_and_interval_stand_before_any_p(result: EvaluationResult) -> Non
 
 
 def materialize(config: Config) -> dg.ExecuteInProcessResult:
-    graph = assets.definitions(config)
+    graph = assets.definitions(config, STEPS)
     chosen = [asset for asset in graph.assets or [] if isinstance(asset, dg.AssetsDefinition)]
     return dg.materialize(chosen, partition_key="default", instance=dg.DagsterInstance.ephemeral())
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from rag_assets.change import completing, reclaim
+from rag_assets.graph import STEPS
 from rag_assets.index import encoders, joint
-from rag_assets.lineage import store_of
+from rag_assets.lineage import open_for_writing
 from rag_assets.operations.serving_index import promotion
 from rag_assets.retrieval.opening import open_index
 from rag_assets.retrieval.search import VariantIndex
@@ -97,9 +98,9 @@ def test_whoever_is_killed_while_sets_are_recorded_first_has_recorded_none(held,
     with monkeypatch.context() as patch:
         patch.setattr(completing, "write_atomically", killed)
         with pytest.raises(KeyboardInterrupt):
-            store_of(held.config)
+            open_for_writing(held.config, STEPS)
     assert found(opened_by(held)) == before
-    store_of(held.config)
+    open_for_writing(held.config, STEPS)
     assert (held.store.root / complete_sets.FOLDER / "default.json").is_file()
     assert found(opened_by(held)) == before
 
@@ -108,7 +109,7 @@ def test_a_damaged_table_of_it_is_named_and_stops_no_loading(held):
     joint = held.config.tables_of("default").joint
     for path in (held.store.root / "lance" / f"{joint}.lance" / "data").iterdir():
         path.write_bytes(b"")
-    store_of(held.config)
+    open_for_writing(held.config, STEPS)
     with pytest.raises(DamagedTablesError, match=joint):
         refresh(held.config)
 
@@ -123,12 +124,21 @@ def test_its_tables_go_once_nothing_names_them(held, ledger, monkeypatch):
     now = [1e9]
     monkeypatch.setattr(reclaim.time, "time", lambda: now[0])
     assert (
-        list(reclaim.clean_up_tables(held.store, held.config, keep_days=7, log=print).removed) == []
+        list(
+            reclaim.clean_up_tables(held.store, held.config, STEPS, keep_days=7, log=print).removed
+        )
+        == []
     )
     now[0] += 8 * 86_400
-    removed = reclaim.clean_up_tables(held.store, held.config, keep_days=7, log=print).removed
+    removed = reclaim.clean_up_tables(
+        held.store, held.config, STEPS, keep_days=7, log=print
+    ).removed
     assert any(each.startswith("documents__pdfium__small__minilm-") for each in removed)
     assert found(opened_by(held))
+
+
+def cleaned(held: Project) -> reclaim.CleanedTables:
+    return reclaim.clean_up_tables(held.store, held.config, STEPS, keep_days=7, log=print)
 
 
 def opened_by(held: Project) -> VariantIndex:

@@ -1,6 +1,7 @@
 import dagster as dg
 import pytest
 
+from rag_assets.graph import STEPS
 from rag_assets.index.assets import definitions
 from rag_assets.index.embed import refresh_documents
 from rag_assets.store import Store
@@ -17,7 +18,7 @@ def config(tmp_path):
 
 
 def materialize(config) -> dict[str, dict[str, object]]:
-    assets = list(definitions(config).assets)
+    assets = list(definitions(config, STEPS).assets)
     result = dg.materialize(assets, partition_key=VARIANT)
     return {
         event.asset_key.to_user_string(): {
@@ -29,7 +30,7 @@ def materialize(config) -> dict[str, dict[str, object]]:
 
 
 def test_the_graph_is_what_the_design_says(config):
-    graph = dg.Definitions.merge(definitions(config)).resolve_asset_graph()
+    graph = dg.Definitions.merge(definitions(config, STEPS)).resolve_asset_graph()
     parents = {
         key.to_user_string(): {parent.to_user_string() for parent in graph.get(key).parent_keys}
         for key in graph.materializable_asset_keys
@@ -39,7 +40,7 @@ def test_the_graph_is_what_the_design_says(config):
         "row_vectors": {"serialized_rows"},
         "joint_index": {"chunk_vectors", "row_vectors"},
     }
-    for asset in definitions(config).assets:
+    for asset in definitions(config, STEPS).assets:
         [spec] = asset.specs
         assert spec.group_name == "index"
         assert spec.description
@@ -78,7 +79,7 @@ def test_words_are_counted_in_all_tables_of_a_set_whatever_was_killed_before(con
     put_chunks(store, config, texts(4))
     refresh_documents(store, config, **quiet)  # and what follows in its asset is killed
 
-    assets = list(definitions(config).assets)
+    assets = list(definitions(config, STEPS).assets)
     dg.materialize(assets, partition_key=VARIANT, selection="joint_index")
 
     held = set_of(store, config, VARIANT)

@@ -4,6 +4,7 @@ import pytest
 
 from rag_assets.change import completing
 from rag_assets.config import Config
+from rag_assets.graph import STEPS
 from rag_assets.index.embed import refresh_documents, refresh_rows
 from rag_assets.index.indexes import maintain
 from rag_assets.index.joint import refresh_joint
@@ -52,7 +53,7 @@ def refreshed(config: Config, log=lambda _: None):
         maintain(
             store, name, settings=config.index, data_version=ended.data_version, log=lambda _: None
         )
-    completing.record_all(store, config)
+    completing.record_all(store, config, STEPS)
     return outcome
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from rag_assets.change.completing import joint_made_from
-from rag_assets.change.steps import variant_steps
+from rag_assets.graph import STEPS
 from rag_assets.index.embed import refresh_documents, refresh_rows
 from rag_assets.index.joint import refresh_joint
 from rag_assets.models.embedding import ModelEncoder
@@ -45,7 +45,7 @@ def test_it_holds_both_tables_and_embeds_nothing(store, config, monkeypatch):
 def test_it_follows_its_parts_and_knows_whether_it_belongs_to_them(store, config):
     refresh_joint(store, config, variant=VARIANT, log=quiet)
     tables = config.tables_of(VARIANT)
-    step = variant_steps(config, VARIANT)["joint_index"]
+    step = STEPS.of_variant(config, VARIANT)["joint_index"]
     assert store.completion(tables.joint).made_from == joint_made_from(store, step)
 
     put_chunks(store, config, [*texts(5)[1:], "a new text"], page=3)

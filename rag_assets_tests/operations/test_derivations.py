@@ -6,18 +6,21 @@ from pathlib import Path
 
 import pytest
 
+from rag_assets import graph
 from rag_assets.change import sync
+from rag_assets.change.deciding import decide
+from rag_assets.change.steps import StepContext
 from rag_assets.documents.chunks import chunk
 from rag_assets.documents.elements.parse import refresh_elements
-from rag_assets.operations.derivations import StepPlan, decided, manifest_plan
-from rag_assets.sources.files.manifest import refresh_document_files
+from rag_assets.operations.doctor.differences import StepPlan
+from rag_assets.sources.files.manifest import FilesSeen, refresh_document_files
 from rag_assets_testing.faults import project
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.pipeline import refresh
 from rag_assets_testing.faults.project import Project
 
 STEPS = (
-    *("table_rows", "parsed_documents", "chunks", "serialized_rows"),
+    *("parsed_documents", "chunks", "table_rows", "serialized_rows"),
     *("chunk_vectors", "row_vectors", "joint_index"),
 )
 
@@ -39,8 +42,15 @@ def made(built: Path, tmp_path: Path) -> Project:
 
 
 def plans(made: Project, variant: str = "default", *, afresh: bool = False) -> dict[str, StepPlan]:
-    found = decided(made.store, made.config, variant=variant, afresh=afresh)
-    return {each.asset: each for each in found}
+    """What each step would do to its table, the tables above as they stand."""
+    work = StepContext(store=made.store, config=made.config, variant=variant, steps=graph.STEPS)
+    steps = graph.STEPS.in_order(made.config, variant).values()
+    there = [step for step in steps if all(made.store.exists(name) for name, _ in step.sources)]
+    return {
+        step.asset: StepPlan(step.asset, decide(derivation, afresh=afresh))
+        for step in there
+        if (derivation := step.kind.derivation(work))
+    }
 
 
 def files_of(folder: Path) -> dict[str, tuple[int, bytes]]:
@@ -64,10 +74,11 @@ def test_each_step_does_what_was_decided(made):
     made.write("series0/report0.md", project.report(0, edition=2))
     made.write("new.md", project.report(9))
     (made.documents / "series1" / "report1.md").unlink()
-    files = manifest_plan(made.store, made.config)
+    sources, say = made.config.sources.documents, lambda _: None
+    seen = FilesSeen(made.store, sources, tables=made.config.sources.tables)
+    files = StepPlan("document_files", decide(seen.derivation))
     assert (len(files.added), len(files.changed), len(files.removed)) == (1, 1, 1)
 
-    sources, say = made.config.sources.documents, lambda _: None
     report = refresh_document_files(made.store, sources, allow_shrink=False, log=say)
     assert counts(report) == (1, 1, 1)
     elements = plans(made)["parsed_documents"]

@@ -8,6 +8,7 @@ import dagster as dg
 import pytest
 
 from rag_assets.config import Config
+from rag_assets.graph import STEPS
 from rag_assets.sources.assets import definitions
 from rag_assets.sources.observations import fingerprint_of_sources
 from rag_assets.store import Store
@@ -47,7 +48,7 @@ def materialized(
     config: Config, *keys: str, instance: dg.DagsterInstance | None = None
 ) -> dict[str, dg.AssetMaterialization | dg.AssetObservation]:
     """What a run says of each asset; one whose source could not be read is only observed."""
-    assets = list(definitions(config).assets or ())
+    assets = list(definitions(config, STEPS).assets or ())
     selection = [dg.AssetKey.from_user_string(key) for key in keys] or None
     result = dg.materialize(assets, selection=selection, instance=instance)
     assert result.success
@@ -60,7 +61,7 @@ def materialized(
 
 
 def test_a_named_table_has_its_own_node_and_patterns_share_one(config):
-    specs = definitions(config).resolve_all_asset_specs()
+    specs = definitions(config, STEPS).resolve_all_asset_specs()
     assert {spec.key.to_user_string() for spec in specs} == {
         "document_files",
         "exports/erp-export",

@@ -2,6 +2,7 @@ import dagster as dg
 import pytest
 
 from rag_assets.config import Config
+from rag_assets.graph import STEPS
 from rag_assets.store import Store
 from rag_assets.tables import assets
 from rag_assets_tests.tables.exported_tables import STEEL, write_table
@@ -22,7 +23,7 @@ def config(tmp_path):
 
 
 def test_rows_depend_on_every_export(config):
-    graph = assets.definitions(config).resolve_asset_graph()
+    graph = assets.definitions(config, STEPS).resolve_asset_graph()
 
     rows = graph.get(dg.AssetKey("table_rows"))
     assert rows.parent_keys == {
@@ -83,7 +84,7 @@ def test_without_previews_no_row_is_shown(config):
 
 
 def _materialized(config, *, instance=None):
-    assets_of_room = list(assets.definitions(config).assets)
+    assets_of_room = list(assets.definitions(config, STEPS).assets)
     result = dg.materialize(assets_of_room, partition_key="as_json", instance=instance)
     return [
         result.asset_materializations_for_node(name)[0].metadata

@@ -1,7 +1,6 @@
 import pyarrow as pa
 import pytest
 
-from rag_assets.change import steps
 from rag_assets.config import SERIALIZERS as NAMES
 from rag_assets.config import Config, Tables
 from rag_assets.config.addresses import serialized_rows_table
@@ -10,6 +9,7 @@ from rag_assets.store import Store
 from rag_assets.tables import serialize
 from rag_assets.tables.rows import refresh_rows
 from rag_assets.tables.serialize import refresh_serialized_rows
+from rag_assets.tables.step_tables import serialized_of
 from rag_assets_tests.tables.exported_tables import STEEL, write_table
 from rag_assets_tests.tables.test_serializers import APPENDIX
 
@@ -51,7 +51,7 @@ def test_the_table_of_the_appendix_becomes_its_texts(store, name):
 def test_the_target_is_the_table_that_variants_read():
     for name in NAMES:
         config = Config(variants={"v": {"serializer": name}})
-        assert steps.serialized_rows(config, name).table == config.tables_of("v").serialized_rows
+        assert serialized_of(config, name).table == config.tables_of("v").serialized_rows
 
 
 def test_empty_cells_are_dropped_unless_they_are_kept(store):

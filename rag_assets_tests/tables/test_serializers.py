@@ -331,7 +331,7 @@ def _heading_of(element):
 
 def _spaced(heading):
     """The heading with one blank before its unit."""
-    return re.sub(r"\s*\[([^\[\]]+)\]$", r" [\1]", heading) if heading.endswith("]") else heading
+    return re.sub(r"(?<=\S)\s*\[([^\[\]]+)\]\Z", r" [\1]", heading)
 
 
 def _in_xml(text):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rag_assets.table_lookup.question.linking import TableLinks, links_of
 from rag_assets.table_lookup.question.quantities import quantities
-from rag_assets.table_lookup.question.question import AskedQuestion, parsed
+from rag_assets.table_lookup.question.question import AskedQuestion
 from rag_assets.table_lookup.question.value_mentions import value_mentions
 from rag_assets.table_lookup.words.wording import QuestionWord
 from rag_assets.terms.formulas import formula
@@ -106,7 +106,7 @@ def _values(text: str, catalogue: "Catalogue | None") -> Iterator[Mention]:
     if catalogue is None:
         return
     links = links_of(catalogue)
-    question = parsed(text, known=links.known, scales=links.scales, whole=links.whole)
+    question = links.parsed(text)
     spans: dict[tuple[int, int], set[Kind]] = {}
     yield from _headings(question, links.tables)
     for table in links.tables:

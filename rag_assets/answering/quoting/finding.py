@@ -108,11 +108,10 @@ def find(
 def asks_operation(question: str, catalogue: "Catalogue") -> bool:
     """Whether a question asks for more than a cell: a count, an extreme, a limit, a comparison."""
     from rag_assets.table_lookup.question.linking import links_of
-    from rag_assets.table_lookup.question.question import parsed
     from rag_assets.table_lookup.words.vocabulary import NOT_IN_A_PLAN
 
     links = links_of(catalogue)
-    asked = parsed(question, known=links.known, scales=links.scales, whole=links.whole)
+    asked = links.parsed(question)
     return (
         bool(asked.marks)
         or any(each.op != "=" for each in asked.quantities)

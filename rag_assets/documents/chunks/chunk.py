@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import schemas
-from rag_assets.change import steps, sync
-from rag_assets.change.steps import REVISIONS
+from rag_assets.change import sync
+from rag_assets.change.steps import StepTable, made_from
 from rag_assets.columns.gathered import gathered
 from rag_assets.columns.id_columns import OCTETS, chunk_ids, octets
 from rag_assets.columns.keys import ABSENT, KeyIndex, begins_run
@@ -31,12 +31,13 @@ from rag_assets.documents.chunks.header_fields import fields_of, rules_of
 from rag_assets.documents.chunks.passages import Block, Chunk
 from rag_assets.documents.chunks.tokens import TokenCounter, tokenizer_file
 from rag_assets.documents.elements.site_furniture import repeated_texts, set_aside
+from rag_assets.documents.step_tables import CUTTING
+from rag_assets.documents.step_tables import chunks_of as chunks_table
 from rag_assets.identity import fingerprint, occurrences, text_hash
 from rag_assets.process.overlap import read_ahead
 from rag_assets.store import ROW_ID, Store
 
-REVISION = REVISIONS["chunks"]
-
+REVISION = CUTTING
 DOCUMENTS_A_BATCH = 512
 ELEMENTS_A_BATCH = 65_536
 BYTES_A_BATCH = 128 * 2**20
@@ -91,7 +92,7 @@ def refresh_chunks(
         ConfigError: The tokenizer of the chunking cannot be found.
     """
     work = _pass_of(store, config, parser=parser, chunking=chunking)
-    of_elements = _derivation(work, steps.chunks(config, parser, chunking))
+    of_elements = _derivation(work, chunks_table(config, parser, chunking))
 
     def transform(changed: pa.Table) -> Iterator[sync.Batch]:
         tokenizer = tokenizer_file(config.chunkings[chunking].tokenizer)
@@ -117,7 +118,7 @@ def derivation(store: Store, config: Config, *, parser: str, chunking: str) -> s
         ConfigError: The tokenizer of the chunking cannot be found.
     """
     work = _pass_of(store, config, parser=parser, chunking=chunking)
-    return _derivation(work, steps.chunks(config, parser, chunking))
+    return _derivation(work, chunks_table(config, parser, chunking))
 
 
 def cut_of(
@@ -133,11 +134,11 @@ def cut_of(
     return lambda elements, files: work.cut(elements, files=files, counter=counter)
 
 
-def _derivation(work: "_ChunkingPass", step: steps.Step) -> sync.Derivation:
+def _derivation(work: "_ChunkingPass", step: StepTable) -> sync.Derivation:
     return sync.Derivation(
         store=work.store,
         target=work.target,
-        made_from=steps.made_from(work.store, step, recipe=work.recipe),
+        made_from=made_from(work.store, step.inputs, recipe=work.recipe),
         recipe=work.recipe_in_words,
         inputs=work.inputs,
     )
@@ -150,7 +151,7 @@ def _pass_of(store: Store, config: Config, *, parser: str, chunking: str) -> "_C
     return _ChunkingPass(
         store,
         elements=addresses.elements_table(config, parser),
-        target=steps.chunks(config, parser, chunking).target(schemas.CHUNKS),
+        target=chunks_table(config, parser, chunking).target(),
         seed=addresses.seed_of(settings, tokenizer=counted_by, shipped=DEFAULT_CHUNKINGS),
         settings=settings,
         counted_by=counted_by,

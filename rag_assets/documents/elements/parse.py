@@ -20,8 +20,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import schemas
-from rag_assets.change import steps, sync
-from rag_assets.change.steps import REVISIONS
+from rag_assets.change import sync
+from rag_assets.change.steps import StepTable, made_from
 from rag_assets.columns.keys import KeyIndex
 from rag_assets.config import Config
 from rag_assets.config.addresses import accounts_table
@@ -37,13 +37,14 @@ from rag_assets.documents.parsers import parsers_of
 from rag_assets.documents.parsers.chain import Chain, chain_of
 from rag_assets.documents.parsers.description import Parser
 from rag_assets.documents.problems import blame
+from rag_assets.documents.step_tables import PARSING, elements_of
 from rag_assets.identity import fingerprint, fingerprints
 from rag_assets.media.media_types import PDF
 from rag_assets.store import Store, images
 from rag_assets.store.places import remove_folder
 from rag_assets.workers.executors import for_parsing
 
-REVISION = REVISIONS["parsed_documents"]
+REVISION = PARSING
 
 DOCUMENTS_A_BATCH = 512
 SECONDS_A_BATCH = 5.0
@@ -89,7 +90,7 @@ def refresh_elements(
     settings = config.parsers[parser]
     sources = {source.name: source for source in config.sources.documents}
     work = _pass_of(store, config, parser=parser, log=log)
-    of_files = _derivation(work, steps.parsed_documents(config, parser))
+    of_files = _derivation(work, elements_of(config, parser))
     scratch = store.root / "scratch" / store.known_as(of_files.target.name)
     packages = work.packages
     with for_parsing(config.execution, memory_bytes=MEMORY_A_WORKER, packages=packages) as executor:
@@ -143,7 +144,7 @@ def derivation(
     """
     work = _pass_of(store, config, parser=parser, log=lambda _: None)
     work.files = files
-    return _derivation(work, steps.parsed_documents(config, parser))
+    return _derivation(work, elements_of(config, parser))
 
 
 def readable(config: Config, files: pa.Table, *, parser: str) -> pa.Table:
@@ -153,11 +154,11 @@ def readable(config: Config, files: pa.Table, *, parser: str) -> pa.Table:
     return files.filter(pc.and_(is_ok, pc.is_in(files["media_type"], types)))
 
 
-def _derivation(work: "_ParsingPass", step: steps.Step) -> sync.Derivation:
+def _derivation(work: "_ParsingPass", step: StepTable) -> sync.Derivation:
     return sync.Derivation(
         store=work.store,
-        target=step.target(schemas.ELEMENTS),
-        made_from=steps.made_from(work.store, step, recipe=work.recipe),
+        target=step.target(),
+        made_from=made_from(work.store, step.inputs, recipe=work.recipe),
         recipe=work.recipe_in_words,
         inputs=work.inputs,
         lost=work.lost,
@@ -170,7 +171,7 @@ def _pass_of(
     settings = config.parsers[parser]
     return _ParsingPass(
         store,
-        steps.parsed_documents(config, parser).target(schemas.ELEMENTS),
+        elements_of(config, parser).target(),
         accounts=accounts_table(config, parser),
         engine=settings.engine,
         parsers=parsers_of(settings, name=parser),

@@ -10,15 +10,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import pyarrow as pa
 
 from rag_assets import schemas
-from rag_assets.change import steps, sync
-from rag_assets.change.steps import REVISIONS
+from rag_assets.change import sync
+from rag_assets.change.steps import made_from
 from rag_assets.columns.sql import is_one_of, parts_of
 from rag_assets.config import Config
+from rag_assets.config.addresses import families_table
 from rag_assets.documents.chunks.passages import Block
 from rag_assets.documents.families.candidates import Candidate
 from rag_assets.documents.families.decisions import Decisions, read_decisions
 from rag_assets.documents.families.members import Membership, memberships
 from rag_assets.documents.families.stated_facts import Stated, stated_by, stated_of
+from rag_assets.documents.step_tables import FILES, elements_of
 from rag_assets.identity import fingerprint, fingerprints
 from rag_assets.store import Store
 
@@ -26,7 +28,8 @@ CONTENT = pa.schema(
     [field for field in schemas.FAMILIES if field.name not in schemas.SYSTEM_COLUMNS]
 )
 """Columns of the table of families, without those that `sync` keeps."""
-REVISION = REVISIONS["document_families"]
+REVISION = 1
+KEY = "document_id"
 ELEMENTS_READ = 120
 """Of each document, at most: a first page has fewer."""
 _BLOCK = ("index", "type", "text", "page", "section_path", "language")
@@ -41,17 +44,16 @@ def refresh_families(
     Raises:
         DecisionsError: The file of decisions cannot be read.
     """
-    step = steps.document_families(config, parser)
+    table = families_table(config, parser)
+    elements = elements_of(config, parser).as_input
     decisions = read_decisions(config.documents.families)
     recipe = fingerprint("families", REVISION, decisions.content)
-    work = _LinkingPass(
-        store, elements=step.inputs[0].table, target=step.table, decisions=decisions
-    )
+    work = _LinkingPass(store, elements=elements.table, target=table, decisions=decisions)
     return sync.refresh(
         sync.Work(
             store=store,
-            target=step.target(schemas.FAMILIES),
-            made_from=steps.made_from(store, step, recipe=recipe),
+            target=sync.Target(table, schemas.FAMILIES, key=KEY, group=KEY),
+            made_from=made_from(store, [elements, FILES], recipe=recipe),
             inputs=work.inputs,
             transform=work.transform,
         ),

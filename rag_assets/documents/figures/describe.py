@@ -18,11 +18,12 @@ from itertools import islice
 import pyarrow as pa
 
 from rag_assets import schemas
-from rag_assets.change import steps, sync
+from rag_assets.change import sync
 from rag_assets.change.difference import INPUTS
-from rag_assets.change.steps import REVISIONS
+from rag_assets.change.steps import made_from
 from rag_assets.config import Config, DescribingModel
 from rag_assets.documents.figures.describing import CONTENT, Describer, PicturedFigure
+from rag_assets.documents.step_tables import DESCRIBING, descriptions_of
 from rag_assets.identity import fingerprint
 from rag_assets.models.language.opening import open_entry
 from rag_assets.store import Store, images
@@ -100,20 +101,20 @@ def derivation(
     store: Store, config: Config, *, parser: str, model: DescribingModel
 ) -> sync.Derivation:
     """The descriptions by `model`, made from the figures that `parser` finds."""
-    step = steps.figure_descriptions(config, parser)
+    step = descriptions_of(config, parser)
     allowed = model.settings.allowed_sources
     seen = [] if allowed is None else [sorted(allowed)]
     recipe = fingerprint(_recipe(model), config.figures.min_pixels, *seen)
     return sync.Derivation(
         store=store,
-        target=step.target(schemas.DESCRIPTIONS),
-        made_from=steps.made_from(store, step, recipe=recipe),
+        target=step.target(),
+        made_from=made_from(store, step.inputs, recipe=recipe),
         inputs=lambda: _inputs(_figures_of(store, config, parser=parser, model=model), model),
     )
 
 
 def _recipe(model: DescribingModel) -> str:
-    revision = REVISIONS["figure_descriptions"]
+    revision = DESCRIBING
     name = model.settings.model
     return fingerprint("descriptions", revision, name, model.prompt, model.max_tokens)
 
@@ -122,7 +123,7 @@ def _figures_of(
     store: Store, config: Config, *, parser: str, model: DescribingModel
 ) -> dict[str, PicturedFigure]:
     """The large figures of sources that the model may see, with their words there, by picture."""
-    [(elements, _)] = steps.figure_descriptions(config, parser).sources
+    [(elements, _)] = descriptions_of(config, parser).sources
     allowed, source_of = model.settings.allowed_sources, _sources(store)
     columns = ["document_id", "image", "text"]
     rows = store.read(elements, columns=columns, where="type = 'figure' AND image IS NOT NULL")

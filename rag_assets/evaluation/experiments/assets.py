@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from rag_assets import lineage
+from rag_assets.change.steps import StepList
 from rag_assets.config import Config
 from rag_assets.evaluation.experiments.computed import OwnDesigns
 from rag_assets.evaluation.flaws import flaw_rows
+from rag_assets.evaluation.steps import QUESTION_SETS
+from rag_assets.index.steps import JOINT_INDEX
 from rag_assets.process.interrupts import stoppable
 from rag_assets.retrieval.arms import ArmsOf
 
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from rag_assets.evaluation.experiments.runs import Run
 
 GROUP = "experiments"
-QUESTIONS = dg.AssetKey("question_sets")
+QUESTIONS = dg.AssetKey(QUESTION_SETS.name)
 JOB = "experiments"
 CHECK = "sound"
 
@@ -29,12 +32,14 @@ def asset_key(name: str) -> dg.AssetKey:
     return dg.AssetKey(["experiments", name])
 
 
-def definitions(config: Config, *, arms: ArmsOf, own: OwnDesigns) -> dg.Definitions:
+def definitions(
+    config: Config, steps: StepList, *, arms: ArmsOf, own: OwnDesigns
+) -> dg.Definitions:
     """An asset for each experiment of the config, and the job that runs them.
 
     Their retrievers ask `arms`; `own` are the designs of rooms above.
     """
-    assets = [_experiment(config, name, arms, own) for name in config.experiments]
+    assets = [_experiment(config, steps, name, arms, own) for name in config.experiments]
     if not assets:
         return dg.Definitions()
     job = dg.define_asset_job(
@@ -47,7 +52,9 @@ def definitions(config: Config, *, arms: ArmsOf, own: OwnDesigns) -> dg.Definiti
     return dg.Definitions(assets=assets, jobs=[job])
 
 
-def _experiment(config: Config, name: str, arms: ArmsOf, own: OwnDesigns) -> dg.AssetsDefinition:
+def _experiment(
+    config: Config, steps: StepList, name: str, arms: ArmsOf, own: OwnDesigns
+) -> dg.AssetsDefinition:
     from rag_assets.evaluation.experiments.designs import variants_of
     from rag_assets.evaluation.experiments.run import REVISION, run_experiment
 
@@ -63,7 +70,7 @@ def _experiment(config: Config, name: str, arms: ArmsOf, own: OwnDesigns) -> dg.
         code_version=str(REVISION),
         description=f"{settings.described.about} Settings are chosen on dev, reported on test.",
         deps=[
-            dg.AssetDep("joint_index", partition_mapping=compared),
+            dg.AssetDep(JOINT_INDEX.name, partition_mapping=compared),
             dg.AssetDep(QUESTIONS),
         ],
         check_specs=[
@@ -76,7 +83,7 @@ def _experiment(config: Config, name: str, arms: ArmsOf, own: OwnDesigns) -> dg.
     )
     @stoppable()
     def experiment(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
-        store, log = lineage.store_of(config), lineage.logger_of(context)
+        store, log = lineage.open_for_writing(config, steps), lineage.logger_of(context)
         run = run_experiment(store, config, name, arms=arms(store, config), own=own, log=log)
         return dg.MaterializeResult(
             metadata=_metadata(run),

@@ -3,12 +3,12 @@
 No record of an earlier check is believed: every table that a variant reads is gone through once.
 
 - What can be wrong, in one table of codes: `rules`; one thing that is wrong: `faults`.
-- Which tables there are: `subjects`. What is kept of each while it is read: `census`.
-- What is looked for: `files`, `rows`, `records`, `differences`, `texts`, `vectors`, `indexes`,
+- Which tables there are: `subjects`. What is kept of each while it is read: `table_scan`.
+- What is looked for: `files`, `rows`, `records`, `differences`, `texts`, `unions`, `indexes`,
   `sets`, `side_tables`, `leftovers`, `source_files`; more of it on request: `deep`,
   `language_models`.
 - `examining` puts them in order. `repairing` takes away what is wrong, and lets the steps that made
   a table make it again (`rebuilding`): a repair has no way of its own to write a row.
 
-Read `rules`, `examining` and `repairing` first.
+Read `rules`, `examining` and `repairing` first. `job` does it in the UI.
 """

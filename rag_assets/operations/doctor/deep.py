@@ -8,16 +8,17 @@ import numpy as np
 import pyarrow as pa
 
 from rag_assets.config import TextIndexSettings
+from rag_assets.index import encoders
 from rag_assets.index.building import build_text_index
 from rag_assets.index.encoders import IndexEncoder
+from rag_assets.index.steps import UnitVectors
 from rag_assets.index.units import matrix_of
 from rag_assets.models.tasks import part_of
-from rag_assets.operations import derivations
 from rag_assets.operations.doctor import rules
 from rag_assets.operations.doctor.faults import Fault
 from rag_assets.operations.doctor.indexes import made_anew
 from rag_assets.operations.doctor.rows import found
-from rag_assets.operations.doctor.subjects import OWNERS, Practice, StepTable
+from rag_assets.operations.doctor.subjects import ExaminedTable, Practice
 from rag_assets.operations.doctor.table_scan import Census
 from rag_assets.retrieval.lexical import SCORE
 from rag_assets.store import Store
@@ -35,7 +36,7 @@ SCORES_AGREE = 1e-4
 """Relative; the same sums in another order."""
 
 
-def faults_of(practice: Practice, table: StepTable, census: Census) -> Iterator[Fault]:
+def faults_of(practice: Practice, table: ExaminedTable, census: Census) -> Iterator[Fault]:
     """Vectors that the model does not give again, and rankings that a fresh index does not."""
     if not len(census):
         return
@@ -44,7 +45,7 @@ def faults_of(practice: Practice, table: StepTable, census: Census) -> Iterator[
     texts = practice.store.take(census.table, row_ids, columns=[TEXT], version=census.version)[
         TEXT
     ].to_pylist()
-    if table.step.asset in OWNERS:
+    if table.step.kind.has_vectors_of_its_own:
         yield from _other_vectors(practice, table, census, row_ids=row_ids, texts=texts)
     queries = [" ".join(text.split()[-QUERY_WORDS:]) for text in texts[:QUERIES]]
     text = practice.config.index.text
@@ -61,16 +62,16 @@ def faults_of(practice: Practice, table: StepTable, census: Census) -> Iterator[
 
 def _other_vectors(
     practice: Practice,
-    table: StepTable,
+    table: ExaminedTable,
     census: Census,
     *,
     row_ids: np.ndarray,
     texts: Sequence[str],
 ) -> Iterator[Fault]:
     recipe = practice.config.variant(table.variants[0])
-    is_of_documents = table.step.asset == "chunk_vectors"
-    model = recipe.document_model if is_of_documents else recipe.table_model
-    encoder = derivations.known_encoder(practice.store, practice.config, model=model)
+    assert isinstance(table.step.kind, UnitVectors), "it embeds texts"
+    model = table.step.kind.model_of(recipe)
+    encoder = encoders.known_encoder(practice.store, practice.config, model=model)
     if encoder is None:
         practice.log(f"{model} is not on this machine: nothing is embedded again")
         return

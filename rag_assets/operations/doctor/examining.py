@@ -7,7 +7,6 @@ are now, and nothing is wrong with them: what follows from a fault further up go
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from rag_assets.change.completing import JOINT
 from rag_assets.change.steps import Step
 from rag_assets.operations.doctor import (
     deep,
@@ -27,14 +26,12 @@ from rag_assets.operations.doctor import (
     unions,
 )
 from rag_assets.operations.doctor.faults import Fault
-from rag_assets.operations.doctor.subjects import OWNERS, Practice, StepTable, step_tables
+from rag_assets.operations.doctor.subjects import ExaminedTable, Practice, step_tables
 from rag_assets.operations.doctor.table_scan import Census, census_of
 from rag_assets.store.catalog import generation_in
 from rag_assets.store.damage import DAMAGE, DamagedTablesError, is_of_files
 from rag_assets.store.places import UnreachableTablesError
 from rag_assets.store.rows import MissingTableError
-
-UNITS = (*OWNERS, JOINT)
 
 
 @dataclass(slots=True)
@@ -97,7 +94,7 @@ class _Looker:
         """Tables with a fault, or that wait for a refresh: nothing is held against them."""
         self._damaged: set[str] = set()
 
-    def look_at(self, table: StepTable) -> list[Fault]:
+    def look_at(self, table: ExaminedTable) -> list[Fault]:
         """The faults of one table."""
         practice, store, name = self._practice, self._practice.store, table.step.table
         if not store.exists(name):
@@ -128,7 +125,7 @@ class _Looker:
             self._unsound.add(store.known_as(name))
         return found
 
-    def _damage(self, table: StepTable, error: BaseException) -> Fault:
+    def _damage(self, table: ExaminedTable, error: BaseException) -> Fault:
         """What an error says while a table was read: of which one, it knows best."""
         if not isinstance(error, DamagedTablesError):
             return files.damaged_by(self._practice, table.step.table, str(error), of=table)
@@ -155,7 +152,7 @@ class _Looker:
             self._practice.log(f"not looked at: {error}")
             return []
 
-    def _faults_of(self, table: StepTable) -> list[Fault]:
+    def _faults_of(self, table: ExaminedTable) -> list[Fault]:
         practice, step = self._practice, table.step
         if fault := files.damaged(practice, step.table, of=table):
             self._damaged.add(practice.store.known_as(step.table))
@@ -169,13 +166,13 @@ class _Looker:
         planned = differences.plan_of(practice, table) if is_comparable else None
         if planned and (waits := differences.waiting(practice, table, planned)):
             return [*found, waits]
-        if planned and step.asset != JOINT:
+        if planned and not step.kind.completes:
             found += differences.faults_of(practice, table, planned)
-        if is_comparable and step.asset == JOINT:
+        if is_comparable and step.kind.completes:
             found += self._union(table, census)
         elif is_comparable and not found:
             found += self._of_source(table, census)
-        if not found and step.asset in UNITS:
+        if not found and (step.kind.completes or step.kind.has_vectors_of_its_own):
             found += indexes.faults_of(practice, table)
             if practice.is_deep and not found:
                 found += deep.faults_of(practice, table, census)
@@ -183,22 +180,22 @@ class _Looker:
             found.append(fault)
         return found
 
-    def _union(self, table: StepTable, census: Census) -> Iterator[Fault]:
+    def _union(self, table: ExaminedTable, census: Census) -> Iterator[Fault]:
         """How the joint table differs from its parts."""
         parts = [self.censuses[name] for name in self._known(table.step)]
         yield from unions.joint_faults(self._practice, table, census, parts=parts)
         yield from unions.mixed_parts(self._practice, table, census, parts=parts)
 
-    def _of_source(self, table: StepTable, census: Census) -> Iterator[Fault]:
+    def _of_source(self, table: ExaminedTable, census: Census) -> Iterator[Fault]:
         """What a table that has the right rows does not have as its inputs say."""
         yield from side_tables.faults_of(self._practice, table)
         yield from texts.faults_of(self._practice, table, census)
-        if table.step.asset in OWNERS:
+        if table.step.kind.has_vectors_of_its_own:
             [texts_of] = self._known(table.step)
             source = self.censuses[texts_of]
             yield from unions.other_texts(self._practice, table, census, texts=source)
 
-    def _is_written(self, table: StepTable) -> bool:
+    def _is_written(self, table: ExaminedTable) -> bool:
         """Whether somebody writes the table, or did since it was read."""
         store = self._practice.store
         name = store.known_as(table.step.table)

@@ -4,28 +4,28 @@ from collections.abc import Iterator
 
 from rag_assets.operations.doctor import rules
 from rag_assets.operations.doctor.faults import Fault, Log, Mend
-from rag_assets.operations.doctor.subjects import Practice, StepTable
+from rag_assets.operations.doctor.subjects import ExaminedTable, Practice
 from rag_assets.store import Store, exports
 from rag_assets.store.complete_sets import CompleteSet, all_sets
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.mending import damage_of, drop_damaged_parts
 
-OPTIONAL = ("figure_descriptions", "question_sets")
-"""Assets without a table where there is nothing to describe or to ask."""
 IN_A_BUCKET = "delete the table in the object store, and run `rag-assets refresh`"
 """A connection that fails looks like damage: nothing is removed there."""
 
 
-def damaged(practice: Practice, table: str, *, of: StepTable | None = None) -> Fault | None:
+def damaged(practice: Practice, table: str, *, of: ExaminedTable | None = None) -> Fault | None:
     """What is wrong with the files of a table that is there; `of` says whose it is."""
     wrong = damage_of(practice.store, table)
     return damaged_by(practice, table, wrong, of=of) if wrong else None
 
 
-def damaged_by(practice: Practice, table: str, wrong: str, *, of: StepTable | None = None) -> Fault:
+def damaged_by(
+    practice: Practice, table: str, wrong: str, *, of: ExaminedTable | None = None
+) -> Fault:
     """A table of which something was found wrong while it was read."""
     store = practice.store
-    is_of_source = of is not None and not of.step.inputs and of.step.asset != "table_rows"
+    is_of_source = of is not None and of.step.kind.reads_sources
     return Fault(
         rule=rules.DAMAGED,
         subject=store.uri(table).rpartition("/")[2].removesuffix(".lance"),
@@ -54,13 +54,13 @@ def _mended(generation: str) -> Mend:
     return mend
 
 
-def lost(practice: Practice, table: StepTable) -> Fault | None:
+def lost(practice: Practice, table: ExaminedTable) -> Fault | None:
     """Whether the table is gone although a variant was once completed with it.
 
     Of a variant whose recipe was edited since, the new tables were never there.
     """
     store = practice.store
-    if store.exists(table.step.table) or table.step.asset in OPTIONAL:
+    if store.exists(table.step.table) or table.step.kind.is_optional:
         return None
     built = {each.variant for each in all_sets(store) if _is_as_built(practice, table, each)}
     hit = tuple(name for name in table.variants or practice.variants if name in built)
@@ -72,19 +72,21 @@ def lost(practice: Practice, table: StepTable) -> Fault | None:
         detail=f"the table of {table.step.asset}",
         variants=hit,
         is_redone=True,
-        is_of_source=not table.step.has_variants,
+        is_of_source=not table.step.kind.has_variants,
     )
 
 
-def _is_as_built(practice: Practice, table: StepTable, made: CompleteSet) -> bool:
+def _is_as_built(practice: Practice, table: ExaminedTable, made: CompleteSet) -> bool:
     """Whether a set was made with the table: the shared ones are those of every recipe."""
-    if not table.step.has_variants:
+    if not table.step.kind.has_variants:
         return True
     is_known = made.variant in practice.variants
     return is_known and made.is_of(practice.store, practice.config.tables_of(made.variant))
 
 
-def side_tables(practice: Practice, tables: list[StepTable]) -> Iterator[tuple[str, StepTable]]:
+def side_tables(
+    practice: Practice, tables: list[ExaminedTable]
+) -> Iterator[tuple[str, ExaminedTable]]:
     """The tables that lie beside those of steps, each with one that it lies beside."""
     seen: set[str] = set()
     for table in tables:

@@ -5,7 +5,7 @@ from functools import partial
 
 from rag_assets.operations.doctor import rules
 from rag_assets.operations.doctor.faults import Fault, Log, Mend
-from rag_assets.operations.doctor.subjects import Practice, StepTable
+from rag_assets.operations.doctor.subjects import ExaminedTable, Practice
 from rag_assets.retrieval.lexical import SCORE
 from rag_assets.store import Store
 from rag_assets.store.ann import is_searched_exactly
@@ -18,7 +18,7 @@ from rag_assets.store.text_parts import TEXT, text_index
 TEXTS_SOUGHT, WORDS_AT_ONCE = 64, 256
 
 
-def faults_of(practice: Practice, table: StepTable) -> Iterator[Fault]:
+def faults_of(practice: Practice, table: ExaminedTable) -> Iterator[Fault]:
     """What is wrong with the indexes of a table of units."""
     wrong = partial(
         Fault,
@@ -47,7 +47,7 @@ def faults_of(practice: Practice, table: StepTable) -> Iterator[Fault]:
         yield wrong(rule=rules.TEXT_INDEX, detail=str(error).partition("\n")[0])
 
 
-def _has_other_settings(practice: Practice, table: StepTable) -> bool:
+def _has_other_settings(practice: Practice, table: ExaminedTable) -> bool:
     """Whether an index is there, and not the one that this release makes by the config."""
     described = practice.store.dataset(table.step.table).describe_indices()
     settings = practice.config.index
@@ -62,7 +62,7 @@ def _has_other_settings(practice: Practice, table: StepTable) -> bool:
     return any(found[column] and name not in found[column] for column, name in wanted.items())
 
 
-def _text(practice: Practice, table: StepTable) -> str | None:
+def _text(practice: Practice, table: ExaminedTable) -> str | None:
     """Why BM25 does not count what the table holds."""
     index = text_index(practice.store.dataset(table.step.table), name=_text_name(practice))
     if not index.parts:
@@ -74,7 +74,7 @@ def _text(practice: Practice, table: StepTable) -> str | None:
     return None
 
 
-def _search(practice: Practice, table: StepTable) -> None:
+def _search(practice: Practice, table: ExaminedTable) -> None:
     """Open what a search opens, for words that the table holds.
 
     Raises:
@@ -90,7 +90,7 @@ def _search(practice: Practice, table: StepTable) -> None:
         dataset.to_table(columns=[SCORE], full_text_query=query, limit=1)
 
 
-def _vectors(practice: Practice, table: StepTable) -> str | None:
+def _vectors(practice: Practice, table: ExaminedTable) -> str | None:
     """Why the index of vectors leaves more to a scan than the config allows."""
     opened, settings = practice.store.open(table.step.table), practice.config.index
     if is_searched_exactly(opened, ann_from_rows=settings.ann_from_rows):

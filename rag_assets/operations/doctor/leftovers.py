@@ -10,6 +10,7 @@ from urllib.parse import quote
 import pyarrow as pa
 
 from rag_assets.change.reclaim import remove_unnamed, unnamed_tables
+from rag_assets.graph import STEPS
 from rag_assets.operations.doctor import rules
 from rag_assets.operations.doctor.faults import Fault, Log
 from rag_assets.operations.doctor.subjects import Practice
@@ -25,7 +26,7 @@ def faults_of(practice: Practice) -> Iterator[Fault]:
     """Tables that nothing names, remnants of killed runs, and damaged caches."""
     store, config = practice.store, practice.config
     late = LATE * config.clean_up.keep_days
-    for generation, is_overdue in unnamed_tables(store, config, keep_days=late).items():
+    for generation, is_overdue in unnamed_tables(store, config, STEPS, keep_days=late).items():
         yield Fault(
             rule=rules.UNNAMED if is_overdue else rules.KEPT_AS_STOCK,
             subject=folder_of(generation),

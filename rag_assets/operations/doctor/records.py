@@ -11,7 +11,7 @@ from rag_assets.operations.doctor import rules
 from rag_assets.operations.doctor.differences import command_of
 from rag_assets.operations.doctor.faults import Fault, Log, reopened
 from rag_assets.operations.doctor.files import damaged, damaged_by
-from rag_assets.operations.doctor.subjects import Practice, StepTable, step_tables
+from rag_assets.operations.doctor.subjects import ExaminedTable, Practice, step_tables
 from rag_assets.operations.doctor.table_scan import Census
 from rag_assets.store import Store, exports
 from rag_assets.store.atomic import take_away
@@ -22,7 +22,7 @@ RECORDS = ("completed", "indexes")
 """Folders of the state with a record for each table."""
 
 
-def unfinished(practice: Practice, table: StepTable) -> Fault | None:
+def unfinished(practice: Practice, table: ExaminedTable) -> Fault | None:
     """Whether the last pass over the table was begun and not finished."""
     store, step = practice.store, table.step
     if store.ended(step.table) is not None:
@@ -33,11 +33,11 @@ def unfinished(practice: Practice, table: StepTable) -> Fault | None:
         variants=table.variants,
         command=command_of(table),
         is_redone=True,
-        is_of_source=not step.inputs and step.asset != "table_rows",
+        is_of_source=step.kind.reads_sources,
     )
 
 
-def false_record(practice: Practice, table: StepTable, census: Census) -> Fault | None:
+def false_record(practice: Practice, table: ExaminedTable, census: Census) -> Fault | None:
     """Whether the record of a finished pass is of other rows than the table holds.
 
     Where one input gives several rows, a step does not see that the last of them is gone, and

@@ -11,12 +11,12 @@ from rag_assets.columns.keys import DigestIndex
 from rag_assets.columns.sql import quoted
 from rag_assets.operations.doctor import rules
 from rag_assets.operations.doctor.faults import Fault, RowsAt, examples_of
-from rag_assets.operations.doctor.subjects import OWNERS, Practice, StepTable
+from rag_assets.operations.doctor.subjects import ExaminedTable, Practice
 from rag_assets.operations.doctor.table_scan import LENGTH_TOLERANCE, Census
 from rag_assets.store import ROW_ID
 
 
-def faults_of(practice: Practice, table: StepTable, census: Census) -> Iterator[Fault]:
+def faults_of(practice: Practice, table: ExaminedTable, census: Census) -> Iterator[Fault]:
     """What is wrong with the rows of a table, whatever it was made from."""
     surplus = _surplus(census)
     yield from found(practice, table, rules.DUPLICATE, delete=census.rows(surplus))
@@ -30,13 +30,13 @@ def faults_of(practice: Practice, table: StepTable, census: Census) -> Iterator[
     if census.length is not None:
         is_spoiled = ~(np.abs(census.length - 1) <= LENGTH_TOLERANCE)
         yield from found(practice, table, rules.SPOILED_VECTOR, delete=census.rows(is_spoiled))
-    if table.step.asset in OWNERS:
+    if table.step.kind.has_vectors_of_its_own:
         yield from _mixed(practice, table, census)
 
 
 def found(
     practice: Practice,
-    table: StepTable,
+    table: ExaminedTable,
     rule: rules.Rule,
     *,
     delete: RowsAt | None = None,
@@ -90,7 +90,7 @@ def _gaps(census: Census) -> np.ndarray:
     return is_last
 
 
-def _mixed(practice: Practice, table: StepTable, census: Census) -> Iterator[Fault]:
+def _mixed(practice: Practice, table: ExaminedTable, census: Census) -> Iterator[Fault]:
     """Vectors of another model or path than most of their table."""
     counts: Counter[str] = Counter()
     for (_, encoder), units in census.encoders.items():

@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import Path
 
 from rag_assets.change import embeddable
-from rag_assets.change.completing import JOINT, joint_made_from
-from rag_assets.change.steps import variant_steps
+from rag_assets.change.completing import joint_made_from
+from rag_assets.graph import STEPS
 from rag_assets.operations.doctor import rules
 from rag_assets.operations.doctor.faults import Fault, Log
 from rag_assets.operations.doctor.subjects import Practice
@@ -92,7 +92,7 @@ def is_kept(store: Store, pin: Pin) -> bool:
 def _unrecorded(practice: Practice, variant: str, recorded: CompleteSet | None) -> Iterator[Fault]:
     """Tables that belong together as they stand, although another set answers."""
     store = practice.store
-    step = variant_steps(practice.config, variant)[JOINT]
+    step = STEPS.completing(practice.config, variant)
     ended = store.ended(step.table)
     belongs = ended is not None and ended.made_from == joint_made_from(store, step)
     if not belongs or not (store.root / complete_sets.FOLDER).exists():

@@ -9,26 +9,21 @@ import pyarrow as pa
 from rag_assets import schemas
 from rag_assets.change import quarantine
 from rag_assets.change.quarantine import all_entries
-from rag_assets.change.steps import Step, shared_steps, variant_steps
+from rag_assets.change.steps import Step
 from rag_assets.columns.keys import ABSENT, KeyIndex
 from rag_assets.columns.sql import is_one_of
+from rag_assets.documents.steps import FIGURE_DESCRIPTIONS, PARSED_DOCUMENTS
+from rag_assets.graph import STEPS
 from rag_assets.operations.doctor import rules
 from rag_assets.operations.doctor.faults import EXAMPLES, Fault, Log, RowsAt
-from rag_assets.operations.doctor.subjects import Practice, StepTable
+from rag_assets.operations.doctor.subjects import ExaminedTable, Practice
 from rag_assets.store import ROW_ID, Store, images
-
-PARSED = "parsed_documents"
 
 
 def quarantine_faults(practice: Practice) -> Iterator[Fault]:
     """Entries of inputs that are gone, and marks that disagree with the entries."""
     store = practice.store
-    steps = [
-        step
-        for variant in practice.config.variants
-        for step in variant_steps(practice.config, variant).values()
-    ]
-    known = {store.known_as(step.table): step for step in (*shared_steps().values(), *steps)}
+    known = {store.known_as(step.table): step for step in STEPS.all_of(practice.config)}
     entries = all_entries(store)
     for target in sorted({entry.target for entry in entries} & known.keys()):
         keys = [entry.failure.key for entry in entries if entry.target == target]
@@ -46,7 +41,7 @@ def quarantine_faults(practice: Practice) -> Iterator[Fault]:
 def _without_input(store: Store, step: Step, keys: Collection[str]) -> set[str]:
     """Those of `keys` that no input of the step has; none where it reads a source."""
     left = set(keys)
-    if step.asset == "figure_descriptions" or not step.inputs:
+    if step.kind is FIGURE_DESCRIPTIONS or not step.inputs:
         return set()
     for each in step.inputs:
         if not store.exists(each.table):
@@ -87,12 +82,12 @@ def _marked_anew(store: Store, log: Log) -> None:  # noqa: ARG001 - as all mends
     quarantine.mark_anew(store)
 
 
-def _accounts(practice: Practice, table: StepTable) -> str:
+def _accounts(practice: Practice, table: ExaminedTable) -> str:
     """The table of accounts beside some elements."""
     return practice.config.tables_of(table.variants[0]).accounts
 
 
-def account_faults(practice: Practice, table: StepTable) -> Iterator[Fault]:
+def account_faults(practice: Practice, table: ExaminedTable) -> Iterator[Fault]:
     """Documents with elements and no account, and accounts of documents that have none."""
     store, accounts = practice.store, _accounts(practice, table)
     if not store.exists(accounts):
@@ -134,7 +129,7 @@ def _drop_accounts(store: Store, log: Log, *, accounts: str, documents: list[str
         store.delete(accounts, column="document_id", keys=documents)
 
 
-def picture_faults(practice: Practice, table: StepTable) -> Iterator[Fault]:
+def picture_faults(practice: Practice, table: ExaminedTable) -> Iterator[Fault]:
     """Elements that show pictures which are not stored."""
     store = practice.store
     version = store.version(table.step.table)
@@ -189,8 +184,8 @@ def _rows(
     return pa.Table.from_batches(batches, batches[0].schema if batches else schema)
 
 
-def faults_of(practice: Practice, table: StepTable) -> Iterator[Fault]:
+def faults_of(practice: Practice, table: ExaminedTable) -> Iterator[Fault]:
     """What the tables beside that of a step lack or have beyond it."""
-    if table.step.asset == PARSED:
+    if table.step.kind is PARSED_DOCUMENTS:
         yield from account_faults(practice, table)
         yield from picture_faults(practice, table)

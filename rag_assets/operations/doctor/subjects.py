@@ -3,14 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rag_assets.change.steps import Step, shared_steps, variant_steps
+from rag_assets.change.steps import Step
 from rag_assets.config import Config
+from rag_assets.graph import STEPS
 from rag_assets.operations.doctor.faults import Log
 from rag_assets.store import Store
 from rag_assets.store.catalog import folder_of
-
-OWNERS = ("chunk_vectors", "row_vectors")
-"""Assets whose tables own vectors; the joint table copies them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +23,7 @@ class Practice:
 
 
 @dataclass(frozen=True, slots=True)
-class StepTable:
+class ExaminedTable:
     """The table of a step, and who reads it."""
 
     step: Step
@@ -37,14 +35,14 @@ class StepTable:
         return folder_of(store.generation(self.step.table))
 
 
-def step_tables(practice: Practice) -> list[StepTable]:
+def step_tables(practice: Practice) -> list[ExaminedTable]:
     """All tables of the variants that are examined and of the shared steps, in building order."""
-    found: dict[str, StepTable] = {}
-    for step in shared_steps().values():
-        found[step.table] = StepTable(step, ())
+    found: dict[str, ExaminedTable] = {}
+    for step in STEPS.shared(practice.config).values():
+        found[step.table] = ExaminedTable(step, ())
     for variant in practice.variants:
-        for step in variant_steps(practice.config, variant).values():
+        for step in STEPS.of_variant(practice.config, variant).values():
             name = practice.store.known_as(step.table)
-            known = found.get(name, StepTable(step, ()))
-            found[name] = StepTable(known.step, (*known.variants, variant))
+            known = found.get(name, ExaminedTable(step, ()))
+            found[name] = ExaminedTable(known.step, (*known.variants, variant))
     return list(found.values())

@@ -10,13 +10,15 @@ import pyarrow as pa
 
 from rag_assets.columns.sql import KEYS_PER_STATEMENT
 from rag_assets.documents.chunks.document_texts import texts_of
+from rag_assets.documents.steps import CHUNKS, FIGURE_DESCRIPTIONS, PARSED_DOCUMENTS
 from rag_assets.operations.doctor import rules
 from rag_assets.operations.doctor.faults import Fault, RowsAt
 from rag_assets.operations.doctor.rows import found
-from rag_assets.operations.doctor.subjects import Practice, StepTable
+from rag_assets.operations.doctor.subjects import ExaminedTable, Practice
 from rag_assets.operations.doctor.table_scan import Census
 from rag_assets.schemas import TABLE_ROWS_TABLE, slice_of
 from rag_assets.tables.serialize import PARTS, serialized
+from rag_assets.tables.steps import SERIALIZED_ROWS
 
 DOCUMENTS_SAMPLED = 200
 ROWS_SAMPLED = 2_000
@@ -24,15 +26,15 @@ DOCUMENTS_AT_ONCE = 100
 _PLACE = ["document_id", "text", "char_start", "char_end"]
 
 
-def faults_of(practice: Practice, table: StepTable, census: Census) -> Iterator[Fault]:
+def faults_of(practice: Practice, table: ExaminedTable, census: Census) -> Iterator[Fault]:
     """Texts of chunks or rows that differ from their source."""
-    if table.step.asset == "chunks":
+    if table.step.kind is CHUNKS:
         yield from _slices(practice, table, census)
-    elif table.step.asset == "serialized_rows":
+    elif table.step.kind is SERIALIZED_ROWS:
         yield from _written(practice, table, census)
 
 
-def _slices(practice: Practice, table: StepTable, census: Census) -> Iterator[Fault]:
+def _slices(practice: Practice, table: ExaminedTable, census: Census) -> Iterator[Fault]:
     assert census.group is not None, "chunks are made document by document"
     elements = {each.asset: each.table for each in table.step.inputs}
     wrong: list[np.ndarray] = []
@@ -43,8 +45,8 @@ def _slices(practice: Practice, table: StepTable, census: Census) -> Iterator[Fa
         chunks = practice.store.take(census.table, row_ids, columns=_PLACE, version=census.version)
         texts = texts_of(
             practice.store,
-            elements=elements["parsed_documents"],
-            descriptions=elements.get("figure_descriptions"),
+            elements=elements[PARSED_DOCUMENTS.name],
+            descriptions=elements.get(FIGURE_DESCRIPTIONS.name),
             documents=chunks["document_id"].unique().to_pylist(),
         )
         is_slice = [
@@ -59,7 +61,7 @@ def _slices(practice: Practice, table: StepTable, census: Census) -> Iterator[Fa
     yield from found(practice, table, rules.NO_SLICE, delete=rows)
 
 
-def _written(practice: Practice, table: StepTable, census: Census) -> Iterator[Fault]:
+def _written(practice: Practice, table: ExaminedTable, census: Census) -> Iterator[Fault]:
     store, config = practice.store, practice.config
     serializer = config.variant(table.variants[0]).serializer
     chosen = _sample(census.row_ids, of=ROWS_SAMPLED, practice=practice)

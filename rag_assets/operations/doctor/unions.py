@@ -8,12 +8,12 @@ from rag_assets.columns.keys import ABSENT, DigestIndex
 from rag_assets.operations.doctor import rules
 from rag_assets.operations.doctor.faults import Fault, reopened
 from rag_assets.operations.doctor.rows import found
-from rag_assets.operations.doctor.subjects import Practice, StepTable
+from rag_assets.operations.doctor.subjects import ExaminedTable, Practice
 from rag_assets.operations.doctor.table_scan import Census
 
 
 def other_texts(
-    practice: Practice, table: StepTable, units: Census, *, texts: Census
+    practice: Practice, table: ExaminedTable, units: Census, *, texts: Census
 ) -> Iterator[Fault]:
     """Units whose text is not that of the chunk or the serialized row of the same id.
 
@@ -29,7 +29,7 @@ def other_texts(
 
 
 def joint_faults(
-    practice: Practice, table: StepTable, joint: Census, *, parts: Sequence[Census]
+    practice: Practice, table: ExaminedTable, joint: Census, *, parts: Sequence[Census]
 ) -> Iterator[Fault]:
     """Units that the joint table lacks, has beyond its parts, or has otherwise."""
     is_met = np.zeros(len(joint), bool)
@@ -62,7 +62,7 @@ def joint_faults(
 
 
 def mixed_parts(
-    practice: Practice, table: StepTable, joint: Census, *, parts: Sequence[Census]
+    practice: Practice, table: ExaminedTable, joint: Census, *, parts: Sequence[Census]
 ) -> Iterator[Fault]:
     """Documents and rows in one table of vectors that come from different models or paths."""
     encoders = {encoder for part in parts for _, encoder in part.encoders}

@@ -1,4 +1,5 @@
 """Where one unit comes from, step by step.
 
-`explaining` finds the unit, `unit_steps` has the steps, and `job` shows them in the UI.
+`explaining` finds the unit and asks each kind of step what its table holds of it
+(`StepKind.traced`); `job` shows that in the UI.
 """

@@ -8,13 +8,15 @@ Read from the tables as they lie there: at the pins of the complete set where it
 the newest version. Who made a row, and when, is told by the commits of the tables.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from rag_assets import schemas
+from rag_assets.change.tracing import Json, Row, UnitStep, UnitTrace, as_json
 from rag_assets.columns.sql import quoted
 from rag_assets.config import Config
-from rag_assets.operations.explain.unit_steps import Json, Row, UnitStep, UnitWay, as_json
+from rag_assets.graph import STEPS
+from rag_assets.identity import Canonical
 from rag_assets.store import Store, serving_pointer
 from rag_assets.store.catalog import folder_of
 from rag_assets.store.complete_sets import CompleteSet, answering, set_of
@@ -75,15 +77,35 @@ def explain(
         variant = variant or config.serving_variant
         complete_set = set_of(store, config, variant)
     unit = _unit(store, config, complete_set, unit_id=unit_id)
-    way = UnitWay(store, config, complete_set, unit=unit, variant=variant, pointer=pointer)
+    trace = UnitTrace(
+        store=store,
+        config=config,
+        complete_set=complete_set,
+        unit=unit,
+        variant=variant,
+        keys={step.asset: step.key for step in STEPS.all_of(config, config.serving_variant)},
+        tables=_tables(store, config, complete_set, variant=variant),
+        pointer=pointer,
+    )
+    of_domain = [kind for kind in STEPS.kinds if kind.domain in (None, unit["domain"])]
     return UnitLineage(
         unit_id=str(unit["unit_id"]),
         variant=variant,
         domain=str(unit["domain"]),
         place=_place(unit),
         text=str(unit["text"]),
-        steps=[*(way.of_document() if unit["domain"] == "document" else way.of_row())],
+        steps=[step for kind in of_domain if (step := kind.traced(trace))],
     )
+
+
+def _tables(
+    store: Store, config: Config, complete_set: CompleteSet, *, variant: str
+) -> Mapping[str, tuple[str, Canonical]]:
+    """The table and the settings of each step; none where `variant` has another recipe by now."""
+    if variant not in config.variants or not complete_set.is_of(store, config.tables_of(variant)):
+        return {}
+    steps = STEPS.in_order(config, variant)
+    return {asset: (step.table, step.recipe) for asset, step in steps.items()}
 
 
 def compact(complete_set: CompleteSet, unit: Row) -> dict[str, Json]:

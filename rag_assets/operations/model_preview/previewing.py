@@ -16,7 +16,6 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from rag_assets.change.steps import variant_steps
 from rag_assets.config import Config, Retriever, Signal
 from rag_assets.evaluation.gold import RowGold
 from rag_assets.evaluation.non_inferiority import (
@@ -30,7 +29,8 @@ from rag_assets.evaluation.questions import Question, read_questions
 from rag_assets.evaluation.scores import units_of
 from rag_assets.index.embed import EmbeddedAhead, embed_ahead
 from rag_assets.index.encoders import encoder_of
-from rag_assets.index.units import chunk_source, matrix_of, row_source
+from rag_assets.index.steps import CHUNK_VECTORS, ROW_VECTORS
+from rag_assets.index.units import matrix_of
 from rag_assets.models.paths import load_for_queries
 from rag_assets.operations.gate.sides import Side, serving_side
 from rag_assets.operations.model_preview.bounds import ReciprocalRanks, dense_hits, fused_hits
@@ -260,24 +260,24 @@ def _embedded(
     log: Log,
 ) -> tuple[dict[str, np.ndarray], list[EmbeddedAhead]]:
     """The candidate's vectors of the units in `pool` that it has too, and what that cost."""
-    steps, serves = variant_steps(config, variant), {name_of(pin.table) for pin in serving.pins}
-    encoder = encoder_of(store, config, model=config.variant(variant).document_model)
+    recipe, serves = config.variant(variant), {name_of(pin.table) for pin in serving.pins}
+    encoder = encoder_of(store, config, model=recipe.document_model)
     vectors: dict[str, np.ndarray] = {}
     done: list[EmbeddedAhead] = []
-    for asset, source_of, is_of in (
-        ("chunk_vectors", chunk_source, lambda unit: unit.table is None),
-        ("row_vectors", row_source, lambda unit: unit.table is not None),
+    for kind, is_of in (
+        (CHUNK_VECTORS, lambda unit: unit.table is None),
+        (ROW_VECTORS, lambda unit: unit.table is not None),
     ):
-        [(texts, _)] = steps[asset].sources
-        target, wanted = steps[asset].table, [name for name, unit in pool.items() if is_of(unit)]
-        if not wanted or not store.exists(texts):
+        source, target = kind.texts_of(config, recipe), kind.step(config, recipe).table
+        wanted = [name for name, unit in pool.items() if is_of(unit)]
+        if not wanted or not store.exists(source.name):
             continue
         if store.known_as(target) in serves:  # it is complete, and nobody's to touch
             vectors |= _vectors(store, target, wanted)
             continue
         part = embed_ahead(
             store,
-            source=source_of(texts),
+            source=source,
             target=target,
             encoder=encoder,
             execution=config.execution,

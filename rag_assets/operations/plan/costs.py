@@ -7,16 +7,16 @@ what is planned. What was never done here has no time.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rag_assets.change.steps import variant_steps
 from rag_assets.change.throughput import Throughput, kind_of, throughput
 from rag_assets.config import Config
-from rag_assets.operations import derivations
+from rag_assets.graph import STEPS
+from rag_assets.index import encoders
 from rag_assets.operations.plan.amounts import Amount
 from rag_assets.operations.plan.figures import money_of
 from rag_assets.operations.plan.planning import AssetPlan, VariantPlan
+from rag_assets.sources.steps import EXPORTS
 from rag_assets.store import Store
 
-EXPORTS = "exports"
 A_MILLION = 1_000_000
 
 
@@ -34,13 +34,13 @@ class Cost:
 def costs_of(store: Store, config: Config, plan: VariantPlan) -> Mapping[str, Cost]:
     """For each asset what it takes."""
     known = throughput(store)
-    steps = variant_steps(config, plan.variant)
+    steps = STEPS.of_variant(config, plan.variant)
     kinds = {name: kind_of(step.table) for name, step in steps.items()}
     found = {}
     for each in plan.assets:
         kind = EXPORTS if each.asset.startswith(EXPORTS) else kinds.get(each.asset, each.asset)
         model = each.model if each.embedding else None
-        encoder = derivations.known_encoder(store, config, model=model) if model else None
+        encoder = encoders.known_encoder(store, config, model=model) if model else None
         of_model = known.get(encoder.encoder_id) if encoder else None
         found[each.asset] = _cost(config, each, known.get(kind), of_model)
     return found

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from rag_assets import lineage
-from rag_assets.change.steps import variant_steps
 from rag_assets.config import Config
+from rag_assets.graph import STEPS
 from rag_assets.store import Store, serving_pointer
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def plan_job(project: Config) -> dg.JobDefinition:
         variant = config.variant or serving_pointer.serving_variant(store, project)
         plan = plan_of(store, project, variant=variant)
         costs, reasons = costs_of(store, project, plan), reasons_of(store, project, plan)
-        of_variant = variant_steps(project, variant)
+        of_variant = STEPS.of_variant(project, variant)
         for each in plan.assets:
             context.log_event(
                 dg.AssetObservation(

@@ -4,17 +4,20 @@ Nothing is written, and no lock is taken: a refresh that runs meanwhile is not h
 commits may already be part of what is seen.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
 from rag_assets import schemas
 from rag_assets.change.deciding import Plan, decide
-from rag_assets.config import Config
+from rag_assets.change.steps import Step, StepContext, StepKind
+from rag_assets.config import Config, DescribingModel
+from rag_assets.documents.steps import CHUNKS, FIGURE_DESCRIPTIONS, PARSED_DOCUMENTS
+from rag_assets.graph import STEPS
+from rag_assets.index import encoders
 from rag_assets.index.encoders import IndexEncoder
-from rag_assets.index.units import chunk_source, row_source
-from rag_assets.operations import derivations
+from rag_assets.index.steps import CHUNK_VECTORS, ROW_VECTORS
 from rag_assets.operations.plan.amounts import Amount, Changes, Embedding
 from rag_assets.operations.plan.cutting import CutPlan, Cutting
 from rag_assets.operations.plan.documents import (
@@ -28,8 +31,10 @@ from rag_assets.operations.plan.rows import CAME, RowsPlan, rows_plan
 from rag_assets.operations.plan.tokens import ModelTokens
 from rag_assets.operations.plan.units import first_without_vectors, units_plan
 from rag_assets.sources.exporting import MOST_FORESEEN
+from rag_assets.sources.steps import DOCUMENT_FILES
 from rag_assets.store import Store
 from rag_assets.tables import serialize
+from rag_assets.tables.steps import SERIALIZED_ROWS, TABLE_ROWS
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,45 +127,69 @@ class _Planning:
         cut, chunk_vectors = self._of_documents(files, documents)
         rows = rows_plan(self._store, self._config, allow_shrink=self._allow_shrink)
         serialized, row_vectors = self._of_rows(rows)
-        exports = [AssetPlan(name, "rows", changes) for name, changes in rows.exports.items()]
+        known: dict[StepKind, AssetPlan] = {
+            DOCUMENT_FILES: self._plan(DOCUMENT_FILES, files.changes, files.plan),
+            PARSED_DOCUMENTS: self._plan(PARSED_DOCUMENTS, documents.parsed, documents.elements),
+            CHUNKS: self._plan(CHUNKS, cut.documents, documents.chunks),
+            TABLE_ROWS: self._plan(TABLE_ROWS, rows.changes, rows.table_rows),
+            SERIALIZED_ROWS: serialized,
+            CHUNK_VECTORS: chunk_vectors,
+            ROW_VECTORS: row_vectors,
+        }
+        if model := self._config.describing_model:
+            known[FIGURE_DESCRIPTIONS] = self._descriptions(documents, model)
         return VariantPlan(
             variant=self._variant,
-            assets=[
-                AssetPlan("document_files", "files", files.changes, files.plan),
-                *exports,
-                AssetPlan("parsed_documents", "documents", documents.parsed, documents.elements),
-                *self._descriptions(documents),
-                AssetPlan("chunks", "documents", cut.documents, documents.chunks),
-                AssetPlan("table_rows", "rows", rows.changes, rows.table_rows),
-                serialized,
-                chunk_vectors,
-                row_vectors,
-                self._joint(chunk_vectors, row_vectors),
-            ],
+            assets=self._in_order(known, rows.exports),
             failures=[*files.failures, *rows.failures],
             rows_read=rows.rows_read,
             documents_cut=cut.cut,
             documents_estimated=cut.estimated,
         )
 
-    def _descriptions(self, documents: DocumentsPlan) -> Iterator[AssetPlan]:
-        """What will be described of figures, where a model is set for it."""
-        if model := self._config.describing_model:
-            figures = figures_plan(
-                self._store,
-                self._config,
-                variant=self._variant,
-                model=model,
-                to_parse=len(documents.to_parse),
-            )
-            yield AssetPlan(
-                "figure_descriptions",
-                "figures",
-                figures.changes,
-                figures.plan,
-                model=figures.model,
-                calls=figures.calls,
-            )
+    def _in_order(
+        self, known: Mapping[StepKind, AssetPlan], exports: Mapping[str, Changes]
+    ) -> list[AssetPlan]:
+        """The plans of all steps, in the order in which they are made; exports come first of all.
+
+        What is not `known` follows from its inputs.
+        """
+        plans = {name: AssetPlan(name, "rows", changes) for name, changes in exports.items()}
+        for step in STEPS.in_order(self._config, self._variant).values():
+            if step.kind.is_planned:
+                plans[step.asset] = known.get(step.kind) or self._by_inputs(step, plans)
+        first = plans.pop(DOCUMENT_FILES.name)
+        return [first, *plans.values()]
+
+    def _by_inputs(self, step: Step, plans: Mapping[str, AssetPlan]) -> AssetPlan:
+        """What follows for a table from the changes of its inputs, one of its own for each."""
+        store, kind = self._store, step.kind
+        inputs = [name for name, _ in step.sources]
+        more = sum((plans[each.asset].changes for each in step.inputs), Changes())
+        if not all(map(store.exists, (step.table, *inputs))):
+            held = sum(store.count(name) for name in inputs)
+            return self._plan(kind, followed_by(Changes.of(held, 0, 0), more, is_new=True))
+        work = StepContext(store=store, config=self._config, variant=self._variant, steps=STEPS)
+        derivation = kind.derivation(work)
+        if derivation is None:
+            return self._plan(kind, more)
+        plan = decide(derivation)
+        return self._plan(kind, _changes_of(plan) + more, plan)
+
+    def _plan(self, kind: StepKind, changes: Changes, plan: Plan | None = None) -> AssetPlan:
+        return AssetPlan(kind.name, kind.counts, changes, plan)
+
+    def _descriptions(self, documents: DocumentsPlan, model: DescribingModel) -> AssetPlan:
+        """What will be described of figures by the model that is set for it."""
+        figures = figures_plan(
+            self._store,
+            self._config,
+            variant=self._variant,
+            model=model,
+            to_parse=len(documents.to_parse),
+        )
+        found = self._plan(FIGURE_DESCRIPTIONS, figures.changes, figures.plan)
+        return replace(found, model=figures.model, calls=figures.calls)
 
     def _of_documents(
         self, files: FilesPlan, documents: DocumentsPlan
@@ -177,11 +206,12 @@ class _Planning:
             encoder=encoder,
             tokens=tokens,
         ).planned()
-        source, target = chunk_source(self._tables.chunks), self._tables.documents
+        source, target = CHUNK_VECTORS.texts_of(self._config, self._recipe), self._tables.documents
         own = units_plan(self._store, source=source, target=target, encoder=encoder, tokens=tokens)
         changes = followed_by(own.changes, cut.units, is_new=own.is_new)
         embedding = own.embedding + cut.embedding
-        return cut, AssetPlan("chunk_vectors", "units", changes, own.plan, embedding, model)
+        found = self._plan(CHUNK_VECTORS, changes, own.plan)
+        return cut, replace(found, embedding=embedding, model=model)
 
     def _of_rows(self, rows: RowsPlan) -> tuple[AssetPlan, AssetPlan]:
         """How rows will be written anew, and what is to be embedded of them."""
@@ -189,11 +219,12 @@ class _Planning:
         rows = self._with_unwritten(rows, written.plan)
         model = self._recipe.table_model
         encoder, tokens = self._encoder(model)
-        source, target = row_source(self._tables.serialized_rows), self._tables.rows
+        source, target = ROW_VECTORS.texts_of(self._config, self._recipe), self._tables.rows
         own = units_plan(self._store, source=source, target=target, encoder=encoder, tokens=tokens)
         changes = followed_by(own.changes, written.changes, is_new=own.is_new)
         embedding = own.embedding + self._embedding_of(rows, encoder, tokens)
-        return written, AssetPlan("row_vectors", "units", changes, own.plan, embedding, model)
+        found = self._plan(ROW_VECTORS, changes, own.plan)
+        return written, replace(found, embedding=embedding, model=model)
 
     def _serialized(self, more: Changes) -> AssetPlan:
         serializer, table = self._recipe.serializer, self._tables.serialized_rows
@@ -203,7 +234,7 @@ class _Planning:
             own = _changes_of(plan)
         is_new = not self._store.exists(table)
         changes = followed_by(own, more, is_new=is_new)
-        return AssetPlan("serialized_rows", "rows", changes, plan)
+        return self._plan(SERIALIZED_ROWS, changes, plan)
 
     def _with_unwritten(self, rows: RowsPlan, written: Plan | None) -> RowsPlan:
         """With the rows of `table_rows` that are still to be written, where they are not many."""
@@ -240,23 +271,8 @@ class _Planning:
         unread = Amount(rows.unread, 0, rows.unread)
         return known + Embedding(unread, Amount(0, 0, rows.unread), tokens=None)
 
-    def _joint(self, documents: AssetPlan, rows: AssetPlan) -> AssetPlan:
-        """Both domains in one table."""
-        store, tables = self._store, self._tables
-        more = documents.changes + rows.changes
-        parts = (tables.documents, tables.rows)
-        if not all(map(store.exists, (tables.joint, *parts))):
-            held = sum(store.count(name) for name in parts)
-            changes = followed_by(Changes.of(held, 0, 0), more, is_new=True)
-            return AssetPlan("joint_index", "units", changes)
-        derivation = derivations.of_units(store, self._config, variant=self._variant)
-        if derivation is None:
-            return AssetPlan("joint_index", "units", more)
-        plan = decide(derivation)
-        return AssetPlan("joint_index", "units", _changes_of(plan) + more, plan)
-
     def _encoder(self, model: str) -> tuple[IndexEncoder | None, ModelTokens]:
-        encoder = derivations.known_encoder(self._store, self._config, model=model)
+        encoder = encoders.known_encoder(self._store, self._config, model=model)
         return encoder, ModelTokens.of(self._config.models[model], encoder)
 
 

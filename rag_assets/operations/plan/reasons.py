@@ -4,21 +4,19 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rag_assets.change.deciding import Plan
 from rag_assets.config import Config
+from rag_assets.graph import STEPS
 from rag_assets.operations.plan.amounts import Changes
 from rag_assets.operations.plan.planning import AssetPlan, VariantPlan
+from rag_assets.sources.steps import DOCUMENT_FILES, EXPORTS
 from rag_assets.store import PassRecord, Store
 from rag_assets.store.catalog import name_of
 from rag_assets.store.complete_sets import CompleteSet, file_of
+from rag_assets.tables.steps import TABLE_ROWS
 
 NEW = "not built yet"
 UNKNOWN = "recipe differs (recorded by an earlier release)"
 FOLLOWS = "follows from the step before"
 RECIPE = "recipe"
-OF_DOCUMENTS = (
-    *("document_files", "parsed_documents", "figure_descriptions", "chunks", "chunk_vectors"),
-)
-EXPORTS = "exports"
-"""What `table_rows` is made from."""
 
 
 def reasons_of(store: Store, config: Config, plan: VariantPlan) -> Mapping[str, Sequence[str]]:
@@ -78,31 +76,30 @@ class _Reasons:
 
     def _table_before(self, asset: str) -> str | None:
         """The table that the variant had before, where it has another one now."""
-        if self._former is None:
-            return None
-        pins = {"chunk_vectors": self._former.documents, "row_vectors": self._former.rows}
-        pin = pins.get(asset)
-        names = {"parsed_documents": self._former.elements, "chunks": self._former.chunks}
-        return names.get(asset) or (name_of(pin.table) if pin else None)
+        kind = STEPS.kind(asset)
+        table = kind.held_in(self._former) if kind and self._former else None
+        return name_of(table) if table else None
 
     def _of_sources(self, asset: AssetPlan) -> Iterator[str]:
         """What changed at the sources."""
-        if asset.asset in OF_DOCUMENTS:
-            yield from _said(self._plan.of("document_files").changes, "files")
-        elif asset.asset == "joint_index":
-            yield from _said(self._plan.of("chunk_vectors").changes, "chunks")
-            yield from _said(self._plan.of("row_vectors").changes, "rows")
-        elif asset.asset.startswith("exports/"):
+        kind = STEPS.kind(asset.asset)
+        if kind is None:
             yield from _said(asset.changes, "rows at the source")
-        else:
+        elif kind.domain == "document":
+            yield from _said(self._plan.of(DOCUMENT_FILES.name).changes, "files")
+        elif kind.domain == "table":
             yield from self._of_rows()
+        else:
+            for each in STEPS.in_order(self._config, self._plan.variant)[kind.name].inputs:
+                made = STEPS.kind(each.asset)
+                yield from _said(self._plan.of(each.asset).changes, made.holds if made else "units")
 
     def _of_rows(self) -> Iterator[str]:
         """What changed in tables, or that the config names some no longer."""
-        exports = [each for each in self._plan.assets if each.asset.startswith("exports/")]
+        exports = [each for each in self._plan.assets if each.asset.startswith(f"{EXPORTS}/")]
         moved = sum((each.changes for each in exports), Changes())
         yield from _said(moved, "rows")
-        own = self._plan.of("table_rows").plan
+        own = self._plan.of(TABLE_ROWS.name).plan
         if own is not None and moved.is_nothing and EXPORTS in own.differs and own.removed:
             yield f"{len(own.removed):,} rows are of tables that the config no longer names"
 

@@ -13,11 +13,11 @@ from datetime import UTC, datetime, timedelta
 
 from rag_assets import quality, schemas
 from rag_assets.change import embeddable
-from rag_assets.change.completing import JOINT
 from rag_assets.change.data_versions import NO_TABLE, current_version
 from rag_assets.change.reclaim import LEAST_FREE
-from rag_assets.change.steps import Step, made_from, shared_steps, variant_steps
+from rag_assets.change.steps import Step, made_from
 from rag_assets.config import Config, ProblemKind, asset_path
+from rag_assets.graph import STEPS
 from rag_assets.operations.gate import blocked_candidate
 from rag_assets.operations.gate.blocked_candidate import HeldBack
 from rag_assets.operations.gate.verdicts import Verdict
@@ -107,10 +107,9 @@ def full_disk(store: Store) -> Iterator[Problem]:
 
 def damaged_tables(store: Store, config: Config) -> Mapping[str, str]:
     """What is wrong with each damaged table that `config` names, by its folder."""
-    shared = {step.table for step in shared_steps().values()}
-    steps = [step for name in config.variants for step in variant_steps(config, name).values()]
+    named = {name for step in STEPS.all_of(config) for name in step.tables}
     damaged: dict[str, str] = {}
-    for name in sorted(shared.union(*(step.tables for step in steps))):
+    for name in sorted(named):
         try:
             if store.exists(name):
                 store.check(name)
@@ -172,7 +171,7 @@ def _failed_checks(store: Store, config: Config) -> Iterator[Problem]:
     variants = {
         store.known_as(step.table): f" of {name}"
         for name in reversed(by_rank)  # of those that share a table, the first names it
-        for step in variant_steps(config, name).values()
+        for step in STEPS.of_variant(config, name).values()
     }
     for result in named_results(store, config):
         table = "" if result.table == result.asset else f" of {result.table}"
@@ -192,19 +191,20 @@ def _failed_checks(store: Store, config: Config) -> Iterator[Problem]:
 def _stale_index(store: Store, config: Config) -> Iterator[Problem]:
     """The index that serves lacks what its inputs hold, and nobody is working on it."""
     variant = serving_pointer.serving_variant(store, config)
-    steps = variant_steps(config, variant)
-    why = why_stale(store, list(steps.values())) or _why_unserved(store, config, variant)
-    if why is None or _is_blocked(store, config, [*steps.values()]) or _is_at_work(store):
+    joint = STEPS.completing(config, variant)
+    steps = STEPS.of_variant(config, variant).values()
+    why = why_stale(store, [*steps]) or _why_unserved(store, config, variant)
+    if why is None or _is_blocked(store, config, variant) or _is_at_work(store):
         return
-    since = store.ended_at(steps[JOINT].table)
-    begun = [at for step in shared_steps().values() if (at := store.ended_at(step.table))]
+    since = store.ended_at(joint.table)
+    begun = [at for step in STEPS.shared(config).values() if (at := store.ended_at(step.table))]
     yield Problem(
         "index_stale",
         f"variant {variant}",
         since=since or min(begun, default=datetime.now(UTC)),
         reason=f"{why}: a refresh failed, was stopped before it got so far, or is still to come",
         remedy=f"run `rag-assets refresh --variant {variant}`; if it fails, it says why",
-        assets=(JOINT,),
+        assets=(joint.asset,),
     )
 
 
@@ -278,9 +278,9 @@ def are_questions_lost(store: Store, config: Config, pointer: ServingPointer | N
     return then not in (NO_TABLE, now) and store.count(name) == 0
 
 
-def _is_blocked(store: Store, config: Config, steps: Sequence[Step]) -> bool:
+def _is_blocked(store: Store, config: Config, variant: str) -> bool:
     """Whether a failed check holds the index back: that is told as the check."""
-    tables = {store.known_as(step.table) for step in (*shared_steps().values(), *steps)}
+    tables = {store.known_as(step.table) for step in STEPS.all_of(config, variant)}
     return any(
         result.blocks and store.known_as(result.table) in tables
         for result in named_results(store, config)
@@ -298,7 +298,7 @@ def why_stale(store: Store, steps: Sequence[Step]) -> str | None:
     for step in steps:
         ended = store.ended(step.table)
         parts = ended.parts if ended else None
-        if parts and parts != made_from(store, step, recipe=parts.get("recipe", ""))():
+        if parts and parts != made_from(store, step.inputs, recipe=parts.get("recipe", ""))():
             return f"{step.asset} was made from older inputs than there are now"
     return None
 

@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
-from rag_assets.change.steps import shared_steps, variant_steps
 from rag_assets.config import Config, Schedule, asset_path
+from rag_assets.graph import STEPS
 from rag_assets.operations.problems import run_errors
 from rag_assets.operations.problems.current import Problem
 from rag_assets.operations.problems.lost_runs import ORIGIN
@@ -396,8 +396,7 @@ def _assets(config: Config) -> list[str]:
         for source in config.sources.tables
         for spec in source.tables
     }
-    steps = {**shared_steps(), **variant_steps(config, config.serving_variant)}
-    return sorted(exported | steps.keys())
+    return sorted(exported | STEPS.in_order(config, config.serving_variant).keys())
 
 
 def _moment(timestamp: float | None) -> datetime:

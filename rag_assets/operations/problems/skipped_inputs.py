@@ -13,8 +13,8 @@ from pathlib import PurePosixPath
 
 from rag_assets import schemas
 from rag_assets.change.quarantine import Blame, Failure, QuarantineEntry, all_entries
-from rag_assets.change.steps import shared_steps, variant_steps
 from rag_assets.config import Config
+from rag_assets.graph import STEPS
 from rag_assets.store import Store
 from rag_assets.store.catalog import is_of_recipe
 
@@ -22,8 +22,6 @@ EXPORTS = "exports/"
 """Prefix of the quarantine targets of table sources."""
 WHOLE_TABLE = "*"
 """Key of a failure that concerns a whole table of a source."""
-MADE_BY_READING = frozenset({"parsed_documents", "figure_descriptions"})
-"""Assets whose failures may have a cause outside of the input: a helper, a model, a setting."""
 NO_PARSER = "no parser reads "
 EXAMPLES = 3
 LONGEST_SUFFIX = 8
@@ -119,7 +117,9 @@ def is_retry_useful(asset: str, failure: Failure, *, refused: Collection[str]) -
     if failure.kind == "limit":
         return True
     is_refused = failure.key in refused or failure.reason.startswith(NO_PARSER)
-    return failure.kind == "input" and asset in MADE_BY_READING and not is_refused
+    kind = STEPS.kind(asset)
+    is_beyond = kind is not None and kind.fails_beyond_input
+    return failure.kind == "input" and is_beyond and not is_refused
 
 
 def refused_files(store: Store) -> set[str]:
@@ -185,9 +185,8 @@ def _kind(label: str) -> str:
 
 def _asset_of_targets(store: Store, config: Config, variants: Collection[str]) -> dict[str, str]:
     """The asset of each table that a step writes or has beside it."""
-    steps = [step for name in variants for step in variant_steps(config, name).values()]
     return {
         store.known_as(table): step.asset
-        for step in (*shared_steps().values(), *steps)
+        for step in STEPS.all_of(config, *variants)
         for table in step.tables
     }

@@ -17,8 +17,8 @@ from datetime import UTC, datetime
 from typing import Literal, TypeAlias
 
 from rag_assets.change import completing, embeddable
-from rag_assets.change.steps import shared_steps, variant_steps
 from rag_assets.config import Config
+from rag_assets.graph import STEPS
 from rag_assets.operations.gate import blocked_candidate
 from rag_assets.operations.gate import judging as gate
 from rag_assets.operations.gate.blocked_candidate import HeldBack
@@ -135,7 +135,7 @@ def _is_what_serves(store: Store, config: Config, pointer: ServingPointer, varia
     """Whether nothing changed since `pointer` was written; no table is opened to tell."""
     held_set = pointer.complete_set
     return (
-        completing.record(store, config, variant=variant) == held_set
+        completing.record(store, config, STEPS, variant=variant) == held_set
         and QuerySide.of(config.retrieval) == pointer.query_side
         and _is_as_left(store, held_set.elements, pointer.elements)
         and _is_as_left(store, held_set.chunks, pointer.chunks)
@@ -252,12 +252,12 @@ def _candidate(store: Store, config: Config, variant: str, *, by: MovedBy) -> Se
     Raises:
         NotReadyError: It is not complete, a blocking check failed, or its tables do not agree.
     """
-    complete_set = completing.record(store, config, variant=variant)
-    steps = variant_steps(config, variant)
+    complete_set = completing.record(store, config, STEPS, variant=variant)
+    steps = STEPS.of_variant(config, variant)
     why = why_stale(store, list(steps.values()))
     if complete_set is None or why is not None:
         raise NotReadyError(f"Variant {variant} is not complete: {why or 'it is being written'}.")
-    named = {store.known_as(step.table) for step in (*shared_steps().values(), *steps.values())}
+    named = {store.known_as(step.table) for step in STEPS.all_of(config, variant)}
     blocking = [
         result.asset
         for result in named_results(store, config)

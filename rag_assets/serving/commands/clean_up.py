@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rag_assets import config as configuration
 from rag_assets.change.reclaim import CleanedTables, clean_up_tables
 from rag_assets.config.running import MOST_DAYS
+from rag_assets.graph import STEPS
 from rag_assets.serving import disk_errors, refresh_run
 from rag_assets.serving.replies import CommandError, Reply, say, table
 from rag_assets.store import Store, images
@@ -48,7 +49,7 @@ def run(options: argparse.Namespace) -> Reply:
         raise CommandError(f"--keep-days is {keep_days:g}: give 0 to {MOST_DAYS}")
     store = Store.of(config)
     with disk_errors.writing(config.state_dir), store.lock(refresh_run.LOCK, log=say):
-        done = clean_up_tables(store, config, keep_days=keep_days, log=say)
+        done = clean_up_tables(store, config, STEPS, keep_days=keep_days, log=say)
         pictures = images.forget_unnamed(store, log=say)
         removed_runs = remove_unused(store, config, log=say)
         answers = tidy(store, config, log=say)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
 from rag_assets.change.completing import is_up_to_date
-from rag_assets.change.steps import variant_steps
 from rag_assets.config import Config
+from rag_assets.graph import STEPS
 from rag_assets.serving import alerting, answer_experiments, disk_errors, job_runs, refresh_run
 from rag_assets.serving.replies import CommandError, Json, Reply, say, search_errors, table
 from rag_assets.store import Store
@@ -109,10 +109,10 @@ def build(store: Store, config: Config, names: Sequence[str]) -> None:
 
     wanted = dict.fromkeys(one for name in names for one in buildable(config, name))
     for place, variant in enumerate(wanted):
-        if is_up_to_date(store, config, variant):
+        if is_up_to_date(store, config, STEPS, variant=variant):
             continue
         job = refresh_run.backfill_job(store)
-        steps = [dg.AssetKey(asset) for asset in variant_steps(config, variant)]
+        steps = [dg.AssetKey(asset) for asset in STEPS.of_variant(config, variant)]
         say(f"building variant {variant} ({place + 1} of {len(wanted)})")
         outcome = refresh_run.refresh(
             config,

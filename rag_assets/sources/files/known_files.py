@@ -14,10 +14,11 @@ from rag_assets import schemas
 from rag_assets.columns.keys import ABSENT, KeyIndex
 from rag_assets.identity import document_ids
 from rag_assets.sources.files.listing import Entry, Listing
+from rag_assets.sources.step_tables import FILES
 from rag_assets.store import Store
 from rag_assets.store.atomic import put
 
-RECIPE = "document_files 4"
+RECIPE = str(FILES.revision)
 """Raised when a file may be judged differently than before."""
 SAVE_EVERY_SECONDS = 30.0
 

@@ -28,7 +28,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import schemas
-from rag_assets.change import steps, sync
+from rag_assets.change import sync
 from rag_assets.columns.keys import ABSENT, KeyIndex
 from rag_assets.config import DocumentSource, TableSource
 from rag_assets.identity import document_id, fingerprint
@@ -40,9 +40,10 @@ from rag_assets.sources.files.listing import Entry, Listing, look, look_of
 from rag_assets.sources.files.overlaps import without_rows
 from rag_assets.sources.places import SourceError
 from rag_assets.sources.readability import Look
+from rag_assets.sources.step_tables import FILES
 from rag_assets.store import Store
 
-TARGET = steps.document_files().target(schemas.DOCUMENT_FILES)
+TARGET = FILES.target()
 BATCH_ROWS = 4_096
 MOST_READS = 3
 """How often a file that moves while it is read is read again."""

@@ -17,7 +17,7 @@ from rag_assets.table_lookup.question.labels import labels_of
 from rag_assets.table_lookup.question.linked_columns import LinkedColumn
 from rag_assets.table_lookup.question.linking import FEW_VALUES, TableLinks, links_of
 from rag_assets.table_lookup.question.mentions import column_mentions
-from rag_assets.table_lookup.question.question import AskedQuestion, parsed
+from rag_assets.table_lookup.question.question import AskedQuestion
 from rag_assets.table_lookup.question.value_mentions import value_mentions
 from rag_assets.table_lookup.question.value_parts import part_mentions
 from rag_assets.table_lookup.tables.catalogue import Catalogue
@@ -102,7 +102,7 @@ def offer_for(
         may_see: Whether text of a source may be shown.
     """
     links = links_of(catalogue)
-    asked = parsed(question, known=links.known, scales=links.scales, whole=links.whole)
+    asked = links.parsed(question)
     readings = [
         (read_table(asked, table).score, table)
         for table in links.tables

@@ -15,7 +15,7 @@ from rag_assets.table_lookup.question.demands import unmet_demand
 from rag_assets.table_lookup.question.describing import described
 from rag_assets.table_lookup.question.linking import TableLinks, links_of
 from rag_assets.table_lookup.question.quantities import Quantity, counted_words
-from rag_assets.table_lookup.question.question import ORDINALS, AskedQuestion, parsed
+from rag_assets.table_lookup.question.question import ORDINALS, AskedQuestion
 from rag_assets.table_lookup.words import vocabulary
 from rag_assets.table_lookup.words.wording import QuestionWord, folded, forms, words_of
 from rag_assets.terms.formulas import formula
@@ -84,7 +84,7 @@ def plan_by(planner: Planner, question: str, catalogue: "Catalogue") -> PlannedQ
     reading = described(plan, table)
     if plan.limit is not None and plan.order_by is None:
         return Unplanned(f"it takes some rows of many without an order: {reading}")
-    asked = parsed(question, known=links.known, scales=links.scales, whole=links.whole)
+    asked = links.parsed(question)
     if plan.limit not in (None, 1, *_counts(asked)):
         return Unplanned(f"nobody asked for {plan.limit} rows: {reading}")
     if unmet := unmet_demand(question, plan, table.info):

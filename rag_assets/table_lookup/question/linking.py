@@ -6,8 +6,8 @@ stands in many headings of a table (`temperature`) says less than what stands in
 
 import weakref
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from rag_assets.table_lookup.question.linked_columns import (
@@ -22,6 +22,7 @@ from rag_assets.table_lookup.question.linked_values import (
     formula_keys,
     keys_of_words,
 )
+from rag_assets.table_lookup.question.question import AskedQuestion, parsed
 from rag_assets.table_lookup.tables.catalogue import Catalogue, TableInfo
 from rag_assets.table_lookup.words import vocabulary
 from rag_assets.table_lookup.words.wording import forms, words_of
@@ -75,6 +76,21 @@ class CatalogueLinks:
     """Units of columns, as they are written."""
     identifiers: tuple[str, ...]
     """Values with a digit, to show the nearest one where a name is not there."""
+    trade: Mapping[str, frozenset[str]]
+    """Form of a word of the glossary to the forms of the terms that it stands for."""
+
+    def parsed(self, question: str, *, with_terms: bool = True) -> AskedQuestion:
+        """The parts of a question; `with_terms`, its words are read as the glossary has them."""
+        known = self.known.union(self.trade) if with_terms and self.trade else self.known
+        asked = parsed(question, known=known, scales=self.scales, whole=self.whole)
+        if not with_terms or not self.trade:
+            return asked
+        words = (replace(word, forms=self.with_terms(word.forms)) for word in asked.words)
+        return replace(asked, words=tuple(words))
+
+    def with_terms(self, found: frozenset[str]) -> frozenset[str]:
+        """Forms of a word, with those of the terms of the glossary that it stands for."""
+        return found.union(*(self.trade[form] for form in found if form in self.trade))
 
 
 def links_of(catalogue: Catalogue) -> CatalogueLinks:
@@ -112,6 +128,7 @@ def _built(catalogue: Catalogue) -> CatalogueLinks:
         ),
         *(form for table in tables for form in table.title_forms),
     }
+    trade = _trade(catalogue, whole | known)
     columns = [column.info for table in tables for column in table.columns]
     return CatalogueLinks(
         tables=tables,
@@ -128,7 +145,19 @@ def _built(catalogue: Catalogue) -> CatalogueLinks:
                 if any(letter.isdigit() for letter in value) and len(value) <= 40
             }
         ),
+        trade=trade,
     )
+
+
+def _trade(catalogue: Catalogue, known: Set[str]) -> dict[str, frozenset[str]]:
+    """Words of the glossary that stand for terms of which the tables have a word."""
+    found: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
+    for word, term in catalogue.synonyms:
+        of_term = frozenset(form for each in words_of(term) for form in each.forms)
+        if of_term & known:
+            for form in forms(word):
+                found[form] |= of_term
+    return dict(found)
 
 
 def _operations() -> frozenset[str]:

@@ -20,7 +20,7 @@ from rag_assets.table_lookup.question.describing import described
 from rag_assets.table_lookup.question.labels import labels_of
 from rag_assets.table_lookup.question.linked_columns import LinkedColumn
 from rag_assets.table_lookup.question.linking import CatalogueLinks, links_of
-from rag_assets.table_lookup.question.question import AskedQuestion, parsed
+from rag_assets.table_lookup.question.question import AskedQuestion
 from rag_assets.table_lookup.question.suggesting import suggestions_for
 from rag_assets.table_lookup.tables.catalogue import Catalogue
 from rag_assets.table_lookup.words import vocabulary
@@ -94,28 +94,35 @@ def understand(question: str, catalogue: Catalogue) -> Understood | Unclear:
     Args:
         question: In English or Swedish.
         catalogue: The tables that may be asked; an index over them is built at the first question.
-            Where its glossary has other words for the question, these are tried second.
+            Where its glossary has other words for those of the question, they are read as these
+            second; then all of the question in other words.
     """
-    read = _understood(question, catalogue)
+    links = links_of(catalogue)
+    asked = links.parsed(question, with_terms=False)
+    read = _understood(question, asked, catalogue)
+    if isinstance(read, Understood):
+        return read
+    in_terms = links.parsed(question)
+    if in_terms.words != asked.words:
+        read = _understood(question, in_terms, catalogue)
     other = catalogue.rephrased(question) if isinstance(read, Unclear) else None
     if other is None:
         return read
-    again = _understood(other, catalogue)
+    again = _understood(other, links.parsed(other), catalogue)
     if isinstance(again, Unclear):
         return read
     return replace(again, explanation=f"{again.explanation} (asked as: {other})")
 
 
-def _understood(question: str, catalogue: Catalogue) -> Understood | Unclear:
+def _understood(question: str, asked: AskedQuestion, catalogue: Catalogue) -> Understood | Unclear:
     try:
-        return _read(question, catalogue)
+        return _read(question, asked, catalogue)
     except PlanError as error:  # such as a difference of one row
         return Unclear(str(error), (), "no_value")
 
 
-def _read(question: str, catalogue: Catalogue) -> Understood | Unclear:
+def _read(question: str, asked: AskedQuestion, catalogue: Catalogue) -> Understood | Unclear:
     links = links_of(catalogue)
-    asked = parsed(question, known=links.known, scales=links.scales, whole=links.whole)
     if _asks_for_reasons(asked):
         return Unclear("it asks for reasons or advice, not for values", (), "not_a_lookup")
     readings = [read_table(asked, table) for table in links.tables]
@@ -162,14 +169,14 @@ def near_question(question: str, catalogue: Catalogue) -> tuple[str, str] | None
     With it the numbers that its table has, in words.
     """
     links = links_of(catalogue)
-    asked = parsed(question, known=links.known, scales=links.scales, whole=links.whole)
+    asked = links.parsed(question)
     readings = [read_table(asked, table) for table in links.tables]
     readings = sorted((each for each in readings if each.score > 0), key=lambda each: -each.score)
     return next(
         (
             (near, headings)
             for near, headings in suggestions_for(asked, readings)
-            if isinstance(_understood(near, catalogue), Understood)
+            if isinstance(_understood(near, links.parsed(near), catalogue), Understood)
         ),
         None,
     )

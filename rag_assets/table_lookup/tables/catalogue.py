@@ -6,7 +6,7 @@ catalogue is built when it is first asked and kept with its index; tables of mor
 `document_tables`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 
@@ -78,6 +78,14 @@ class Catalogue:
         self._load = load
         self._load_documents = load_documents
         self._glossary = replace(glossary, headings=()) if glossary else None
+
+    @property
+    def synonyms(self) -> Iterator[tuple[str, str]]:
+        """Single words of the glossary, each with the term that it stands for."""
+        for entry in self._glossary.entries if self._glossary else ():
+            for other in entry.synonyms:
+                if " " not in other:
+                    yield other, entry.term
 
     def rephrased(self, question: str) -> str | None:
         """The question in other words of the glossary; None if it has none for it."""

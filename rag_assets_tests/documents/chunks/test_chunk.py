@@ -4,7 +4,8 @@ import pyarrow as pa
 import pytest
 
 from rag_assets import schemas
-from rag_assets.config import Chunking, Documents, Figures, HeaderRules, VisionModel, addresses
+from rag_assets.config import Chunking, Documents, Figures, HeaderRules, addresses
+from rag_assets.config.language_models import LanguageModelSettings
 from rag_assets.documents.chunks import chunk
 from rag_assets.documents.chunks.tokens import TokenCounter
 from rag_assets.identity import chunk_id, text_hash
@@ -217,8 +218,13 @@ def test_a_description_cuts_the_documents_that_show_its_picture_again(project, c
     table.update(
         where=f"document_id = '{project_id}'", values={"type": "figure", "image": "aa" * 32}
     )
-    vision = VisionModel(url="http://127.0.0.1:9/v1", model="none")
-    config = project.config.model_copy(update={"figures": Figures(vision_model=vision)})
+    seeing = LanguageModelSettings(base_url="http://127.0.0.1:9/v1", model="none", sources="all")
+    config = project.config.model_copy(
+        update={
+            "language_models": {"seeing": seeing},
+            "figures": Figures(language_model="seeing"),
+        }
+    )
     assert project.chunk(config=config).added == 2
     described = {"image": ["aa" * 32], "model": ["none"], "description": ["Two wedges."]}
     marks = {"fingerprint": ["1"], "row_fingerprint": ["1"]}

@@ -16,6 +16,7 @@ from rag_assets.documents.elements.element import Element, Image
 from rag_assets.documents.elements.rows import pictures, to_arrow
 from rag_assets.documents.figures import describing
 from rag_assets.documents.figures.describe import DescriptionReport, refresh_descriptions
+from rag_assets.graph import STEPS
 from rag_assets.identity import fingerprint
 from rag_assets.store import Store, images
 from rag_assets_testing.documents.making import SENTENCE, Project
@@ -123,7 +124,7 @@ def texts(store: Store, config: Config) -> list[str]:
 def materialized(config: Config) -> dict[str, dg.MetadataValue]:
     """Metadata of the asset, materialized for real."""
     key = dg.AssetKey("figure_descriptions")
-    [asset] = [one for one in assets.definitions(config).assets or () if one.key == key]
+    [asset] = [one for one in assets.definitions(config, STEPS).assets or () if one.key == key]
     result = dg.materialize([asset], partition_key="plain")
     [event] = result.get_asset_materialization_events()
     return dict(event.step_materialization_data.materialization.metadata)
@@ -308,20 +309,11 @@ def test_kept_calls_hold_the_hash_of_a_picture_and_none_of_its_bytes(store, visi
     assert shown.image.base64.encode() not in kept
 
 
-@pytest.mark.parametrize(
-    ("older", "variable"),
-    [(False, "RAG_ASSETS_LANGUAGE_MODEL_KEY"), (True, "RAG_ASSETS_VISION_KEY")],
-)
-def test_the_key_comes_from_the_environment(store, vision, monkeypatch, older, variable):
-    monkeypatch.setenv(variable, "secret")
+def test_the_key_comes_from_the_environment(store, vision, monkeypatch):
+    monkeypatch.setenv("RAG_ASSETS_LANGUAGE_MODEL_KEY", "secret")
     parsed(store, figure(b"one"))
-    config = config_of(vision.url)
-    if older:
-        spelled = {"vision_model": {"url": vision.url, "model": "vision-1"}}
-        config = Config.model_validate({**PLAIN, "figures": spelled})
-    described(store, config)
+    described(store, config_of(vision.url))
     assert vision.keys == ["Bearer secret"]
-    assert ("seed" in vision.requests[0]) == (not older)
 
 
 @pytest.mark.parametrize("words", ["Figure 1: A rotor", ""])
@@ -365,11 +357,9 @@ def test_a_described_figure_is_cut_anew_and_found_by_its_description(
 
 
 def test_the_asset_is_there_only_with_a_vision_model():
-    plain = assets.definitions(Config())
-    config = Config.model_validate(
-        {"figures": {"vision_model": {"url": "http://localhost:1/v1", "model": "m"}}}
-    )
-    described = assets.definitions(config)
+    plain = assets.definitions(Config(), STEPS)
+    config = config_of("http://localhost:1/v1")
+    described = assets.definitions(config, STEPS)
     key = dg.AssetKey("figure_descriptions")
     assert key not in plain.resolve_asset_graph().get_all_asset_keys()
     graph = described.resolve_asset_graph()
@@ -391,15 +381,10 @@ def test_a_figure_of_a_source_that_the_model_may_not_see_is_never_sent(
     assert bool(vision.seen) == bool(asked)
 
 
-def test_an_entry_of_language_models_describes_figures_like_the_older_key():
+def test_figures_of_allowed_sources_are_described_by_the_entry():
     named = config_of("http://localhost:1/v1", sources=["documents"])
-    spelled = {"vision_model": {"url": "http://localhost:1/v1", "model": "vision-1"}}
-    older = Config.model_validate({**PLAIN, "figures": spelled})
     assert named.describing_model is not None
     assert named.describing_model.settings.allowed_sources == {"documents"}
-    assert older.describing_model is not None
-    assert older.describing_model.settings.allowed_sources is None
-    assert addresses.figure_settings(named) == addresses.figure_settings(older)
     assert Config.model_validate(named.model_dump()).describing_model == named.describing_model
 
 
@@ -407,8 +392,3 @@ def test_an_entry_of_language_models_describes_figures_like_the_older_key():
 def test_figures_need_a_model_behind_a_server(name):
     with pytest.raises(ValueError, match="behind a server"):
         Config.model_validate({"figures": {"language_model": name}})
-
-
-def test_the_older_key_is_read_with_a_warning(caplog):
-    Config.model_validate({"figures": {"vision_model": {"url": "http://h:1/v1", "model": "m"}}})
-    assert "figures.language_model" in caplog.text

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from rag_assets.change.steps import step_of
+from rag_assets.graph import STEPS
 from rag_assets.operations.doctor.table_scan import census_of
 from rag_assets.store import Store
 from rag_assets_tests.index.corpus import VARIANT
@@ -20,7 +20,7 @@ def test_a_spoiled_weight_spoils_its_unit_and_another_one_differs(
     given,
     is_bad,
 ):
-    step = step_of(config, "chunk_vectors", variant=VARIANT)
+    step = STEPS.of_variant(config, VARIANT)["chunk_vectors"]
     whole = Store(config.state_dir)
     rows = whole.read(step.table)
     weights = rows["sparse"].to_pylist()

@@ -196,6 +196,23 @@ def test_words_of_the_glossary_are_read_as_those_of_the_table():
     assert "asked as: What is the highest tensile strength of grade K40?" in read.explanation
 
 
+@pytest.mark.parametrize("name", ["hållfastheten", "draghållfastheten"])
+def test_a_word_of_the_glossary_is_read_as_its_term_also_within_a_compound(name):
+    entries = [
+        GlossaryEntry(term="tensile", synonyms=["drag"]),
+        GlossaryEntry(term="strength", synonyms=["hållfasthet"]),
+    ]
+    rolls = contents(
+        ROLLS, table="rolls", title="Rolls of sheet", headings=ROLL_HEADINGS, hidden=()
+    )
+    question = f"Vad är den högsta {name} för grade K40?"
+    assert isinstance(understand(question, catalogue(rolls)), Unclear)
+    told = catalogue(rolls, glossary=Glossary(0.3, entries))
+    read = understand(question, told)
+    assert isinstance(read, Understood)
+    assert run_plan(read.plan, told).value == 650
+
+
 def test_the_glossary_never_changes_what_is_understood_without_it(shop):
     entry = GlossaryEntry(term="tensile strength", synonyms=["width"])
     rolls = contents(

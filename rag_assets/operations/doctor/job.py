@@ -4,6 +4,7 @@ import dagster as dg
 
 from rag_assets import lineage
 from rag_assets.config import Config
+from rag_assets.graph import STEPS
 
 DOCTOR_JOB = "doctor"
 CHARACTERS = 1_000
@@ -24,7 +25,7 @@ def doctor_job(config: Config) -> dg.JobDefinition:
         from rag_assets.operations.doctor.examining import examine
         from rag_assets.operations.doctor.subjects import Practice
 
-        store, variants = lineage.store_of(config), list(config.variants)
+        store, variants = lineage.open_for_writing(config, STEPS), list(config.variants)
         done = examine(Practice(store, config, variants, context.log.info))
         rows = [{**fault.record, "examples": "; ".join(fault.examples)} for fault in done.faults]
         columns = ("code", "severity", "subject", "says", "detail", "count", "examples", "command")
