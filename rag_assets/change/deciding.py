@@ -52,7 +52,7 @@ class Plan:
     was none, or if it is not known what it was made from."""
     is_up_to_date: bool = False
     """A complete pass was made from the same, and nothing waits to be tried again."""
-    anew: str | None = None
+    rebuild_reason: str | None = None
     """Why the table is begun anew, if it is; what it holds is kept for those who read it."""
     inputs: int = 0
     """Number of all inputs."""
@@ -106,28 +106,30 @@ def decide(derivation: Derivation, *, retry: bool = False, afresh: bool = False)
     Raises:
         DamagedTablesError: Files of the table cannot be read.
     """
-    plan = begun(derivation, retry=retry)
+    plan = check_completed(derivation, retry=retry)
     if afresh or not plan.is_up_to_date:
         plan.is_up_to_date = False
         compare_inputs(plan, derivation, retry=retry, afresh=afresh)
     return plan
 
 
-def begun(derivation: Derivation, *, retry: bool) -> Plan:
-    """The first half of `decide`: whether there is anything to do.
+def check_completed(derivation: Derivation, *, retry: bool) -> Plan:
+    """Check whether the last complete pass still holds: the first half of `decide`.
 
     No input is read, unless a side table is gone.
     """
     store = derivation.store
     target = replace(derivation.target, name=store.known_as(derivation.target.name))
     plan = Plan(target=target, parts=derivation.made_from(), recipe=derivation.recipe)
-    plan.anew = derivation.lost() if derivation.lost and store.exists(target.name) else None
+    plan.rebuild_reason = (
+        derivation.lost() if derivation.lost and store.exists(target.name) else None
+    )
     finished = store.completion(target.name)
     plan.differs = _differs(plan.parts, finished or store.ended(target.name))
     failures = quarantined(store, target.name) if finished and finished.failed else []
     is_known = finished is not None and len(failures) == finished.failed
     is_same = finished is not None and finished.made_from == plan.made_from
-    if finished and is_same and is_known and not (plan.anew or (retry and failures)):
+    if finished and is_same and is_known and not (plan.rebuild_reason or (retry and failures)):
         store.check_as_left(target.name, finished)
         plan.is_up_to_date = True
         plan.inputs, plan.unchanged = finished.inputs, finished.inputs - finished.failed
@@ -146,8 +148,8 @@ def compare_inputs(
     plan.is_settled = fingerprint_of(derivation.made_from()) == plan.made_from
     is_there = store.exists(target.name)
     if is_there and not store.can_widen(target.name, target.schema):
-        plan.anew = plan.anew or OTHER_COLUMNS
-    if is_there and plan.anew is None:
+        plan.rebuild_reason = plan.rebuild_reason or OTHER_COLUMNS
+    if is_there and plan.rebuild_reason is None:
         plan.before = Identities.of(store, target.name, key=target.group)
         plan.entries = entries(store, target.name)
     plan.finished = finished if finished and _is_as_left(finished, plan) else None

@@ -27,7 +27,7 @@ import pyarrow.compute as pc
 
 from rag_assets.change.commits import commit, is_partial, with_row_fingerprints
 from rag_assets.change.data_versions import Identities, content_after, content_of
-from rag_assets.change.deciding import Plan, begun, compare_inputs, decide
+from rag_assets.change.deciding import Plan, check_completed, compare_inputs, decide
 from rag_assets.change.difference import INPUTS, Difference, compare
 from rag_assets.change.pending import Pending
 from rag_assets.change.quarantine import (
@@ -143,7 +143,7 @@ def refresh(work: Work, *, log: Callable[[str], None], retry: bool = False) -> R
     """
     started = time.monotonic()
     with work.store.lock(work.target.name, log=log):
-        plan = begun(work, retry=retry)
+        plan = check_completed(work, retry=retry)
         if plan.is_up_to_date:
             report = _unchanged(plan, work, started=started)
         else:
@@ -178,7 +178,7 @@ def refresh_part(work: Work, *, keys: Collection[str], log: Callable[[str], None
     """
     store = work.store
     with store.lock(work.target.name, log=log):
-        plan = begun(work, retry=False)
+        plan = check_completed(work, retry=False)
         is_new = not store.exists(plan.target.name)
         if plan.is_up_to_date:
             return PartDone(store.generation(plan.target.name))
@@ -263,8 +263,8 @@ def _made_ready(plan: Plan, work: Work, *, log: Callable[[str], None]) -> Identi
     """
     store, target = work.store, plan.target
     store.reopen(target.name)
-    if plan.anew:
-        log(f"{target.name} is built again: {plan.anew}")
+    if plan.rebuild_reason:
+        log(f"{target.name} is built again: {plan.rebuild_reason}")
         store.retire(target.name)
     elif plan.before:
         store.widen(target.name, target.schema)

@@ -110,5 +110,5 @@ def test_a_table_that_has_to_be_begun_anew_stays_until_the_refresh(tmp_path, opt
 
     plan = decide(work_on(store, {"a": "two"}, **options))
 
-    assert (plan.anew, plan.added, files_of(store.root)) == (reason, 1, files)
+    assert (plan.rebuild_reason, plan.added, files_of(store.root)) == (reason, 1, files)
     assert store.count("words") == 1

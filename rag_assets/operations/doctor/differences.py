@@ -97,10 +97,10 @@ def waiting(practice: Practice, table: ExaminedTable, planned: StepPlan) -> Faul
         mends=[reopened(table.step.table)],
         is_redone=True,
     )
-    if planned.plan.anew:
-        is_older = planned.plan.anew == OTHER_COLUMNS
+    if planned.plan.rebuild_reason:
+        is_older = planned.plan.rebuild_reason == OTHER_COLUMNS
         rule = rules.OTHER_COLUMNS if is_older else rules.LOST
-        return fault(rule=rule, detail=planned.plan.anew)
+        return fault(rule=rule, detail=planned.plan.rebuild_reason)
     if not planned.differs:
         return None
     serving = serving_pointer.serving_variant(practice.store, practice.config)

@@ -52,8 +52,8 @@ class _Reasons:
 
     def _of_table(self, plan: Plan) -> Iterator[str]:
         """Why a table that is there is to be changed, its inputs as they stand."""
-        if plan.anew:
-            yield f"built again: {plan.anew}"
+        if plan.rebuild_reason:
+            yield f"built again: {plan.rebuild_reason}"
         ended = self._store.ended(plan.target.name)
         if ended is None:
             yield "the last pass was not finished"

@@ -60,7 +60,7 @@ def units_plan(
     if plan.pending is not None and plan.pending.num_rows:
         keys = plan.pending["key"]
         embedding = _embedding(store, source, target, keys, encoder=encoder, tokens=tokens)
-    is_new = not store.exists(target) or plan.anew is not None
+    is_new = not store.exists(target) or plan.rebuild_reason is not None
     return UnitsPlan(plan, changes, embedding, is_new=is_new, units=count)
 
 
