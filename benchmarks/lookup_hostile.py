@@ -11,7 +11,7 @@ from rag_assets.table_lookup.looking_up import answer_plan, look_up
 from rag_assets.table_lookup.plans import sandbox
 from rag_assets.table_lookup.plans.plan import PlanError, plan_from_json
 from rag_assets.table_lookup.tables.catalogue import Catalogue, TableInfo
-from rag_assets_tests.table_lookup.hostile import QUESTIONS, RECORDS, plans
+from rag_assets_testing.hostile_lookups import QUESTIONS, RECORDS, plans
 
 SLOWEST = 5.0
 """Processor seconds for one plan or question."""

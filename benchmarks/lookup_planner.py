@@ -33,8 +33,8 @@ from rag_assets.table_lookup.by_model.model_planner import ModelPlanner
 from rag_assets.table_lookup.by_model.offering import MOST_OFFERED, Offer, offer_for
 from rag_assets.table_lookup.looking_up import look_up
 from rag_assets.table_lookup.tables.catalogue import Catalogue
+from rag_assets_testing.hostile_lookups import BEYOND, INJECTIONS, NAMES, RECORDS
 from rag_assets_testing.scripted_language_model import Behaviour, ScriptedServer
-from rag_assets_tests.table_lookup.hostile import BEYOND, INJECTIONS, NAMES, RECORDS
 
 TABLE_OFFERED = 0.95
 ALL_OFFERED = 0.7

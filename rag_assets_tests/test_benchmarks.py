@@ -1,5 +1,6 @@
 """Benchmarks in a small form: each comes to its closing line, whatever its bounds say of it."""
 
+import ast
 import importlib
 import json
 import os
@@ -31,6 +32,19 @@ def test_a_benchmark_ends_with_what_it_found(name):
     found = json.loads(last)
     assert found["name"] == name
     assert found["bounds"]
+
+
+def test_what_tests_and_benchmarks_share_is_in_neither():
+    """Nor does it know of the tests: who moves one need not look at the other."""
+    folders = (REPOSITORY / "benchmarks", REPOSITORY / "rag_assets_testing")
+    imported = {
+        f"{path.name}: {node.module}"
+        for folder in folders
+        for path in folder.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("rag_assets_tests")
+    }
+    assert not imported
 
 
 @pytest.fixture

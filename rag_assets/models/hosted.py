@@ -60,7 +60,7 @@ class RefusedRequestError(ServerError, ValueError):
     def __init__(self, reason: str, *, is_too_long: bool) -> None:
         super().__init__(reason)
         self.is_too_long = is_too_long
-        """Whether it may accept a shorter text."""
+        """Whether the server may accept a shorter text."""
 
 
 class RefusedKeyError(ServerError):

@@ -54,7 +54,7 @@ class Weights:
     dimension: int
     """Length of its vectors."""
     max_tokens: int
-    """Its window, special tokens included."""
+    """The window of the model, special tokens included."""
     sparse_layer: str | None = None
     """Hash of the layer that weighs tokens; None if the config does not ask for that."""
 

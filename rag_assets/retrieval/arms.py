@@ -69,7 +69,7 @@ class IndexArms:
     pins: CompleteSet
     seconds: float = SECONDS
     _left_out: set[ArmName] = field(default_factory=set)
-    """Those that took too long: a search must not wait for them again."""
+    """The arms that took too long: a search must not wait for them again."""
     _told: set[ArmName] = field(default_factory=set)
     _lock: Lock = field(default_factory=Lock)
 

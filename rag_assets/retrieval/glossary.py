@@ -95,9 +95,9 @@ class Glossary:
     weight: float
     """What a match of another expression counts beside the query's own words, in (0, 1]."""
     entries: Sequence[GlossaryEntry]
-    """Those of people, which have the last word."""
+    """The entries that people wrote, which have the last word."""
     headings: Sequence[GlossaryEntry] = ()
-    """Those of columns: the heading in plain words, and the column's name."""
+    """The entries of columns: the heading in plain words, and the column's name."""
     unread: Sequence[str] = field(default=(), compare=False)
     """Files and lines that could not be used, and why."""
 

@@ -47,7 +47,7 @@ class Rewritten:
     """What came of rewriting a query."""
 
     texts: Sequence[str] = ()
-    """Its reformulations, the best first."""
+    """The reformulations of the query, the best first."""
     failure: str = ""
     """Why there are none, where a language model failed."""
     kept_seconds: float = 0.0

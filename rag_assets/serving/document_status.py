@@ -22,7 +22,7 @@ class DocumentStatus:
     """The result of one parser for one document."""
 
     document: str
-    """Its URI."""
+    """The URI of the document."""
     pages: int | None
     """Pages of the file; None for a file without pages."""
     parsed: int

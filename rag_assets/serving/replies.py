@@ -29,9 +29,9 @@ class Reply:
     """What a command replies."""
 
     record: Mapping[str, Json]
-    """For programs."""
+    """The reply for programs."""
     text: str
-    """The same for people."""
+    """The reply for people."""
     code: int = OK
     """Exit code of the process."""
 

@@ -1,4 +1,4 @@
-"""Files and tables of sources, landed by dlt: the manifest of documents, and the exported tables.
+"""Sources: the manifest of their documents, and their tables, which dlt lands.
 
 Read `exports` first: one pass over the tables of a source. `places` and `opening` tell what kind
 of source it is (`databases/`, `tabular/`), `origins` what each kind can do, and `landing` has dlt

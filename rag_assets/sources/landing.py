@@ -72,25 +72,10 @@ def land(resources: "Sequence[DltResource]", *, folder: Path) -> dict[str, list[
     except PipelineStepFailed as error:
         cause = root_cause(error)
         raise LandingError(first_line(cause)) from cause
-    finally:
-        _forget_sources()
     return {
         resource.name: sorted((folder / "files" / _DATASET / resource.name).glob("*.parquet"))
         for resource in resources
     }
-
-
-def _forget_sources() -> None:
-    """Have dlt forget how its file system was last configured.
-
-    It keeps an error with it whose traceback holds all that was called on the way: what a million
-    files were listed as, and what the pass over them held.
-    """
-    from dlt.common.configuration.inject import set_fun_last_config
-    from dlt.common.configuration.specs import BaseConfiguration
-    from dlt.sources.filesystem import filesystem
-
-    set_fun_last_config(filesystem, BaseConfiguration())
 
 
 def root_cause(error: BaseException) -> BaseException:

@@ -31,7 +31,7 @@ class DocumentFiles(StepKind):
     about = "Manifest of all source files: type by content, size, hash, and what is wrong with it."
     counts = "files"
     domain: ClassVar[Domain | None] = "document"
-    labels = frozenset({"dlt", "lancedb"})
+    labels = frozenset({"lancedb"})
     has_variants = False
     reads_sources = True
     is_retried = True

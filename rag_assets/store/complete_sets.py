@@ -36,7 +36,7 @@ class CompleteSet:
     """Tables that belong together, and what they were made by."""
 
     variant: str
-    """Its name when the set was recorded."""
+    """The name of the variant when the set was recorded."""
     joint: Pin
     documents: Pin | None
     """None if no refresh recorded the set, and there is no such table; `rows` likewise."""

@@ -31,7 +31,7 @@ class PassRecord:
     made_from: str
     """Fingerprint of the data versions of all inputs and of the recipe."""
     parts: Mapping[str, str] | None = field(default=None, kw_only=True)
-    """The same, each by its name; None in the record of an older release."""
+    """What `made_from` was made of, by name; None in the record of an older release."""
     recipe: Mapping[str, str] | None = field(default=None, kw_only=True)
     """What the recipe consisted of, in words; None in the record of an older release."""
     data_version: str

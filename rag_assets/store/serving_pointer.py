@@ -82,7 +82,7 @@ class QuerySide:
     """What is done with a query; prefix and normalisation stand in the settings of the model."""
 
     retriever: str
-    """Its name when the pointer moved."""
+    """The name of the retriever when the pointer moved."""
     settings: Mapping[str, object]
     """Of that retriever."""
     rerankers: Mapping[str, Mapping[str, object]]

@@ -35,11 +35,11 @@ class TextPart:
 
     uuid: str
     fragments: frozenset[int]
-    """Those of its fragments that the table still has."""
+    """The fragments of the part that the table still has."""
     rows: int
     """Units in them."""
     is_exact: bool
-    """Whether it counts these units and no others."""
+    """Whether the part counts these units and no others."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ import pytest
 from rag_assets.table_lookup.looking_up import answer_plan, look_up
 from rag_assets.table_lookup.plans import sandbox
 from rag_assets.table_lookup.plans.plan import PlanError, plan_from_json
+from rag_assets_testing.hostile_lookups import QUESTIONS, RECORDS, plans
 from rag_assets_tests.table_lookup.beams import SOURCE, catalogue
-from rag_assets_tests.table_lookup.hostile import QUESTIONS, RECORDS, plans
 
 HELD = catalogue()
 PLANS = list(plans(SOURCE, "beams", "name", "mass"))

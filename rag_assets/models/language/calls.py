@@ -89,7 +89,7 @@ class Completion:
     cost: float | None = None
     """By the prices of the config; None without them. What is kept has cost nothing again."""
     is_kept: bool = False
-    """Whether it came from the file of kept calls, and nothing was sent."""
+    """Whether the answer came from the file of kept calls, and nothing was sent."""
     is_answered: bool = False
     """Whether the model answered, whatever that is worth: asked again, it would say the same."""
 

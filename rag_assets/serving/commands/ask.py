@@ -43,7 +43,7 @@ class Asked:
 
     answer: "Answer"
     kept: str | None
-    """Its id in the record; None if answers are not kept."""
+    """The id of the answer in the record; None if answers are not kept."""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:

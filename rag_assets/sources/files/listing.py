@@ -12,11 +12,8 @@ import time
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
-
-from typing_extensions import override
 
 from rag_assets.config import DocumentSource, redacted
 from rag_assets.identity import fingerprint
@@ -35,9 +32,6 @@ LOCK_FILE = "~$"
 CONTENT_TAGS = ("ETag", "etag", "md5Hash", "content_md5")
 """What S3, Azure and Google say of an object that moves with its content: their times are whole
 seconds of another clock."""
-
-LISTED_ROOT = "memory://source"
-"""Root under which `listed_filesystem` shows a listing to dlt: names below it are not resolved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,35 +129,6 @@ class Selection:
             above = folder.rpartition("/")[0]
             known = self._folders[folder] = self._is_entered(above) and self.enters(folder)
         return known
-
-
-def listed_filesystem(listing: Listing) -> "AbstractFileSystem":
-    """The entries of `listing` as a file system that dlt's `filesystem` source can list.
-
-    dlt's own listing of a folder takes brackets in its path for a pattern and follows loops of
-    links; this one shows what `look` found.
-    """
-    from fsspec import AbstractFileSystem
-
-    class ListedFileSystem(AbstractFileSystem):
-        protocol = "listed"
-        cachable = False
-
-        @override
-        def glob(
-            self, path: str, maxdepth: int | None = None, **_: object
-        ) -> dict[str, dict[str, object]]:
-            root = path.rpartition("/")[0]
-            return {
-                f"{root}/{entry.uri}": {
-                    "type": "file",
-                    "size": entry.size,
-                    "created": datetime.fromtimestamp(entry.modified / 1_000_000, UTC),
-                }
-                for entry in listing.entries
-            }
-
-    return ListedFileSystem()
 
 
 def _pattern(glob: str) -> re.Pattern[str]:
@@ -310,8 +275,23 @@ def _look_at_bucket(source: DocumentSource) -> Listing:
             f"({first_line(error)}): check the URL, the credentials in the environment "
             "and that the file system's package is installed (s3fs, gcsfs or adlfs)"
         ) from error
+    finally:
+        _forget_configuration()
     entries = [found[uri] for uri in sorted(found)]
     return Listing(source, looked_at, entries, rejected=rejected, filesystem=opened)
+
+
+def _forget_configuration() -> None:
+    """Have dlt forget how its file system was last configured.
+
+    It keeps an error with it whose traceback holds all that was called on the way: what a million
+    files were listed as.
+    """
+    from dlt.common.configuration.inject import set_fun_last_config
+    from dlt.common.configuration.specs import BaseConfiguration
+    from dlt.sources.filesystem import filesystem
+
+    set_fun_last_config(filesystem, BaseConfiguration())
 
 
 class _Remembered:

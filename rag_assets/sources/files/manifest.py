@@ -11,18 +11,17 @@ a file, a folder or a source that cannot be read, and a source that lost more th
 documents, keep what is held and leave a note in the quarantine.
 """
 
-import gc
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache, partial
-from itertools import chain
+from itertools import islice
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -37,23 +36,12 @@ from rag_assets.process import clock
 from rag_assets.sources import readability
 from rag_assets.sources.files import detection
 from rag_assets.sources.files.known_files import CONTENT, RECIPE, ROWS, KnownFiles
-from rag_assets.sources.files.listing import (
-    LISTED_ROOT,
-    Entry,
-    Listing,
-    listed_filesystem,
-    look,
-    look_of,
-)
+from rag_assets.sources.files.listing import Entry, Listing, look, look_of
 from rag_assets.sources.files.overlaps import without_rows
-from rag_assets.sources.landing import land, landing
 from rag_assets.sources.places import SourceError
 from rag_assets.sources.readability import Look
 from rag_assets.sources.step_tables import FILES
 from rag_assets.store import Store
-
-if TYPE_CHECKING:
-    from dlt.extract import DltResource
 
 TARGET = FILES.target()
 BATCH_ROWS = 4_096
@@ -113,13 +101,13 @@ class _Manifest:
     def land(self) -> None:
         """Read the files that changed, and write down what was found."""
         known = KnownFiles(self.store)
-        self._find_out(known, read=partial(self._read, known=known))
+        self._find_out(known, remembered_by=known)
         assert self.marks is not None, "they have just been found out"
         known.save(keep=self.marks["key"])
 
     def examine(self) -> None:
         """Read the files that changed, and write nothing down."""
-        self._find_out(KnownFiles(self.store), read=self._examined)
+        self._find_out(KnownFiles(self.store), remembered_by=None)
 
     def held_then(self) -> pa.Table:
         """What `document_files` will hold of all files."""
@@ -131,30 +119,28 @@ class _Manifest:
         kept = held.filter(pa.array(is_kept)).cast(CONTENT)
         return pa.concat_tables([self.rows.select(CONTENT.names), kept])
 
-    def _find_out(
-        self, known: KnownFiles, *, read: Callable[[Sequence[Listing]], list[pa.Table]]
-    ) -> None:
+    def _find_out(self, known: KnownFiles, *, remembered_by: KnownFiles | None) -> None:
         parts = [known.unmoved(listing) for listing in self.listings]
         moved = [
             replace(listing, entries=entries)
             for listing, (entries, _) in zip(self.listings, parts, strict=True)
             if entries
         ]
-        rows = [rows for _, rows in parts]
-        if moved:
-            rows += read(moved)
+        rows = [*(rows for _, rows in parts), *self._read(moved, known=remembered_by)]
         self.rows = pa.concat_tables([ROWS.empty_table(), *rows])
         self._keep_unreadable()
         self.marks = pa.concat_tables([_marks(self.rows), self._kept_where_unknown()])
 
-    def _examined(self, listings: Sequence[Listing]) -> list[pa.Table]:
-        """The rows of what is listed, read one file after another."""
+    def _read(self, listings: Sequence[Listing], *, known: KnownFiles | None) -> list[pa.Table]:
+        """The rows of what is listed, read one file after another, for `known` to remember."""
         found = (
-            self._row(listing, entry, known=None)
+            row
             for listing in listings
             for entry in listing.entries
+            if (row := self._row(listing, entry, known=known))
         )
-        return [pa.Table.from_pylist([row for row in found if row], schema=ROWS)]
+        batches = iter(lambda: list(islice(found, BATCH_ROWS)), [])
+        return [pa.Table.from_pylist(rows, schema=ROWS) for rows in batches]
 
     def inputs(self) -> pa.Table:
         """Keys and fingerprints of all files; a file that was not read yet counts as changed."""
@@ -212,43 +198,6 @@ class _Manifest:
         rows = rows.append_column(schemas.FINGERPRINT, held[schemas.FINGERPRINT.name])
         rows = rows.select(TARGET.schema.names).cast(TARGET.schema)
         self.store.replace(TARGET.name, rows, group=TARGET.group, groups=keys)
-
-    def _read(self, listings: Sequence[Listing], *, known: KnownFiles) -> list[pa.Table]:
-        """The rows of what is listed, landed by dlt."""
-        import pyarrow.parquet as pq
-
-        with landing(self.store, TARGET.name) as folder:
-            landed = land([self._resource(item, known=known) for item in listings], folder=folder)
-            rows = [
-                pq.read_table(path).select(ROWS.names).cast(ROWS)
-                for path in chain.from_iterable(landed.values())
-            ]
-        # an error of dlt's own configuration and its traceback hold each other, and with them what
-        # all callers hold: a million files, as they were listed, would stay for the stages to come.
-        # They are young: to look through what is old would take a fifth of a second
-        gc.collect(1)
-        return rows
-
-    def _resource(self, listing: Listing, *, known: KnownFiles) -> "DltResource":
-        """Dlt's `filesystem` source over what was listed, with the content of each file."""
-        import dlt
-        from dlt.sources.filesystem import filesystem
-
-        entries = {entry.uri: entry for entry in listing.entries}
-        name = listing.source.name
-
-        def document_files(files: Sequence[Mapping[str, str]]) -> Iterator[pa.Table]:
-            found = (
-                self._row(listing, entries[file["relative_path"]], known=known) for file in files
-            )
-            yield pa.Table.from_pylist([row for row in found if row], schema=ROWS)
-
-        listed = filesystem(
-            bucket_url=LISTED_ROOT,
-            credentials=listed_filesystem(listing),
-            files_per_page=BATCH_ROWS,
-        )
-        return listed | dlt.transformer(document_files, name=name)
 
     def _row(
         self, listing: Listing, entry: Entry, *, known: KnownFiles | None

@@ -10,7 +10,7 @@ can show makes its column text.
 
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,14 +23,7 @@ from typing_extensions import override
 from rag_assets.columns.numerals import Mark
 from rag_assets.config import DocumentSource, TableSource
 from rag_assets.identity import fingerprint
-from rag_assets.sources.files.listing import (
-    LISTED_ROOT,
-    Entry,
-    Listing,
-    listed_filesystem,
-    look,
-    look_of,
-)
+from rag_assets.sources.files.listing import Entry, Listing, look, look_of
 from rag_assets.sources.kinds import by_position, normal, normalised, rows_by_position, spilling_to
 from rag_assets.sources.landed import Landed, Notes
 from rag_assets.sources.origins import Increment, Origin, Reading, TableRequest
@@ -121,8 +114,7 @@ class FileTables(Origin):
 
     @override
     def reading(self, table: str, *, name: str, folder: Path, request: TableRequest) -> Reading:
-        import dlt
-        from dlt.sources.filesystem import filesystem
+        from dlt.extract import DltResource
 
         found = self.tables[table]
         if found.entry.problem:
@@ -131,7 +123,7 @@ class FileTables(Origin):
         notes = Notes()
         decimal = request.decimal
 
-        def rows(_: Sequence[Mapping[str, str]]) -> Iterator[pa.Table]:
+        def rows() -> Iterator[pa.Table]:
             folder.mkdir(parents=True, exist_ok=True)
             path = self._local(found.entry, folder=folder)
             for batch in self._read(found, path, folder=folder, decimal=decimal, notes=notes):
@@ -139,10 +131,8 @@ class FileTables(Origin):
                 yield by_position(batch)
             self._require_unmoved(found.entry)
 
-        listing = Listing(self.listing.source, self.listing.looked_at, [found.entry])
-        listed = filesystem(bucket_url=LISTED_ROOT, credentials=listed_filesystem(listing))
         return Reading(
-            [listed.with_name(f"{name}_file") | dlt.transformer(rows, name=name)],
+            [DltResource.from_data(rows(), name=name)],
             lambda files: Landed(schemas[0], files[name], notes=notes),
         )
 

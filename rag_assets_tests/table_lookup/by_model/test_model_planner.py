@@ -11,10 +11,10 @@ from rag_assets.table_lookup.by_model.offering import MOST_OFFERED, offer_for
 from rag_assets.table_lookup.by_model.planner import Unplanned
 from rag_assets.table_lookup.looking_up import look_up
 from rag_assets.table_lookup.plans.plan import LookupPlan
+from rag_assets_testing.hostile_lookups import BEYOND, INJECTIONS, NAMES, QUESTIONS, RECORDS
 from rag_assets_testing.scripted_language_model import answers, cut, empty, malformed, status
 from rag_assets_tests.answering.language_models import replies, scripted
 from rag_assets_tests.table_lookup.beams import BEAMS, SOURCE, catalogue, contents
-from rag_assets_tests.table_lookup.hostile import BEYOND, INJECTIONS, NAMES, QUESTIONS, RECORDS
 
 HELD = catalogue()
 QUESTION = "Which beams gleam at over 20 kg/m?"
