@@ -22,13 +22,16 @@ from rag_assets.table_lookup.arm import LookupArm
 if TYPE_CHECKING:
     from rag_assets.answering.answer import Answer
     from rag_assets.answering.asking import AnswerSources
+    from rag_assets.answering.checks.judging import SupportJudge
+    from rag_assets.answering.checks.verifying import SentenceVerdict
     from rag_assets.answering.condensation.conversation import Condensed, Turn
     from rag_assets.answering.generation.writing import Writer
+    from rag_assets.answering.quoting.sourcing import SourcedText
     from rag_assets.answering.reporting.decomposition import Decomposer
     from rag_assets.answering.reporting.report import CitedReport
     from rag_assets.models.language.client import LanguageModelClient
     from rag_assets.retrieval.arms import Arm
-    from rag_assets.retrieval.hits import Results
+    from rag_assets.retrieval.hits import Hit, Results
     from rag_assets.retrieval.search import VariantIndex
     from rag_assets.store.complete_sets import CompleteSet
     from rag_assets.table_lookup.by_model.model_planner import ModelPlanner
@@ -209,6 +212,53 @@ class Assistant:
                 decomposer=decomposer,
                 progress=progress,
             )
+
+    def verify(
+        self, text: str, *, judge: "SupportJudge | None" = None
+    ) -> "Sequence[SentenceVerdict]":
+        """What of an answer is in the sources that it cites, sentence by sentence.
+
+        Args:
+            text: An answer as JSON, or a text with citations; its sources are looked up here.
+            judge: Says of what is not proven by comparing whether its sources support it.
+
+        Raises:
+            JSONDecodeError, AnswerFormatError, CitedTextError: It cannot be read.
+            OutdatedIndexError, DamagedTablesError: As `search`.
+        """
+        from rag_assets.answering.checks.given_texts import sentences_in
+        from rag_assets.answering.checks.verifying import verdicts_of
+
+        given = sentences_in(text, index=self.index, catalogue=lambda: self.catalogue)
+        return verdicts_of(given, judge=judge)
+
+    def cite(
+        self,
+        text: str,
+        *,
+        from_index: bool = False,
+        retriever: RetrieverName | None = None,
+        hits: int = 3,
+    ) -> "SourcedText":
+        """Sources for the sentences of a text that cites none, or the wrong ones.
+
+        Args:
+            text: Markdown or text, with [1] and a list of sources where it has them.
+            from_index: Search although the text lists sources.
+            retriever: What searches; that of the config unless given.
+            hits: Units that are compared for each sentence.
+
+        Raises:
+            CitedTextError: Its citations cannot be told from its words.
+            RerankerError, ModelMismatchError, OutdatedIndexError: As `search`.
+        """
+        from rag_assets.answering.quoting.sourcing import open_scorer, sourced
+
+        def search(sentence: str) -> "Sequence[Hit]":
+            return self.search(sentence, retriever=retriever, top_k=hits).hits
+
+        scorer = open_scorer(self.store, self.config)
+        return sourced(text, scorer, search=search, from_index=from_index)
 
     @contextmanager
     def _decomposer(self) -> "Generator[Decomposer | None]":

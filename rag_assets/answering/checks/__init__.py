@@ -2,6 +2,6 @@
 
 Read `atoms` (what in a sentence can be right or wrong), then `matching` (where a source has it),
 `cells` (whether a value stands under its heading), `support` (what was compared), `judging` (models
-that say what comparing cannot), `verifying` (a verdict for each sentence) and `measures` (figures
-over many answers). `words` holds all words that the rules know.
+that say what comparing cannot), `verifying` (a verdict for each sentence) and `given_texts`
+(answers from anywhere). `words` holds all words that the rules know.
 """

@@ -3,7 +3,6 @@
 import argparse
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
@@ -19,13 +18,13 @@ from rag_assets.serving.replies import (
     assistant_errors,
     search_errors,
 )
+from rag_assets.store import Store
 
 if TYPE_CHECKING:
-    from rag_assets.answering.answer import Answer
-    from rag_assets.answering.assistant import Assistant
-    from rag_assets.answering.checks.verifying import CitedSentence, SentenceVerdict, Uncovered
+    from collections.abc import Mapping, Sequence
+
+    from rag_assets.answering.checks.verifying import SentenceVerdict, Uncovered
     from rag_assets.citations.sentences import Compared
-    from rag_assets.retrieval.search import VariantIndex
 
 SUMMARY = "check the sentences of an answer against what they cite"
 EXAMPLES = """\
@@ -36,8 +35,6 @@ EXAMPLES = """\
   rag-assets verify - --json < report.md      exit code 3 where something is not in its sources"""
 
 STDIN = "-"
-MOST_UNITS = 200
-"""Units of one document that are read as its text."""
 MARKS: "Mapping[Compared, str]" = {
     "verbatim": "verbatim",
     "cell": "cell",
@@ -68,17 +65,19 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Reply:
     """Check the answer, sentence by sentence."""
-    from rag_assets.answering.checks.judging import open_judge
-    from rag_assets.answering.checks.verifying import verdicts_of
+    from rag_assets.answering.answer import AnswerFormatError
+    from rag_assets.answering.checks.cited_texts import CitedTextError
 
-    text = read_file(options.file)
-    assistant = _opened(options.variant) if options.index or options.variant else None
-    sentences = _sentences(text, assistant, name=options.file)
-    asked = open_judge(configuration.load()) if options.judge else nullcontext()
-    with assistant_errors(), asked as judge:
-        if options.judge and judge is None:
-            raise UsageError("--judge: the config names no judge (answering.judge)")
-        verdicts = verdicts_of(sentences, judge=judge)
+    text, name = read_file(options.file), options.file
+    try:
+        with search_errors(), assistant_errors():
+            verdicts = _verdicts(text, options)
+    except json.JSONDecodeError as error:
+        raise UsageError(f"{name} is no valid JSON: line {error.lineno}, {error.msg}") from error
+    except AnswerFormatError as error:
+        raise UsageError(f"{name} is no answer: {error}") from error
+    except CitedTextError as error:
+        raise UsageError(f"{name}: {error}") from error
     supported = sum(each.is_supported for each in verdicts)
     bad = sum(each.is_bad for each in verdicts)
     record = {
@@ -110,80 +109,22 @@ def read_file(file: str) -> str:
         raise CommandError(f"{file} is not valid UTF-8: save it as UTF-8") from error
 
 
-def _sentences(text: str, assistant: "Assistant | None", *, name: str) -> "Sequence[CitedSentence]":
-    from rag_assets.answering.checks.cited_texts import CitedTextError, read_cited
-    from rag_assets.answering.checks.verifying import cited_sentences
-
-    if text.lstrip().startswith("{"):
-        answer = _answer(text, name=name)
-        if assistant is None:
-            return cited_sentences(answer, None)
-        units = _units(answer, assistant.index)
-        return cited_sentences(answer, units, catalogue=assistant.catalogue)
-    try:
-        return read_cited(text, find=_finder(assistant.index) if assistant else None)
-    except CitedTextError as error:
-        raise UsageError(f"{name}: {error}") from error
-
-
-def _answer(text: str, *, name: str) -> "Answer":
-    from rag_assets.answering.answer import AnswerFormatError, from_json
-
-    try:
-        return from_json(json.loads(text))
-    except json.JSONDecodeError as error:
-        raise UsageError(f"{name} is no valid JSON: line {error.lineno}, {error.msg}") from error
-    except AnswerFormatError as error:
-        raise UsageError(f"{name} is no answer: {error}") from error
-
-
-def _opened(variant: str | None) -> "Assistant":
+def _verdicts(text: str, options: argparse.Namespace) -> "Sequence[SentenceVerdict]":
     from rag_assets.answering.assistant import Assistant
-    from rag_assets.store import Store
+    from rag_assets.answering.checks.given_texts import sentences_in
+    from rag_assets.answering.checks.judging import open_judge
+    from rag_assets.answering.checks.verifying import verdicts_of
 
-    config = configuration.load()
-    if variant is not None:
-        config.variant(variant)
-    return Assistant(Store.of(config), config, variant)
-
-
-def _units(answer: "Answer", index: "VariantIndex") -> Mapping[str, str]:
-    """Texts of the units that the citations name, as far as the index has them."""
-    wanted = {
-        unit_id
-        for citation in answer.citations
-        if (unit_id := getattr(citation, "unit_id", None)) is not None
-    }
-    return _texts(index, sorted(wanted))
-
-
-def _texts(index: "VariantIndex", unit_ids: Sequence[str]) -> Mapping[str, str]:
-    with search_errors():
-        rows = index.read(unit_ids, ["text"]).to_pylist() if unit_ids else []
-    return {row["unit_id"]: row["text"] for row in rows}
-
-
-def _finder(index: "VariantIndex") -> "Callable[[str], str | None]":
-    """Looks up what a source names: a unit by its id, or all units of a document or page."""
-    from rag_assets.retrieval.filters import Filters
-
-    def find(source: str) -> str | None:
-        name, _, page = source.partition("#page=")
-        if not name.strip():
-            return None
-        found = _texts(index, [name])
-        if found:
-            return found[name]
-        with search_errors():
-            columns = ["text", "pages"]
-            units = index.select(Filters(uri=name, versions="all"), columns, most=MOST_UNITS)
-        wanted = int(page) if page.isdecimal() else None
-        texts = [
-            unit["text"] for unit in units.to_pylist() if wanted is None or wanted in unit["pages"]
-        ]
-        return "\n\n".join(texts) or None
-
-    return find
+    asked = open_judge(configuration.load()) if options.judge else nullcontext()
+    with asked as judge:
+        if options.judge and judge is None:
+            raise UsageError("--judge: the config names no judge (answering.judge)")
+        if not (options.index or options.variant):
+            return verdicts_of(sentences_in(text), judge=judge)
+        config = configuration.load()
+        if options.variant:
+            config.variant(options.variant)
+        return Assistant(Store.of(config), config, options.variant).verify(text, judge=judge)
 
 
 def _lines(verdict: "SentenceVerdict") -> list[str]:
