@@ -27,8 +27,8 @@ from rag_assets.change.steps import (
 from rag_assets.change.sync import Report
 from rag_assets.config import Config
 from rag_assets.process.interrupts import stoppable
+from rag_assets.reports.metadata_values import LongListing, Plot, Settings, ShownRows, Value
 from rag_assets.reports.previews import CHARACTERS, PREVIEW_ROWS, first_rows, shortened
-from rag_assets.reports.shown import LongListing, Plot, Settings, ShownRows, Value
 from rag_assets.store import Store
 
 COUNTS = ("added", "changed", "removed", "unchanged", "failed")

@@ -22,7 +22,7 @@ from rag_assets.change.tracing import UnitStep, UnitTrace
 from rag_assets.change.work import Derivation, Target
 from rag_assets.config import Config, Variant
 from rag_assets.identity import Canonical
-from rag_assets.reports.shown import Value
+from rag_assets.reports.metadata_values import Value
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import CompleteSet
 

@@ -9,5 +9,6 @@ Read in this order:
 - `figures/`: descriptions of figures, and pictures of units.
 - `chunks/`: from elements to chunks.
 - `step_tables` (what each table is made from), `steps` (what the graph, plan, explain and doctor
-  need to know of it), `shown` (what the UI shows), `assets`, `checks`: the face to Dagster.
+  need to know of it), `asset_metadata` (what the UI shows), `assets`, `checks`: the face to
+  Dagster.
 """

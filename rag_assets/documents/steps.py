@@ -16,7 +16,7 @@ from rag_assets.change.work import Derivation
 from rag_assets.columns.sql import quoted
 from rag_assets.config import Config, DescribingModel, Variant, addresses
 from rag_assets.documents.step_tables import FILES, chunks_of, descriptions_of, elements_of
-from rag_assets.reports.shown import Settings
+from rag_assets.reports.metadata_values import Settings
 from rag_assets.store.complete_sets import CompleteSet
 
 CHUNK_FACTS = ("index", "tokens", "char_start", "char_end", "text_hash", "pages", "section_path")
@@ -45,7 +45,7 @@ class ParsedDocuments(DocumentStep):
 
     def refresh(self, work: StepContext) -> StepResult:
         """Parse what changed, and link the versions of documents anew."""
-        from rag_assets.documents import shown
+        from rag_assets.documents import asset_metadata
         from rag_assets.documents.elements.parse import refresh_elements
         from rag_assets.documents.families.rows import refresh_families
 
@@ -63,9 +63,9 @@ class ParsedDocuments(DocumentStep):
                     *("versions of documents", "proposed versions"),
                 ),
                 lambda: {
-                    **shown.types(store, report.target),
-                    **shown.completeness(store, accounts=accounts),
-                    **shown.versions(store, families.target),
+                    **asset_metadata.types(store, report.target),
+                    **asset_metadata.completeness(store, accounts=accounts),
+                    **asset_metadata.versions(store, families.target),
                 },
             ),
             about={
@@ -205,7 +205,7 @@ class Chunks(DocumentStep):
 
     def refresh(self, work: StepContext) -> StepResult:
         """Cut documents whose elements changed."""
-        from rag_assets.documents import shown
+        from rag_assets.documents import asset_metadata
         from rag_assets.documents.chunks.chunk import refresh_chunks
 
         recipe = work.recipe
@@ -223,9 +223,9 @@ class Chunks(DocumentStep):
             schema=schemas.CHUNKS,
             columns=["uri", "pages", "tokens", "text"],
             content=ShownContent(
-                ("chunk lengths",), lambda: shown.lengths(work.store, report.target)
+                ("chunk lengths",), lambda: asset_metadata.lengths(work.store, report.target)
             ),
-            about={"chunking": Settings(settings.model_dump()), **shown.edits(report)},
+            about={"chunking": Settings(settings.model_dump()), **asset_metadata.edits(report)},
         )
 
     def derivation(self, work: StepContext) -> Derivation:

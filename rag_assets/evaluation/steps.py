@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from rag_assets.change.steps import ShownContent, StepContext, StepKind, StepResult, StepTable
 from rag_assets.config import Config, Variant
 from rag_assets.evaluation.step_tables import QUESTIONS
-from rag_assets.reports.shown import ShownRows, Value
+from rag_assets.reports.metadata_values import ShownRows, Value
 from rag_assets.store import Store
 
 

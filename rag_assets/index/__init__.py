@@ -4,5 +4,5 @@ Read in this order: `units` (what a unit takes from its chunk or row), `encoders
 path chosen for this machine), `embed` (new texts go through the model, known ones are reused),
 `parts` (how much is embedded at once), `joint` (both domains in one table), `indexes` (full text,
 filters, ANN), then `step_tables` (what each table is made from), `steps`, `assets` and `checks`;
-`shown` is what the UI shows of them.
+`asset_metadata` is what the UI shows of them.
 """

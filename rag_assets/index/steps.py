@@ -57,7 +57,7 @@ class UnitVectors(UnitStepKind):
 
     def refresh(self, work: StepContext) -> StepResult:
         """Embed new texts, and bring the search indexes of the table up to date."""
-        from rag_assets.index import shown
+        from rag_assets.index import asset_metadata
 
         done = self._refreshed()(
             work.store, work.config, variant=work.variant, log=work.log, retry=work.retry
@@ -68,10 +68,10 @@ class UnitVectors(UnitStepKind):
             report=done.report,
             schema=encoders.encoder_of(work.store, work.config, model=model).units,
             about={
-                **shown.embedding(done),
+                **asset_metadata.embedding(done),
                 "model": f"{model}: {work.config.models[model].path}",
                 "encoder_id": done.encoder_id,
-                **shown.search_index(index, previews=work.config.previews),
+                **asset_metadata.search_index(index, previews=work.config.previews),
             },
         )
 
@@ -194,7 +194,7 @@ class JointIndex(UnitStepKind):
     def refresh(self, work: StepContext) -> StepResult:
         """Bring the table up to its two parts, and record the set that the variant now has."""
         from rag_assets.change import completing
-        from rag_assets.index import shown
+        from rag_assets.index import asset_metadata
         from rag_assets.index.joint import joint_schema, refresh_joint
 
         store, config, variant, log = work.store, work.config, work.variant, work.log
@@ -212,7 +212,7 @@ class JointIndex(UnitStepKind):
         return StepResult(
             report=report,
             schema=joint_schema(store, config, variant=variant),
-            about=shown.search_index(index, previews=config.previews),
+            about=asset_metadata.search_index(index, previews=config.previews),
         )
 
     def derivation(self, work: StepContext) -> Derivation | None:

@@ -10,7 +10,7 @@ from rag_assets.change.steps import Preview, StepList
 from rag_assets.change.sync import Report
 from rag_assets.config import Config, TableSource, TableSpec, asset_path
 from rag_assets.lineage import RefreshConfig
-from rag_assets.sources import checks, exports, readability, shown, table_states
+from rag_assets.sources import asset_metadata, checks, exports, readability, table_states
 from rag_assets.sources.outcomes import Export, merged
 from rag_assets.sources.readability import Outage
 from rag_assets.store import Store
@@ -100,7 +100,7 @@ def _materialized(
     ]
     states = table_states.states(done, source=readability.readability(store, source.name))
     extra = dict(lineage.list_of("tables", states, long=[table_states.COLUMNS]))
-    extra |= lineage.metadata_of(shown.unreadable(outages))
+    extra |= lineage.metadata_of(asset_metadata.unreadable(outages))
     if changes:
         extra["schema_changes"] = lineage.records_of(changes)
     held = [item.exported for item in done if item.exported is not None]

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from rag_assets.change import sync
 from rag_assets.change.sync import Derivation, Failure, Target, Work, decide, guard_shrink
-from rag_assets.sources.kinds import RoomError, as_json, schema_changes, spilling_to
+from rag_assets.sources.column_types import RoomError, as_json, schema_changes, spilling_to
 from rag_assets.sources.landed import Landed, StaleKeysError
 from rag_assets.sources.landed_rows import BATCH_ROWS, LandedRows
 from rag_assets.sources.origins import Value

@@ -21,9 +21,9 @@ from rag_assets.config import LONGEST_TABLE_NAME, TableSource, TableSpec
 from rag_assets.config.headings import Headings, headings_of, read_headings
 from rag_assets.identity import fingerprint
 from rag_assets.sources import exporting
+from rag_assets.sources.column_types import ContentError
 from rag_assets.sources.databases.limits import LimitError
 from rag_assets.sources.entries import increment_of, spec_of
-from rag_assets.sources.kinds import ContentError
 from rag_assets.sources.landed import Landed, StaleKeysError
 from rag_assets.sources.landing import LandingError, first_line, land, landing
 from rag_assets.sources.opening import open_origin

@@ -19,7 +19,7 @@ from rag_assets.change.changing_inputs import ChangingInputs
 from rag_assets.change.data_versions import Identities
 from rag_assets.change.difference import INPUTS, TARGET_ROWS, InputChanges
 from rag_assets.change.sync import Batch, Failure
-from rag_assets.sources.kinds import HASH, as_json, is_unique, load_keys, load_rows, normal
+from rag_assets.sources.column_types import HASH, as_json, is_unique, load_keys, load_rows, normal
 from rag_assets.sources.landed import Landed, StaleKeysError
 from rag_assets.store import ROW_ID, Store
 from rag_assets.store.exports import KEY, About, cells

@@ -7,8 +7,8 @@ from rag_assets.change import sync
 from rag_assets.config import TableSource, TableSpec
 from rag_assets.identity import fingerprint
 from rag_assets.sources import exporting
+from rag_assets.sources.column_types import rows_in
 from rag_assets.sources.entries import spec_of
-from rag_assets.sources.kinds import rows_in
 from rag_assets.sources.landed import Landed
 from rag_assets.sources.readability import Look
 from rag_assets.store import Store, exports

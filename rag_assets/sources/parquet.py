@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 
-from rag_assets.sources.kinds import by_position, spilling_to
+from rag_assets.sources.column_types import by_position, spilling_to
 from rag_assets.store.exports import ExportedTable, cells
 
 BATCH_ROWS = 65_536

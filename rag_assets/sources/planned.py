@@ -16,9 +16,9 @@ from rag_assets.change import sync
 from rag_assets.config import TableSource, TableSpec
 from rag_assets.config.headings import read_headings
 from rag_assets.sources import exporting
+from rag_assets.sources.column_types import rows_in
 from rag_assets.sources.exporting import Foreseen
 from rag_assets.sources.exports import Chosen, ExportPass
-from rag_assets.sources.kinds import rows_in
 from rag_assets.sources.outcomes import EVERYTHING, Export, Outcomes
 from rag_assets.store import Store
 from rag_assets.store.exports import ExportedTable

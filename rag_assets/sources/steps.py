@@ -45,7 +45,7 @@ class DocumentFiles(StepKind):
 
     def refresh(self, work: StepContext) -> StepResult:
         """Look at all files, and read those that moved."""
-        from rag_assets.sources import readability, shown
+        from rag_assets.sources import asset_metadata, readability
         from rag_assets.sources.files import manifest
 
         store, config = work.store, work.config
@@ -65,8 +65,10 @@ class DocumentFiles(StepKind):
             report=report,
             schema=FILES.schema,
             columns=FILES.schema.names,
-            content=ShownContent(("statuses",), lambda: {"statuses": shown.statuses(store)}),
-            about=shown.unreadable(outages),
+            content=ShownContent(
+                ("statuses",), lambda: {"statuses": asset_metadata.statuses(store)}
+            ),
+            about=asset_metadata.unreadable(outages),
             is_renewed=report.touched or not outages,
         )
 

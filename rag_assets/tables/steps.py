@@ -36,15 +36,15 @@ class TableRows(StepKind):
 
     def refresh(self, work: StepContext) -> StepResult:
         """Read the exports that moved."""
-        from rag_assets.tables import rows, shown
+        from rag_assets.tables import asset_metadata, rows
 
         store, sources = work.store, work.config.table_sources
         report = rows.refresh_rows(store, sources=sources, log=work.log, retry=work.retry)
         return StepResult(
             report=report,
             schema=schemas.TABLE_ROWS,
-            preview=shown.preview(store, report.target),
-            about=shown.tables(store, sources=sources),
+            preview=asset_metadata.preview(store, report.target),
+            about=asset_metadata.tables(store, sources=sources),
         )
 
     def derivation(self, work: StepContext) -> Derivation:
@@ -100,7 +100,7 @@ class SerializedRows(StepKind):
 
     def refresh(self, work: StepContext) -> StepResult:
         """Write new rows as text."""
-        from rag_assets.tables import serialize, shown
+        from rag_assets.tables import asset_metadata, serialize
 
         store, serializer = work.store, work.recipe.serializer
         report = serialize.refresh_serialized_rows(
@@ -112,7 +112,7 @@ class SerializedRows(StepKind):
             columns=["table", "text"],
             content=ShownContent(
                 ("rows_by_table", "all rows_by_table", "text_lengths"),
-                lambda: shown.lengths(store, report.target),
+                lambda: asset_metadata.lengths(store, report.target),
             ),
             about={"serializer": serializer},
         )

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from rag_assets.change import sync
 from rag_assets.change.sync import ShrinkError
 from rag_assets.sources import exporting, landed_rows
+from rag_assets.sources.column_types import by_position, rows_by_position
 from rag_assets.sources.exporting import ExportRequest, ExportResult, export_table
-from rag_assets.sources.kinds import by_position, rows_by_position
 from rag_assets.sources.landed import Landed, StaleKeysError
 from rag_assets.store import Store
 from rag_assets.store.exports import About, ExportedTable

@@ -6,8 +6,8 @@ from tempfile import TemporaryDirectory
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from rag_assets.sources.column_types import by_position
 from rag_assets.sources.exporting import ExportRequest, export_table
-from rag_assets.sources.kinds import by_position
 from rag_assets.sources.landed import Landed
 from rag_assets.store.exports import About
 

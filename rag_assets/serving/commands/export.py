@@ -31,7 +31,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Reply:
     """Write the rows, sorted by key; the comment of each column is its heading."""
-    from rag_assets.sources.kinds import ContentError
+    from rag_assets.sources.column_types import ContentError
     from rag_assets.sources.parquet import BeingWrittenError, write_parquet
 
     table = _chosen(all_exported(Store.of(configuration.load())), options.table)

@@ -10,8 +10,8 @@ import pyarrow as pa
 from typing_extensions import override
 
 from rag_assets.sources.cells import UNBOUNDED_DECIMAL, MisfitError, as_array
+from rag_assets.sources.column_types import by_position
 from rag_assets.sources.databases.limits import Watch
-from rag_assets.sources.kinds import by_position
 from rag_assets.sources.origins import Value
 
 if TYPE_CHECKING:

@@ -26,10 +26,10 @@ import pyarrow as pa
 from rag_assets.columns.sql import KEYS_PER_STATEMENT, quoted, quoted_name
 from rag_assets.identity import fingerprint
 from rag_assets.sources.cells import MisfitError, as_array, converted
+from rag_assets.sources.column_types import HASH, as_json, normalised, rows_by_position, spilling_to
 from rag_assets.sources.databases.adbc import Stream, streaming
 from rag_assets.sources.databases.limits import Watch
 from rag_assets.sources.databases.postgres import ROW, SESSION, ColumnReading, Facts
-from rag_assets.sources.kinds import HASH, as_json, normalised, rows_by_position, spilling_to
 from rag_assets.sources.origins import OVERLAP, Increment, LastRead, TableRequest, Value
 
 if TYPE_CHECKING:

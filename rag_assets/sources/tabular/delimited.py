@@ -29,7 +29,7 @@ from rag_assets.columns.numerals import Mark, Numerals
 from rag_assets.columns.sql import quoted, quoted_name
 from rag_assets.media.encodings import HEAD, code_page_of_file, utf16_of
 from rag_assets.sources.cells import LARGEST_EXACT
-from rag_assets.sources.kinds import spilling_to
+from rag_assets.sources.column_types import spilling_to
 from rag_assets.sources.landed import WHOLE, Notes
 
 if TYPE_CHECKING:

@@ -23,8 +23,14 @@ from typing_extensions import override
 from rag_assets.columns.numerals import Mark
 from rag_assets.config import DocumentSource, TableSource
 from rag_assets.identity import fingerprint
+from rag_assets.sources.column_types import (
+    by_position,
+    normal,
+    normalised,
+    rows_by_position,
+    spilling_to,
+)
 from rag_assets.sources.files.listing import Entry, Listing, look, look_of
-from rag_assets.sources.kinds import by_position, normal, normalised, rows_by_position, spilling_to
 from rag_assets.sources.landed import Landed, Notes
 from rag_assets.sources.origins import Increment, Origin, Reading, TableRequest
 from rag_assets.sources.places import SUFFIXES, SourceError, TabularFiles, local_path

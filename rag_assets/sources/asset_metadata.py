@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from rag_assets.reports.shown import ShownRows, Value
+from rag_assets.reports.metadata_values import ShownRows, Value
 from rag_assets.schemas import DOCUMENT_FILES_TABLE
 from rag_assets.sources.readability import Outage
 from rag_assets.store import Store

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from rag_assets.index.embed import EmbeddingReport
 from rag_assets.index.indexes import IndexReport
-from rag_assets.reports.shown import ShownRows, Value
+from rag_assets.reports.metadata_values import ShownRows, Value
 
 PREVIEW = "preview"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rag_assets import schemas
 from rag_assets.documents.elements.parse_report_rows import Accounts
 from rag_assets.documents.families.shown import families_of
-from rag_assets.reports.shown import Plot, Record, ShownRows, Value
+from rag_assets.reports.metadata_values import Plot, Record, ShownRows, Value
 from rag_assets.store import Store
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets.change.steps import Preview
+from rag_assets.reports.metadata_values import LongListing, Plot, Value
 from rag_assets.reports.previews import first_rows
-from rag_assets.reports.shown import LongListing, Plot, Value
 from rag_assets.store import Store
 from rag_assets.tables import exported
 from rag_assets.tables.exported import SourceTable
