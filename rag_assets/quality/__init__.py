@@ -4,8 +4,8 @@ The checks of a stage measure its table in one pass (`Tally` and `Profiler` in `
 what must hold of the numbers (`suites`). `subjects` puts both together: read it first. It measures
 a table only if something has changed since its last result. `validation` asks Great Expectations
 for the verdicts, `drift` compares with an earlier profile, `results` stores results, `page` shows
-them, `values` has the types. `languages` and `decoding` measure texts. `rag_assets.asset_checks`
-turns all of it into Dagster's asset checks.
+them, `values` has the types. `languages` measures texts. `rag_assets.asset_checks` turns all of it
+into Dagster's asset checks.
 
 Expectations of this project are about the measured numbers; those that a user declares in the
 config are about the columns themselves. For an unchanged table neither Great Expectations nor

