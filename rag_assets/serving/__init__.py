@@ -3,7 +3,8 @@
 Read `cli` first: it reads the arguments, runs one of `commands` and prints its reply. `replies` is
 what all commands share: replies, errors, exit codes, tables of text. `job_runs` runs a job of the
 asset graph in this process; `refresh_run` does so for a refresh. They use `dagster_instance` (where
-Dagster keeps its records) and `dagster_storage` (how it writes them fast). `check_summary`,
-`document_status` and `evaluation_text` are parts of replies; `state_status` gathers how a state
-stands, and `status_text` says it to people; `disk_errors` explains a full or read-only disk.
+Dagster keeps its records), `dagster_storage` (how it writes them fast) and `progress` (lines for
+the terminal). `check_summary`, `document_status` and `evaluation_text` are parts of replies;
+`state_status` gathers how a state stands, and `status_text` says it to people;
+`disk_errors` explains a full or read-only disk.
 """

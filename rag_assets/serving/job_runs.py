@@ -21,13 +21,6 @@ if TYPE_CHECKING:
     import dagster as dg
 
     from rag_assets.dagster_internals import ExecutionResult
-import logging
-from collections.abc import Callable
-
-import dagster as dg
-
-EVENT = "dagster_event"
-META = "dagster_meta"
 
 CONSOLE = "console"
 """Dagster's own name of the logger, so that the UI can execute the same run again."""
@@ -71,9 +64,9 @@ def execute(
         import dagster as dg
 
         from rag_assets.definitions import definitions
-        from rag_assets.serving import dagster_instance
+        from rag_assets.serving import dagster_instance, progress
 
-        loggers = dg.Definitions(loggers={CONSOLE: logger(say)})
+        loggers = dg.Definitions(loggers={CONSOLE: progress.logger(say)})
         job = dg.Definitions.merge(definitions(config), loggers).resolve_job_def(job_name)
         records = dagster_instance.opened(config)
     run_config = {
@@ -183,32 +176,3 @@ def _steps_with(options: Mapping[str, bool], *, job: "dg.JobDefinition") -> Iter
         fields = getattr(schema.config_type, "fields", {}) if schema else {}
         if options.keys() <= fields.keys():
             yield node.name
-
-
-class ProgressHandler(logging.Handler):
-    """Passes on the start of steps and the messages of assets, without Dagster's own messages."""
-
-    def __init__(self, say: Callable[[str], None]) -> None:
-        super().__init__(logging.DEBUG)
-        self._say = say
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Pass on the line of `record`, if it is for people."""
-        event = getattr(record, EVENT, None)
-        if event is not None and event.is_step_start:
-            self._say(str(event.step_key))
-        elif event is None and record.levelno >= logging.INFO:
-            message = (getattr(record, META, None) or {}).get("orig_message")
-            self._say(f"  {message or record.getMessage()}")
-
-
-def logger(say: Callable[[str], None]) -> dg.LoggerDefinition:
-    """A Dagster logger that hands each line to `say`."""
-
-    @dg.logger(config_schema={}, description="Progress for the command line.")
-    def progress(_: dg.InitLoggerContext) -> logging.Logger:
-        made = logging.Logger("rag_assets.progress", level=logging.DEBUG)
-        made.addHandler(ProgressHandler(say))
-        return made
-
-    return progress
