@@ -653,7 +653,10 @@ def test_an_experiment_of_rewriting_names_a_language_model_of_the_config(write):
 
 
 def test_a_config_is_dumped_with_the_settings_of_its_experiments():
-    given = {"mine": {"arms": [{"name": "words", "retriever": "bm25"}]}, "serializers": {"top_k": 5}}
+    given = {
+        "mine": {"arms": [{"name": "words", "retriever": "bm25"}]},
+        "serializers": {"top_k": 5},
+    }
 
     dumped = Config.model_validate({"experiments": given}).model_dump(mode="json")["experiments"]
 
