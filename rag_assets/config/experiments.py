@@ -104,6 +104,10 @@ class Experiment(Section):
     )
     design: str
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickled by its settings: pickle would not find its class, which is made when needed."""
+        return _experiment, (self.model_dump(),)
+
     def value(self, name: str, kind: type[T]) -> T:
         """The value of the setting `name` of the design, which is a `kind`."""
         value = getattr(self, name)

@@ -1,4 +1,5 @@
 import os
+import pickle
 import subprocess
 import sys
 import traceback
@@ -662,6 +663,18 @@ def test_a_config_is_dumped_with_the_settings_of_its_experiments():
 
     assert dumped["serializers"]["top_k"] == 5
     assert dumped["mine"]["arms"] == [{"name": "words", "variant": None, "retriever": "bm25"}]
+
+
+def test_a_config_can_be_pickled_for_another_process(write):
+    path = write(
+        "checks: {chunks: {tokens_fit: warning, drift: {rows: 0.5}}}\n"
+        "experiments:\n"
+        "  rewriting: {path: rewrites.jsonl}\n"
+        "  mine: {arms: [{name: words, retriever: {signals: [bm25]}}, {name: now}]}\n"
+    )
+    config = load(path)
+
+    assert pickle.loads(pickle.dumps(config)) == config
 
 
 def test_an_experiment_on_answers_has_no_arms_of_its_own(write):
