@@ -204,12 +204,12 @@ def stage_checks(stage: str) -> type[StageChecks]:
     """The section of a stage: a field for each of its checks, and one for drift."""
     entry = entries().stages[stage]
     measures: dict[str, Any] = {name: _measure(entries().drift[name]) for name in entry.drift}
-    drift = create_model("Drift", __base__=Drift, **measures)
+    title = stage.capitalize()
+    drift = create_model(f"{title}Drift", __base__=Drift, **measures)
     fields: dict[str, Any] = {name: _check(check) for name, check in entry.checks.items()}
-    section = create_model(
-        f"{stage.capitalize()}Checks", __base__=StageChecks, **fields, drift=(drift, drift())
-    )
+    section = create_model(f"{title}Checks", __base__=StageChecks, **fields, drift=(drift, drift()))
     section.columns = COLUMNS[stage]
+    globals().update({made.__name__: made for made in (section, drift)})  # where pickle looks
     return section
 
 

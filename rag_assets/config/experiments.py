@@ -13,7 +13,7 @@ from pathlib import Path
 from types import GenericAlias
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar, Union
 
-from pydantic import BeforeValidator, Field, PlainValidator, create_model
+from pydantic import BeforeValidator, Field, PlainValidator, SerializeAsAny, create_model
 from pydantic_core import PydanticUndefined
 
 from rag_assets.config.base import Section, Slug, read_data
@@ -103,6 +103,10 @@ class Experiment(Section):
         "late_interaction", description="orders the top_k units of every arm; null: their own order"
     )
     design: str
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickled by its settings: pickle would not find its class, which is made when needed."""
+        return _experiment, (self.model_dump(),)
 
     def value(self, name: str, kind: type[T]) -> T:
         """The value of the setting `name` of the design, which is a `kind`."""
@@ -215,15 +219,24 @@ def experiments_of(design: str) -> type[Experiment]:
 
 def with_design(name: str, given: object) -> object:
     """`NAME: {}` means the design NAME; an experiment that lists arms is one of arms."""
+    lists_arms = isinstance(given, dict) and "arms" in given
+    return _with_design("arms" if lists_arms else name, given)
+
+
+def _with_design(name: str, given: object) -> object:
     settings = {} if given is None else given
-    if not isinstance(settings, dict) or "design" in settings:
-        return settings
-    return {"design": "arms" if "arms" in settings else name, **settings}
+    return {"design": name, **settings} if isinstance(settings, dict) else settings
 
 
 def _designed(value: object) -> object:
     if isinstance(value, dict):
         return {name: with_design(name, given) for name, given in value.items()}
+    return value
+
+
+def _answers_designed(value: object) -> object:
+    if isinstance(value, dict):
+        return {name: _with_design(name, given) for name, given in value.items()}
     return value
 
 
@@ -256,8 +269,11 @@ def _experiment(given: object) -> Experiment:
 
 
 Experiments: TypeAlias = Annotated[
-    dict[Slug, Annotated[Experiment, PlainValidator(_experiment)]], BeforeValidator(_designed)
+    dict[Slug, Annotated[SerializeAsAny[Experiment], PlainValidator(_experiment)]],
+    BeforeValidator(_designed),
 ]
 """By name; `serializers:` alone is the design of that name with its defaults."""
-AnswerExperiments: TypeAlias = Annotated[dict[Slug, AnswerExperiment], BeforeValidator(_designed)]
+AnswerExperiments: TypeAlias = Annotated[
+    dict[Slug, AnswerExperiment], BeforeValidator(_answers_designed)
+]
 """By name; `citation_ablation:` alone is the design of that name with its defaults."""

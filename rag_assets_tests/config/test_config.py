@@ -1,4 +1,5 @@
 import os
+import pickle
 import subprocess
 import sys
 import traceback
@@ -650,6 +651,37 @@ def test_an_experiment_of_rewriting_names_a_language_model_of_the_config(write):
     message, _ = error_of(write("experiments: {rewriting: {model: poet}}\n"))
 
     assert "experiments.rewriting.model: no language model is named 'poet'" in message
+
+
+def test_a_config_is_dumped_with_the_settings_of_its_experiments():
+    given = {
+        "mine": {"arms": [{"name": "words", "retriever": "bm25"}]},
+        "serializers": {"top_k": 5},
+    }
+
+    dumped = Config.model_validate({"experiments": given}).model_dump(mode="json")["experiments"]
+
+    assert dumped["serializers"]["top_k"] == 5
+    assert dumped["mine"]["arms"] == [{"name": "words", "variant": None, "retriever": "bm25"}]
+
+
+def test_a_config_can_be_pickled_for_another_process(write):
+    path = write(
+        "checks: {chunks: {tokens_fit: warning, drift: {rows: 0.5}}}\n"
+        "experiments:\n"
+        "  rewriting: {path: rewrites.jsonl}\n"
+        "  mine: {arms: [{name: words, retriever: {signals: [bm25]}}, {name: now}]}\n"
+    )
+    config = load(path)
+
+    assert pickle.loads(pickle.dumps(config)) == config
+
+
+def test_an_experiment_on_answers_has_no_arms_of_its_own(write):
+    message, _ = error_of(write("answer_experiments: {rag_or_not: {arms: []}}\n"))
+
+    assert "unknown key answer_experiments.rag_or_not.arms" in message
+    assert "'arms'" not in message
 
 
 def test_settings_of_a_rewriter_by_rules_are_known_by_the_fingerprint_of_before():

@@ -81,13 +81,24 @@ def design_of(
     questions: Sequence[Question],
     own: OwnDesigns = NONE_OF_ITS_OWN,
 ) -> Design:
-    """The design of the experiment called `name`; `own` are those of rooms above."""
+    """The design of the experiment called `name`; `own` are those of rooms above.
+
+    Raises:
+        ConfigError: There is no such experiment.
+        ExperimentError: It has no arm, two of one name, or a gap that nothing given here fills.
+    """
     experiment = experiment_of(config, name)
     base = experiment.variant or next(iter(config.variants))
     given = Given(store, config, experiment, base, questions)
     one = own.get(experiment.design)
     values = one.values(given) if one else _computed(given)
-    return filled_in(experiment, values, config=config, base=base)
+    try:
+        return filled_in(experiment, values, config=config, base=base)
+    except KeyError as gap:
+        raise ExperimentError(
+            f"nothing fills the gap {gap} of the design {experiment.design}: designs that measure "
+            "answers need `own=rag_assets.answering.measuring.designs.OWN_DESIGNS`"
+        ) from gap
 
 
 def _computed(given: Given) -> Scope:

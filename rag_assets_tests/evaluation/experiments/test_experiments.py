@@ -501,6 +501,13 @@ def test_arms_that_cannot_be_told_apart_are_refused(tmp_path, name, settings, tw
         design_of(Store.of(config), config, name, questions=[])
 
 
+def test_a_design_of_a_room_above_that_is_not_handed_in_is_named(tmp_path):
+    follow_ups = {"condensation": {"follow_ups": tmp_path / "follow_ups.jsonl"}}
+    config = configuration.Config.model_validate({"experiments": follow_ups})
+    with pytest.raises(ExperimentError, match=r"design condensation: .*OWN_DESIGNS"):
+        design_of(Store.of(config), config, "condensation", questions=[])
+
+
 @pytest.mark.parametrize("name", design_names())
 def test_the_file_of_a_design_has_the_keys_of_a_design(name):
     """What nothing reads would be left out without a word."""
