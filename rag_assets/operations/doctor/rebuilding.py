@@ -43,4 +43,4 @@ def rebuild(store: Store, config: Config, *, variants: Sequence[str], log: Log) 
 
 
 def _work(store: Store, config: Config, variant: str, *, log: Log) -> StepContext:
-    return StepContext(store=store, config=config, variant=variant, steps=STEPS, log=log)
+    return StepContext(store=store, config=config, variant=variant, steps=STEPS, log=log, warn=log)
