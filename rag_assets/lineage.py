@@ -137,17 +137,18 @@ def _step_asset(project: Config, steps: StepList, kind: StepKind) -> dg.AssetsDe
     def refreshed(
         context: dg.AssetExecutionContext, config: RefreshConfig
     ) -> dg.MaterializeResult[None]:
-        work = StepContext(
-            store=open_for_writing(project, steps),
-            config=project,
-            variant=context.partition_key if kind.has_variants else next(iter(project.variants)),
-            steps=steps,
-            log=logger_of(context),
-            warn=warner_of(context),
-            retry=config.retry_failed,
-            allow_shrink=config.allow_shrink,
-        )
+        variant = context.partition_key if kind.has_variants else next(iter(project.variants))
         with retry_once() if kind.is_retried else stoppable():
+            work = StepContext(
+                store=open_for_writing(project, steps),
+                config=project,
+                variant=variant,
+                steps=steps,
+                log=logger_of(context),
+                warn=warner_of(context),
+                retry=config.retry_failed,
+                allow_shrink=config.allow_shrink,
+            )
             done = kind.refresh(work)
             result = _materialized(context, project, work.store, done)
         return result if done.is_renewed else observed_only(context, result)

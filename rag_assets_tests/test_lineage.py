@@ -9,6 +9,8 @@ import duckdb
 import pytest
 
 from rag_assets import lineage
+from rag_assets.config import Config
+from rag_assets.graph import STEPS
 
 
 @pytest.fixture(autouse=True)
@@ -65,6 +67,14 @@ def test_a_run_that_is_stopped_ends_and_does_not_begin_its_step_again(stopped):
     result = run([stopped, done])
     assert not result.success
     assert not any(event.is_step_up_for_retry for event in result.all_events)
+
+
+def test_a_step_that_is_stopped_while_it_opens_the_state_ends_as_stopped(monkeypatch):
+    monkeypatch.setattr(lineage, "open_for_writing", lambda *_: stop_a_query())
+    config = Config.model_validate({"variants": {"default": {}}})
+    [rows, _] = lineage.step_assets(config, STEPS, room="tables")
+    with pytest.raises(dg.DagsterExecutionInterruptedError):
+        dg.materialize([rows])
 
 
 def test_of_many_records_the_first_are_shown_at_sight_and_all_on_a_click():

@@ -218,7 +218,7 @@ class StepKind(ABC):
         return self.labels
 
     def held_in(self, complete_set: CompleteSet) -> str | None:  # noqa: ARG002 - for kinds that ask
-        """The table that a complete set has of it; None where the set does not tell."""
+        """The name of its table in a complete set; None where the set does not tell."""
         return None
 
     def traced(self, trace: UnitTrace) -> UnitStep | None:

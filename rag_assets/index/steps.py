@@ -12,6 +12,7 @@ from rag_assets.config import Config, Variant
 from rag_assets.config.addresses import tables_of
 from rag_assets.index import encoders
 from rag_assets.index.step_tables import chunk_vectors_of, joint_of, row_vectors_of
+from rag_assets.store.catalog import name_of
 from rag_assets.store.complete_sets import CompleteSet
 from rag_assets.store.pins import Pin
 
@@ -89,7 +90,7 @@ class UnitVectors(UnitStepKind):
     def held_in(self, complete_set: CompleteSet) -> str | None:
         """The table of the units of its domain."""
         pin = self.pinned(complete_set)
-        return pin.table if pin else None
+        return name_of(pin.table) if pin else None
 
     def traced(self, trace: UnitTrace) -> UnitStep | None:
         """The unit with its vector."""
@@ -230,7 +231,7 @@ class JointIndex(UnitStepKind):
 
     def held_in(self, complete_set: CompleteSet) -> str | None:
         """The table that is searched."""
-        return complete_set.joint.table
+        return name_of(complete_set.joint.table)
 
     def traced(self, trace: UnitTrace) -> UnitStep:
         """The unit in the table that is searched."""

@@ -119,10 +119,14 @@ def _identity(fault: Fault) -> tuple[str, str, int]:
 def land_again(store: Store, config: Config, *, log: Log) -> None:
     """Read the sources again, as a refresh does."""
     work = _work(store, config, config.serving_variant, log=log)
+    read = [kind for kind in STEPS.kinds if kind.reads_sources]
+    for kind in read:
+        if kind.is_planned:
+            kind.refresh(work)
     for source in config.sources.tables:
         refresh_exports(store, source, allow_shrink=False, log=log)
-    for kind in STEPS.kinds:
-        if kind.reads_sources:
+    for kind in read:
+        if not kind.is_planned:
             kind.refresh(work)
 
 
@@ -144,4 +148,4 @@ def rebuild(store: Store, config: Config, *, variants: Sequence[str], log: Log) 
 
 
 def _work(store: Store, config: Config, variant: str, *, log: Log) -> StepContext:
-    return StepContext(store=store, config=config, variant=variant, steps=STEPS, log=log)
+    return StepContext(store=store, config=config, variant=variant, steps=STEPS, log=log, warn=log)

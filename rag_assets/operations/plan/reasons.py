@@ -9,7 +9,6 @@ from rag_assets.operations.plan.amounts import Changes
 from rag_assets.operations.plan.planning import AssetPlan, VariantPlan
 from rag_assets.sources.steps import DOCUMENT_FILES, EXPORTS
 from rag_assets.store import PassRecord, Store
-from rag_assets.store.catalog import name_of
 from rag_assets.store.complete_sets import CompleteSet, file_of
 from rag_assets.tables.steps import TABLE_ROWS
 
@@ -77,8 +76,7 @@ class _Reasons:
     def _table_before(self, asset: str) -> str | None:
         """The table that the variant had before, where it has another one now."""
         kind = STEPS.kind(asset)
-        table = kind.held_in(self._former) if kind and self._former else None
-        return name_of(table) if table else None
+        return kind.held_in(self._former) if kind and self._former else None
 
     def _of_sources(self, asset: AssetPlan) -> Iterator[str]:
         """What changed at the sources."""

@@ -2,7 +2,9 @@
 
 import pytest
 
+from rag_assets.operations.doctor.repairing import repair
 from rag_assets.operations.doctor.rules import RULES
+from rag_assets.operations.doctor.subjects import Practice
 from rag_assets_testing.faults import comparing
 from rag_assets_testing.faults.built import two_variants
 from rag_assets_testing.faults.harming import HARMS, Built
@@ -74,3 +76,11 @@ def test_each_code_has_a_deed_that_it_names():
     done = {code for codes_of, _ in HARMS.values() for code in codes_of.split()}
     assert done | ELSEWHERE == set(RULES)
     assert not done & ELSEWHERE
+
+
+def test_a_repair_says_which_source_could_not_be_read(made):
+    made.store.drop(made.store.generation("document_files"))
+    made.documents.rename(made.home / "elsewhere")
+    said: list[str] = []
+    repair(Practice(made.store, made.config, ["default"], said.append))
+    assert any(f"there is no folder {made.documents}" in line for line in said)
