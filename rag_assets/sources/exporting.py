@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 MEMORY = ("80MB", "320MB", "1GB", "4GB")
 """What DuckDB may take: the first is enough for any number of rows, unless single rows are huge."""
-MOST_FORESEEN = 65_536
+MOST_PLANNED = 65_536
 """Rows that a plan looks at one by one."""
 
 
@@ -58,7 +58,7 @@ class ExportResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Foreseen:
+class PlannedTable:
     """What a pass over an exported table would do."""
 
     counts: RowCounts
@@ -69,7 +69,7 @@ class Foreseen:
     is_anew: bool
     """Whether it would be begun anew: its columns or its key are others, or it was never read."""
     came: pa.Table | None
-    """The new and changed rows, columns by position; None if there are more than `MOST_FORESEEN`
+    """The new and changed rows, columns by position; None if there are more than `MOST_PLANNED`
     or all count."""
     gone: Sequence[str]
     """Keys of the rows that are held and would be removed or replaced."""
@@ -127,17 +127,17 @@ def export_table(request: ExportRequest) -> ExportResult:
     return _with(request, memory=MEMORY[-1])
 
 
-def foreseen_table(request: ExportRequest) -> "Foreseen":
+def planned_table(request: ExportRequest) -> "PlannedTable":
     """What `export_table` would do with what landed; nothing is written.
 
     Raises:
         ShrinkError, StaleKeysError, ContentError: As `export_table` does.
     """
-    folder = request.work / "foreseen"
+    folder = request.work / "planned"
     folder.mkdir(parents=True, exist_ok=True)
     with spilling_to(folder, memory=MEMORY[-1]) as connection:
         rows = LandedRows(connection, request.landed, remembered="")
-        return _ExportPass(request, connection, rows).foreseen()
+        return _ExportPass(request, connection, rows).planned()
 
 
 def hashes_of(table: ExportedTable) -> Path | None:
@@ -218,7 +218,7 @@ class _ExportPass:
         counts = RowCounts(report.added, report.changed, report.removed, report.unchanged)
         return ExportResult(table, recounted or counts, failures, changes)
 
-    def foreseen(self) -> Foreseen:
+    def planned(self) -> PlannedTable:
         """What `run` would do."""
         about, _ = self._compared()
         self._guard(about)
@@ -239,7 +239,7 @@ class _ExportPass:
         counts = RowCounts(plan.added, plan.changed, len(plan.removed), plan.unchanged)
         gone = [*plan.removed, *plan.to_replace]
         pending = plan.hand_over()
-        if len(pending) > MOST_FORESEEN:
+        if len(pending) > MOST_PLANNED:
             return self._told(about, counts, came=None, gone=gone)
         cells = [f"c{place}" for place in range(len(self.rows.columns))]
         batches = [batch.rows.select(cells) for batch in self.rows.transform(pending)]
@@ -248,10 +248,10 @@ class _ExportPass:
 
     def _told(
         self, about: About, counts: RowCounts, *, came: pa.Table | None, gone: Sequence[str]
-    ) -> Foreseen:
+    ) -> PlannedTable:
         is_anew = self.fixed is None or self._is_other(about)
         rows = self.rows
-        return Foreseen(counts, about, rows.columns, rows.rows, is_anew, came, gone)
+        return PlannedTable(counts, about, rows.columns, rows.rows, is_anew, came, gone)
 
     def _compared(self) -> tuple[About, list[Failure]]:
         """Name the rows by their key, and find out which may have moved."""

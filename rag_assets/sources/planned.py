@@ -17,7 +17,7 @@ from rag_assets.config import TableSource, TableSpec
 from rag_assets.config.headings import read_headings
 from rag_assets.sources import exporting
 from rag_assets.sources.column_types import rows_in
-from rag_assets.sources.exporting import Foreseen
+from rag_assets.sources.exporting import PlannedTable
 from rag_assets.sources.exports import Chosen, ExportPass
 from rag_assets.sources.outcomes import EVERYTHING, Export, Outcomes
 from rag_assets.store import Store
@@ -25,11 +25,11 @@ from rag_assets.store.exports import ExportedTable
 
 
 @dataclass(frozen=True, slots=True)
-class ForeseenExport:
+class PlannedExport:
     """What a pass would do to one table."""
 
     export: Export
-    foreseen: Foreseen | None
+    planned: PlannedTable | None
     """What was found where the table was read and can be taken over."""
 
     @property
@@ -38,19 +38,19 @@ class ForeseenExport:
         return any(failure.key == EVERYTHING for failure in self.export.report.failures)
 
 
-def foreseen_exports(
+def planned_exports(
     store: Store,
     source: TableSource,
     *,
     allow_shrink: bool = False,
     log: Callable[[str], None] = lambda _: None,
-) -> list[ForeseenExport]:
+) -> list[PlannedExport]:
     """What `refresh_exports` would do to the tables of `source`; nothing is written.
 
     Raises:
         ConfigError: The file of headings is missing or is not valid.
     """
-    foreseeing = _ForeseeingPass(
+    planning = _PlanningPass(
         store,
         source,
         read_headings(source),
@@ -59,11 +59,11 @@ def foreseen_exports(
         warn=lambda _: None,
         retry=False,
     )
-    found = list(foreseeing.run(source.tables))
-    return [ForeseenExport(each, foreseeing.found.get(each.table)) for each in found]
+    found = list(planning.run(source.tables))
+    return [PlannedExport(each, planning.found.get(each.table)) for each in found]
 
 
-class _ForeseenOutcomes(Outcomes):
+class _PlannedOutcomes(Outcomes):
     """Tells what would become of the tables, and writes nothing down."""
 
     @override
@@ -83,10 +83,10 @@ class _ForeseenOutcomes(Outcomes):
         pass
 
 
-class _ForeseeingPass(ExportPass):
+class _PlanningPass(ExportPass):
     """A pass over the tables of a source that takes nothing over."""
 
-    found: dict[str, Foreseen]
+    found: dict[str, PlannedTable]
     """By table, what was found of those that were read."""
 
     @override
@@ -96,7 +96,7 @@ class _ForeseeingPass(ExportPass):
 
     @override
     def _outcomes(self, warn: Callable[[str], None]) -> Outcomes:
-        return _ForeseenOutcomes(self.store, self.source, log=self.log, warn=warn)
+        return _PlannedOutcomes(self.store, self.source, log=self.log, warn=warn)
 
     @override
     @contextmanager
@@ -106,8 +106,8 @@ class _ForeseeingPass(ExportPass):
 
     @override
     def _taken(self, item: Chosen, request: exporting.ExportRequest) -> Export:
-        foreseen = self.found[item.table] = exporting.foreseen_table(request)
-        counts = foreseen.counts
+        planned = self.found[item.table] = exporting.planned_table(request)
+        counts = planned.counts
         report = sync.Report(
             target=self.outcomes.target(item.table),
             data_version="",
@@ -115,7 +115,7 @@ class _ForeseeingPass(ExportPass):
             changed=counts.changed,
             removed=counts.removed,
             unchanged=counts.unchanged,
-            rows=foreseen.rows,
+            rows=planned.rows,
         )
         held = self.outcomes.exported(item.table)
         return Export(

@@ -15,7 +15,7 @@ from rag_assets.tables.rows import identified_of
 
 
 @dataclass(frozen=True, slots=True)
-class RowsForeseen:
+class PlannedRows:
     """How some rows of a table will change `table_rows`."""
 
     came: pa.Table
@@ -25,9 +25,9 @@ class RowsForeseen:
     removed: int
 
 
-def rows_foreseen(
+def planned_rows(
     store: Store, held: ExportedTable, *, about: About, came: pa.Table, gone: Sequence[str]
-) -> RowsForeseen:
+) -> PlannedRows:
     """How `table_rows` will change by rows of a table that keeps its columns.
 
     Args:
@@ -46,14 +46,14 @@ def rows_foreseen(
     return _compared(fresh, old)
 
 
-def _compared(fresh: pa.Table, old: pa.Table) -> RowsForeseen:
+def _compared(fresh: pa.Table, old: pa.Table) -> PlannedRows:
     places = KeyIndex(old["row_id"]).places(fresh["row_id"])
     is_new = places == ABSENT
     before = old["row_fingerprint"].take(pa.array(places, mask=is_new))
     is_other = pc.fill_null(pc.not_equal(fresh["row_fingerprint"], before), False)
     is_changed = np.asarray(is_other, bool)
     is_gone = KeyIndex(fresh["row_id"]).places(old["row_id"]) == ABSENT
-    return RowsForeseen(
+    return PlannedRows(
         came=fresh.filter(pa.array(is_new | is_changed)),
         added=int(is_new.sum()),
         changed=int(is_changed.sum()),

@@ -31,7 +31,7 @@ SEED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Rehearsal:
+class PlannedChunks:
     """The chunks of some documents as a refresh would cut them."""
 
     documents: Sequence[str]
@@ -39,7 +39,7 @@ class Rehearsal:
     """Rows of the table of chunks with `row_fingerprint`."""
 
 
-def rehearse(
+def planned_chunks(
     store: Store,
     config: Config,
     *,
@@ -47,7 +47,7 @@ def rehearse(
     chunking: str,
     files: pa.Table,
     changed: Sequence[str],
-) -> Rehearsal:
+) -> PlannedChunks:
     """Cut documents, drawn by chance until `BYTES_READ` is used up.
 
     Args:
@@ -68,7 +68,7 @@ def rehearse(
         where = is_one_of("document_id", part)
         elements.append(store.read(table, columns=CONTENT.names, where=where))
     cut = cut_of(store, config, parser=parser, chunking=chunking)
-    return Rehearsal([*read, *kept], cut(pa.concat_tables(elements), drawn))
+    return PlannedChunks([*read, *kept], cut(pa.concat_tables(elements), drawn))
 
 
 def _drawn(files: pa.Table) -> pa.Table:

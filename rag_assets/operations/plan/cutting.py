@@ -1,6 +1,6 @@
 """How chunks will change: some documents are cut in memory, the others are estimated from them.
 
-As many of the changed documents as are cheap to read are cut (`documents.rehearsal`). What the
+As many of the changed documents as are cheap to read are cut (`documents.chunks.planned`). What the
 others give is scaled up by the size of their files, new documents and changed ones apart, and
 each media type apart: a PDF has many more bytes for each chunk than a text. Where none of a kind
 could be read, what documents of this corpus held before gives wide bounds.
@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from rag_assets.columns.keys import ABSENT, KeyIndex
 from rag_assets.config import Config
-from rag_assets.documents.chunks.planned import rehearse
+from rag_assets.documents.chunks.planned import planned_chunks
 from rag_assets.index.encoders import IndexEncoder
 from rag_assets.operations.plan.amounts import NOTHING, Amount, Changes, Embedding, total
 from rag_assets.operations.plan.documents import DocumentsPlan, FilesPlan
@@ -132,7 +132,7 @@ class Cutting:
     def _measured(self) -> "_Measured":
         """Cut some of the documents, and hold their chunks against those that they have."""
         recipe = self._recipe
-        done = rehearse(
+        done = planned_chunks(
             self._store,
             self._config,
             parser=recipe.parser,

@@ -30,7 +30,7 @@ from rag_assets.operations.plan.figures import figures_plan
 from rag_assets.operations.plan.rows import CAME, RowsPlan, rows_plan
 from rag_assets.operations.plan.tokens import ModelTokens
 from rag_assets.operations.plan.units import first_without_vectors, units_plan
-from rag_assets.sources.exporting import MOST_FORESEEN
+from rag_assets.sources.exporting import MOST_PLANNED
 from rag_assets.sources.steps import DOCUMENT_FILES
 from rag_assets.store import Store
 from rag_assets.tables import serialize
@@ -241,7 +241,7 @@ class _Planning:
         if written is None or written.pending is None or not written.pending.num_rows:
             return rows
         keys = written.pending["key"]
-        if len(keys) > MOST_FORESEEN:
+        if len(keys) > MOST_PLANNED:
             return replace(rows, unread=rows.unread + len(keys))
         held = self._store.read_keys(
             schemas.TABLE_ROWS_TABLE, column="row_id", keys=keys.to_pylist(), columns=CAME.names

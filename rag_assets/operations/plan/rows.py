@@ -18,13 +18,13 @@ from rag_assets.columns.sql import quoted
 from rag_assets.config import Config, TableSource, asset_path
 from rag_assets.operations.plan.amounts import Changes
 from rag_assets.sources.entries import spec_of
-from rag_assets.sources.exporting import Foreseen
-from rag_assets.sources.planned import ForeseenExport, foreseen_exports
+from rag_assets.sources.exporting import PlannedTable
+from rag_assets.sources.planned import PlannedExport, planned_exports
 from rag_assets.store import Store
 from rag_assets.store.exports import ExportedTable
 from rag_assets.tables import rows
 from rag_assets.tables.exported import source_table
-from rag_assets.tables.planned import rows_foreseen
+from rag_assets.tables.planned import planned_rows
 
 CAME = rows.CONTENT.append(schemas.ROW_FINGERPRINT)
 
@@ -63,7 +63,7 @@ def rows_plan(store: Store, config: Config, *, allow_shrink: bool = False) -> Ro
     found = [
         (source, each)
         for source in config.sources.tables
-        for each in foreseen_exports(store, source, allow_shrink=allow_shrink)
+        for each in planned_exports(store, source, allow_shrink=allow_shrink)
     ]
     exports: defaultdict[str, Changes] = defaultdict(Changes)
     for source, each in found:
@@ -82,7 +82,7 @@ def rows_plan(store: Store, config: Config, *, allow_shrink: bool = False) -> Ro
     )
 
 
-def _asset(source: TableSource, found: ForeseenExport) -> str:
+def _asset(source: TableSource, found: PlannedExport) -> str:
     spec = spec_of(source, found.export.table)
     return "/".join(asset_path(source, spec) if spec else ("exports", source.name))
 
@@ -91,31 +91,31 @@ def _changes_of(report: Report) -> Changes:
     return Changes.of(report.added, report.changed, report.removed)
 
 
-def _of_table(store: Store, source: TableSource, found: ForeseenExport) -> _OfTable:
+def _of_table(store: Store, source: TableSource, found: PlannedExport) -> _OfTable:
     """What one table will change in `table_rows`."""
-    held, foreseen = found.export.exported, found.foreseen
+    held, planned = found.export.exported, found.planned
     name = found.export.table
-    if foreseen is None:
+    if planned is None:
         is_gone = found.export.report.removed and not found.is_failed
         lost = _held(store, source.name, name) if is_gone else 0
         return _OfTable(Changes.of(0, 0, lost))
-    if held is None or foreseen.is_anew:
+    if held is None or planned.is_anew:
         lost = _held(store, source.name, name)
-        return _OfTable(Changes.of(foreseen.rows, 0, lost), unread=foreseen.rows)
-    return _of_held(store, held, foreseen)
+        return _OfTable(Changes.of(planned.rows, 0, lost), unread=planned.rows)
+    return _of_held(store, held, planned)
 
 
-def _of_held(store: Store, held: ExportedTable, foreseen: Foreseen) -> _OfTable:
+def _of_held(store: Store, held: ExportedTable, planned: PlannedTable) -> _OfTable:
     """The same of a table that keeps its columns."""
-    counts = foreseen.counts
-    if foreseen.came is None:
+    counts = planned.counts
+    if planned.came is None:
         many = counts.added + counts.changed
         return _OfTable(Changes.of(many, 0, counts.changed + counts.removed), unread=many)
-    rows = rows_foreseen(store, held, about=foreseen.about, came=foreseen.came, gone=foreseen.gone)
-    then = source_table(replace(held, about=foreseen.about))
+    rows = planned_rows(store, held, about=planned.about, came=planned.came, gone=planned.gone)
+    then = source_table(replace(held, about=planned.about))
     if then.settings == source_table(held).settings:
         return _OfTable(Changes.of(rows.added, rows.changed, rows.removed), rows.came)
-    others = foreseen.rows - rows.added - rows.changed  # a heading changed: all are written anew
+    others = planned.rows - rows.added - rows.changed  # a heading changed: all are written anew
     changes = Changes.of(rows.added, rows.changed + others, rows.removed)
     return _OfTable(changes, rows.came, unread=others)
 
