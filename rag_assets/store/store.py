@@ -371,13 +371,23 @@ class Store:
         return self.read(name, columns=columns, where="false")
 
     def append(self, name: str, rows: pa.Table, *, schema: pa.Schema) -> None:
-        """Add `rows` in one commit; the table is made with `schema` if there is none."""
+        """Add `rows` in one commit; the table is made with `schema` if there is none.
+
+        Raises:
+            OSError: The disk is full; a table that was to be made is not there.
+        """
         if self.exists(name):
             if rows.num_rows:
                 self._add(name, rows)
-        else:
-            self._catalog.register(name)
-            self._database.create_table(self._folder(name), data=rows.cast(schema), schema=schema)
+            return
+        self._catalog.register(name)
+        folder, first = self._folder(name), rows.cast(schema)
+        made = self._database.create_table(folder, data=first, schema=schema)
+        try:
+            self.check_written(name, [part.metadata for part in made.to_lance().get_fragments()])
+        except OSError:
+            self.drop(name)
+            raise
 
     def _add(self, name: str, rows: pa.Table) -> None:
         """Add `rows` in one commit, which names the run."""

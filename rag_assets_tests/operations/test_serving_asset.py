@@ -6,6 +6,7 @@ import dagster as dg
 import pytest
 from dagster._core.storage.tags import PARTITION_NAME_TAG
 
+from rag_assets.graph import STEPS
 from rag_assets.operations import assets
 from rag_assets.store import serving_pointer
 from rag_assets_testing.faults.built import small
@@ -22,14 +23,14 @@ def made(tmp_path):
 
 
 def materialize(made, *, partition: str | None = None) -> dg.ExecuteInProcessResult:
-    (asset,) = assets.definitions(made.config).assets or ()
+    (asset,) = assets.definitions(made.config, STEPS).assets or ()
     assert isinstance(asset, dg.AssetsDefinition)
     tags = {PARTITION_NAME_TAG: partition} if partition else None
     return dg.materialize([asset], tags=tags, raise_on_error=False)
 
 
 def run(made, name: str, options: dict) -> dg.ExecuteInProcessResult:
-    (job,) = [job for job in assets.definitions(made.config).jobs or () if job.name == name]
+    (job,) = [job for job in assets.definitions(made.config, STEPS).jobs or () if job.name == name]
     (op,) = job.nodes
     return job.execute_in_process(
         run_config={"ops": {op.name: {"config": options}}}, raise_on_error=False

@@ -16,6 +16,7 @@ from dagster._core.test_utils import freeze_time
 
 from rag_assets.config import Config, TableSource
 from rag_assets.definitions import definitions
+from rag_assets.graph import STEPS
 from rag_assets.operations.problems.current import Problem, state_problems
 from rag_assets.serving.check_summary import check_summary
 from rag_assets.sources import assets, readability
@@ -73,11 +74,11 @@ class Lab:
     def refresh(self) -> dg.ExecuteInProcessResult:
         """One run of the sources, the rows made from them, and the checks of the sources."""
         rooms = dg.Definitions.merge(
-            assets.definitions(self.config),
+            assets.definitions(self.config, STEPS),
             dg.Definitions(
                 assets=[
                     each
-                    for each in table_assets.definitions(self.config).assets or ()
+                    for each in table_assets.definitions(self.config, STEPS).assets or ()
                     if isinstance(each, dg.AssetsDefinition) and each.key == ROWS
                 ],
                 loggers={"heard": heard_by(self.said)},
