@@ -5,20 +5,20 @@ question is answered in full: a person or a schedule of one's own runs the jobs 
 and `answer_experiments`.
 """
 
+from typing import TYPE_CHECKING
+
 import dagster as dg
 
 from rag_assets import lineage
-from rag_assets.answering.experiments import run
-from rag_assets.answering.experiments.arms import TITLES
-from rag_assets.answering.experiments.report import experiment_report
-from rag_assets.answering.measuring import evaluating
-from rag_assets.answering.measuring.evaluating import AnswerEvaluation
-from rag_assets.answering.measuring.report import report_of
+from rag_assets.answering.measuring import REVISION
 from rag_assets.change.steps import StepList
 from rag_assets.config import Config
 from rag_assets.evaluation.steps import QUESTION_SETS
 from rag_assets.index.steps import JOINT_INDEX
 from rag_assets.process.interrupts import stoppable
+
+if TYPE_CHECKING:
+    from rag_assets.answering.measuring.evaluating import AnswerEvaluation
 
 GROUP = "evaluation"
 ASSET = "answer_evaluation"
@@ -61,13 +61,15 @@ def _answer_evaluation(settings: Config, steps: StepList) -> dg.AssetsDefinition
         pool=lineage.GPU_POOL,
         kinds={"json"},
         owners=[settings.owner],
-        code_version=str(evaluating.REVISION),
+        code_version=str(REVISION),
         partitions_def=lineage.variants(settings),
         deps=[JOINT_INDEX.name, QUESTION_SETS.name],
     )
     @stoppable()
     def answer_evaluation(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
         """How well the questions are answered, and what the answers cite."""
+        from rag_assets.answering.measuring import evaluating
+
         store = lineage.open_for_writing(settings, steps)
         found = evaluating.evaluate_answers(
             store, settings, variant=context.partition_key, log=lineage.logger_of(context)
@@ -95,6 +97,10 @@ def experiment_key(name: str) -> dg.AssetKey:
 
 
 def _experiment(settings: Config, steps: StepList, name: str) -> dg.AssetsDefinition:
+    from rag_assets.answering.experiments import run
+    from rag_assets.answering.experiments.arms import TITLES
+    from rag_assets.answering.experiments.report import experiment_report
+
     variant = settings.answer_experiments[name].variant or next(iter(settings.variants))
 
     @dg.asset(
@@ -133,8 +139,10 @@ def _experiment(settings: Config, steps: StepList, name: str) -> dg.AssetsDefini
     return experiment
 
 
-def _metadata(found: AnswerEvaluation) -> dict[str, dg.MetadataValue]:
+def _metadata(found: "AnswerEvaluation") -> dict[str, dg.MetadataValue]:
     """The report, and `document/completeness` and so on: the UI plots each over time."""
+    from rag_assets.answering.measuring.report import report_of
+
     return {
         "results": dg.MetadataValue.md(report_of(found)),
         "questions": dg.MetadataValue.int(len(found.answers)),

@@ -5,3 +5,6 @@ Read `evaluating` first, then `bench` (the questions, answered one by one), `mea
 the units that reports find for their prompts, `report_prompts`. `designs` are the experiments on
 both, which evaluation runs: `follow_ups` and `report_design`.
 """
+
+REVISION = 3
+"""Of the code that evaluates answers: raised when equal questions and index give other results."""

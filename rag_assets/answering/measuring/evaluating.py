@@ -18,6 +18,7 @@ from pydantic import TypeAdapter
 from rag_assets import identity, schemas
 from rag_assets.answering.answer import Answer
 from rag_assets.answering.assistant import Assistant, open_assistant
+from rag_assets.answering.measuring import REVISION
 from rag_assets.answering.measuring.answer_means import AnswersOfDomain, by_domain
 from rag_assets.answering.measuring.bench import MeasuredAnswer, bench_of
 from rag_assets.change.data_versions import current_version
@@ -29,7 +30,6 @@ from rag_assets.store.atomic import write_atomically
 from rag_assets.store.complete_sets import CompleteSet, set_of_recipe
 from rag_assets.table_lookup.arm import arms_of
 
-REVISION = 3
 """Raise it when the same tables should give other answers or numbers."""
 FILE = "answer_evaluation.json"
 
