@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from rag_assets.change.steps import (
 )
 from rag_assets.config import Config, Variant
 from rag_assets.config.addresses import tables_of
+from rag_assets.evaluation.step_tables import QUESTIONS
 from rag_assets.graph import STEPS
 from rag_assets.operations.doctor.examining import examine
 from rag_assets.operations.doctor.subjects import Practice
@@ -234,6 +236,24 @@ def test_a_step_that_is_named_in_the_list_alone_is_everywhere(tmp_path, known):
     assert faults() == []
     made.store.delete(step.table, column="chunk_id", keys=[unit])
     assert faults() == [step.table]
+
+
+class LettersOfQuestions(LettersOfChunks):
+    """Beside chunks it reads questions, of which no plan of a variant tells."""
+
+    name = "letters_of_questions"
+
+    def table(self, config: Config, recipe: Variant) -> StepTable:
+        own = super().table(config, recipe)
+        return replace(own, asset=self.name, inputs=(*own.inputs, QUESTIONS.as_input))
+
+
+def test_a_step_that_reads_questions_is_planned(tmp_path, monkeypatch):
+    made = project.make(tmp_path / "project")
+    monkeypatch.setattr(STEPS, "kinds", (*STEPS.kinds, LettersOfQuestions()))
+    with hashing():
+        planned = plan_of(made.store, made.config, variant="default")
+    assert planned.of("letters_of_questions").changes.added.high > 0
 
 
 def test_no_module_outside_the_rooms_names_a_step_by_string():

@@ -142,14 +142,14 @@ def _content(batches: Iterator[pa.RecordBatch]) -> Content:
     def read() -> Iterator[pa.RecordBatch]:
         try:
             yield from batches
-        except Exception as error:
+        except Exception as error:  # DuckDB would tell it in words of its own
             errors.append(error)
             raise
 
     try:
         return Content.of(pa.RecordBatchReader.from_batches(TARGET_ROWS, read()))
     except Exception:
-        if errors:  # DuckDB tells it in words of its own: not which table is damaged
+        if errors:  # what could not be read says which table is damaged
             raise errors[0] from None
         raise
 

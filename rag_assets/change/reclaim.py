@@ -81,9 +81,8 @@ def clean_up_tables(
         folder_of(generation): _removed(store, generation, log=log)
         for generation in _due(store, named=_named(store, config, steps, answering), after=after)
     }
-    completing.record_all(
-        store, config, steps
-    )  # what was merged: the old fragments go the next time
+    # what was merged has a set of its own now: the old fragments go the next time
+    completing.record_all(store, config, steps)
     complete_sets.forget_gone(store)
     if damaged:
         raise damaged

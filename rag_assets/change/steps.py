@@ -183,8 +183,6 @@ class StepKind(ABC):
     """Whether a failure may have a cause outside of the input: a helper, a model, a setting."""
     uses_gpu: ClassVar[bool] = False
     """Whether it holds a model in memory: such steps take turns."""
-    has_vectors_of_its_own: ClassVar[bool] = False
-    """Whether it embeds texts."""
     completes: ClassVar[bool] = False
     """Whether a variant is complete with it: its table is the one that is searched."""
 

@@ -6,6 +6,7 @@ need for that: the unit, and the tables as they answer.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeAlias
 
 from rag_assets.config import Config
@@ -37,7 +38,7 @@ class UnitStep:
     """What would give another row here."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class UnitTrace:
     """A unit of one variant, and the tables that it went through."""
 
@@ -101,7 +102,7 @@ class UnitTrace:
         pin = self.pointer.chunks if self.pointer else None
         return self.held(self.complete_set.chunks, pin)
 
-    @property
+    @cached_property
     def chunk(self) -> Row | None:
         """The chunk that is the unit."""
         table, version = self.chunks

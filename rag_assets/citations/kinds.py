@@ -145,8 +145,33 @@ class Box:
     y1: float
 
 
+class UnitCitation(CitationKind):
+    """A citation that points into one unit."""
+
+    __slots__ = ()
+
+    unit_id: str | None
+    text_hash: str | None
+    source: str
+
+    @property
+    def sources(self) -> frozenset[str]:
+        """The source of its document or table."""
+        return frozenset({self.source})
+
+    @property
+    def cited_unit(self) -> str | None:
+        """The unit that it points into."""
+        return self.unit_id
+
+    @property
+    def units(self) -> tuple[tuple[str, str | None], ...]:
+        """The unit that it points into."""
+        return ((self.unit_id, self.text_hash),) if self.unit_id is not None else ()
+
+
 @dataclass(frozen=True, slots=True)
-class Span(CitationKind):
+class Span(UnitCitation):
     """Words of a document."""
 
     unit_id: str | None
@@ -201,21 +226,6 @@ class Span(CitationKind):
         """The document, its pages and the words."""
         return f"{self.name}: “{self.text}”"
 
-    @property
-    def sources(self) -> frozenset[str]:
-        """The source of its document."""
-        return frozenset({self.source})
-
-    @property
-    def cited_unit(self) -> str | None:
-        """The unit that holds the words."""
-        return self.unit_id
-
-    @property
-    def units(self) -> tuple[tuple[str, str | None], ...]:
-        """The unit that holds the words."""
-        return ((self.unit_id, self.text_hash),) if self.unit_id is not None else ()
-
     def points_nowhere(self, units: Mapping[str, str] | None) -> bool:
         """Whether its unit is not there, or does not have the words."""
         if units is None or self.unit_id is None:
@@ -249,7 +259,7 @@ class Span(CitationKind):
 
 
 @dataclass(frozen=True, slots=True)
-class Cell(CitationKind):
+class Cell(UnitCitation):
     """A cell of a row."""
 
     unit_id: str | None
@@ -283,21 +293,6 @@ class Cell(CitationKind):
         value = "empty" if self.value is None else str(self.value)
         unit = f" {self.unit}" if self.unit else ""
         return f"{self.place}, {self.heading}: {value}{unit}"
-
-    @property
-    def sources(self) -> frozenset[str]:
-        """The source of its table."""
-        return frozenset({self.source})
-
-    @property
-    def cited_unit(self) -> str | None:
-        """The unit of its row."""
-        return self.unit_id
-
-    @property
-    def units(self) -> tuple[tuple[str, str | None], ...]:
-        """The unit of its row."""
-        return ((self.unit_id, self.text_hash),) if self.unit_id is not None else ()
 
     @property
     def pair(self) -> CitedPair:

@@ -34,7 +34,6 @@ class UnitVectors(UnitStepKind):
 
     labels = frozenset({"lancedb", "pytorch"})
     uses_gpu = True
-    has_vectors_of_its_own = True
     would_change = (
         "another model of the variant: other weights, prefixes, pooling, normalisation or "
         "dimensions"

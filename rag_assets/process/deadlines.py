@@ -7,11 +7,15 @@ from typing import TypeVar
 Result = TypeVar("Result")
 
 
+class DeadlineError(TimeoutError):
+    """Work took longer than it was given."""
+
+
 def within(seconds: float, work: Callable[[], Result]) -> Result:
     """What `work` gives; an error that it ends with is raised here.
 
     Raises:
-        TimeoutError: It took longer; it goes on in its thread, which no exit waits for.
+        DeadlineError: It took longer; it goes on in its thread, which no exit waits for.
     """
     done: list[Result] = []
     failed: list[Exception] = []
@@ -19,7 +23,7 @@ def within(seconds: float, work: Callable[[], Result]) -> Result:
     def run() -> None:
         try:
             done.append(work())
-        except Exception as error:
+        except Exception as error:  # whatever it is: it is raised where the work is waited for
             failed.append(error)
 
     thread = Thread(target=run, daemon=True)
@@ -28,5 +32,5 @@ def within(seconds: float, work: Callable[[], Result]) -> Result:
     if failed:
         raise failed[0]
     if not done:
-        raise TimeoutError(f"timed out: it took longer than {seconds:g} s")
+        raise DeadlineError(f"timed out: it took longer than {seconds:g} s")
     return done[0]

@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias, TypeVar
 
 from rag_assets.config import ArmName, Config, Retriever
 from rag_assets.identity import Canonical
-from rag_assets.process.deadlines import within
+from rag_assets.process.deadlines import DeadlineError, within
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.rankings import Ranking, ranking_of
 from rag_assets.store import Store
@@ -125,10 +125,10 @@ class IndexArms:
         """What `work` gives; nothing where it fails, and from then on where it took too long."""
         try:
             return within(seconds, work)
-        except TimeoutError as error:
+        except DeadlineError as error:
             self._left_out.add(name)
             self._tell(name, f"{error}, and is not asked again before the index is opened anew")
-        except Exception as error:
+        except Exception as error:  # whatever it is: the other arms answer, and it is told
             self._tell(name, f"{type(error).__name__}: {error}")
         return ()
 

@@ -76,7 +76,7 @@ class RecordsFile:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
-            except BaseException:
+            except BaseException:  # an interrupt too leaves no half of a transaction
                 with suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
                 raise
@@ -187,7 +187,7 @@ class RecordsFile:
         )
         try:
             self._prepare(connection)
-        except BaseException:
+        except BaseException:  # an interrupt too leaves no open connection
             connection.close()
             raise
         identity = _identity(self.path)

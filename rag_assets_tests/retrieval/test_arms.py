@@ -23,7 +23,9 @@ QUERY = "steel sheet number 3"
 class Fixed:
     """An arm that finds the same units for each query."""
 
-    def __init__(self, *found: str, waits: float = 0.0, fails: bool = False) -> None:
+    def __init__(
+        self, *found: str, waits: float = 0.0, fails: type[Exception] | None = None
+    ) -> None:
         self.found, self.waits, self.fails = found, waits, fails
         self.asked = 0
 
@@ -35,7 +37,7 @@ class Fixed:
         self.asked += 1
         time.sleep(self.waits)
         if self.fails:
-            raise ZeroDivisionError("by zero")
+            raise self.fails("as it happens")
         return [(unit, 1 / rank) for rank, unit in enumerate(self.found[:depth], start=1)]
 
 
@@ -93,14 +95,19 @@ def test_one_search_and_many_rank_alike(built):
     assert [line["unit_id"] for line in many if line["query_index"] == 0] == one
 
 
-def test_an_arm_that_fails_fails_no_search_and_is_told_once(built, caplog):
-    index = open_index(*built, VARIANT, arms={"lookup": Fixed(A, fails=True)})
+@pytest.mark.parametrize("error", [ZeroDivisionError, TimeoutError])
+def test_an_arm_that_fails_fails_no_search_and_is_told_once(built, caplog, error):
+    """One whose own work timed out, such as a server, did not take too long itself."""
+    failing = Fixed(A, fails=error)
+    index = open_index(*built, VARIANT, arms={"lookup": failing})
     plain = ids(ranked(built, Fixed(), arms=()))
     with caplog.at_level(logging.WARNING):
         assert ids(index.search(QUERY, retriever=BY_WORDS)) == plain
         assert ids(index.search(QUERY, retriever=BY_WORDS)) == plain
     told = [record.getMessage() for record in caplog.records if "lookup" in record.getMessage()]
-    assert told == ["searches go on without the arm lookup: ZeroDivisionError: by zero"]
+    name = error.__name__
+    assert told == [f"searches go on without the arm lookup: {name}: as it happens"]
+    assert failing.asked == 2, "it is asked again"
 
 
 def test_an_arm_that_takes_too_long_is_not_asked_again(built, caplog):

@@ -45,7 +45,7 @@ def faults_of(practice: Practice, table: ExaminedTable, census: Census) -> Itera
     texts = practice.store.take(census.table, row_ids, columns=[TEXT], version=census.version)[
         TEXT
     ].to_pylist()
-    if table.step.kind.has_vectors_of_its_own:
+    if isinstance(table.step.kind, UnitVectors):
         yield from _other_vectors(practice, table, census, row_ids=row_ids, texts=texts)
     queries = [" ".join(text.split()[-QUERY_WORDS:]) for text in texts[:QUERIES]]
     text = practice.config.index.text

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from rag_assets.change.steps import Step
+from rag_assets.index.steps import UnitVectors
 from rag_assets.operations.doctor import (
     deep,
     differences,
@@ -172,7 +173,7 @@ class _Looker:
             found += self._union(table, census)
         elif is_comparable and not found:
             found += self._of_source(table, census)
-        if not found and (step.kind.completes or step.kind.has_vectors_of_its_own):
+        if not found and (step.kind.completes or isinstance(step.kind, UnitVectors)):
             found += indexes.faults_of(practice, table)
             if practice.is_deep and not found:
                 found += deep.faults_of(practice, table, census)
@@ -190,7 +191,7 @@ class _Looker:
         """What a table that has the right rows does not have as its inputs say."""
         yield from side_tables.faults_of(self._practice, table)
         yield from texts.faults_of(self._practice, table, census)
-        if table.step.kind.has_vectors_of_its_own:
+        if isinstance(table.step.kind, UnitVectors):
             [texts_of] = self._known(table.step)
             source = self.censuses[texts_of]
             yield from unions.other_texts(self._practice, table, census, texts=source)

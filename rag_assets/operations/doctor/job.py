@@ -1,10 +1,10 @@
-"""Jobs that people start in the UI to look after a state."""
+"""The job `doctor`: an examination of the state, started in the UI."""
 
 import dagster as dg
 
 from rag_assets import lineage
 from rag_assets.config import Config
-from rag_assets.graph import STEPS
+from rag_assets.store import Store
 
 DOCTOR_JOB = "doctor"
 CHARACTERS = 1_000
@@ -25,8 +25,8 @@ def doctor_job(config: Config) -> dg.JobDefinition:
         from rag_assets.operations.doctor.examining import examine
         from rag_assets.operations.doctor.subjects import Practice
 
-        store, variants = lineage.open_for_writing(config, STEPS), list(config.variants)
-        done = examine(Practice(store, config, variants, context.log.info))
+        practice = Practice(Store.of(config), config, list(config.variants), context.log.info)
+        done = examine(practice)
         rows = [{**fault.record, "examples": "; ".join(fault.examples)} for fault in done.faults]
         columns = ("code", "severity", "subject", "says", "detail", "count", "examples", "command")
         shown = [{name: row[name] for name in columns} for row in rows]

@@ -9,6 +9,7 @@ import pyarrow as pa
 from rag_assets.columns.arrow_sql import query
 from rag_assets.columns.keys import DigestIndex
 from rag_assets.columns.sql import quoted
+from rag_assets.index.steps import UnitVectors
 from rag_assets.operations.doctor import rules
 from rag_assets.operations.doctor.faults import Fault, RowsAt, examples_of
 from rag_assets.operations.doctor.subjects import ExaminedTable, Practice
@@ -30,7 +31,7 @@ def faults_of(practice: Practice, table: ExaminedTable, census: Census) -> Itera
     if census.length is not None:
         is_spoiled = ~(np.abs(census.length - 1) <= LENGTH_TOLERANCE)
         yield from found(practice, table, rules.SPOILED_VECTOR, delete=census.rows(is_spoiled))
-    if table.step.kind.has_vectors_of_its_own:
+    if isinstance(table.step.kind, UnitVectors):
         yield from _mixed(practice, table, census)
 
 

@@ -165,7 +165,8 @@ class _Planning:
         """What follows for a table from the changes of its inputs, one of its own for each."""
         store, kind = self._store, step.kind
         inputs = [name for name, _ in step.sources]
-        more = sum((plans[each.asset].changes for each in step.inputs), Changes())
+        planned = [plans[each.asset] for each in step.inputs if each.asset in plans]
+        more = sum((each.changes for each in planned), Changes())
         if not all(map(store.exists, (step.table, *inputs))):
             held = sum(store.count(name) for name in inputs)
             return self._plan(kind, followed_by(Changes.of(held, 0, 0), more, is_new=True))

@@ -115,15 +115,17 @@ def _verdicts(text: str, options: argparse.Namespace) -> "Sequence[SentenceVerdi
     from rag_assets.answering.checks.judging import open_judge
     from rag_assets.answering.checks.verifying import verdicts_of
 
-    asked = open_judge(configuration.load()) if options.judge else nullcontext()
-    with asked as judge:
+    is_looked_up = options.index or options.variant
+    if not (is_looked_up or options.judge):
+        return verdicts_of(sentences_in(text))
+    config = configuration.load()
+    if options.variant:
+        config.variant(options.variant)
+    with open_judge(config) if options.judge else nullcontext() as judge:
         if options.judge and judge is None:
             raise UsageError("--judge: the config names no judge (answering.judge)")
-        if not (options.index or options.variant):
+        if not is_looked_up:
             return verdicts_of(sentences_in(text), judge=judge)
-        config = configuration.load()
-        if options.variant:
-            config.variant(options.variant)
         return Assistant(Store.of(config), config, options.variant).verify(text, judge=judge)
 
 
