@@ -120,8 +120,8 @@ def _code_of(rooms: dg.Definitions) -> dict[dg.AssetKey, dg.CodeReferencesMetada
     """
     found: dict[dg.AssetKey, dg.CodeReferencesMetadataValue] = {}
     for assets in rooms.assets or ():
-        if not isinstance(assets, dg.AssetsDefinition):
-            continue
+        if not isinstance(assets, dg.AssetsDefinition) or not assets.keys:
+            continue  # a database of which no table is named has an asset without keys
         made = assets.op.compute_fn
         function = made if callable(made) else made.decorated_fn
         if kind := STEPS.kind(min(assets.keys).to_user_string()):

@@ -108,6 +108,14 @@ def test_every_asset_says_where_its_code_stands_and_of_which_domain_its_rows_are
     }
 
 
+def test_a_database_of_which_no_table_is_wanted_is_no_obstacle(tmp_path):
+    url = f"sqlite:///{tmp_path / 'empty.sqlite'}"
+    config = configuration.Config.model_validate(
+        {"state_dir": tmp_path / "state", "sources": {"tables": {"url": url, "tables": []}}}
+    )
+    assert definitions(config).resolve_job_def("nightly_refresh")
+
+
 def test_one_job_builds_a_variant_also_where_experiments_compare_them(project):
     file = project / "compared.yaml"
     file.write_text(f"{small_project.CONFIG}experiments:\n  serializers:\n")
