@@ -9,11 +9,19 @@ change with a release, as they cost nothing.
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-Edition: TypeAlias = Literal[1, 2]
+from rag_assets.config.indexes import StopWords
+
+Edition: TypeAlias = Literal[1, 2, 3]
 FIRST: Edition = 1
 """That of a file that names none."""
-NEWEST: Edition = 2
+NEWEST: Edition = 3
 """That of a file that is written now."""
 
-CHUNKINGS: Mapping[Edition, str] = {1: "fixed_256", 2: "sentences_256"}
+CHUNKINGS: Mapping[Edition, str] = {1: "fixed_256", 2: "sentences_256", 3: "sentences_256"}
 """The chunking of a variant that names none."""
+STOP_WORDS_OF: Mapping[Edition, StopWords] = {
+    1: "english_and_swedish",
+    2: "english_and_swedish",
+    3: "with_question_words",
+}
+"""`index.text.stop_words` of a file that does not name them."""

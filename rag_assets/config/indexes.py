@@ -1,23 +1,23 @@
 """The section `index`, and how an approximate index is searched: `retrieval.ann`."""
 
+from pathlib import Path
 from typing import Literal, Self, TypeAlias
 
-from pydantic import Field, model_validator
+from pydantic import Field, TypeAdapter, model_validator
 
-from rag_assets.config.base import Section
+from rag_assets.config.base import Section, read_data
 
-ENGLISH_STOP_WORDS = """
-a an and are as at be but by for if in into is it no not of on or such that the their then there
-these they this to was will with
-"""
-SWEDISH_STOP_WORDS = """
-att av de den det eller en ett från för har hur i inte kan med när och om på som till vad var vid
-vilka vilken vilket är
-"""
-STOP_WORDS = (*ENGLISH_STOP_WORDS.split(), *SWEDISH_STOP_WORDS.split())
-"""Words as they stand, accents folded: English and Swedish share one index, and a stemmer for one
-language harms the other. hit@10 of documents/rows: ottqa .314/.601, materials .878/.585; bm25s with
-English stop words .308/.577 and .884/.577."""
+StopWords: TypeAlias = Literal["english_and_swedish", "with_question_words"]
+"""The lists of words in `stop_words.yaml`."""
+STOP_WORDS = {
+    name: tuple(words.split())
+    for name, words in TypeAdapter(dict[StopWords, str])
+    .validate_python(read_data(Path(__file__).with_name("stop_words.yaml")))
+    .items()
+}
+"""The words of each list, as they stand, accents folded: English and Swedish share one index, and a
+stemmer for one language harms the other. hit@10 of documents/rows: ottqa .314/.601, materials
+.878/.585; bm25s with English stop words .308/.577 and .884/.577."""
 
 NGRAM = 3
 """Letters of a part of a word, unless given."""
@@ -54,9 +54,10 @@ class TextIndexSettings(Section):
     )
     language: Language = Field("English", description="of the stemmer, and of its own stop words")
     stem: bool = Field(False, description="reduce words to their stems, by the rules of `language`")
-    stop_words: Literal["english_and_swedish", "of_language", "none"] | list[str] = Field(
+    stop_words: StopWords | Literal["of_language", "none"] | list[str] = Field(
         "english_and_swedish",
-        description="words that are left out: a list of your own, those of `language`, or none",
+        description="words that are left out: a list of ours or of your own, those of `language`, "
+        "or none; with_question_words unless given, from defaults: 3 on",
     )
     ascii_folding: bool = Field(True, description="take accents off letters")
     lower_case: bool = Field(True, description="take large and small letters for the same")

@@ -160,7 +160,9 @@ FOUND_FIRST = Fusion(weights={"lookup": 2.0})
 class Retriever(ExtendedSection):
     """A way to search, stage by stage."""
 
-    added_keys: ClassVar[frozenset[str]] = frozenset({"glossary", "arms", "arm_fusion"})
+    added_keys: ClassVar[frozenset[str]] = frozenset(
+        {"glossary", "arms", "arm_fusion", "first_of_each"}
+    )
 
     signals: list[Signal] = Field(["dense"], min_length=1, description="arms that are searched")
     depth: Depth | dict[Signal, Depth] | None = Field(
@@ -172,6 +174,12 @@ class Retriever(ExtendedSection):
     )
     query_fusion: QueryFusion | None = None
     candidates: int = Field(40, gt=0, description="units that are reranked, for each query")
+    first_of_each: int = Field(
+        0,
+        ge=0,
+        description="so many first units of each signal are among the candidates, wherever fusion "
+        "puts them: what one signal alone finds is read too",
+    )
     reranker: Slug | None = Field(None, description="a name under rerankers")
     rerank_fusion: Fusion | None = Field(
         None, description="fuse the reranker's scores with those of the candidates"
@@ -200,6 +208,8 @@ class Retriever(ExtendedSection):
                 raise ValueError("rerank_fusion needs a reranker")
         if self.domain_fusion:
             self.domain_fusion.check_arms([*DOMAINS])
+        if self.first_of_each and not self.reranker:
+            raise ValueError("first_of_each needs a reranker: it says what that reads")
         if len(set(self.arms)) != len(self.arms):
             raise ValueError(f"arms {[*self.arms]} name one twice")
         self.arm_fusion.check_arms([RANKING, *get_args(ArmName)])
@@ -217,19 +227,22 @@ class Retriever(ExtendedSection):
         """Whether it compares what models give of documents with what they give of table rows.
 
         Scores that were fused over the signals of a domain are no cosines any more, unless fusion
-        left them as they were.
+        left them as they were. What a reranker orders anew may come from both domains searched
+        apart.
         """
+        fuses = len(self.signals) > 1 and self.signal_fusion.mode != "simple"
         fusion = self.domain_fusion
-        is_fused_before = (
-            fusion is not None
-            and fusion.order == "signals_first"
-            and len(self.signals) > 1
-            and self.signal_fusion.mode != "simple"
-        )
-        is_joint = fusion is None or (fusion.mode == "simple" and not is_fused_before)
+        if fusion is None:
+            is_joint = not (fuses and self.reranker)
+        else:
+            is_joint = fusion.mode == "simple" and not (fuses and fusion.order == "signals_first")
         has_near = self.collapse is not None and self.collapse.near is not None
-        has_model = not {"dense", "sparse"}.isdisjoint(self.signals)
-        return (has_model and is_joint) or has_near
+        return (self.needs_vectors and is_joint) or has_near
+
+    @property
+    def needs_vectors(self) -> bool:
+        """Whether it searches by what an embedding model gives."""
+        return not {"dense", "sparse"}.isdisjoint(self.signals)
 
     @property
     def rerankers(self) -> list[str]:
@@ -251,7 +264,9 @@ class RerankerSettings(ExtendedSection):
         description="late_interaction takes an embedding model; rerank_api a server, see endpoint",
     )
     path: str = Field(
-        description="folder, hub id, or package:NAME/PATH; a name for flashrank and rerank_api"
+        "",
+        description="folder, hub id, or package:NAME/PATH; a name for flashrank and rerank_api; "
+        "late_interaction without one reads with the embedding model of the index",
     )
     revision: str | None = Field(
         None,
@@ -269,6 +284,14 @@ class RerankerSettings(ExtendedSection):
     endpoint: Endpoint | None = Field(
         None, description="rerank_api: the server that computes the scores"
     )
+
+    @model_validator(mode="after")
+    def _path_fits_the_backend(self) -> Self:
+        if not self.path and self.backend != "late_interaction":
+            raise ValueError(f"backend: {self.backend} needs a path: which model scores?")
+        if not self.path and (self.revision or self.precision != "auto"):
+            raise ValueError("revision and precision of the model of the index stand under models")
+        return self
 
     @model_validator(mode="after")
     def _endpoint_fits_the_backend(self) -> Self:

@@ -19,7 +19,7 @@ from rag_assets.config.base import (
 )
 from rag_assets.config.checks import Checks
 from rag_assets.config.documents import DEFAULT_CHUNKINGS, Chunking, Documents
-from rag_assets.config.editions import CHUNKINGS, FIRST, Edition
+from rag_assets.config.editions import CHUNKINGS, FIRST, STOP_WORDS_OF, Edition
 from rag_assets.config.errors import ConfigError
 from rag_assets.config.evaluation import Evaluation
 from rag_assets.config.experiments import AnswerExperiments, Experiments
@@ -88,7 +88,7 @@ class Config(Section):
     variants: dict[Slug, Variant] = Field(
         {"default": Variant()}, min_length=1, validate_default=True
     )
-    index: IndexSettings = IndexSettings()
+    index: IndexSettings = Field(IndexSettings(), validate_default=True)
     execution: Execution = Execution()
     retrieval: Retrieval = Retrieval()
     answering: Answering = Answering()
@@ -151,6 +151,15 @@ class Config(Section):
             return value
         chunking = CHUNKINGS[info.data.get("defaults", FIRST)]
         return {name: _completed(entry, chunking=chunking) for name, entry in value.items()}
+
+    @field_validator("index", mode="before")
+    @classmethod
+    def _with_stop_words_of_the_edition(cls, value: object, info: ValidationInfo) -> object:
+        given = value.model_dump(exclude_unset=True) if isinstance(value, IndexSettings) else value
+        if not isinstance(given, dict) or not isinstance(text := given.get("text", {}), dict):
+            return given  # told as it stands
+        words = STOP_WORDS_OF[info.data.get("defaults", FIRST)]
+        return {**given, "text": {"stop_words": words, **text}}
 
     @field_validator("variants", mode="after")
     @classmethod

@@ -92,9 +92,8 @@ def why_unfit(settings: VectorIndexSettings, *, rows: int, dimension: int) -> st
 
 def _own_stop_words(settings: TextIndexSettings) -> list[str] | None:
     """Stop words in place of those that Lance has for the language; None leaves these."""
-    if settings.stop_words == "english_and_swedish":
-        return [*STOP_WORDS]
-    return settings.stop_words if isinstance(settings.stop_words, list) else None
+    chosen = settings.stop_words
+    return chosen if isinstance(chosen, list) else [*STOP_WORDS.get(chosen, ())] or None
 
 
 def _vector_config(settings: VectorIndexSettings) -> "IvfFlat | IvfSq | IvfPq | IvfRq":

@@ -18,6 +18,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from rag_assets.config import EmbeddingModel, Endpoint, RerankerSettings
+from rag_assets.config.models import DEFAULT_MODELS
 from rag_assets.identity import fingerprint
 from rag_assets.models import token_projection
 from rag_assets.models.hosted import ServerError
@@ -32,6 +33,8 @@ Pair: TypeAlias = tuple[str, str]
 FLASHRANK_TOKENS = 512
 WITHOUT_WEIGHTS = ("flashrank", "rerank_api")
 """Backends whose weights are not ours to find."""
+WITHOUT_TOKENS = ("static", "embeddings_api")
+"""Backends of embedding models that give no vector of each token in its context."""
 
 
 class RerankerError(Exception):
@@ -54,7 +57,9 @@ class Reranker(Protocol):
         ...
 
 
-def load_reranker(settings: RerankerSettings, *, name: str, home: Path) -> Reranker:
+def load_reranker(
+    settings: RerankerSettings, *, name: str, home: Path, of_index: EmbeddingModel | None = None
+) -> Reranker:
     """Load the reranker called `name` in the config, unless this process has loaded it already.
 
     One behind a server is asked each time who it is, as it may have been replaced.
@@ -63,6 +68,8 @@ def load_reranker(settings: RerankerSettings, *, name: str, home: Path) -> Reran
         settings: Its section of the config.
         name: Its key there.
         home: Folder for files derived from weights (`Store.encoders`).
+        of_index: The model of the index, which scores where `settings` name none. Where it gives
+            no vectors of tokens, or there is no index, MiniLM does.
 
     Raises:
         RerankerError: Weights or a package are missing, or it cannot compute here.
@@ -70,9 +77,10 @@ def load_reranker(settings: RerankerSettings, *, name: str, home: Path) -> Reran
     try:
         if settings.endpoint:
             return ServerReranker(settings, endpoint=settings.endpoint, name=name, home=home)
-        has_weights = settings.backend not in WITHOUT_WEIGHTS
-        weights = _weights(settings, home=home) if has_weights else None
-        return _loaded(settings, weights, name, home)
+        if settings.backend in WITHOUT_WEIGHTS:
+            return _loaded(settings, None, None, name, home)
+        model = _as_model(settings, of_index=of_index)
+        return _loaded(settings, model, _weights(settings, model, home=home), name, home)
     except (WeightsError, EncoderError) as error:
         raise RerankerError(f"retrieval.rerankers.{name}: {error}") from error
 
@@ -88,27 +96,37 @@ def replaceable(rerankers: Mapping[str, RerankerSettings], *, home: Path) -> dic
         if settings.endpoint:
             if known := identity_now(settings, endpoint=settings.endpoint, home=home):
                 found[name] = known
-        elif settings.backend not in WITHOUT_WEIGHTS and Path(settings.path).expanduser().is_dir():
+        elif settings.backend not in WITHOUT_WEIGHTS and _is_folder(settings.path):
             with suppress(WeightsError):  # reported when they are loaded
-                found[name] = _weights(settings, home=home).model_id
+                found[name] = _weights(settings, _as_model(settings), home=home).model_id
     return found
 
 
+def _is_folder(path: str) -> bool:
+    return path != "" and Path(path).expanduser().is_dir()
+
+
 @lru_cache(maxsize=2)
-def _loaded(settings: RerankerSettings, weights: Weights | None, name: str, home: Path) -> Reranker:
-    if weights is None:
+def _loaded(
+    settings: RerankerSettings,
+    model: EmbeddingModel | None,
+    weights: Weights | None,
+    name: str,
+    home: Path,
+) -> Reranker:
+    if model is None or weights is None:
         return FlashRank(settings, name=name, home=home)
     if settings.backend == "late_interaction":
-        return load_late_interaction(_as_model(settings), weights=weights, name=name, home=home)
+        return load_late_interaction(model, weights=weights, name=name, home=home)
     load = SentenceTransformersReranker
     if settings.backend == "flag_embedding":
         load = FlagEmbeddingReranker
     return load(settings, weights=weights)
 
 
-def _weights(settings: RerankerSettings, *, home: Path) -> Weights:
+def _weights(settings: RerankerSettings, model: EmbeddingModel, *, home: Path) -> Weights:
     """The weights; a layer on their token vectors makes them another model where it is used."""
-    weights = weights_of(_as_model(settings), home=home, with_code=settings.trust_remote_code)
+    weights = weights_of(model, home=home, with_code=settings.trust_remote_code)
     layer = weights.folder / token_projection.FILE
     if settings.backend != "late_interaction" or not layer.is_file():
         return weights
@@ -116,7 +134,14 @@ def _weights(settings: RerankerSettings, *, home: Path) -> Weights:
     return replace(weights, model_id=fingerprint(weights.model_id, content)[:ID_LENGTH])
 
 
-def _as_model(settings: RerankerSettings) -> EmbeddingModel:
+def _as_model(
+    settings: RerankerSettings, *, of_index: EmbeddingModel | None = None
+) -> EmbeddingModel:
+    """The model that scores: that of the settings, or that of the index."""
+    if not settings.path:
+        has_tokens = of_index is not None and of_index.backend not in WITHOUT_TOKENS
+        model = of_index if of_index and has_tokens else DEFAULT_MODELS["minilm"]
+        return model.model_copy(update={"max_tokens": settings.max_tokens or model.max_tokens})
     return EmbeddingModel(
         path=settings.path,
         revision=settings.revision,

@@ -88,6 +88,7 @@ def open_index(
         for pin in complete_set.pins:
             store.check(pin.table, version=pin.version)
     models = complete_set.query_models(store, config, variant=variant)
+    _, of_documents = next(iter(models.values()))
     loaders = {
         domain: (lambda: encoder)
         if encoder
@@ -103,7 +104,7 @@ def open_index(
         load_encoders=loaders,
         models=list(dict.fromkeys(name for name, _ in models.values())),
         load_reranker=lambda name: load_reranker(
-            retrieval.rerankers[name], name=name, home=store.encoders
+            retrieval.rerankers[name], name=name, home=store.encoders, of_index=of_documents
         ),
         rewriting=RewritingModels(config, state=store.root),
         glossary=glossary_of(config),

@@ -186,14 +186,32 @@ def _searched(
     needed, most = (retriever.candidates,) * 2 if retriever.reranker else (top_k, length)
     is_fused = len(retriever.signals) > 1 or retriever.domain_fusion or retriever.query_fusion
     depth = max(call.settings.depth, needed) if is_fused or retriever.collapse else most
-    if retriever.domain_fusion:
-        found = _over_domains(
-            call, queries, retriever=retriever, fusion=retriever.domain_fusion, depth=depth
-        )
+    domain_fusion = retriever.domain_fusion
+    if call.has_two_models and domain_fusion is None and retriever.needs_vectors:
+        domain_fusion = DomainFusion(mode="simple")
+    if domain_fusion:
+        found = _over_domains(call, queries, retriever=retriever, fusion=domain_fusion, depth=depth)
     else:
         signals = _signals(call, queries, retriever=retriever, table=JOINT, depth=depth)
         found = _over_signals(call, signals, retriever=retriever)
-    return [ranking.head(most if retriever.reranker else max(depth, most)) for ranking in found]
+    if retriever.reranker:
+        return [_candidates(ranking, most, first=retriever.first_of_each) for ranking in found]
+    return [ranking.head(max(depth, most)) for ranking in found]
+
+
+def _candidates(ranking: Ranking, count: int, *, first: int) -> Ranking:
+    """The best `count` units, the `first` ones of each list that was fused among them.
+
+    What one signal alone puts first is read by the reranker, wherever fusion puts it. Where that
+    would be more than `count` units, each list has as many of them as the others.
+    """
+    lists = [arm for arm in ranking.stages().values() if not arm.arms] if first else []
+    each = min(first, count // max(1, len(lists)))
+    certain = {unit for arm in lists for unit in arm.unit_ids[:each]}.intersection(ranking.unit_ids)
+    others = [unit for unit in ranking.unit_ids if unit not in certain]
+    chosen = certain.union(others[: count - len(certain)])
+    entries = [(unit, score) for unit, score in ranking.entries if unit in chosen]
+    return ranking_of(entries, arms=ranking.arms)
 
 
 def _signals(
@@ -260,7 +278,8 @@ def _over_domains(
         return _over_signals(call, by_signal, retriever=retriever)
     by_domain = {
         domain: [
-            ranking.head(each) for ranking in _over_signals(call, signals, retriever=retriever)
+            _candidates(ranking, each, first=retriever.first_of_each)
+            for ranking in _over_signals(call, signals, retriever=retriever)
         ]
         for domain, signals in found.items()
     }

@@ -309,8 +309,7 @@ class VariantIndex:
         rerankers = [self._load_reranker(name) for name in retriever.rerankers]
         names = [JOINT] if len(self._models) == 1 else DOMAINS
         tables = [name for name in names if self._table(name) is not None]
-        has_model = not {"dense", "sparse"}.isdisjoint(retriever.signals)
-        encoders = map(self._encoder_of, tables) if has_model else ()
+        encoders = map(self._encoder_of, tables) if retriever.needs_vectors else ()
         for model in (*rerankers, *encoders):
             if isinstance(model, Remembering):
                 model.forget()
@@ -379,6 +378,7 @@ class VariantIndex:
             arm=partial(self._find_by_arm, filters=filters),
             model_rewriter=partial(self._rewriting.rewriter, is_measured=is_measured),
             glossary=self._glossary,
+            has_two_models=len(self._models) > 1,
         )
 
     def _find_by_arm(

@@ -68,6 +68,8 @@ class SearchCall:
     """Gives what an arm finds for queries, by its name, at most so many units for each."""
     glossary: Glossary | None = None
     """Other expressions for those of a query."""
+    has_two_models: bool = False
+    """Whether documents and rows have a model each: then there is no joint list by vectors."""
     seconds: dict[str, float] = field(default_factory=dict)
     """Wall time of each stage so far."""
     work: Counter[Work] = field(default_factory=Counter)

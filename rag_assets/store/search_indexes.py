@@ -21,9 +21,10 @@ DIGITS = 8
 def text_index_name(settings: TextIndexSettings) -> str:
     """The name of the full-text index that `settings` give."""
     given = settings.model_dump(mode="json", exclude_defaults=True)
-    if not given:
-        return f"text_unstemmed_{fingerprint(FTS_REVISION, STOP_WORDS)[:DIGITS]}"
-    return f"text_{fingerprint(FTS_REVISION, STOP_WORDS, given)[:DIGITS]}"
+    has_questions = settings.stop_words == "with_question_words"
+    words = STOP_WORDS["with_question_words" if has_questions else "english_and_swedish"]
+    named = "text" if given else "text_unstemmed"
+    return f"{named}_{fingerprint(FTS_REVISION, words, *([given] if given else []))[:DIGITS]}"
 
 
 def vector_index_name(settings: VectorIndexSettings) -> str:

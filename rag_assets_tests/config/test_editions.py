@@ -4,6 +4,7 @@ import pytest
 
 from rag_assets.config import Config, ConfigError, load
 from rag_assets.config.editions import CHUNKINGS, NEWEST
+from rag_assets.store.search_indexes import text_index_name
 
 
 @pytest.fixture
@@ -47,8 +48,33 @@ def test_experiments_keep_the_chunkings_of_their_papers_in_every_edition(write):
 
 
 def test_an_unknown_edition_is_an_error_that_says_which_there_are(write):
-    with pytest.raises(ConfigError, match=r"defaults = 3: .*1 or 2"):
-        load(write("defaults: 3"))
+    with pytest.raises(ConfigError, match=r"defaults = 4: .*1, 2 or 3"):
+        load(write("defaults: 4"))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{}", "english_and_swedish"),
+        ("defaults: 2", "english_and_swedish"),
+        ("defaults: 3", "with_question_words"),
+        ("defaults: 3\nindex: {text: {stem: true}}", "with_question_words"),
+        ("defaults: 3\nindex: {text: {stop_words: none}}", "none"),
+        ("defaults: 2\nindex: {text: {stop_words: with_question_words}}", "with_question_words"),
+    ],
+)
+def test_question_words_are_left_out_from_the_third_edition_on(write, text, words):
+    assert load(write(text)).index.text.stop_words == words
+
+
+def test_a_full_text_index_of_an_earlier_edition_keeps_its_name(write):
+    """As the release before the third edition named it: another name would be built anew."""
+    names = [
+        text_index_name(load(write(text)).index.text)
+        for text in ("{}", "defaults: 2", "defaults: 2\nindex: {text: {stem: true}}", "defaults: 3")
+    ]
+    assert names[:3] == ["text_unstemmed_8b59070d"] * 2 + ["text_70bf4683"]
+    assert names[3] not in names[:3]
 
 
 def test_each_edition_has_a_chunking_that_ships():

@@ -104,6 +104,46 @@ def test_a_text_costs_its_forward_pass_once_while_it_is_kept(monkeypatch):
     assert forwards[3:] == [1, 1, 1, 1]
 
 
+def test_without_a_path_the_model_of_the_index_reads(tmp_path):
+    folder = str(save_tiny_model(tmp_path / "model"))
+    of_index = EmbeddingModel(path=folder, query_prefix="query: ", passage_prefix="passage: ")
+    settings = RerankerSettings(backend="late_interaction")
+
+    found = load_reranker(settings, name="own_model", home=tmp_path, of_index=of_index)
+
+    assert found.reranker_id == late_interaction_of(of_index, home=tmp_path).reranker_id
+    bare = of_index.model_copy(update={"query_prefix": ""})
+    other = load_reranker(settings, name="own_model", home=tmp_path, of_index=bare)
+    assert other.reranker_id != found.reranker_id, "its prefixes are those of the index"
+
+
+@pytest.mark.parametrize("backend", ["static", "embeddings_api", None])
+def test_minilm_reads_where_the_index_has_no_model_of_tokens(tmp_path, backend):
+    of_index = EmbeddingModel.model_construct(backend=backend, path="nowhere") if backend else None
+    settings = RerankerSettings(backend="late_interaction")
+
+    found = load_reranker(settings, name="own_model", home=tmp_path, of_index=of_index)
+
+    assert found.reranker_id == late_interaction_of(MINILM, home=tmp_path).reranker_id
+
+
+def late_interaction_of(model, *, home):
+    weights = weights_of(model, home=home)
+    return late_interaction.load_late_interaction(model, weights=weights, name="any", home=home)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, "needs a path"),
+        ({"backend": "late_interaction", "revision": "abc"}, "stand under models"),
+    ],
+)
+def test_a_reranker_says_which_model_scores(given, said):
+    with pytest.raises(ValueError, match=said):
+        RerankerSettings.model_validate(given)
+
+
 def test_the_config_s_default_is_loaded_once_on_the_path_of_the_machine(tmp_path):
     save_tiny_model(tmp_path / "model")
     settings = RerankerSettings(backend="late_interaction", path=str(tmp_path / "model"))

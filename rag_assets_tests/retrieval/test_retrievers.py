@@ -36,6 +36,9 @@ MODES = ("simple", "reciprocal_rank", "relative_score", "max_norm", "distributio
 RETRIEVERS = [*Config().retrieval.retrievers]
 
 
+SIGNALS = ["dense", "bm25"]
+
+
 class HashEncoder:
     """A fake embedding model: each query has a vector of its own, the same at any time."""
 
@@ -277,6 +280,43 @@ def test_a_reranker_may_be_one_opinion_and_the_candidates_another(index):
     assert {"candidates", "candidates/bm25", "reranked"} == {*both.ranking.stages()}
 
 
+def test_what_one_signal_alone_puts_first_is_read_by_the_reranker(index):
+    query = "fatigue strength density"
+    words_alone = {"signals": ["dense", "bm25"], "signal_fusion": {"weights": {"dense": 0}}}
+    plain = {**words_alone, "reranker": "late_interaction", "candidates": 12}
+
+    without = index.search(query, retriever=retriever(**plain), top_k=12).ranking
+    results = index.search(query, retriever=retriever(**plain, first_of_each=4), top_k=12).ranking
+
+    first = {signal: results.stages()[f"candidates/{signal}"].unit_ids[:4] for signal in SIGNALS}
+    assert not {*first["dense"]} <= {*without.unit_ids}
+    assert {*first["dense"], *first["bm25"]} <= {*results.unit_ids}
+    assert len(results) == 12
+
+
+def test_the_first_of_each_list_share_the_candidates_where_they_are_few(index):
+    spec = retriever(
+        signals=SIGNALS,
+        domain_fusion={"mode": "simple"},
+        reranker="late_interaction",
+        candidates=8,
+        first_of_each=5,
+    )
+    results = index.search("fatigue strength density", retriever=spec, top_k=8).ranking
+
+    stages = results.stages()
+    for domain in ("document", "table"):
+        for signal in SIGNALS:
+            first = stages[f"candidates/{domain}/{signal}"].unit_ids[:2]
+            assert {*first} <= {*results.unit_ids}
+    assert len(results) <= 8
+
+
+def test_first_of_each_needs_a_reranker():
+    with pytest.raises(ValueError, match="first_of_each needs a reranker"):
+        retriever(first_of_each=3)
+
+
 def test_fusion_with_a_reranker_needs_one():
     with pytest.raises(ValueError, match="rerank_fusion needs a reranker"):
         retriever(rerank_fusion={})
@@ -485,7 +525,7 @@ def test_lists_are_counted_that_are_searched_side_by_side(index, monkeypatch):
 def test_a_reranker_that_is_not_there_is_refused_with_those_that_are(index):
     weighs = {"mode": "weighted", "reranker": "nope"}
     for spec in (retriever(reranker="nope"), retriever(domain_fusion=weighs)):
-        with pytest.raises(ValueError, match="no reranker is named 'nope'; there are late"):
+        with pytest.raises(ValueError, match="no reranker is named 'nope'"):
             index.search("steel", retriever=spec)
 
 
