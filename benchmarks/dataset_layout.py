@@ -53,6 +53,7 @@ def write(
     questions: Iterable[Question],
 ) -> None:
     """Write a dataset into `folder`; `documents` are texts by their paths."""
+    (folder / "docs").mkdir(parents=True, exist_ok=True)
     for path, text in documents.items():
         (folder / "docs" / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / "docs" / path).write_text(text, "utf-8")

@@ -25,10 +25,18 @@ def benchmark():
 
 
 @pytest.fixture(scope="module")
-def mixed(benchmark, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("mixed_languages")
-    benchmark("mixed_corpus").write_mixed_languages(folder)
-    return folder
+def corpora(benchmark, tmp_path_factory):
+    """The folder of each corpus by its name."""
+    root = tmp_path_factory.mktemp("corpora")
+    writers = benchmark("generated_corpora").WRITERS
+    for name, write in writers.items():
+        write(root / name)
+    return {name: root / name for name in writers}
+
+
+@pytest.fixture(scope="module")
+def mixed(corpora):
+    return corpora["mixed_languages"]
 
 
 def lines(path):
@@ -46,6 +54,11 @@ def rows_of(folder):
     return found
 
 
+def is_in_row(answer, cells):
+    """Whether the answer is a cell, or a sentence of one."""
+    return answer in cells or (answer.endswith(".") and any(answer in cell for cell in cells))
+
+
 def flaws(folder):
     """What does not hold of a dataset: gold that is not there, quotes, answers, questions twice."""
     paths = {line["doc_id"]: folder / line["path"] for line in lines(folder / "documents.jsonl")}
@@ -54,8 +67,8 @@ def flaws(folder):
     for question in questions:
         for gold in question["gold"]:
             domain, _, name = gold.partition(":")
-            if domain == "row" and question["answer"] not in rows.get(gold, ()):
-                yield f"{question['id']}: {gold} has no cell {question['answer']!r}"
+            if domain == "row" and not is_in_row(question["answer"], rows.get(gold, [])):
+                yield f"{question['id']}: {gold} does not say {question['answer']!r}"
             if domain == "doc" and name not in paths:
                 yield f"{question['id']}: there is no document {name}"
         for evidence in question.get("evidence", ()):
@@ -67,8 +80,12 @@ def flaws(folder):
         yield from (f"twice: {value}" for value, count in counts.items() if count > 1)
 
 
-def test_gold_and_quotes_of_the_mixed_corpus_are_there(mixed):
-    assert not list(flaws(mixed))
+CORPORA = ("mixed_languages", "reference_manual", "product_pages", "ticket_log")
+
+
+@pytest.mark.parametrize("name", CORPORA)
+def test_gold_quotes_and_answers_are_there(corpora, name):
+    assert not list(flaws(corpora[name]))
 
 
 def test_a_wrong_quote_row_and_question_are_found(mixed, benchmark, tmp_path):
@@ -103,9 +120,62 @@ def test_each_site_writes_in_its_language(mixed):
         assert set(language_of_each(pa.array(texts)).to_pylist()) == {language}
 
 
-def test_half_of_the_questions_of_each_language_and_domain_are_for_tuning(mixed):
-    questions = lines(mixed / "questions.jsonl")
+@pytest.mark.parametrize("name", CORPORA)
+def test_half_of_the_questions_of_each_language_and_domain_are_for_tuning(corpora, name):
+    questions = lines(corpora[name] / "questions.jsonl")
     counts = Counter((each["lang"], each["domain"], each["split"]) for each in questions)
     for language, domain in {(language, domain) for language, domain, _ in counts}:
         dev, test = (counts[language, domain, split] for split in ("dev", "test"))
         assert abs(dev - test) <= 1
+
+
+def test_generated_corpora_are_the_same_each_time(corpora, benchmark, tmp_path):
+    for name in ("product_pages", "ticket_log"):
+        benchmark("generated_corpora").WRITERS[name](tmp_path / name)
+        for path in sorted((tmp_path / name).rglob("*.[mj]*")):
+            assert (
+                path.read_bytes()
+                == (corpora[name] / path.relative_to(tmp_path / name)).read_bytes()
+            )
+
+
+def test_generated_corpora_are_as_large_as_they_say(corpora):
+    sizes = {
+        name: tuple(
+            len(found)
+            for found in (
+                lines(corpora[name] / "documents.jsonl"),
+                rows_of(corpora[name]),
+                lines(corpora[name] / "questions.jsonl"),
+            )
+        )
+        for name in CORPORA
+    }
+    assert sizes == {
+        "mixed_languages": (74, 157, 105),
+        "reference_manual": (400, 0, 120),
+        "product_pages": (300, 300, 80),
+        "ticket_log": (0, 500, 60),
+    }
+
+
+def test_a_page_of_the_manual_does_not_hold_its_question(corpora):
+    for question in lines(corpora["reference_manual"] / "questions.jsonl"):
+        page = corpora["reference_manual"] / "docs" / question["gold"][0].removeprefix("doc:")
+        assert normalized(question["question"]) not in normalized(page.read_text("utf-8"))
+
+
+@pytest.mark.parametrize("name", ["mixed_languages", "product_pages", "ticket_log"])
+def test_paraphrases_do_not_use_the_words_of_their_gold(corpora, benchmark, name):
+    shared_words = benchmark("shared_words").shared_words
+    rows = rows_of(corpora[name])
+    for question in lines(corpora[name] / "questions.jsonl"):
+        if question.get("kind", "paraphrase") == "paraphrase":
+            [gold] = question["gold"]
+            quotes = [each["text"] for each in question.get("evidence", ())]
+            page = corpora[name] / "docs" / gold.removeprefix("doc:")
+            passages = quotes or rows.get(gold) or [page.read_text("utf-8")]
+            found = shared_words(
+                question["question"], " ".join(passages), language=question["lang"]
+            )
+            assert not found, question["question"]
