@@ -12,18 +12,20 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 Cell = str | int | float | None
 
 
 class Evidence(TypedDict):
     doc_id: str
+    page: NotRequired[int]
     text: str
 
 
 class Question(TypedDict, total=False):
     id: str
+    dataset: str
     question: str
     domain: str
     lang: str

@@ -179,3 +179,31 @@ def test_paraphrases_do_not_use_the_words_of_their_gold(corpora, benchmark, name
                 question["question"], " ".join(passages), language=question["lang"]
             )
             assert not found, question["question"]
+
+
+@pytest.mark.parametrize("dataset", ["materials_demo", "ottqa", "mixed_languages"])
+def test_paraphrased_questions_share_no_content_word_with_their_gold(corpora, benchmark, dataset):
+    paraphrases, shared = benchmark("paraphrases"), benchmark("shared_words").shared_words
+    folder = corpora.get(dataset) or benchmark("bounds").SHARED_DATA / dataset
+    if not folder.is_dir():
+        pytest.skip(f"the dataset {dataset} is not at {folder} (set RAG_ASSETS_SHARED_DATA)")
+    questions = paraphrases.paraphrases(dataset)
+    assert len(questions) == {"mixed_languages": 10}.get(dataset, 25)
+    for question in questions:
+        passage = paraphrases.gold_passage(question, folder=folder)
+        assert not shared(question["question"], passage, language=question["lang"]), question
+
+
+@pytest.mark.parametrize(
+    ("question", "passage", "language", "shared"),
+    [
+        ("Who paints the houses?", "A painter and a house.", "en", ["houses", "paints"]),
+        ("Hur monteras husen?", "Montering av ett hus", "sv", ["husen", "monteras"]),
+        ("Wie alt sind die Häuser?", "Das Haus ist neu.", "de", ["häuser"]),
+        ("What could it be?", "It could be that.", "en", []),
+    ],
+)
+def test_inflected_words_are_shared_and_grammar_is_not(
+    benchmark, question, passage, language, shared
+):
+    assert benchmark("shared_words").shared_words(question, passage, language=language) == shared
