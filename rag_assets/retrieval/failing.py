@@ -13,10 +13,12 @@ def unanswerable() -> tuple[type[Exception], ...]:
     from rag_assets.retrieval.encoders import TwoModelsError
     from rag_assets.retrieval.lexical import MissingTextIndexError
     from rag_assets.retrieval.rewriters import RewritesError
+    from rag_assets.retrieval.sparse import MissingWeightsError
 
     return (
         EncoderError,
         MissingTextIndexError,
+        MissingWeightsError,
         ModelMismatchError,
         RerankerError,
         RewritesError,
