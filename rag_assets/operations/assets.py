@@ -174,6 +174,12 @@ def _promote_job(project: Config) -> dg.JobDefinition:
                 is_required=False,
                 description="Why it is to serve whatever the gate says; recorded.",
             ),
+            "accept_dense": dg.Field(
+                str,
+                is_required=False,
+                description="Why it is to serve although dense search alone finds less, if nothing "
+                "else speaks against it; recorded.",
+            ),
         },
     )
     def promote_variant(context: dg.OpExecutionContext) -> None:
@@ -183,6 +189,7 @@ def _promote_job(project: Config) -> dg.JobDefinition:
             project,
             options["variant"],
             override=options.get("override") or None,
+            accept_dense=options.get("accept_dense"),
             log=context.log.info,
         )
         if done.status == "held":

@@ -41,6 +41,7 @@ from rag_assets.store.serving_pointer import (
 Log: TypeAlias = Callable[[str], None]
 RIVALS = 3
 """So often is the newest index looked at again because another process moved the pointer."""
+ACCEPTED = "dense search alone finds less, which was accepted"
 Status: TypeAlias = Literal["moved", "unchanged", "held", "rolled back"]
 """`unchanged`: the candidate is what serves. `rolled back`: a rollback from it stands."""
 
@@ -168,7 +169,13 @@ def _with_new_content(
 
 
 def promote(
-    store: Store, config: Config, variant: str, *, override: str | None = None, log: Log
+    store: Store,
+    config: Config,
+    variant: str,
+    *,
+    override: str | None = None,
+    accept_dense: str | None = None,
+    log: Log,
 ) -> PromotionResult:
     """Let `variant` serve, if the gate lets it pass.
 
@@ -177,6 +184,8 @@ def promote(
         config: As it is now.
         variant: Its name.
         override: Why it is to serve whatever the gate says: a person's words, which are recorded.
+        accept_dense: Why it is to serve although dense search alone finds less; may be empty, and
+            is recorded.
         log: Told about progress.
 
     Raises:
@@ -192,7 +201,14 @@ def promote(
     if pointer and candidate.content == pointer.content and pointer.number == after:
         return _unchanged(store, candidate, pointer)
     is_there = pointer is not None and serving_pointer.is_held(store, pointer)
-    verdict = _judged(store, config, pointer if is_there else None, candidate, log=log)
+    verdict = _judged(
+        store,
+        config,
+        pointer if is_there else None,
+        candidate,
+        accepts_dense=accept_dense is not None,
+        log=log,
+    )
     if not verdict.allows and override is None:
         return PromotionResult(
             status="held",
@@ -202,8 +218,11 @@ def promote(
             reasons=verdict.reasons,
             remedy=verdict.remedy or _override_remedy(variant),
         )
-    forced = {} if verdict.allows else {"by": "override", "reason": override}
-    chosen = replace(candidate, verdict=verdict.to_json(), **forced)
+    if not verdict.allows:
+        candidate = replace(candidate, by="override", reason=override)
+    elif verdict.dense and verdict.dense.is_accepted:
+        candidate = replace(candidate, reason=": ".join(filter(None, (ACCEPTED, accept_dense))))
+    chosen = replace(candidate, verdict=verdict.to_json())
     return _moved(store, chosen, pointer, verdict, after=after)
 
 
@@ -294,6 +313,7 @@ def _judged(
     pointer: ServingPointer | None,
     candidate: ServingPointer,
     *,
+    accepts_dense: bool = False,
     log: Log,
 ) -> Verdict:
     """What the gate says of `candidate`, beside what serves."""
@@ -309,6 +329,7 @@ def _judged(
         serving_retrieval=retrieval,
         retriever=pointer.query_side.retriever if pointer else None,
         are_questions_lost=are_questions_lost(store, config, pointer),
+        accepts_dense=accepts_dense,
     )
 
 
