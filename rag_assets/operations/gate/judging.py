@@ -288,7 +288,7 @@ def _remedy(decision: Ruling, now: Side, comparison: Comparison | None) -> str:
     if comparison and comparison.left_out:
         steps.append("correct the gold of those that were left out")
     if decision.more_questions:
-        steps.append("add questions")
+        steps.append("add questions and run `rag-assets refresh`")
     variant = now.complete_set.variant
     if decision.doubts_dense:
         accepts = f"`rag-assets promote {variant} --accept-dense` serves it although dense search "

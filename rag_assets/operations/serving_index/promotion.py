@@ -23,10 +23,13 @@ from rag_assets.operations.gate import blocked_candidate
 from rag_assets.operations.gate import judging as gate
 from rag_assets.operations.gate.blocked_candidate import HeldBack
 from rag_assets.operations.gate.verdicts import Verdict
+from rag_assets.operations.gate.wording import headline, in_short
 from rag_assets.operations.problems.current import are_questions_lost, named_results, why_stale
 from rag_assets.operations.serving_index.consistency import encoder_ids, inconsistencies
+from rag_assets.retrieval.opening import OutdatedIndexError
 from rag_assets.store import MissingTableError, Store, complete_sets, serving_pointer
 from rag_assets.store.complete_sets import CompleteSet
+from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.pins import Pin, pin_of
 from rag_assets.store.serving_pointer import (
     DamagedPointerError,
@@ -42,8 +45,9 @@ Log: TypeAlias = Callable[[str], None]
 RIVALS = 3
 """So often is the newest index looked at again because another process moved the pointer."""
 ACCEPTED = "dense search alone finds less, which was accepted"
-Status: TypeAlias = Literal["moved", "unchanged", "held", "rolled back"]
-"""`unchanged`: the candidate is what serves. `rolled back`: a rollback from it stands."""
+Status: TypeAlias = Literal["moved", "unchanged", "held", "rolled back", "judged"]
+"""`unchanged`: the candidate is what serves. `rolled back`: a rollback from it stands. `judged`:
+nobody asked for a move."""
 
 
 class NotReadyError(Exception):
@@ -64,6 +68,26 @@ class PromotionResult:
     """Sentences for people."""
     remedy: str = ""
     """What to do, where it was held."""
+
+    @property
+    def conclusion(self) -> str:
+        """The end of a run in a sentence, and the next command."""
+        found = in_short(self.verdict) if self.verdict else ""
+        verdict = (
+            f"{headline(self.verdict)}{f' ({found})' if found else ''}" if self.verdict else ""
+        )
+        serves = f"{self.pointer.variant} (number {self.pointer.number})" if self.pointer else ""
+        promote = f"`rag-assets promote {self.variant}`"
+        if self.status == "moved":
+            return f"{verdict}. Variant {serves} serves now."
+        if self.status == "unchanged":
+            return f"Variant {serves} serves already; nothing else is to be served."
+        if self.verdict is None:
+            remedy = f" Next: {self.remedy}." if self.remedy else ""
+            return f"{' '.join(self.reasons)}{f' {serves} serves.' if serves else ''}{remedy}"
+        still = f" {serves} still serves." if serves else ""
+        why = "" if self.verdict.allows else " says why and what to do"
+        return f"{verdict}.{still} Next: {promote}{why}."
 
 
 def promote_refreshed(store: Store, config: Config, *, log: Log) -> PromotionResult:
@@ -224,6 +248,28 @@ def promote(
         candidate = replace(candidate, reason=": ".join(filter(None, (ACCEPTED, accept_dense))))
     chosen = replace(candidate, verdict=verdict.to_json())
     return _moved(store, chosen, pointer, verdict, after=after)
+
+
+def judge_beside(store: Store, config: Config, variant: str, *, log: Log) -> PromotionResult:
+    """What the gate says of `variant` beside what serves; nothing moves.
+
+    Raises:
+        DamagedPointerError: It cannot be told what serves.
+    """
+    pointer = serving_pointer.current(store)
+    told = PromotionResult(status="judged", pointer=pointer, variant=variant)
+    try:
+        candidate = _candidate(store, config, variant, by="promote")
+        if pointer and candidate.content == pointer.content:
+            return replace(told, status="unchanged")
+        is_there = pointer is not None and serving_pointer.is_held(store, pointer)
+        verdict = _judged(store, config, pointer if is_there else None, candidate, log=log)
+    except NotReadyError as error:
+        remedy = f"`rag-assets backfill {variant}`"
+        return replace(told, reasons=(str(error),), remedy=remedy)
+    except (DamagedTablesError, OutdatedIndexError) as error:
+        return replace(told, reasons=(f"No verdict on {variant}: {error}.",))
+    return replace(told, verdict=verdict, reasons=verdict.reasons, remedy=verdict.remedy)
 
 
 def roll_back(store: Store, config: Config, *, to: int | None = None) -> ServingPointer:
