@@ -90,6 +90,7 @@ def one_op_job(
     description: str,
     op: str,
     schema: Mapping[str, dg.Field] | None = None,
+    opens_with: Mapping[str, object] | None = None,
 ) -> Callable[[Callable[..., None]], dg.JobDefinition]:
     """Make a function the one op of a job that people or a schedule start.
 
@@ -99,6 +100,7 @@ def one_op_job(
         description: What the job is for.
         op: What its op does.
         schema: What a run is asked, if the function takes no class for it.
+        opens_with: What the launchpad of the UI fills in.
     """
 
     def job_of(body: Callable[..., None]) -> dg.JobDefinition:
@@ -107,6 +109,7 @@ def one_op_job(
             description=description,
             executor_def=dg.in_process_executor,
             tags=run_tags(config),
+            config={"ops": {only.name: {"config": dict(opens_with)}}} if opens_with else None,
         )
 
     return job_of

@@ -146,6 +146,12 @@ def more_questions(difference: PairedDifference, *, margin: float) -> int | None
     return math.ceil(difference.questions * ((reach / room) ** 2 - 1))
 
 
+def status_of(paired: Paired, *, margin: float) -> SliceStatus:
+    """What is to be said of these questions by themselves, judged as a slice is, however few."""
+    p_beyond, p_any = (_chance_of_loss_within(loss, paired) for loss in (margin, 0.0))
+    return _status(paired_difference(paired), p_beyond, p_any, margin=margin)
+
+
 def slices_of(
     paired: Paired, groups: Mapping[str, Sequence[str]], *, margin: float
 ) -> list[SliceDifference]:

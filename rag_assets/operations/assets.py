@@ -17,6 +17,7 @@ from rag_assets.operations.gate.wording import verdict_markdown, verdict_plot
 from rag_assets.operations.index_trial.job import trial_job
 from rag_assets.operations.plan.job import plan_job
 from rag_assets.operations.problems.current import SERVING_INDEX
+from rag_assets.operations.problems.runs import CONCLUSION
 from rag_assets.operations.serving_index import promotion
 from rag_assets.operations.serving_index.promotion import PromotionResult
 from rag_assets.process.interrupts import stoppable
@@ -72,10 +73,11 @@ def _serving_index(project: Config, steps: StepList) -> dg.AssetsDefinition:
         store = lineage.open_for_writing(project, steps)
         of_run = context.partition_key if context.has_partition_key else None
         if of_run is not None and not _may_serve(store, project, of_run):
-            return _untouched(store)
+            return _judged(context, store, project, of_run)
         done = promotion.promote_refreshed(store, project, log=lineage.logger_of(context))
+        context.log.info(done.conclusion)
         return dg.MaterializeResult(
-            metadata=_metadata(done.pointer) | _of_result(done) | _seconds_since(started),
+            metadata=_of_result(done) | _metadata(done.pointer) | _seconds_since(started),
             data_version=_data_version(done.pointer),
             check_results=[_check(done)],
         )
@@ -89,12 +91,18 @@ def _may_serve(store: Store, config: Config, variant: str) -> bool:
     return config.tables_of(variant).joint == config.tables_of(serving).joint
 
 
-def _untouched(store: Store) -> dg.MaterializeResult[None]:
-    """After a run for another variant, which only a person promotes.
+def _judged(
+    context: dg.AssetExecutionContext, store: Store, config: Config, variant: str
+) -> dg.MaterializeResult[None]:
+    """After a run for another variant, which only a person promotes: what the gate says of it.
 
     What is held back stays so, and stops no run of another variant.
     """
-    pointer, back = serving_pointer.current(store), blocked_candidate.read(store)
+    done, back = (
+        promotion.judge_beside(store, config, variant, log=lineage.logger_of(context)),
+        blocked_candidate.read(store),
+    )
+    context.log.info(done.conclusion)
     lines = [f"{back.outcome}: what served before still serves.", *back.reasons] if back else []
     check = dg.AssetCheckResult(
         check_name=GATE,
@@ -103,7 +111,9 @@ def _untouched(store: Store) -> dg.MaterializeResult[None]:
         description=lineage.lines_in_markdown(lines) or None,
     )
     return dg.MaterializeResult(
-        metadata=_metadata(pointer), data_version=_data_version(pointer), check_results=[check]
+        metadata=_of_result(done) | _of_verdict(done) | _metadata(done.pointer),
+        data_version=_data_version(done.pointer),
+        check_results=[check],
     )
 
 
@@ -111,13 +121,18 @@ def _data_version(pointer: ServingPointer | None) -> dg.DataVersion:
     return dg.DataVersion(pointer.content if pointer else "")
 
 
+def _of_verdict(done: PromotionResult) -> dict[str, dg.MetadataValue]:
+    if done.verdict is None:
+        return {}
+    plot = verdict_plot(done.verdict)
+    return {
+        "verdict": dg.MetadataValue.text(done.verdict.outcome),
+        "why": dg.MetadataValue.md(verdict_markdown(done.verdict)),
+        **({"plot": lineage.svg_of(plot)} if plot else {}),
+    }
+
+
 def _check(done: PromotionResult) -> dg.AssetCheckResult:
-    metadata: dict[str, dg.MetadataValue] = {}
-    if done.verdict:
-        metadata["verdict"] = dg.MetadataValue.text(done.verdict.outcome)
-        metadata["why"] = dg.MetadataValue.md(verdict_markdown(done.verdict))
-        if plot := verdict_plot(done.verdict):
-            metadata["plot"] = lineage.svg_of(plot)
     is_held = done.status == "held"
     lines = [*done.reasons, *([f"What to do: {done.remedy}"] if done.remedy else [])]
     if is_held:
@@ -127,7 +142,7 @@ def _check(done: PromotionResult) -> dg.AssetCheckResult:
         check_name=GATE,
         passed=not is_held,
         severity=dg.AssetCheckSeverity.ERROR,
-        metadata=metadata,
+        metadata=_of_verdict(done),
         description=lineage.lines_in_markdown(lines) or None,
     )
 
@@ -155,7 +170,10 @@ def _seconds_since(started: float) -> dict[str, dg.MetadataValue]:
 
 
 def _of_result(done: PromotionResult) -> dict[str, dg.MetadataValue]:
-    shown: dict[str, dg.MetadataValue] = {"promotion": dg.MetadataValue.text(done.status)}
+    shown: dict[str, dg.MetadataValue] = {
+        CONCLUSION: dg.MetadataValue.text(done.conclusion),
+        "promotion": dg.MetadataValue.text(done.status),
+    }
     if done.reasons:
         shown["why"] = dg.MetadataValue.md(lineage.lines_in_markdown(done.reasons))
     return shown
@@ -167,12 +185,19 @@ def _promote_job(project: Config) -> dg.JobDefinition:
         PROMOTE_JOB,
         description="Lets a variant serve. The same as `rag-assets promote VARIANT`.",
         op="Lets a variant serve, if the gate lets it pass.",
+        opens_with={"variant": _next_variant(project)},
         schema={
             "variant": dg.Field(str, description="The variant that is to serve."),
             "override": dg.Field(
                 str,
                 is_required=False,
                 description="Why it is to serve whatever the gate says; recorded.",
+            ),
+            "accept_dense": dg.Field(
+                str,
+                is_required=False,
+                description="Why it is to serve although dense search alone finds less, if nothing "
+                "else speaks against it; recorded.",
             ),
         },
     )
@@ -183,17 +208,25 @@ def _promote_job(project: Config) -> dg.JobDefinition:
             project,
             options["variant"],
             override=options.get("override") or None,
+            accept_dense=options.get("accept_dense"),
             log=context.log.info,
         )
         if done.status == "held":
             outcome = done.verdict.outcome if done.verdict else "HOLD"
             raise dg.Failure(
                 description=" ".join([f"{outcome}:", *done.reasons, done.remedy]),
+                metadata=_of_verdict(done),
                 allow_retries=False,
             )
-        _tell(context, done.pointer)
+        _tell(context, done.pointer, _of_result(done) | _of_verdict(done))
 
     return promote_variant
+
+
+def _next_variant(config: Config) -> str:
+    """The variant that most likely is to serve next: the first that was added."""
+    others = [name for name in config.variants if name != config.serving_variant]
+    return next(iter(others), config.serving_variant)
 
 
 def _rollback_job(project: Config) -> dg.JobDefinition:
@@ -202,6 +235,7 @@ def _rollback_job(project: Config) -> dg.JobDefinition:
         ROLLBACK_JOB,
         description="Serves again what served before. The same as `rag-assets rollback`.",
         op="Serves again what served before.",
+        opens_with={"to": 0},
         schema={
             "to": dg.Field(
                 int, default_value=0, description="Number to serve again; 0: the previous one."
@@ -216,14 +250,17 @@ def _rollback_job(project: Config) -> dg.JobDefinition:
                 project,
                 to=context.op_config["to"] or None,
             ),
+            {},
         )
 
     return roll_serving_back
 
 
-def _tell(context: dg.OpExecutionContext, pointer: ServingPointer | None) -> None:
+def _tell(
+    context: dg.OpExecutionContext, pointer: ServingPointer | None, shown: lineage.Metadata
+) -> None:
     """Show on the page of `serving_index` what serves now, and in the run."""
-    metadata = _metadata(pointer)
+    metadata = {**shown, **_metadata(pointer)}
     context.log_event(
         dg.AssetMaterialization(
             SERVING_INDEX,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rag_assets import schemas
 from rag_assets.config import Config
 from rag_assets.operations.problems.lost_runs import COMMAND_LOCK
-from rag_assets.operations.problems.runs import NIGHTLY_JOB
+from rag_assets.operations.problems.runs import CONCLUSION, NIGHTLY_JOB
 from rag_assets.serving import job_runs
 from rag_assets.serving.replies import Json
 from rag_assets.store import Store
@@ -39,6 +39,8 @@ class RefreshOutcome:
     """Why a step failed, by the name of the step."""
     warnings: Sequence[str]
     """Expectations that do not hold, of both severities."""
+    conclusion: str = ""
+    """What the gate said at the end, and the next command; empty where it was not asked."""
 
 
 def refresh(
@@ -128,6 +130,11 @@ def _outcome(result: "ExecutionResult", *, variant: str, state_dir: Path) -> Ref
         ],
         errors=job_runs.errors_of(result, state_dir=state_dir),
         warnings=warnings,
+        conclusion="".join(
+            value
+            for found in passes
+            if isinstance(value := _value(found.metadata.get(CONCLUSION)), str)
+        ),
     )
 
 

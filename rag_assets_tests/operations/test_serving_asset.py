@@ -71,6 +71,43 @@ def test_a_run_for_another_variant_neither_hides_what_is_held_nor_fails_by_it(ma
     assert "what served before still serves" in (check.description or "")
 
 
+def test_a_run_for_another_variant_ends_with_the_verdict_on_it_and_moves_nothing(made):
+    materialize(made)
+    refresh(made.config, variant="other")
+
+    done = materialize(made, partition="other")
+    (event,) = done.get_asset_materialization_events()
+    shown = event.materialization.metadata
+    assert shown["serves"].value == "default"
+    assert str(shown["why"].value).startswith("**PASS: other against default**")
+    assert "Next: `rag-assets promote other`" in str(shown["conclusion"].value)
+    assert str(shown["conclusion"].value).startswith("PASS: other against default")
+    assert serves(made) == ["default"]
+
+
+def test_what_is_not_complete_ends_with_what_is_missing(made):
+    materialize(made)
+    done = materialize(made, partition="other")
+    (event,) = done.get_asset_materialization_events()
+    said = str(event.materialization.metadata["conclusion"].value)
+    assert "Variant other is not complete" in said
+    assert "Next: `rag-assets backfill other`" in said
+
+
+def test_the_launchpad_of_a_job_opens_with_a_config_that_runs(made):
+    materialize(made)
+    refresh(made.config, variant="other")
+    jobs = {job.name: job for job in assets.definitions(made.config, STEPS).jobs or ()}
+
+    promoted = jobs["promote"].execute_in_process(raise_on_error=False)
+    assert promoted.success
+    (event,) = promoted.get_asset_materialization_events()
+    assert event.materialization.metadata["conclusion"].value
+    assert serves(made) == ["other", "default"]
+    assert jobs["rollback"].execute_in_process(raise_on_error=False).success
+    assert serves(made) == ["default", "other", "default"]
+
+
 def test_the_jobs_move_it_by_hand(made):
     materialize(made)
     refresh(made.config, variant="other")

@@ -6,6 +6,7 @@ from datetime import datetime
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rag_assets.evaluation.gold import Gold, RowGold
 from rag_assets.evaluation.gold_changes import (
@@ -22,14 +23,20 @@ from rag_assets.evaluation.non_inferiority import (
     default_margin,
     paired_difference,
     slices_of,
+    status_of,
 )
 from rag_assets.evaluation.projection import IndexedGold
 from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.scores import gold_items_by_level, scored, units_of
 from rag_assets.evaluation.superseded_gold import split_superseded
 from rag_assets.operations.gate.flaws import Examined, blocking_flaws
-from rag_assets.operations.gate.sides import Side
-from rag_assets.operations.gate.verdicts import NamedQuestion, shortened
+from rag_assets.operations.gate.sides import Side, UnsearchableError
+from rag_assets.operations.gate.verdicts import (
+    BeforeAndNow,
+    DenseAlone,
+    NamedQuestion,
+    shortened,
+)
 
 REPLACED = "its gold lies in a version of a document that a newer one has replaced"
 LOST_NAMED = 50
@@ -43,6 +50,9 @@ class Comparison:
     margin: float
     difference: PairedDifference | None = None
     """None if every question was left out."""
+    measured: tuple[BeforeAndNow, ...] = ()
+    dense: DenseAlone | None = None
+    """None unless it was asked for."""
     slices: tuple[SliceDifference, ...] = ()
     lost: tuple[NamedQuestion, ...] = ()
     left_out: tuple[NamedQuestion, ...] = ()
@@ -64,6 +74,7 @@ def compare(
     questions: Sequence[Question],
     *,
     is_same_recipe: bool,
+    with_dense: bool = False,
     log: Callable[[str], None],
 ) -> Comparison:
     """Hold the rankings of both sides against the gold of `questions`.
@@ -73,6 +84,7 @@ def compare(
         candidate: What is to answer them; its config has the settings of the gate.
         questions: At least one.
         is_same_recipe: Whether only the contents differ.
+        with_dense: Compare what their vectors find alone, too.
         log: Told about progress.
     """
     gate = candidate.config.gate
@@ -93,13 +105,8 @@ def compare(
     )
     if not judged:
         return apart
-    texts = [question.text for question in judged]
-    rankings = [side.rankings(texts, log=log) for side in (serving, candidate)]
-    before, now = (
-        Examined(side, _scores(side, judged, ranked, indexed, cutoff=gate.cutoff), indexed)
-        for side, ranked, indexed in zip(
-            (serving, candidate), rankings, (sides.serving, sides.candidate), strict=True
-        )
+    rankings, before, now = _answers(
+        (serving, sides.serving), (candidate, sides.candidate), judged, log=log
     )
     paired = _paired(before.scores, now.scores, metric=gate.metric)
     is_identical = _units(rankings[0]) == _units(rankings[1])
@@ -107,12 +114,71 @@ def compare(
     return replace(
         apart,
         difference=paired_difference(paired),
+        measured=_side_by_side(before.scores, now.scores, metric=gate.metric),
+        dense=_dense_alone(before, now, judged, margin=apart.margin, log=log)
+        if with_dense
+        else None,
         slices=tuple(slices_of(paired, _groups(judged, sides), margin=apart.margin)),
         lost=_lost(before.scores, now.scores, paired.differences),
         is_identical=is_identical,
         flaws=()
         if is_alike
         else tuple(blocking_flaws(before, now, judged, is_same_recipe=is_same_recipe)),
+    )
+
+
+def _answers(
+    serving: tuple[Side, IndexedGold],
+    candidate: tuple[Side, IndexedGold],
+    questions: Sequence[Question],
+    *,
+    log: Callable[[str], None],
+) -> tuple[list[pa.Table], Examined, Examined]:
+    """The rankings of both, and what they made of the questions."""
+    texts, pairs = [question.text for question in questions], (serving, candidate)
+    rankings = [side.rankings(texts, log=log) for side, _ in pairs]
+    before, now = (
+        Examined(side, _scores(side, questions, ranked, indexed), indexed)
+        for (side, indexed), ranked in zip(pairs, rankings, strict=True)
+    )
+    return rankings, before, now
+
+
+def _dense_alone(
+    serving: Examined,
+    candidate: Examined,
+    questions: Sequence[Question],
+    *,
+    margin: float,
+    log: Callable[[str], None],
+) -> DenseAlone:
+    """The same questions, answered by the vectors of either side alone."""
+    alone = [(each.side.dense_alone(), each.gold) for each in (serving, candidate)]
+    try:
+        _, before, now = _answers(*alone, questions, log=log)
+    except UnsearchableError as error:
+        return DenseAlone("fine", unasked=str(error))
+    metric = candidate.side.config.gate.metric
+    paired = _paired(before.scores, now.scores, metric=metric)
+    return DenseAlone(
+        status=status_of(paired, margin=margin),
+        measured=_side_by_side(before.scores, now.scores, metric=metric),
+        lost=_lost(before.scores, now.scores, paired.differences),
+    )
+
+
+def _side_by_side(before: pa.Table, now: pa.Table, *, metric: str) -> tuple[BeforeAndNow, ...]:
+    """Both by the metric of the gate, and by what a person reads first."""
+    cutoff = metric.partition("@")[2]
+    names = ("hit_rate@1", f"hit_rate@{cutoff}", f"mrr@{cutoff}", metric)
+    return tuple(
+        BeforeAndNow(
+            metric=name,
+            serving=pc.mean(before[name]).as_py(),
+            candidate=pc.mean(now[name]).as_py(),
+            difference=paired_difference(_paired(before, now, metric=name)),
+        )
+        for name in dict.fromkeys(names)
     )
 
 
@@ -154,8 +220,6 @@ def _scores(
     questions: Sequence[Question],
     ranked: pa.Table,
     indexed: IndexedGold,
-    *,
-    cutoff: int,
 ) -> pa.Table:
     """One row for each question, at the level of its gold: see `evaluation.scores`."""
     return scored(
@@ -163,7 +227,7 @@ def _scores(
         questions,
         gold_items_by_level(questions, indexed=indexed, levels=("gold",)),
         retriever=side.retriever,
-        cutoffs=[cutoff],
+        cutoffs=sorted({1, side.config.gate.cutoff}),
         depth=side.depth,
     )
 

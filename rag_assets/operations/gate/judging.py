@@ -19,13 +19,20 @@ from rag_assets.operations.gate.comparison import Comparison, compare
 from rag_assets.operations.gate.known_items import ask_known_items
 from rag_assets.operations.gate.rules import Ruling, decide, needs_known_items
 from rag_assets.operations.gate.sides import Side, UnsearchableError
-from rag_assets.operations.gate.verdicts import Basis, Compared, KnownItems, Verdict, utc_now
+from rag_assets.operations.gate.verdicts import (
+    Basis,
+    Compared,
+    DenseAlone,
+    KnownItems,
+    Verdict,
+    utc_now,
+)
 from rag_assets.operations.serving_index.consistency import encoder_ids
 from rag_assets.store import Store
 from rag_assets.store.catalog import name_of
 from rag_assets.store.complete_sets import CompleteSet
 
-REVISION = 3
+REVISION = 4
 """Raise it when the same rankings should give another verdict."""
 BY_WORDS = "bm25"
 """The retriever that every config has and that needs no model."""
@@ -47,6 +54,7 @@ def judge(
     serving_retrieval: Retrieval | None = None,
     retriever: str | None = None,
     are_questions_lost: bool = False,
+    accepts_dense: bool = False,
 ) -> Verdict:
     """Whether `candidate` may take the place of `serving`.
 
@@ -63,6 +71,7 @@ def judge(
         retriever: The name of the retriever that answers queries, in `serving_retrieval`.
         are_questions_lost: Whether there were questions to judge by, and the sets of the config
             hold none any more.
+        accepts_dense: Whether a person accepts that dense search alone finds less.
 
     Raises:
         OutdatedIndexError: The tables of a set were cleaned up or built anew.
@@ -74,7 +83,13 @@ def judge(
         if serving
         else None
     )
-    return judge_sides(before, now, log=log, are_questions_lost=are_questions_lost)
+    return judge_sides(
+        before,
+        now,
+        log=log,
+        are_questions_lost=are_questions_lost,
+        accepts_dense=accepts_dense,
+    )
 
 
 def judge_sides(
@@ -83,6 +98,7 @@ def judge_sides(
     *,
     log: Callable[[str], None],
     are_questions_lost: bool = False,
+    accepts_dense: bool = False,
 ) -> Verdict:
     """The same of an index and what searches it, beside that which serves.
 
@@ -104,7 +120,8 @@ def judge_sides(
             before,
             now,
             questions,
-            is_same_recipe=is_same_recipe and _is_same_encoder(before, now),
+            is_same_recipe=is_same_recipe,
+            accepts_dense=accepts_dense,
             log=log,
         )
     except UnsearchableError as error:
@@ -136,11 +153,15 @@ def _judged(
     questions: list[Question],
     *,
     is_same_recipe: bool,
+    accepts_dense: bool,
     log: Callable[[str], None],
 ) -> Verdict:
     """The verdict on two sides that differ."""
     gate = now.config.gate
-    comparison, items = None, None
+    is_same_encoder = _is_same_encoder(before, now)
+    is_same_recipe = is_same_recipe and is_same_encoder
+    with_dense = not is_same_encoder and any(side.asks_more_than_dense for side in (before, now))
+    comparison, items, dense = None, None, None
     if questions:
         for side in (before, now):
             side.take_over_evaluation(questions)
@@ -149,18 +170,33 @@ def _judged(
             now,
             questions,
             is_same_recipe=is_same_recipe,
+            with_dense=with_dense,
             log=log,
         )
+        dense = comparison.dense
     if not is_same_recipe and needs_known_items(comparison):
-        items = _known_items(before, now, queries=gate.queries, log=log)
+        items, of_dense = _known_items(
+            before,
+            now,
+            queries=gate.queries,
+            with_dense=with_dense and not (dense and dense.unasked),
+            log=log,
+        )
+        if of_dense:
+            dense = replace(dense or DenseAlone("fine"), known_items=of_dense)
     decision = decide(
         comparison,
         items,
         is_same_recipe=is_same_recipe,
         metric=gate.metric,
         items_margin=gate.margin or default_margin(items.queries if items else 0),
+        dense=dense,
+        accepts_dense=accepts_dense,
+        retriever=now.retriever,
     )
-    return _verdict(decision, before, now, comparison=comparison, items=items)
+    if dense and decision.accepts_dense:
+        dense = replace(dense, is_accepted=True)
+    return _verdict(decision, before, now, comparison=comparison, items=items, dense=dense)
 
 
 def _is_same_recipe(before: Side, now: Side) -> bool:
@@ -176,17 +212,28 @@ def _is_same_encoder(before: Side, now: Side) -> bool:
 
 
 def _known_items(
-    before: Side, now: Side, *, queries: int, log: Callable[[str], None]
-) -> KnownItems | None:
-    """What known items say; where the model of what serves is gone, its words are asked."""
+    before: Side, now: Side, *, queries: int, with_dense: bool, log: Callable[[str], None]
+) -> tuple[KnownItems | None, KnownItems | None]:
+    """What known items say of what serves, and of dense search alone.
+
+    Where the model of what serves is gone, its words are asked.
+    """
+    sides = [(before, now)]
+    if with_dense:
+        sides.append((before.dense_alone(), now.dense_alone()))
     try:
-        return ask_known_items(before, now, queries=queries, log=log)
+        found = ask_known_items(sides, queries=queries, log=log)
     except UnsearchableError as error:
+        if error.side.opened_as:
+            log(f"dense search alone cannot be compared: {error}")
+            return _known_items(before, now, queries=queries, with_dense=False, log=log)
         if error.side is not before or not isinstance(error.__cause__, ModelMismatchError):
             raise
         log(f"what serves cannot be searched by vectors ({error}): asking by words")
         words = replace(before, retriever=BY_WORDS)
-        return ask_known_items(words, now, queries=queries, by_words=True, log=log)
+        found = ask_known_items([(words, now)], queries=queries, by_words=True, log=log)
+    items, of_dense = [*found, None, None][:2]
+    return items, of_dense
 
 
 def _unsearchable(error: UnsearchableError, before: Side) -> Ruling:
@@ -203,6 +250,7 @@ def _verdict(
     *,
     comparison: Comparison | None = None,
     items: KnownItems | None = None,
+    dense: DenseAlone | None = None,
 ) -> Verdict:
     return Verdict(
         outcome=decision.outcome,
@@ -225,6 +273,8 @@ def _verdict(
         superseded=comparison.superseded if comparison else (),
         more_questions=decision.more_questions,
         known_items=items,
+        measured=comparison.measured if comparison else (),
+        dense=dense,
     )
 
 
@@ -238,8 +288,11 @@ def _remedy(decision: Ruling, now: Side, comparison: Comparison | None) -> str:
     if comparison and comparison.left_out:
         steps.append("correct the gold of those that were left out")
     if decision.more_questions:
-        steps.append("add questions")
+        steps.append("add questions and run `rag-assets refresh`")
     variant = now.complete_set.variant
+    if decision.doubts_dense:
+        accepts = f"`rag-assets promote {variant} --accept-dense` serves it although dense search "
+        return "; ".join([*steps, f"{accepts}alone finds less"])
     override = f'`rag-assets promote {variant} --override "REASON"` serves it all the same'
     return "; ".join([*steps, override])
 

@@ -21,6 +21,7 @@ from rag_assets import schemas
 from rag_assets.columns.sql import is_one_of, parts_of
 from rag_assets.evaluation.gold import DocumentGold, Gold, RowGold
 from rag_assets.evaluation.gold_changes import WORDS
+from rag_assets.evaluation.non_inferiority import LARGEST_MARGIN, questions_needed
 from rag_assets.evaluation.projection import IndexedGold
 from rag_assets.operations.gate.sides import Side
 from rag_assets.operations.gate.verdicts import KnownItems
@@ -30,8 +31,10 @@ from rag_assets.store.pins import Pin
 SEEN = 10
 """Units of a ranking among which the known item must be."""
 ONE_IN = 5
-"""Where one side alone is asked by vectors, no more than one unit in so many counts: among the
-first ten of a dozen, a model that was spoiled finds nearly all."""
+"""One unit in so many is asked for. And where one side alone is asked by vectors, no more than one
+in so many counts: among the first ten of a dozen, a model that was spoiled finds nearly all."""
+FEW = questions_needed(LARGEST_MARGIN)
+"""With fewer questions known items are asked as well, and at least so many: fewer show little."""
 DRAWN_FOR_ONE = 3
 """Units that are drawn for each query: some have no sentence, some only one index holds."""
 FEWEST_WORDS, MOST_WORDS = 5, 40
@@ -68,37 +71,64 @@ class _SharedItem:
     candidate: frozenset[str]
 
 
+def asked_of(units: int, *, most: int) -> int:
+    """How many queries are asked of an index of so many units: one in five, at least `FEW`.
+
+    A small index is built in the time that a few hundred searches take, and `FEW` are enough to
+    show a loss of the largest margin.
+    """
+    return min(most, max(FEW, units // ONE_IN))
+
+
 def ask_known_items(
-    serving: Side,
-    candidate: Side,
+    sides: Sequence[tuple[Side, Side]],
     *,
     queries: int,
     by_words: bool = False,
     log: Callable[[str], None],
-) -> KnownItems | None:
-    """Ask both sides for at most so many units that both hold; None if they share none.
+) -> list[KnownItems]:
+    """Ask both sides for at most so many units that both hold; none if they share none.
 
-    `by_words`: What serves is asked by words alone, and the candidate by vectors.
+    Args:
+        sides: What serves and the candidate, once for each way of searching the two.
+        queries: See `asked_of`.
+        by_words: What serves is asked by words alone, and the candidate by vectors.
+        log: Told about progress.
     """
-    known = _shared(serving, candidate, queries=queries)
-    if not known:
-        return None
-    log(f"{candidate.complete_set.variant}: asking both for {len(known):,} units that both hold")
-    texts = [each.query.text for each in known]
+    serving, candidate = sides[0]
     joint, seen = candidate.complete_set.joint, SEEN
+    units = candidate.store.open(joint.table, version=joint.version).count_rows()
+    known = _shared(serving, candidate, queries=asked_of(units, most=queries))
+    if not known:
+        return []
+    log(f"{candidate.complete_set.variant}: asking both for {len(known):,} units that both hold")
     if by_words:
-        units = candidate.store.open(joint.table, version=joint.version).count_rows()
         seen = max(1, min(SEEN, units // ONE_IN))
-    before, now = (
-        _tops(side.rankings(texts, log=log), count=len(known), seen=seen)
-        for side in (serving, candidate)
-    )
     hashes = _text_hashes(candidate, {unit for each in known for unit in each.candidate})
     unchanged = [
         place
         for place, each in enumerate(known)
         if each.query.text_hash in {hashes[unit] for unit in each.candidate}
     ]
+    return [
+        _compared(known, pair, unchanged=unchanged, seen=seen, by_words=by_words, log=log)
+        for pair in sides
+    ]
+
+
+def _compared(
+    known: Sequence[_SharedItem],
+    pair: tuple[Side, Side],
+    *,
+    unchanged: Sequence[int],
+    seen: int,
+    by_words: bool,
+    log: Callable[[str], None],
+) -> KnownItems:
+    texts = [each.query.text for each in known]
+    before, now = (
+        _tops(side.rankings(texts, log=log), count=len(known), seen=seen) for side in pair
+    )
     return KnownItems(
         queries=len(known),
         serving=_share(each.serving & {*ids} for each, (ids, _) in zip(known, before, strict=True)),

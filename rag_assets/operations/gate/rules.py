@@ -4,21 +4,21 @@ Three cases. The same recipe and retriever without questions: there is nothing t
 check of completeness has not seen, so it passes. The same with questions: it is held only where
 they show or suggest harm, else a project with few questions would be held every night. Another
 recipe, model or retriever: it must be shown not to be worse.
+
+Another model must not lose by dense search alone either, where words hide it from the retriever,
+unless a person accepts that.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rag_assets.evaluation.non_inferiority import (
-    LARGEST_MARGIN,
-    Outcome,
-    more_questions,
-    questions_needed,
-)
+from rag_assets.evaluation.non_inferiority import Outcome, more_questions
 from rag_assets.operations.gate.comparison import Comparison
-from rag_assets.operations.gate.verdicts import KnownItems
+from rag_assets.operations.gate.known_items import FEW
+from rag_assets.operations.gate.verdicts import DenseAlone, KnownItems
 from rag_assets.operations.gate.wording import (
     counted,
+    dense_text,
     difference_text,
     known_items_text,
     slice_text,
@@ -28,8 +28,6 @@ MOST_MOVED = 0.2
 """Share of the known-item queries whose first hit may change while their unit stays."""
 LEAST_OF_WORDS = 0.5
 """Of the known items that words find, a model that was not spoiled finds at least this share."""
-FEW = questions_needed(LARGEST_MARGIN)
-"""With fewer questions known items are asked as well: so few show little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +37,10 @@ class Ruling:
     outcome: Outcome
     reasons: tuple[str, ...]
     more_questions: int | None = None
+    doubts_dense: bool = False
+    """Whether nothing holds it but what dense search alone finds."""
+    accepts_dense: bool = False
+    """Whether it passes as a person accepted that dense search alone finds less."""
 
 
 def needs_known_items(comparison: Comparison | None) -> bool:
@@ -54,6 +56,9 @@ def decide(
     is_same_recipe: bool,
     metric: str,
     items_margin: float,
+    dense: DenseAlone | None = None,
+    accepts_dense: bool = False,
+    retriever: str = "",
 ) -> Ruling:
     """The verdict of what was measured.
 
@@ -63,27 +68,43 @@ def decide(
         is_same_recipe: Whether only the contents differ.
         metric: The metric of the comparison.
         items_margin: How far the share of known items that are found may fall.
+        dense: What dense search alone finds, where the model is another one.
+        accepts_dense: Whether a person accepts that it finds less.
+        retriever: What searches the candidate.
     """
+    loses = [*_losses_of_dense(dense, comparison, items_margin=items_margin, metric=metric)]
+    is_failed = comparison is not None and comparison.outcome == "FAIL"
+    is_hidden = bool(loses) and not is_failed
+    of_dense = (*loses, *_meaning(dense, is_hidden=is_hidden, retriever=retriever))
+    is_doubted = bool(loses) and not accepts_dense
     measured = tuple(_measured(comparison, items, metric=metric))
     left_out = tuple(_left_out(comparison))
     asks_items = not is_same_recipe and needs_known_items(comparison)
-    if comparison and comparison.is_identical and not asks_items and not comparison.flaws:
+    if (
+        comparison
+        and comparison.is_identical
+        and not (asks_items or comparison.flaws or is_doubted)
+    ):
         same = "Both return the same units in the same order, for every question."
         return Ruling("PASS", (same, *left_out))
     slices = tuple(_slices(comparison))
     if comparison and comparison.outcome == "FAIL":
         shown = f"A loss beyond the margin of {comparison.margin:.3f} is shown."
-        return Ruling("FAIL", (*measured, shown, *slices, *left_out))
+        return Ruling("FAIL", (*measured, shown, *slices, *of_dense, *left_out))
     doubts = [
         *_doubts(comparison, is_same_recipe=is_same_recipe),
         *slices,
         *(comparison.flaws if comparison else ()),
-        *(_doubts_of_items(items, margin=items_margin) if asks_items else ()),
+        *(_doubts_of_items(items, comparison, margin=items_margin) if asks_items else ()),
     ]
     if doubts:
-        more = _more(comparison, is_same_recipe=is_same_recipe)
-        return Ruling("HOLD", (*measured, *doubts, *left_out), more)
-    return Ruling("PASS", (*measured, *_grounds(comparison), *left_out))
+        more = None if is_doubted else _more(comparison, is_same_recipe=is_same_recipe)
+        return Ruling("HOLD", (*measured, *of_dense, *doubts, *left_out), more)
+    if is_doubted:
+        return Ruling("HOLD", (*measured, *of_dense, *left_out), doubts_dense=True)
+    accepted = ("That dense search alone finds less was accepted.",) if loses else ()
+    reasons = (*measured, *_grounds(comparison), *of_dense, *accepted, *left_out)
+    return Ruling("PASS", reasons, accepts_dense=bool(loses))
 
 
 def _measured(
@@ -123,7 +144,8 @@ def _doubts(comparison: Comparison | None, *, is_same_recipe: bool) -> Iterator[
     else:
         return
     if more := more_questions(difference, margin=margin):
-        yield f"About {counted(more)} more like these would decide, if the estimate stays."
+        way = "for it" if difference.estimate >= -margin else "against it"
+        yield f"About {counted(more)} more like these would decide {way}, if the estimate stays."
 
 
 def _more(comparison: Comparison | None, *, is_same_recipe: bool) -> int | None:
@@ -135,6 +157,36 @@ def _more(comparison: Comparison | None, *, is_same_recipe: bool) -> int | None:
     return more_questions(difference, margin=comparison.margin)
 
 
+def _losses_of_dense(
+    dense: DenseAlone | None, comparison: Comparison | None, *, items_margin: float, metric: str
+) -> Iterator[str]:
+    """What dense search alone finds no more."""
+    if dense is None:
+        return
+    if dense.is_worse and comparison is not None:
+        [measured] = (each for each in dense.measured if each.metric == metric)
+        yield dense_text(measured, is_shown=dense.status == "is worse", margin=comparison.margin)
+    items = dense.known_items
+    if items and items.serving - items.candidate > items_margin:
+        yield (
+            f"Dense search alone finds fewer known items, by more than the margin of "
+            f"{items_margin:.3f}: {items.serving:.1%} before, {items.candidate:.1%} now."
+        )
+
+
+def _meaning(dense: DenseAlone | None, *, is_hidden: bool, retriever: str) -> Iterator[str]:
+    """What a loss of dense search alone means, and why it cannot be told."""
+    if dense is None:
+        return
+    if is_hidden:
+        yield (
+            f"The retriever {retriever} hides that, as it hardly asks the model where words match: "
+            "a question in other words than the text's would find less."
+        )
+    elif dense.unasked:
+        yield f"Dense search alone cannot be compared: {dense.unasked}."
+
+
 def _slices(comparison: Comparison | None) -> Iterator[str]:
     if comparison:
         for found in comparison.slices:
@@ -142,9 +194,13 @@ def _slices(comparison: Comparison | None) -> Iterator[str]:
                 yield slice_text(found, margin=comparison.margin)
 
 
-def _doubts_of_items(items: KnownItems | None, *, margin: float) -> Iterator[str]:
+def _doubts_of_items(
+    items: KnownItems | None, comparison: Comparison | None, *, margin: float
+) -> Iterator[str]:
     if items is None:
         yield "No unit is in both indexes, so that there is nothing to ask both for."
+        if comparison and comparison.difference:
+            yield f"{counted(comparison.difference.questions)} alone are too few to decide."
         return
     if items.by_words:
         if items.candidate < LEAST_OF_WORDS * items.serving:

@@ -9,7 +9,7 @@ night before left them.
 import json
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from rag_assets import identity, schemas
 from rag_assets.change.data_versions import current_version
-from rag_assets.config import Config, Retrieval
+from rag_assets.config import Config, Retrieval, Retriever
 from rag_assets.evaluation import results
 from rag_assets.evaluation.evaluate import compared, depth_of, fingerprint_of, rewrites_of
 from rag_assets.evaluation.gold import Gold
@@ -40,8 +40,11 @@ if TYPE_CHECKING:
     from rag_assets.retrieval.search import VariantIndex
 
 FOLDER = "gate"
-FILES_KEPT = 6
-"""Rankings of so many sides are kept: those of what served the last nights, and of a few others."""
+FILES_KEPT = 12
+"""Rankings of so many sides are kept: those of what served the last nights, and of a few others,
+each with those of its vectors alone."""
+DENSE = "baseline"
+"""The name under which the vectors of a side are searched alone."""
 ASKED = b"asked"
 """Key of the schema metadata that names all queries, those that found nothing too."""
 
@@ -65,6 +68,8 @@ class Side:
     retriever: str
     open_table: OpenTable = opened
     """Opens a pinned table of units: see `retrieval.opening`."""
+    opened_as: "Side | None" = None
+    """The side that has opened the same tables, so that its model is loaded once."""
 
     @classmethod
     def of(
@@ -82,6 +87,19 @@ class Side:
             config = config.model_copy(update={"retrieval": retrieval})
         name = retriever or config.retrieval.retriever
         return cls(store, config, complete_set, name, open_table)
+
+    @property
+    def asks_more_than_dense(self) -> bool:
+        """Whether its retriever asks the model, and something else that may make up for it."""
+        chosen = self.config.retrieval.retrievers[self.retriever]
+        return "dense" in chosen.signals and chosen != Retriever()
+
+    def dense_alone(self) -> "Side":
+        """The same index, searched by its vectors and nothing else."""
+        retrieval = self.config.retrieval
+        plain = {"retrievers": retrieval.retrievers | {DENSE: Retriever()}}
+        config = self.config.model_copy(update={"retrieval": retrieval.model_copy(update=plain)})
+        return replace(self, config=config, retriever=DENSE, opened_as=self)
 
     @property
     def variant(self) -> str:
@@ -134,6 +152,9 @@ class Side:
             OutdatedIndexError: Its tables were cleaned up or built anew.
             DamagedTablesError: Files of its tables cannot be read.
         """
+        if self.opened_as is not None:
+            return self.opened_as.index
+
         from rag_assets.retrieval.opening import open_index
 
         return open_index(
@@ -206,8 +227,9 @@ class Side:
             kept.with_rankings(ranked, asked=hashes).write(self._file)
 
     def _searched(self, queries: Sequence[str]) -> pa.Table:
+        chosen = self.config.retrieval.retrievers[self.retriever]
         try:
-            return self.index.search_many(queries, retriever=self.retriever, length=self.depth)
+            return self.index.search_many(queries, retriever=chosen, length=self.depth)
         except unanswerable() as error:
             raise UnsearchableError(self, error) from error
 

@@ -13,7 +13,12 @@ from typing import Self
 
 from pydantic import TypeAdapter
 
-from rag_assets.evaluation.non_inferiority import Outcome, PairedDifference, SliceDifference
+from rag_assets.evaluation.non_inferiority import (
+    Outcome,
+    PairedDifference,
+    SliceDifference,
+    SliceStatus,
+)
 
 SHORTENED_TO = 100
 """Characters of a question that a verdict keeps."""
@@ -48,6 +53,17 @@ class NamedQuestion:
 
 
 @dataclass(frozen=True, slots=True)
+class BeforeAndNow:
+    """A metric of what served and of the candidate, on the same questions."""
+
+    metric: str
+    """Such as `hit_rate@1`."""
+    serving: float
+    candidate: float
+    difference: PairedDifference
+
+
+@dataclass(frozen=True, slots=True)
 class KnownItems:
     """How well both find units by a sentence or some values of their own."""
 
@@ -63,6 +79,28 @@ class KnownItems:
     """Whether what served was asked by words alone, as its model was gone."""
     seen: int = 10
     """How many first ones count."""
+
+
+@dataclass(frozen=True, slots=True)
+class DenseAlone:
+    """What dense search by itself finds with another model, whatever the retriever makes of it."""
+
+    status: SliceStatus
+    """Whether a loss is shown, or looked like; `fine` where there were no questions."""
+    measured: tuple[BeforeAndNow, ...] = ()
+    """Empty if no questions were asked."""
+    lost: tuple[NamedQuestion, ...] = ()
+    """Questions that it finds no more, or further down."""
+    known_items: KnownItems | None = None
+    unasked: str = ""
+    """Why it could not be asked, if it was not."""
+    is_accepted: bool = False
+    """Whether it serves as a person accepted that it finds less."""
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether the questions show a loss, or let it look like one."""
+        return self.status in ("is worse", "looks worse")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +144,10 @@ class Verdict:
     more_questions: int | None = None
     """About how many more questions like these would decide; None: no number, or none is needed."""
     known_items: KnownItems | None = None
+    measured: tuple[BeforeAndNow, ...] = ()
+    """What serves, by several metrics; empty if no questions were asked."""
+    dense: DenseAlone | None = None
+    """None where both have the same model, or none asks it beside something else."""
 
     @property
     def allows(self) -> bool:

@@ -3,7 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from rag_assets.evaluation.non_inferiority import PairedDifference, SliceDifference
-from rag_assets.operations.gate.verdicts import Compared, KnownItems, NamedQuestion, Verdict
+from rag_assets.operations.gate.verdicts import (
+    BeforeAndNow,
+    Compared,
+    KnownItems,
+    NamedQuestion,
+    Verdict,
+)
 from rag_assets.reports.plots import Bar, bars
 
 NAMED = 10
@@ -34,6 +40,16 @@ def slice_text(found: SliceDifference, *, margin: float) -> str:
     return (
         f"{found.by} {found.name}: {interval_text(found.difference)} on "
         f"{counted(found.difference.questions)}; {says}."
+    )
+
+
+def dense_text(measured: BeforeAndNow, *, is_shown: bool, margin: float) -> str:
+    """What dense search alone loses."""
+    beyond = f"a loss beyond the margin of {margin:.3f}"
+    says = f"{beyond} is shown" if is_shown else f"it looks like {beyond}, which is not shown yet"
+    return (
+        f"Dense search alone finds less: {measured.metric} {measured.serving:.3f} -> "
+        f"{measured.candidate:.3f}; {says}."
     )
 
 
@@ -76,6 +92,11 @@ def sides(compared: Compared) -> tuple[str, str]:
 def verdict_text(verdict: Verdict) -> str:
     """The verdict for a terminal."""
     parts = [headline(verdict), *(f"  {reason}" for reason in verdict.reasons)]
+    if rows := measured_rows(verdict):
+        cells = [list(rows[0]), *(list(row.values()) for row in rows)]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in cells)
+        parts += ["", *(f"  {line}" for line in lines)]
     for title, questions in _groups(verdict):
         parts += ["", title, *(f"  {_question(one)}" for one in questions[:NAMED])]
         parts += _rest(questions)
@@ -84,11 +105,66 @@ def verdict_text(verdict: Verdict) -> str:
     return "\n".join(parts)
 
 
+def measured_rows(verdict: Verdict) -> list[dict[str, str]]:
+    """What served and the candidate side by side: dense search alone, then what serves."""
+    dense, rows = verdict.dense, []
+    for name, measured, items in (
+        ("dense alone", dense.measured if dense else (), dense.known_items if dense else None),
+        (f"what serves ({verdict.compared.retriever})", verdict.measured, verdict.known_items),
+    ):
+        rows += [
+            {
+                "searched by": name,
+                "metric": each.metric,
+                "before": f"{each.serving:.3f}",
+                "now": f"{each.candidate:.3f}",
+                "difference": interval_text(each.difference),
+                "won": str(each.difference.wins),
+                "lost": str(each.difference.losses),
+            }
+            for each in measured
+        ]
+        if items:
+            rows.append(
+                {
+                    "searched by": name,
+                    "metric": f"known items@{items.seen}",
+                    "before": f"{items.serving:.3f}",
+                    "now": f"{items.candidate:.3f}",
+                    "difference": f"{items.candidate - items.serving:+.3f}",
+                    "won": "",
+                    "lost": "",
+                }
+            )
+    return rows
+
+
+def in_short(verdict: Verdict) -> str:
+    """The metric of the gate before and now, by what serves and by dense search alone."""
+    serves = _of_gate(verdict, verdict.measured)
+    both = ((f"{verdict.compared.metric} ", serves), ("dense alone ", _of_dense(verdict)))
+    return ", ".join(
+        f"{name}{each.serving:.3f} -> {each.candidate:.3f}" for name, each in both if each
+    )
+
+
+def _of_dense(verdict: Verdict) -> BeforeAndNow | None:
+    return _of_gate(verdict, verdict.dense.measured) if verdict.dense else None
+
+
+def _of_gate(verdict: Verdict, measured: Sequence[BeforeAndNow]) -> BeforeAndNow | None:
+    """The metric that the gate judges by."""
+    return next((each for each in measured if each.metric == verdict.compared.metric), None)
+
+
 def verdict_markdown(verdict: Verdict) -> str:
     """The verdict for the Dagster UI."""
     parts = [f"**{headline(verdict)}**", "", *(f"- {reason}" for reason in verdict.reasons)]
     if verdict.remedy:
         parts += ["", f"**What to do:** {verdict.remedy}"]
+    if rows := measured_rows(verdict):
+        head = [_row(*rows[0]), _row(*["---"] * len(rows[0]))]
+        parts += ["", *head, *(_row(*row.values()) for row in rows)]
     if verdict.slices:
         parts += ["", *_slice_rows(verdict.slices)]
     for title, questions in _groups(verdict):
@@ -106,6 +182,8 @@ def verdict_plot(verdict: Verdict) -> str:
     if verdict.difference is None or verdict.margin is None:
         return ""
     shown = {"all": verdict.difference}
+    if dense := _of_dense(verdict):
+        shown["dense alone"] = dense.difference
     for each in verdict.slices:
         remark = "" if each.status == "fine" else f" ({each.status})"
         shown[f"{each.by} {each.name}{remark}"] = each.difference
@@ -122,8 +200,11 @@ def verdict_plot(verdict: Verdict) -> str:
 def _groups(verdict: Verdict) -> Iterator[tuple[str, Sequence[NamedQuestion]]]:
     """The questions that are named, under a title each."""
     lost = verdict.difference.losses if verdict.difference else 0
+    dense, lost_alone = _of_dense(verdict), verdict.dense.lost if verdict.dense else ()
+    losses = dense.difference.losses if dense else 0
     for title, questions in (
         (f"Questions on which it is worse ({lost})", verdict.lost),
+        (f"Questions on which dense search alone is worse ({losses})", lost_alone),
         (
             f"Left out, as their gold is gone or changed: correct them ({len(verdict.left_out)})",
             verdict.left_out,

@@ -4,7 +4,9 @@ The candidate embeds the questions, the units that hold their gold, and the unit
 to them in the index that serves. How well it finds the gold among these bounds from above how well
 it finds it in an index of its own (see `preview_bounds`). Where even the bound is worse than what
 serves by more than the margin of the gate, the gate could not pass the candidate: it is refused
-before the backfill. A preview never says that a candidate is good: that is for the gate to judge.
+before the backfill. Where dense search alone is worse even at its bound, as the gate tells it, the
+preview warns: words may hide that from the retriever, and the gate holds it all the same. A preview
+never says that a candidate is good: that is for the gate to judge.
 
 The vectors are kept where the backfill finds them; whoever looks sees no half-built variant.
 """
@@ -21,8 +23,10 @@ from rag_assets.evaluation.gold import RowGold
 from rag_assets.evaluation.non_inferiority import (
     Paired,
     PairedDifference,
+    SliceStatus,
     default_margin,
     paired_difference,
+    status_of,
 )
 from rag_assets.evaluation.projection import RankedUnit
 from rag_assets.evaluation.questions import Question, read_questions
@@ -33,8 +37,10 @@ from rag_assets.index.steps import CHUNK_VECTORS, ROW_VECTORS
 from rag_assets.index.units import matrix_of
 from rag_assets.models.paths import load_for_queries
 from rag_assets.operations.gate.sides import Side, serving_side
+from rag_assets.operations.gate.verdicts import BeforeAndNow
 from rag_assets.operations.model_preview.bounds import ReciprocalRanks, dense_hits, fused_hits
 from rag_assets.operations.model_preview.units import (
+    ALWAYS_CHEAP,
     GoldUnits,
     gold_units_of,
     pool_questions,
@@ -79,6 +85,10 @@ class ModelPreview:
     difference: PairedDifference
     """The bound minus what serves."""
     margin: float
+    dense: Sequence[BeforeAndNow]
+    """Dense search alone at the first hit and at those of the metric: now, and at most."""
+    dense_status: SliceStatus
+    """What the gate would say of dense search alone if it reached its bound."""
     left_out: int
     """Questions whose gold is not in both."""
     lost: Sequence[str]
@@ -93,13 +103,19 @@ class ModelPreview:
 
     @property
     def is_worse(self) -> bool:
-        """Whether even the bound is shown to be worse by more than the margin."""
-        return self.difference.outcome(self.margin) == "FAIL"
+        """Whether dense search alone is worse even at its bound, shown or as it looks."""
+        return self.dense_status in ("is worse", "looks worse")
 
     @property
     def is_refused(self) -> bool:
-        """Whether the gate could not pass the candidate."""
-        return self.is_worse and self.basis != "dense alone"
+        """Whether the gate could not pass it, as even the bound of its retriever fails."""
+        is_bounded = self.basis != "dense alone"
+        return is_bounded and self.difference.outcome(self.margin) == "FAIL"
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the index is so small that building the candidate costs no more than this."""
+        return self.units <= ALWAYS_CHEAP
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +125,8 @@ class _Answers:
     gold: Sequence[GoldUnits]
     hits: np.ndarray
     """(questions,) bool: of the retriever that is bounded."""
+    dense: Mapping[int, np.ndarray]
+    """The same of dense search alone, by cutoff."""
     near: Sequence[Sequence[RankedUnit]]
     """By dense search."""
     words: Sequence[Sequence[RankedUnit]]
@@ -139,6 +157,8 @@ def preview(store: Store, config: Config, *, variant: str, log: Log) -> ModelPre
     basis = _basis(config, serving.complete_set, variant=variant)
     measured = _measured(serving, config, questions, basis=basis, log=log)
     units = opened(store, serving.complete_set.joint).count_rows()
+    if units <= ALWAYS_CHEAP:
+        log(f"in an index of {units:,} units `rag-assets backfill {variant}` costs about as much")
     pool = units_to_embed(measured.gold, measured.near, units=units)
     vectors, done = _embedded(
         store, config, variant=variant, pool=pool, serving=serving.complete_set, log=log
@@ -150,21 +170,35 @@ def preview(store: Store, config: Config, *, variant: str, log: Log) -> ModelPre
     if not measured.gold:
         raise NoPreviewError(_why_none(variant, serving=serving.complete_set.variant))
     asked = [one.question for one in measured.gold]
+    margin = config.gate.margin or default_margin(len(asked))
     encoder = load_for_queries(config.models[models[0]], name=models[0], home=store.encoders)
     queries = encoder.embed_queries([question.text for question in asked])
     matrix = np.array([vectors[unit] for unit in pool], dtype=np.float32)
+    alone = _dense_bounds(queries, matrix, measured, pool)
     bound = _bound(queries, matrix, measured, pool, config=config)
+    cutoff = config.gate.cutoff
+    at_most = _paired(alone[cutoff], measured.dense[cutoff], asked)
     lost = [one.text for one, is_lost in zip(asked, measured.hits & ~bound, strict=True) if is_lost]
     return ModelPreview(
         variant=variant,
         serving=serving.complete_set.variant,
         retriever=config.retrieval.retriever,
         basis=basis,
-        metric=f"hit_rate@{config.gate.cutoff}",
+        metric=f"hit_rate@{cutoff}",
         serving_hits=float(measured.hits.mean()),
         bound=float(bound.mean()),
-        difference=_difference(bound, measured.hits, asked),
-        margin=config.gate.margin or default_margin(len(asked)),
+        difference=paired_difference(_paired(bound, measured.hits, asked)),
+        margin=margin,
+        dense=[
+            BeforeAndNow(
+                f"hit_rate@{k}",
+                serving=float(hits.mean()),
+                candidate=float(alone[k].mean()),
+                difference=paired_difference(_paired(alone[k], hits, asked)),
+            )
+            for k, hits in measured.dense.items()
+        ],
+        dense_status=status_of(at_most, margin=margin),
         left_out=len(questions) - len(asked),
         lost=lost[:NAMED],
         units=units,
@@ -220,10 +254,14 @@ def _measured(
     left_out = families.left_out(serving.index.settings.versions)
     replaced = {key for key, each in families.by_document.items() if each.document_id in left_out}
     found = gold_units_of(questions, indexed, left_out=replaced)
-    cutoff = config.gate.cutoff
+
+    def hits(rankings: Sequence[Sequence[RankedUnit]], cutoff: int) -> np.ndarray:
+        return np.array([one.is_hit(rankings[at], cutoff=cutoff) for at, one in found], bool)
+
     return _Answers(
         gold=[gold for _, gold in found],
-        hits=np.array([gold.is_hit(answers[place], cutoff=cutoff) for place, gold in found], bool),
+        hits=hits(answers, config.gate.cutoff),
+        dense={cutoff: hits(near, cutoff) for cutoff in sorted({1, config.gate.cutoff})},
         near=[near[place] for place, _ in found],
         words=[words[place] for place, _ in found] if words else [],
     )
@@ -306,10 +344,21 @@ def _known_to_both(
     kept = _Answers(
         gold=[*compress(measured.gold, keeps)],
         hits=measured.hits[keeps],
+        dense={cutoff: hits[keeps] for cutoff, hits in measured.dense.items()},
         near=[*compress(measured.near, keeps)],
         words=[*compress(measured.words, keeps)],
     )
     return kept, {name: unit for name, unit in pool.items() if name in vectors}
+
+
+def _dense_bounds(
+    queries: np.ndarray, matrix: np.ndarray, measured: _Answers, pool: Mapping[str, RankedUnit]
+) -> dict[int, np.ndarray]:
+    """For each cutoff the questions that dense search alone may answer, as (questions,) bool."""
+    questions = pool_questions(measured.gold, pool)
+    return {
+        cutoff: dense_hits(queries, matrix, questions, cutoff=cutoff) for cutoff in measured.dense
+    }
 
 
 def _bound(
@@ -328,14 +377,12 @@ def _bound(
     return fused_hits(queries, matrix, questions, words, cutoff=cutoff, fusion=_fusion(config))
 
 
-def _difference(
-    bound: np.ndarray, hits: np.ndarray, questions: Sequence[Question]
-) -> PairedDifference:
-    """The bound minus what serves, tested as the gate tests."""
+def _paired(bound: np.ndarray, hits: np.ndarray, questions: Sequence[Question]) -> Paired:
+    """The bound minus what serves, to be tested as the gate tests."""
     first = [question.gold[0] for question in questions]
     sources = [f"table {gold.table}" if isinstance(gold, RowGold) else gold.uri for gold in first]
     differences = bound.astype(float) - hits.astype(float)
-    return paired_difference(Paired(differences, sources, [gold.label for gold in first]))
+    return Paired(differences, sources, [gold.label for gold in first])
 
 
 def _why_none(variant: str, *, serving: str) -> str:

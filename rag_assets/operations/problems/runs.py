@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 NIGHTLY_JOB = "nightly_refresh"
 CLEAN_UP_JOB = "clean_up"
+CONCLUSION = "conclusion"
+"""Key of the metadata of `serving_index`: the verdict in a sentence, and the next command."""
 EXPERIMENTS = "experiments"
 """Name of the job of experiments, and first part of the keys of its assets."""
 ASSET_JOB = "__ASSET_JOB"

@@ -23,10 +23,13 @@ from rag_assets.operations.gate import blocked_candidate
 from rag_assets.operations.gate import judging as gate
 from rag_assets.operations.gate.blocked_candidate import HeldBack
 from rag_assets.operations.gate.verdicts import Verdict
+from rag_assets.operations.gate.wording import headline, in_short
 from rag_assets.operations.problems.current import are_questions_lost, named_results, why_stale
 from rag_assets.operations.serving_index.consistency import encoder_ids, inconsistencies
+from rag_assets.retrieval.opening import OutdatedIndexError
 from rag_assets.store import MissingTableError, Store, complete_sets, serving_pointer
 from rag_assets.store.complete_sets import CompleteSet
+from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.pins import Pin, pin_of
 from rag_assets.store.serving_pointer import (
     DamagedPointerError,
@@ -41,8 +44,10 @@ from rag_assets.store.serving_pointer import (
 Log: TypeAlias = Callable[[str], None]
 RIVALS = 3
 """So often is the newest index looked at again because another process moved the pointer."""
-Status: TypeAlias = Literal["moved", "unchanged", "held", "rolled back"]
-"""`unchanged`: the candidate is what serves. `rolled back`: a rollback from it stands."""
+ACCEPTED = "dense search alone finds less, which was accepted"
+Status: TypeAlias = Literal["moved", "unchanged", "held", "rolled back", "judged"]
+"""`unchanged`: the candidate is what serves. `rolled back`: a rollback from it stands. `judged`:
+nobody asked for a move."""
 
 
 class NotReadyError(Exception):
@@ -63,6 +68,26 @@ class PromotionResult:
     """Sentences for people."""
     remedy: str = ""
     """What to do, where it was held."""
+
+    @property
+    def conclusion(self) -> str:
+        """The end of a run in a sentence, and the next command."""
+        found = in_short(self.verdict) if self.verdict else ""
+        verdict = (
+            f"{headline(self.verdict)}{f' ({found})' if found else ''}" if self.verdict else ""
+        )
+        serves = f"{self.pointer.variant} (number {self.pointer.number})" if self.pointer else ""
+        promote = f"`rag-assets promote {self.variant}`"
+        if self.status == "moved":
+            return f"{verdict}. Variant {serves} serves now."
+        if self.status == "unchanged":
+            return f"Variant {serves} serves already; nothing else is to be served."
+        if self.verdict is None:
+            remedy = f" Next: {self.remedy}." if self.remedy else ""
+            return f"{' '.join(self.reasons)}{f' {serves} serves.' if serves else ''}{remedy}"
+        still = f" {serves} still serves." if serves else ""
+        why = "" if self.verdict.allows else " says why and what to do"
+        return f"{verdict}.{still} Next: {promote}{why}."
 
 
 def promote_refreshed(store: Store, config: Config, *, log: Log) -> PromotionResult:
@@ -168,7 +193,13 @@ def _with_new_content(
 
 
 def promote(
-    store: Store, config: Config, variant: str, *, override: str | None = None, log: Log
+    store: Store,
+    config: Config,
+    variant: str,
+    *,
+    override: str | None = None,
+    accept_dense: str | None = None,
+    log: Log,
 ) -> PromotionResult:
     """Let `variant` serve, if the gate lets it pass.
 
@@ -177,6 +208,8 @@ def promote(
         config: As it is now.
         variant: Its name.
         override: Why it is to serve whatever the gate says: a person's words, which are recorded.
+        accept_dense: Why it is to serve although dense search alone finds less; may be empty, and
+            is recorded.
         log: Told about progress.
 
     Raises:
@@ -192,7 +225,14 @@ def promote(
     if pointer and candidate.content == pointer.content and pointer.number == after:
         return _unchanged(store, candidate, pointer)
     is_there = pointer is not None and serving_pointer.is_held(store, pointer)
-    verdict = _judged(store, config, pointer if is_there else None, candidate, log=log)
+    verdict = _judged(
+        store,
+        config,
+        pointer if is_there else None,
+        candidate,
+        accepts_dense=accept_dense is not None,
+        log=log,
+    )
     if not verdict.allows and override is None:
         return PromotionResult(
             status="held",
@@ -202,9 +242,34 @@ def promote(
             reasons=verdict.reasons,
             remedy=verdict.remedy or _override_remedy(variant),
         )
-    forced = {} if verdict.allows else {"by": "override", "reason": override}
-    chosen = replace(candidate, verdict=verdict.to_json(), **forced)
+    if not verdict.allows:
+        candidate = replace(candidate, by="override", reason=override)
+    elif verdict.dense and verdict.dense.is_accepted:
+        candidate = replace(candidate, reason=": ".join(filter(None, (ACCEPTED, accept_dense))))
+    chosen = replace(candidate, verdict=verdict.to_json())
     return _moved(store, chosen, pointer, verdict, after=after)
+
+
+def judge_beside(store: Store, config: Config, variant: str, *, log: Log) -> PromotionResult:
+    """What the gate says of `variant` beside what serves; nothing moves.
+
+    Raises:
+        DamagedPointerError: It cannot be told what serves.
+    """
+    pointer = serving_pointer.current(store)
+    told = PromotionResult(status="judged", pointer=pointer, variant=variant)
+    try:
+        candidate = _candidate(store, config, variant, by="promote")
+        if pointer and candidate.content == pointer.content:
+            return replace(told, status="unchanged")
+        is_there = pointer is not None and serving_pointer.is_held(store, pointer)
+        verdict = _judged(store, config, pointer if is_there else None, candidate, log=log)
+    except NotReadyError as error:
+        remedy = f"`rag-assets backfill {variant}`"
+        return replace(told, reasons=(str(error),), remedy=remedy)
+    except (DamagedTablesError, OutdatedIndexError) as error:
+        return replace(told, reasons=(f"No verdict on {variant}: {error}.",))
+    return replace(told, verdict=verdict, reasons=verdict.reasons, remedy=verdict.remedy)
 
 
 def roll_back(store: Store, config: Config, *, to: int | None = None) -> ServingPointer:
@@ -294,6 +359,7 @@ def _judged(
     pointer: ServingPointer | None,
     candidate: ServingPointer,
     *,
+    accepts_dense: bool = False,
     log: Log,
 ) -> Verdict:
     """What the gate says of `candidate`, beside what serves."""
@@ -309,6 +375,7 @@ def _judged(
         serving_retrieval=retrieval,
         retriever=pointer.query_side.retriever if pointer else None,
         are_questions_lost=are_questions_lost(store, config, pointer),
+        accepts_dense=accepts_dense,
     )
 
 

@@ -42,7 +42,7 @@ def serving_status(store: Store, config: Config) -> ServingStatus | None:
         return None
     if pointer is None:
         return None
-    verdict = _verdict(pointer)
+    verdict = recorded_verdict(pointer)
     variant = pointer.variant_in(store, config) or pointer.variant
     return ServingStatus(
         variant=variant,
@@ -59,7 +59,8 @@ def serving_status(store: Store, config: Config) -> ServingStatus | None:
     )
 
 
-def _verdict(pointer: ServingPointer) -> Verdict | None:
+def recorded_verdict(pointer: ServingPointer) -> Verdict | None:
+    """The verdict that let it serve; None if there is none, or one that cannot be read."""
     try:
         return Verdict.from_json(pointer.verdict) if pointer.verdict else None
     except ValueError:  # of another release

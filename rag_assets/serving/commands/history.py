@@ -12,7 +12,18 @@ EXAMPLES = """\
   rag-assets history
   rag-assets history --json"""
 
-COLUMNS = ("number", "since", "variant", "retriever", "by", "verdict", "tables", "model", "reason")
+COLUMNS = (
+    "number",
+    "since",
+    "variant",
+    "retriever",
+    "by",
+    "verdict",
+    "found",
+    "tables",
+    "model",
+    "reason",
+)
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -33,7 +44,10 @@ def run(options: argparse.Namespace) -> Reply:  # noqa: ARG001 - every command t
 
 def _row(store: Store, pointer: ServingPointer, *, why_not: str | None) -> dict[str, Json]:
     """A record, and `why_not` queries can be embedded for it any more."""
-    verdict = (pointer.verdict or {}).get("outcome")
+    from rag_assets.operations.gate.wording import in_short, measured_rows
+    from rag_assets.operations.serving_index.status import recorded_verdict
+
+    outcome, verdict = (pointer.verdict or {}).get("outcome"), recorded_verdict(pointer)
     restored = f"number {pointer.restores}" if pointer.restores else ""
     return {
         "number": pointer.number,
@@ -41,7 +55,9 @@ def _row(store: Store, pointer: ServingPointer, *, why_not: str | None) -> dict[
         "variant": pointer.variant,
         "retriever": pointer.query_side.retriever,
         "by": pointer.by,
-        "verdict": str(verdict) if verdict else None,
+        "verdict": str(outcome) if outcome else None,
+        "found": in_short(verdict) if verdict else "",
+        "measured": measured_rows(verdict) if verdict else [],
         "tables": "there" if serving_pointer.is_held(store, pointer) else "gone",
         "model": "other now" if why_not else "there",
         "reason": pointer.reason or restored,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rag_assets import config as configuration
 from rag_assets.process.priority import yield_to_others
 from rag_assets.serving import disk_errors, refresh_run
-from rag_assets.serving.replies import FAILED, OK, Json, Reply, say, search_errors
+from rag_assets.serving.replies import FAILED, OK, Json, Reply, say, search_errors, table
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
@@ -59,13 +59,8 @@ def _record(found: "ModelPreview") -> dict[str, Json]:
 
 def _lines(found: "ModelPreview") -> Iterator[str]:
     yield _verdict(found)
-    shown = found.difference
-    alone = " by dense search alone" if found.basis == "dense alone" else ""
-    yield (
-        f"{found.metric} of {shown.questions:,} questions{alone}: {found.serving_hits:.3f} now, at "
-        f"most {found.bound:.3f} with {found.variant} (difference {shown.estimate:+.3f}, "
-        f"{shown.low:+.3f} to {shown.high:+.3f}; margin {found.margin:.3f})."
-    )
+    yield table([*_rows(found)], columns=("searched by", "metric", "now", "at most", "difference"))
+    yield f"Asked: {found.difference.questions:,} questions; margin {found.margin:.3f}."
     if found.left_out:
         yield f"Left out: {found.left_out:,} questions whose gold is not in both."
     if found.lost:
@@ -75,21 +70,58 @@ def _lines(found: "ModelPreview") -> Iterator[str]:
         f"Embedded: {found.embedded:,} texts ({found.tokens:,} tokens) for a pool of "
         f"{found.pool:,} of {found.units:,} units; the backfill reuses them."
     )
+    if found.is_small:
+        yield (
+            f"In an index of {found.units:,} units building costs about as much as a preview, and "
+            f"the gate then says more: `rag-assets backfill {found.variant}`."
+        )
+
+
+def _rows(found: "ModelPreview") -> Iterator[dict[str, Json]]:
+    """Dense search alone, then the retriever where that is bounded as well."""
+    from rag_assets.operations.gate.verdicts import BeforeAndNow
+    from rag_assets.operations.gate.wording import interval_text
+
+    fused = BeforeAndNow(found.metric, found.serving_hits, found.bound, found.difference)
+    for name, measured in (
+        ("dense alone", found.dense),
+        (f"what serves ({found.retriever})", [fused] if found.basis == "fused" else []),
+    ):
+        for each in measured:
+            yield {
+                "searched by": name,
+                "metric": each.metric,
+                "now": f"{each.serving:.3f}",
+                "at most": f"{each.candidate:.3f}",
+                "difference": interval_text(each.difference),
+            }
 
 
 def _verdict(found: "ModelPreview") -> str:
+    from rag_assets.evaluation.non_inferiority import LARGEST_MARGIN
+    from rag_assets.operations.gate.known_items import FEW
+
     if found.is_refused:
         return (
             f"REFUSED: the gate could not pass {found.variant}, as even its bound is worse than "
             f"{found.serving} by more than the margin. Do not build it."
         )
     if found.is_worse:
+        now = found.dense[-1]
+        says = "is shown" if found.dense_status == "is worse" else "is what it looks like"
         return (
-            f"WARNING: {found.variant} is worse at dense search by more than the margin. What the "
-            f"retriever {found.retriever} makes of that is not bounded; only the gate can tell, "
-            f"after `rag-assets backfill {found.variant}`."
+            f"WARNING: {found.variant} finds less by dense search alone: {now.metric} "
+            f"{now.serving:.3f} now, at most {now.candidate:.3f} with it; a loss beyond the margin "
+            f"{says}. Even where words hide that from the retriever {found.retriever}, the gate "
+            f"holds it once it is built (`rag-assets backfill {found.variant}`)."
         )
+    asked = found.difference.questions
+    few = (
+        f" Too few decide: {asked:,} questions, of {FEW} that show a loss of {LARGEST_MARGIN}."
+        if asked < FEW
+        else ""
+    )
     return (
-        f"OPEN: nothing speaks against {found.variant} so far, and that is no pass. Build it with "
-        f"`rag-assets backfill {found.variant}`; the gate judges it."
+        f"OPEN: nothing speaks against {found.variant} so far, and that is no pass.{few} Build it "
+        f"with `rag-assets backfill {found.variant}`; the gate judges it."
     )

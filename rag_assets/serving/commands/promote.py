@@ -15,7 +15,8 @@ SUMMARY = "let a variant serve, if it is complete and no worse than what serves"
 EXAMPLES = """\
   rag-assets promote long_chunks
   rag-assets promote long_chunks --json
-  rag-assets promote long_chunks --override "the new parser is needed for the audit" """
+  rag-assets promote long_chunks --override "the new parser is needed for the audit"
+  rag-assets promote small_model --accept-dense "people ask in the words of our texts" """
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -25,6 +26,14 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--override",
         metavar="REASON",
         help="serve it whatever the gate says; the reason is recorded",
+    )
+    command.add_argument(
+        "--accept-dense",
+        nargs="?",
+        const="",
+        metavar="REASON",
+        help="serve it although dense search alone finds less, if nothing else speaks against it; "
+        "recorded",
     )
 
 
@@ -38,7 +47,14 @@ def run(options: argparse.Namespace) -> Reply:
     store = Store.of(config)
     with disk_errors.writing(config.state_dir), search_errors():
         try:
-            done = promote(store, config, options.variant, override=options.override, log=say)
+            done = promote(
+                store,
+                config,
+                options.variant,
+                override=options.override,
+                accept_dense=options.accept_dense,
+                log=say,
+            )
         except NotReadyError as error:
             raise CommandError(
                 f"{error} Run `rag-assets backfill {options.variant}` first"
@@ -47,6 +63,8 @@ def run(options: argparse.Namespace) -> Reply:
 
 
 def _record(done: "PromotionResult") -> dict[str, Json]:
+    from rag_assets.operations.gate.wording import measured_rows
+
     pointer = done.pointer
     return {
         "status": done.status,
@@ -55,6 +73,7 @@ def _record(done: "PromotionResult") -> dict[str, Json]:
         "number": pointer.number if pointer else None,
         "verdict": done.verdict.outcome if done.verdict else None,
         "reasons": list(done.reasons),
+        "measured": measured_rows(done.verdict) if done.verdict else [],
         "remedy": done.remedy,
     }
 
@@ -71,6 +90,7 @@ def _text(done: "PromotionResult") -> str:
         head = f"Variant {done.variant} does not serve; {serves} still does."
         return "\n\n".join([head, *verdict])
     assert pointer is not None, "it has just moved"
-    by = f", by an override: {pointer.reason}" if pointer.by == "override" else ""
+    how = "by an override: " if pointer.by == "override" else ""
+    by = f", {how}{pointer.reason}" if pointer.reason else ""
     head = f"Variant {done.variant} serves now (number {pointer.number}{by})."
     return "\n\n".join([head, *verdict])

@@ -152,6 +152,7 @@ def _answer(
         "warnings": outcome.warnings,
         "checks": checks.record,
         "proposal": proposed,
+        "conclusion": outcome.conclusion,
         "seconds": round(seconds, 3),
     }
     kept = ""
@@ -205,4 +206,5 @@ def _paragraphs(
         lines = [f"  {step}: {_in_short(reason)}" for step, reason in outcome.errors.items()]
         yield "\n".join(["Failed:", *lines])
     done = "The refresh failed" if outcome.errors else "Done"
-    yield f"{done} after {seconds:,.1f} s: variant {outcome.variant}."
+    ended = f"{done} after {seconds:,.1f} s: variant {outcome.variant}."
+    yield "\n".join(filter(None, (ended, outcome.conclusion)))

@@ -28,6 +28,7 @@ from rag_assets.operations.model_preview.units import (
 from rag_assets.operations.serving_index.promotion import promote_refreshed
 from rag_assets.retrieval.opening import open_index
 from rag_assets.serving import cli
+from rag_assets.serving.commands import preview as command
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import set_of
 from rag_assets_testing.faults.pipeline import build_index
@@ -105,6 +106,43 @@ def test_behind_a_reranker_it_only_warns(made):
     assert found.basis == "dense alone"
     assert found.is_worse
     assert not found.is_refused
+
+
+def test_it_warns_where_dense_search_alone_loses_though_the_retriever_may_not(made):
+    found = previewed(made, "worst", retriever="hybrid")
+    assert found.basis == "fused"
+    assert not found.is_refused
+    assert found.is_worse
+    assert [each.metric for each in found.dense] == ["hit_rate@1", "hit_rate@10"]
+    assert found.dense[1].candidate < found.dense[1].serving - found.margin
+    assert not previewed(made, "alike", retriever="hybrid").is_worse
+
+
+def test_ten_questions_warn_of_a_large_loss_and_decide_nothing_else(made, monkeypatch, capsys):
+    monkeypatch.setattr("rag_assets.serving.commands.preview.yield_to_others", lambda: None)
+    monkeypatch.setenv(configuration.PATH_VARIABLE, str(made.home / "rag_assets.yaml"))
+    ten = read_questions(made.store)[:10]
+    monkeypatch.setattr(
+        "rag_assets.operations.model_preview.previewing.read_questions", lambda _: ten
+    )
+    found = previewed(made, "worse", retriever="hybrid")
+    assert found.is_worse
+    said = "\n".join(command._lines(found))
+    assert said.startswith("WARNING: worse finds less by dense search alone: hit_rate@10 1.000 now")
+
+    assert cli.main(["preview", "alike"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("OPEN")
+    assert "Too few decide: 10 questions, of 109" in said
+
+
+def test_in_a_small_index_building_is_as_cheap(made, monkeypatch, capsys):
+    monkeypatch.setattr("rag_assets.serving.commands.preview.yield_to_others", lambda: None)
+    monkeypatch.setenv(configuration.PATH_VARIABLE, str(made.home / "rag_assets.yaml"))
+    assert cli.main(["preview", "alike"]) == 0
+    assert "building costs about as much as a preview" in capsys.readouterr().out
+    monkeypatch.setattr("rag_assets.operations.model_preview.previewing.ALWAYS_CHEAP", ROWS // 2)
+    assert not previewed(made, "alike").is_small
 
 
 def test_a_gate_with_another_metric_is_not_bounded(made):

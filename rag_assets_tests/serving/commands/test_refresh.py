@@ -52,3 +52,12 @@ def test_a_file_that_fails_on_the_way_to_two_tables_is_named_once():
     text = "\n".join(refresh._paragraphs(outcome(), left_out, None, "Checks: 2 of 2", 1.0))
 
     assert text.count("a.md cannot be read") == 1
+
+
+def test_it_ends_with_the_verdict_and_the_next_command():
+    said = "PASS: short against default. Next: `rag-assets promote short`."
+    ended = replace(outcome(), conclusion=said)
+
+    *_, last = refresh._paragraphs(ended, [], None, "Checks: 2 of 2", 1.0)
+
+    assert last == f"Done after 1.0 s: variant default.\n{said}"
