@@ -45,7 +45,9 @@ if TYPE_CHECKING:
     from rag_assets.retrieval.search import VariantIndex
 
 CRITERION = "mrr"
-MODES = ("reciprocal_rank", "max_norm")
+MODES = ("reciprocal_rank", "distribution_based")
+RERANKED = ("reranker", "rerank_fusion", "candidates", "first_of_each", "query_fusion")
+"""Stages of a retriever that depend on whether it reranks."""
 DENSE_SHARES = (0.2, 0.35, 0.5, 0.65, 0.8)
 """Weights of the signal `dense`; those that search by words share the rest."""
 FOLDS = 5
@@ -209,12 +211,10 @@ def _grid(
             "signal_fusion": {"mode": mode, "weights": {"dense": share, **rest}},
         }
     fusion = serving.query_fusion and serving.query_fusion.model_copy(update={"anchor": None})
-    plain = {"reranker": None, "rerank_fusion": None, "query_fusion": fusion}
-    orders: dict[str, dict[str, object]] = {"": {**plain, "candidates": Retriever().candidates}}
+    plain = Retriever(query_fusion=fusion)
+    orders: dict[str, dict[str, object]] = {"": {name: getattr(plain, name) for name in RERANKED}}
     if reranked.reranker:
-        orders[", reranked"] = {
-            name: getattr(reranked, name) for name in ("reranker", "rerank_fusion", "candidates")
-        }
+        orders[", reranked"] = {name: getattr(reranked, name) for name in RERANKED[:-1]}
     for (order, stages), (name, mix) in product(orders.items(), mixes.items()):
         yield name + order, Retriever.model_validate({**dict(serving), **mix, **stages})
 

@@ -181,7 +181,7 @@ def test_questions_without_splits_are_cross_validated(tmp_path):
 
 def test_a_retriever_that_cannot_search_is_named_and_stops_none(tmp_path):
     choice = chosen(project(tmp_path, meant=TOPICS, retriever="bm25"))
-    assert {"hybrid_reranked", "dense alone, reranked"} <= choice.unmeasured.keys()
+    assert {"hybrid_reranked", "weighted_fusion"} <= choice.unmeasured.keys()
     assert "Not compared: hybrid_reranked" in text_of(choice)
     assert not choice.unmeasured.keys() & choice.means.keys()
 
@@ -208,7 +208,7 @@ def test_the_grid_leaves_the_other_stages_of_what_serves_as_they_are():
         assert all(getattr(one, stage) == getattr(known["own"], stage) for stage in same)
         is_reranked = (one.reranker, one.candidates) == ("late_interaction", 7)
         assert is_reranked == (one.reranker is not None) == name.endswith(", reranked")
-    fused = grid["dense 0.35 with sparse and bm25, max_norm"].signal_fusion
+    fused = grid["dense 0.35 with sparse and bm25, distribution_based"].signal_fusion
     assert fused.weights == {"dense": 0.35, "sparse": 0.325, "bm25": 0.325}
 
 
