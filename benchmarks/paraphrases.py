@@ -10,10 +10,9 @@ import json
 import sqlite3
 from pathlib import Path
 
-from dataset_layout import Question, read_questions, write_lines
+from dataset_layout import Question, read_questions
 
 FILE = Path(__file__).with_name("paraphrases.jsonl")
-DATASETS = ("materials_demo", "ottqa", "mixed_languages")
 REACH = 1_000
 """Characters on each side of the quoted evidence that no question may share a word with: no chunk
 of 256 tokens that holds the evidence begins before or ends after them."""
@@ -22,11 +21,6 @@ of 256 tokens that holds the evidence begins before or ends after them."""
 def paraphrases(dataset: str) -> list[Question]:
     """The questions to one dataset."""
     return [each for each in read_questions(FILE) if each["dataset"] == dataset]
-
-
-def write_paraphrases(dataset: str, path: Path) -> None:
-    """Write a question file that is evaluated like the dataset's own."""
-    write_lines(path, paraphrases(dataset))
 
 
 def gold_passage(question: Question, *, folder: Path) -> str:
