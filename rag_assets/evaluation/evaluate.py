@@ -9,7 +9,7 @@ import hashlib
 import platform
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,12 +22,13 @@ import pyarrow as pa
 from rag_assets import identity, schemas
 from rag_assets.change.data_versions import current_version
 from rag_assets.change.sync import Failure
-from rag_assets.config import Config, QuestionSet, RetrieverName
+from rag_assets.config import Config, QuestionSet, Retriever, RetrieverName
 from rag_assets.evaluation import questions as question_sets
 from rag_assets.evaluation import results
 from rag_assets.evaluation.doctor import evidence_of, examine, generated_sets
 from rag_assets.evaluation.indexed_gold import gold_state, read_indexed_gold
-from rag_assets.evaluation.questions import Question, QuestionsError
+from rag_assets.evaluation.projection import IndexedGold
+from rag_assets.evaluation.questions import Question, QuestionFile, QuestionsError
 from rag_assets.evaluation.results import EvaluationRecord, EvaluationResult, Settings
 from rag_assets.evaluation.scores import evaluate
 from rag_assets.evaluation.superseded_gold import among_all_versions, split_superseded
@@ -103,11 +104,7 @@ def evaluate_file(
         QuestionsError: The file is not readable or holds no question.
         MissingIndexError: The variant has no complete index.
     """
-    parsed = question_sets.parse(_question_set(config, path))
-    failures = list(parsed.failures.values())
-    if not parsed.rows:
-        reason = failures[0].reason if failures else "it is empty"
-        raise QuestionsError(f"{path} holds no question that can be used: {reason}")
+    parsed = parsed_file(config, path)
     name = re.sub(r"[^\w-]+", "_", path.stem)
     return _Evaluation(
         store=store,
@@ -116,13 +113,24 @@ def evaluate_file(
         retrievers=retrievers,
         questions_version=lambda: identity.fingerprint(dict(parsed.contents)),
         folder=results.folder_of(store, variant, name=name),
-        questions=lambda: question_sets.questions_of(
-            question_sets.questions_table(list(parsed.rows.values()))
-        ),
-        failures=failures,
+        questions=lambda: parsed.questions,
+        failures=list(parsed.failures.values()),
         arms=arms,
         log=log,
     ).result()
+
+
+def parsed_file(config: Config, path: Path) -> QuestionFile:
+    """The questions of a file, as `evaluate_file` takes them; there is at least one.
+
+    Raises:
+        QuestionsError: The file is not readable or holds no question.
+    """
+    parsed = question_sets.parse(_question_set(config, path))
+    if not parsed.rows:
+        reasons = [failure.reason for failure in parsed.failures.values()] or ["it is empty"]
+        raise QuestionsError(f"{path} holds no question that can be used: {reasons[0]}")
+    return parsed
 
 
 def _question_set(config: Config, path: Path) -> QuestionSet:
@@ -263,23 +271,26 @@ class _Evaluation:
         from rag_assets.evaluation.latency import latencies
         from rag_assets.evaluation.question_words import question_words
         from rag_assets.evaluation.report import render
-        from rag_assets.retrieval.opening import open_index
 
         started = time.monotonic()
         store, config, variant, log = self.store, self.config, self.variant, self.log
-        questions = self.questions()
         cutoffs = sorted({*config.evaluation.cutoffs})
-        retrievers = list(dict.fromkeys(self.retrievers))
         depth = depth_of(config)
-        index = open_index(store, config, variant, complete_set=complete_set, arms=self.arms)
-        retrievers = _usable(index, retrievers, log=log)
-        gold = [piece for question in questions for piece in question.gold]
-        indexed = read_indexed_gold(
-            store, config, variant=variant, joint=complete_set.joint, gold=gold
+        index, questions, apart, indexed = asked(
+            store, config, self.questions(), among=complete_set, variant=variant, arms=self.arms
         )
-        questions, apart = split_superseded(index, questions, indexed=indexed)
-        rankings, unmeasured = _searched(
-            index, questions, retrievers, needed=_main(config, retrievers), depth=depth, log=log
+        retrievers = _usable(index, list(dict.fromkeys(self.retrievers)), log=log)
+        unmeasured: dict[str, str] = {}
+        rankings = dict(
+            searched(
+                index,
+                questions,
+                {name: config.retrieval.retrievers[name] for name in retrievers},
+                needed=_main(config, retrievers),
+                depth=depth,
+                unmeasured=unmeasured,
+                log=log,
+            )
         )
         retrievers = list(rankings)
         scores = evaluate(
@@ -341,32 +352,55 @@ class _Evaluation:
         return result
 
 
-def _searched(
+def asked(
+    store: Store,
+    config: Config,
+    questions: Sequence[Question],
+    *,
+    among: CompleteSet,
+    variant: str,
+    arms: Arms,
+) -> tuple["VariantIndex", Sequence[Question], Sequence[Question], IndexedGold]:
+    """The index of `variant` at the set `among`, and what to ask it.
+
+    That is those of `questions` that are measured, those apart whose gold is superseded (see
+    `split_superseded`), and the gold of all of them in the index.
+    """
+    from rag_assets.retrieval.opening import open_index
+
+    index = open_index(store, config, variant, complete_set=among, arms=arms)
+    gold = [piece for question in questions for piece in question.gold]
+    indexed = read_indexed_gold(store, config, variant=variant, joint=among.joint, gold=gold)
+    return index, *split_superseded(index, questions, indexed=indexed), indexed
+
+
+def searched(
     index: "VariantIndex",
     questions: Sequence[Question],
-    retrievers: Sequence[RetrieverName],
+    retrievers: Mapping[str, Retriever],
     *,
-    needed: RetrieverName,
+    needed: str,
     depth: int,
+    unmeasured: dict[str, str],
     log: Callable[[str], None],
-) -> tuple[dict[str, pa.Table], dict[str, str]]:
-    """The rankings of each retriever, and why others of them could not search.
+) -> Iterator[tuple[str, pa.Table]]:
+    """Each retriever with its rankings; why others could not search is put into `unmeasured`.
 
     Whatever hinders `needed` is raised.
     """
     texts = [question.text for question in questions]
-    rankings: dict[str, pa.Table] = {}
-    unmeasured: dict[str, str] = {}
-    for retriever in retrievers:
-        log(f"{index.variant}: searching {len(questions):,} questions with {retriever}")
+    for place, (name, retriever) in enumerate(retrievers.items(), start=1):
+        log(
+            f"{index.variant}: searching {len(questions):,} questions with {name} "
+            f"({place} of {len(retrievers)})"
+        )
         try:
-            rankings[retriever] = index.search_many(texts, retriever=retriever, length=depth)
+            yield name, index.search_many(texts, retriever=retriever, length=depth)
         except unanswerable() as error:
-            if retriever == needed:
+            if name == needed:
                 raise
-            log(f"{index.variant}: not measured with {retriever}: {error}")
-            unmeasured[retriever] = str(error)
-    return rankings, unmeasured
+            log(f"{index.variant}: not measured with {name}: {error}")
+            unmeasured[name] = str(error)
 
 
 def _can_search_again(

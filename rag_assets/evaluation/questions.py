@@ -86,6 +86,11 @@ class QuestionFile:
     contents: Mapping[str, str]
     """Fingerprint of each row and of each failure, by its key."""
 
+    @property
+    def questions(self) -> list[Question]:
+        """Its questions, by their id."""
+        return questions_of(questions_table(list(self.rows.values())))
+
 
 def refresh_questions(
     store: Store, config: Config, *, log: Callable[[str], None], retry: bool = False

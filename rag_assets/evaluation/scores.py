@@ -188,6 +188,11 @@ def labels_of(question: Question) -> list[str]:
     return list(dict.fromkeys(piece.label for piece in question.gold))
 
 
+def source_of(gold: Gold) -> str:
+    """The document or table that a piece of gold lies in."""
+    return f"table {gold.table}" if isinstance(gold, RowGold) else gold.uri
+
+
 def _scored(
     rankings: Sequence[Sequence[RankedUnit]],
     questions: Sequence[Question],
@@ -218,7 +223,7 @@ def _scored(
                 "level": level,
                 "gold": labels_of(question),
                 "missing": [f"{piece.label}: {piece.reason}" for piece in goal.missing],
-                "source_cluster": _source_of(question.gold[0]),
+                "source_cluster": source_of(question.gold[0]),
                 "gold_cluster": question.gold[0].label,
                 "relevant": len(goal.pieces),
                 "items": len(items),
@@ -246,10 +251,6 @@ def _matrix(relevance: Sequence[Sequence[bool]]) -> np.ndarray:
     width = max(map(len, relevance), default=0)
     padded = [[*hits, *[False] * (width - len(hits))] for hits in relevance]
     return np.array(padded, dtype=bool).reshape(len(relevance), width)
-
-
-def _source_of(gold: Gold) -> str:
-    return f"table {gold.table}" if isinstance(gold, RowGold) else gold.uri
 
 
 def _agreement(

@@ -226,17 +226,20 @@ def _is_better(result: EvaluationResult, name: str, *, than: str) -> Iterator[st
             split=summary.ALL_SPLITS,
         )
     ]
-    verdicts = [verdict(row, margin=result.record.margin) for row in rows]
-    gains = [
-        f"{row['metric']}@{row['cutoff']} {signed(row)}"
-        for row, says in zip(rows, verdicts, strict=True)
-        if says == "better"
-    ]
-    if gains and not any(says.startswith("worse") for says in verdicts):
+    if better := gains(rows, margin=result.record.margin):
+        shown = [f"{row['metric']}@{row['cutoff']} {signed(row)}" for row in better]
         yield (
-            f"{name} is better than {than} on all questions: {', '.join(gains)}, corrected for "
+            f"{name} is better than {than} on all questions: {', '.join(shown)}, corrected for "
             f"all that was compared. To search with it, set retrieval.retriever to {name}."
         )
+
+
+def gains(rows: Sequence[Row], *, margin: float) -> list[Row]:
+    """Those of paired differences that are shown to be better; none if one of them is worse."""
+    verdicts = [verdict(row, margin=margin) for row in rows]
+    if any(says.startswith("worse") for says in verdicts):
+        return []
+    return [row for row, says in zip(rows, verdicts, strict=True) if says == "better"]
 
 
 def _reach(row: Row) -> str:

@@ -5,10 +5,13 @@ from typing import TYPE_CHECKING
 from rag_assets.serving.replies import table
 
 if TYPE_CHECKING:
+    from rag_assets.evaluation.choosing import RetrieverChoice
     from rag_assets.evaluation.results import EvaluationResult
 
 METRICS = ("hit_rate", "recall", "mrr", "ndcg")
 """Metrics that are shown, at the main cutoff; the report has all of them."""
+FIRST_SHOWN = 5
+"""Retrievers that are shown with their mean where one was chosen."""
 
 
 def scores(result: "EvaluationResult") -> str:
@@ -25,6 +28,65 @@ def scores(result: "EvaluationResult") -> str:
     ]
     lines = [title, table(rows, columns=list(rows[0])), *_superseded(result), *unmeasured]
     return "\n".join([*lines, f"Report: {result.report}"])
+
+
+def choice(found: "RetrieverChoice") -> str:
+    """Which retriever is proposed, why, and what to write into the config."""
+    import yaml
+
+    from rag_assets.evaluation.choosing import CRITERION
+    from rag_assets.evaluation.wording import clusters_sentence, signed, verdict
+
+    chosen_by = f"{CRITERION}@{found.cutoff} where chosen"
+    first = sorted(found.means, key=lambda name: -found.means[name])[:FIRST_SHOWN]
+    rows = [
+        {"retriever": name, chosen_by: found.means[name], **_shown(found, name)}
+        for name in dict.fromkeys([found.serving, found.best, *first])
+    ]
+    lines = [
+        f"{len(found.means)} retrievers were compared. {found.protocol}.",
+        table(rows, columns=list(rows[0])),
+        *(f"Not compared: {name}: {why}" for name, why in found.unmeasured.items()),
+        *clusters_sentence(found.summary),
+        "",
+    ]
+    says = "; ".join(
+        f"{row['metric']}@{row['cutoff']} {signed(row)}, {verdict(row, margin=found.margin)}"
+        for row in found.differences
+    )
+    elsewhere = "on questions that did not choose it"
+    if found.best == found.serving:
+        lines.append(f"Keep {found.serving}: none of the others came before it.")
+    elif not found.better:
+        lines.append(
+            f"Keep {found.serving}: {found.best} came first, but it is not shown to be better "
+            f"{elsewhere}: {says}."
+        )
+    else:
+        lines += [
+            f"Proposed: {found.best}. It is better than {found.serving} {elsewhere}: {says}.",
+            "To search with it, write into the config:",
+            "",
+            yaml.safe_dump(
+                {"retrieval": dict(found.config)}, default_flow_style=None, sort_keys=False
+            ).rstrip(),
+        ]
+    return "\n".join(lines)
+
+
+def _shown(found: "RetrieverChoice", name: str) -> dict[str, object]:
+    """The cells of a retriever on the questions that show the choice, and its time."""
+    from rag_assets.evaluation.choosing import CHOSEN, CRITERION
+    from rag_assets.evaluation.wording import with_interval
+
+    called = found.serving if name == found.serving else CHOSEN
+    if name not in found.latency:
+        return {}
+    means = {row["metric"]: row for row in found.summary if row["retriever"] == called}
+    shown = {
+        f"{one}@{found.cutoff} shown": with_interval(means[one]) for one in (CRITERION, "hit_rate")
+    }
+    return {**shown, "ms a question": found.latency[name].p50}
 
 
 def _superseded(result: "EvaluationResult") -> list[str]:

@@ -147,6 +147,20 @@ def test_an_index_without_lexical_weights_is_named_with_the_remedy(home, capsys)
     assert "sparse: true, such as BAAI/bge-m3" in capsys.readouterr().err
 
 
+def test_a_choice_needs_questions_an_index_and_all_retrievers(home, capsys):
+    (home / "rag_assets.yaml").write_text("state_dir: state\n")
+    question = {"id": "1", "question": "steel", "gold": ["doc:a.md"]}
+    (home / "questions.jsonl").write_text(json.dumps(question))
+    choose = ["evaluate", "--choose"]
+
+    assert cli.main(choose) == FAILED
+    assert "no questions are imported" in capsys.readouterr().err
+    assert cli.main([*choose, "--questions", "questions.jsonl"]) == FAILED
+    assert "no complete index of variant default" in capsys.readouterr().err
+    assert cli.main([*choose, "--retriever", "bm25"]) == USAGE
+    assert "leave out --retriever" in capsys.readouterr().err
+
+
 def test_a_question_file_that_cannot_be_read_is_named_with_its_option(home, capsys):
     (home / "rag_assets.yaml").write_text("state_dir: state\n")
     assert cli.main(["evaluate", "--questions", "nosuch.jsonl"]) == FAILED

@@ -239,6 +239,17 @@ def test_evaluate_says_which_retriever_is_better(here, capsys):
     assert "not separable at n = " in text
 
 
+def test_evaluate_keeps_the_retriever_that_two_questions_cannot_better(here, capsys):
+    assert cli.main(["evaluate", "--choose", "--json"]) == OK
+
+    said = capsys.readouterr()
+    record = json.loads(said.out)
+    assert (record["proposed"], record["is_better"]) == ("best", False)
+    assert record["means"].keys() >= {"best", "bm25", "dense 0.5 with bm25, max_norm, reranked"}
+    assert "cross-validated in 2 folds" in record["protocol"]
+    assert f"(1 of {len(record['means'])})" in said.err
+
+
 def test_evaluate_names_a_file_that_is_not_there(here, capsys):
     assert cli.main(["evaluate", "--questions", "nothing.jsonl"]) == FAILED
     assert "nothing.jsonl" in capsys.readouterr().err

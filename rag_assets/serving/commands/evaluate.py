@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rag_assets import config as configuration
 from rag_assets.config import Config
 from rag_assets.serving import disk_errors
-from rag_assets.serving.evaluation_text import scores
+from rag_assets.serving.evaluation_text import choice, scores
 from rag_assets.serving.replies import (
     OK,
     PARTLY,
@@ -24,6 +24,7 @@ from rag_assets.store import Store
 from rag_assets.store.serving_pointer import serving_variant
 
 if TYPE_CHECKING:
+    from rag_assets.change.sync import Failure
     from rag_assets.evaluation.flaws import Flaw
     from rag_assets.evaluation.results import EvaluationResult
 
@@ -31,6 +32,7 @@ SUMMARY = "measure retrieval on questions with gold evidence, and examine the me
 EXAMPLES = """\
   rag-assets evaluate --questions questions.jsonl
   rag-assets evaluate --questions questions.jsonl --variant json_rows --retriever bm25 --json
+  rag-assets evaluate --choose      which retriever suits the imported questions best?
   rag-assets evaluate --doctor      is the evaluation of the imported questions itself sound?"""
 NO_QUESTIONS = (
     "no questions are imported: name a file with --questions, or under evaluation.questions in the "
@@ -44,14 +46,21 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--questions",
         type=Path,
         help="JSONL, one question a line; needed unless the imported questions are meant, as by "
-        "--doctor",
+        "--doctor and --choose",
     )
     command.add_argument("--variant", help="variant to use (default: the one that serves)")
     command.add_argument(
         "--retriever",
         help="one alone (default: that of searches, and evaluation.retrievers)",
     )
-    command.add_argument(
+    what = command.add_mutually_exclusive_group()
+    what.add_argument(
+        "--choose",
+        action="store_true",
+        help="propose a retriever for this index: compare those of the config and fusions of the "
+        "signals by some of the questions, and show the best one on the others",
+    )
+    what.add_argument(
         "--doctor",
         action="store_true",
         help="say what makes the numbers say less than they seem to, each with a code and a "
@@ -61,8 +70,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Reply:
     """Measure, or show the stored result for the same index and questions."""
-    if options.questions is None and not options.doctor:
+    if options.questions is None and not (options.doctor or options.choose):
         raise UsageError("name a file with --questions, or examine the imported ones with --doctor")
+    if options.choose and options.retriever:
+        raise UsageError("--choose compares retrievers: leave out --retriever")
     if options.questions is None and options.retriever:
         raise UsageError("--retriever is for a file of questions: name one with --questions")
     config = configuration.load()
@@ -76,6 +87,8 @@ def run(options: argparse.Namespace) -> Reply:
     except ValueError as error:
         raise CommandError(str(error)) from error
     store = Store.of(config)
+    if options.choose:
+        return _chosen(store, config, options, variant=variant)
     with disk_errors.writing(config.state_dir):
         result = _evaluated(store, config, options, variant=variant)
     if options.doctor:
@@ -91,12 +104,12 @@ def run(options: argparse.Namespace) -> Reply:
             "differences": result.difference_rows(split="all"),
             "latency": {name: asdict(one) for name, one in result.record.latency.items()},
             "flaws": [flaw.record() for flaw in result.record.flaws],
-            "failures": [{"what": line.label, "reason": line.reason} for line in result.failures],
+            "failures": _failed(result.failures),
             "report": str(result.report),
             "seconds": round(result.seconds, 3),
         },
         text="\n\n".join(
-            [scores(result), *_compared(result), *_flawed(result), *_left_out(result)]
+            [scores(result), *_compared(result), *_flawed(result), *_left_out(result.failures)]
         ),
         code=PARTLY if result.failures else OK,
     )
@@ -129,6 +142,42 @@ def _evaluated(
     if result is None:
         raise CommandError(NO_QUESTIONS)
     return result
+
+
+def _chosen(store: Store, config: Config, options: argparse.Namespace, *, variant: str) -> Reply:
+    """The retriever that is proposed for the index, or the one to keep."""
+    from rag_assets.evaluation import questions as imported
+    from rag_assets.evaluation.choosing import choose_retriever
+    from rag_assets.evaluation.evaluate import parsed_file
+    from rag_assets.table_lookup.arm import arms_of
+
+    failures: list[Failure] = []
+    try:
+        with search_errors(), disk_errors.writing(config.state_dir):
+            if options.questions is None:
+                questions = imported.read_questions(store)
+            else:
+                parsed = parsed_file(config, options.questions)
+                questions, failures = parsed.questions, list(parsed.failures.values())
+            if not questions:
+                raise CommandError(NO_QUESTIONS)
+            found = choose_retriever(
+                store, config, questions, variant=variant, arms=arms_of(store, config), log=say
+            )
+    except imported.QuestionsError as error:
+        raise CommandError(str(error)) from error
+    return Reply(
+        record={
+            "variant": variant,
+            "questions": len(questions),
+            "proposed": found.best if found.better else found.serving,
+            "is_better": bool(found.better),
+            **asdict(found),
+            "failures": _failed(failures),
+        },
+        text="\n\n".join([choice(found), *_left_out(failures)]),
+        code=PARTLY if failures else OK,
+    )
 
 
 def _examined(result: "EvaluationResult", flaws: "Sequence[Flaw]") -> Reply:
@@ -184,7 +233,11 @@ def _compared(result: "EvaluationResult") -> Iterator[str]:
         yield "\n".join(advice(result))
 
 
-def _left_out(result: "EvaluationResult") -> Iterator[str]:
-    if result.failures:
-        lines = [f"  {line.label}: {line.reason}" for line in result.failures]
+def _left_out(failures: "Sequence[Failure]") -> Iterator[str]:
+    if failures:
+        lines = [f"  {line.label}: {line.reason}" for line in failures]
         yield "\n".join(["Lines that are not questions (left out):", *lines])
+
+
+def _failed(failures: "Sequence[Failure]") -> list[dict[str, str]]:
+    return [{"what": line.label, "reason": line.reason} for line in failures]
