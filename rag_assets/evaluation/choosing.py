@@ -59,7 +59,7 @@ Fold = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class RetrieverChoice:
     """The retriever that was chosen, and what it is worth on questions that did not choose it."""
 
     serving: str
@@ -97,7 +97,7 @@ def choose_retriever(
     variant: str,
     arms: Arms,
     log: Callable[[str], None],
-) -> Choice:
+) -> RetrieverChoice:
     """Choose a retriever for the index of `variant` by `questions`.
 
     `arms` are those that the retrievers ask.
@@ -152,7 +152,7 @@ def choose_retriever(
     )
     own = compared[best].model_dump(mode="json", exclude_defaults=True)
     is_named = best in config.retrieval.retrievers
-    return Choice(
+    return RetrieverChoice(
         serving=serving,
         best=best,
         config={"retriever": best}
@@ -177,15 +177,17 @@ def choose_retriever(
 def candidates(config: Config, *, signals: Sequence[Signal]) -> dict[str, Retriever]:
     """The retrievers that are compared, by name: what serves, others of the config, and a grid.
 
-    One that asks a language model is only compared where the config has it evaluated: that costs
-    money. The grid leaves what serves as it is but for its signals, their fusion and the reranker,
-    which is that of `best` where what serves has none.
+    One that asks a language model is only compared where the config has it evaluated, as that costs
+    money; so is one with a signal that is not among `signals`. The grid leaves what serves as it is
+    but for its signals, their fusion and the reranker, which is that of `best` where what serves
+    has none.
     """
     known, evaluated = config.retrieval.retrievers, evaluated_in(config)
     named = {
         name: known[name]
         for name in (*evaluated, *known)
-        if name in evaluated or not _asks_a_model(known[name])
+        if name in evaluated
+        or (set(known[name].signals) <= {*signals} and not _asks_a_model(known[name]))
     }
     serving = known[config.retrieval.retriever]
     grid = _grid(serving, signals=signals, reranked=serving if serving.reranker else known["best"])

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -352,18 +352,6 @@ class _Evaluation:
         return result
 
 
-class Asked(NamedTuple):
-    """An index, and the questions that it is asked."""
-
-    index: "VariantIndex"
-    questions: Sequence[Question]
-    """Those that are measured."""
-    apart: Sequence[Question]
-    """Those whose gold is superseded: see `split_superseded`."""
-    indexed: IndexedGold
-    """The gold of all of them in the index."""
-
-
 def asked(
     store: Store,
     config: Config,
@@ -372,14 +360,18 @@ def asked(
     among: CompleteSet,
     variant: str,
     arms: Arms,
-) -> Asked:
-    """Open the index of `variant`, the set `among`, to ask it `questions`."""
+) -> tuple["VariantIndex", Sequence[Question], Sequence[Question], IndexedGold]:
+    """The index of `variant` at the set `among`, and what to ask it.
+
+    That is those of `questions` that are measured, those apart whose gold is superseded (see
+    `split_superseded`), and the gold of all of them in the index.
+    """
     from rag_assets.retrieval.opening import open_index
 
     index = open_index(store, config, variant, complete_set=among, arms=arms)
     gold = [piece for question in questions for piece in question.gold]
     indexed = read_indexed_gold(store, config, variant=variant, joint=among.joint, gold=gold)
-    return Asked(index, *split_superseded(index, questions, indexed=indexed), indexed)
+    return index, *split_superseded(index, questions, indexed=indexed), indexed
 
 
 def searched(

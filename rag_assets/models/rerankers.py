@@ -141,7 +141,10 @@ def _as_model(
     if not settings.path:
         has_tokens = of_index is not None and of_index.backend not in WITHOUT_TOKENS
         model = of_index if of_index and has_tokens else DEFAULT_MODELS["minilm"]
-        return model.model_copy(update={"max_tokens": settings.max_tokens or model.max_tokens})
+        window = settings.max_tokens or model.max_tokens
+        return model.model_copy(
+            update={"backend": "sentence_transformers", "sparse": False, "max_tokens": window}
+        )
     return EmbeddingModel(
         path=settings.path,
         revision=settings.revision,

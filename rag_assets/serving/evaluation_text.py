@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from rag_assets.serving.replies import table
 
 if TYPE_CHECKING:
-    from rag_assets.evaluation.choosing import Choice
+    from rag_assets.evaluation.choosing import RetrieverChoice
     from rag_assets.evaluation.results import EvaluationResult
 
 METRICS = ("hit_rate", "recall", "mrr", "ndcg")
@@ -30,7 +30,7 @@ def scores(result: "EvaluationResult") -> str:
     return "\n".join([*lines, f"Report: {result.report}"])
 
 
-def choice(found: "Choice") -> str:
+def choice(found: "RetrieverChoice") -> str:
     """Which retriever is proposed, why, and what to write into the config."""
     import yaml
 
@@ -74,7 +74,7 @@ def choice(found: "Choice") -> str:
     return "\n".join(lines)
 
 
-def _shown(found: "Choice", name: str) -> dict[str, object]:
+def _shown(found: "RetrieverChoice", name: str) -> dict[str, object]:
     """The cells of a retriever on the questions that show the choice, and its time."""
     from rag_assets.evaluation.choosing import CHOSEN, CRITERION
     from rag_assets.evaluation.wording import with_interval

@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 
 from rag_assets import lineage
 from rag_assets.config import Config, Evaluation, QuestionSet, Retrieval, Retriever
-from rag_assets.evaluation.choosing import CHOSEN, Choice, candidates, choose_retriever, folds_of
+from rag_assets.evaluation.choosing import (
+    CHOSEN,
+    RetrieverChoice,
+    candidates,
+    choose_retriever,
+    folds_of,
+)
 from rag_assets.evaluation.evaluate import evaluate_file, parsed_file
 from rag_assets.evaluation.gold import DocumentGold
 from rag_assets.evaluation.questions import Question, QuestionsError
@@ -81,7 +87,7 @@ def project(
     return config
 
 
-def chosen(config: Config) -> Choice:
+def chosen(config: Config) -> RetrieverChoice:
     path = config.evaluation.questions[0].path
     return choose_retriever(
         Store.of(config),
@@ -93,7 +99,7 @@ def chosen(config: Config) -> Choice:
     )
 
 
-def shown(choice: Choice, retriever: str, metric: str) -> dict:
+def shown(choice: RetrieverChoice, retriever: str, metric: str) -> dict:
     return next(
         row for row in choice.summary if (row["retriever"], row["metric"]) == (retriever, metric)
     )
@@ -201,6 +207,8 @@ def test_the_grid_leaves_the_other_stages_of_what_serves_as_they_are():
     known = retrieval.retrievers
     found = candidates(Config(retrieval=retrieval), signals=["dense", "sparse", "bm25"])
     assert {*known} - {*found} == {"asking"}, "it would cost money"
+    without = candidates(Config(retrieval=retrieval), signals=["dense", "bm25"])
+    assert {*known} - {*without} == {"asking", "bge_m3"}
     grid = {name: one for name, one in found.items() if name not in known}
     assert len(grid) == 26
     for name, one in grid.items():
