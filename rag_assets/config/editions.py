@@ -9,11 +9,18 @@ change with a release, as they cost nothing.
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-Edition: TypeAlias = Literal[1, 2]
+Edition: TypeAlias = Literal[1, 2, 3]
 FIRST: Edition = 1
 """That of a file that names none."""
-NEWEST: Edition = 2
+NEWEST: Edition = 3
 """That of a file that is written now."""
 
-CHUNKINGS: Mapping[Edition, str] = {1: "fixed_256", 2: "sentences_256"}
+CHUNKINGS: Mapping[Edition, str] = {
+    1: "fixed_256",
+    2: "sentences_256",
+    3: "sentences_256",
+}
 """The chunking of a variant that names none."""
+
+MODELS: Mapping[Edition, str] = {1: "minilm", 2: "minilm", 3: "e5"}
+"""The embedding model of a variant that names none."""

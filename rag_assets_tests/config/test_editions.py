@@ -3,7 +3,7 @@
 import pytest
 
 from rag_assets.config import Config, ConfigError, load
-from rag_assets.config.editions import CHUNKINGS, NEWEST
+from rag_assets.config.editions import CHUNKINGS, MODELS, NEWEST
 
 
 @pytest.fixture
@@ -47,13 +47,21 @@ def test_experiments_keep_the_chunkings_of_their_papers_in_every_edition(write):
 
 
 def test_an_unknown_edition_is_an_error_that_says_which_there_are(write):
-    with pytest.raises(ConfigError, match=r"defaults = 3: .*1 or 2"):
-        load(write("defaults: 3"))
+    with pytest.raises(ConfigError, match=r"defaults = 4: .*1, 2 or 3"):
+        load(write("defaults: 4"))
 
 
-def test_each_edition_has_a_chunking_that_ships():
+@pytest.mark.parametrize(("edition", "model"), [(1, "minilm"), (2, "minilm"), (3, "e5")])
+def test_a_variant_that_names_no_model_has_that_of_the_edition(write, edition, model):
+    config = load(write(f"defaults: {edition}\nvariants: {{a: {{}}, b: {{model: minilm}}}}"))
+    assert config.variants["a"].model == model
+    assert config.variants["b"].model == "minilm"
+
+
+def test_each_edition_has_a_chunking_and_a_model_that_ship():
     assert set(CHUNKINGS.values()) <= set(Config().chunkings)
-    assert max(CHUNKINGS) == NEWEST
+    assert set(MODELS.values()) <= set(Config().models)
+    assert max(CHUNKINGS) == max(MODELS) == NEWEST
 
 
 @pytest.mark.parametrize(
