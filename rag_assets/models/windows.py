@@ -6,6 +6,7 @@ asks for it, such a text is cut at the end of its first window instead.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -60,21 +61,23 @@ class Windows:
     def __init__(
         self, tokenizer: "Tokenizer", *, max_tokens: int, prefix: str, cut: bool = False
     ) -> None:
-        """Use a private copy of `tokenizer`; `max_tokens` counts prefix and special tokens.
+        """Use `tokenizer` without truncation and padding, or a copy of it if texts are cut.
 
-        `cut`: only the first window of a text counts.
+        Args:
+            tokenizer: Of the model. Tokenizers of many languages are large, so it is shared.
+            max_tokens: The window, prefix and special tokens included.
+            prefix: Put before each text.
+            cut: Only the first window of a text counts.
 
         Raises:
             ValueError: The prefix leaves no room for text.
         """
-        from tokenizers import Tokenizer as Fresh
-
-        self._tokenizer = Fresh.from_str(tokenizer.to_str())
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
         if cut:
-            self._tokenizer.enable_truncation(max_tokens)
-        else:
-            self._tokenizer.no_truncation()
-        self._tokenizer.no_padding()
+            tokenizer = deepcopy(tokenizer)
+            tokenizer.enable_truncation(max_tokens)
+        self._tokenizer = tokenizer
         self._max_tokens = max_tokens
         self._prefix = prefix
         self._around = len(self._tokenizer.encode(prefix).ids)

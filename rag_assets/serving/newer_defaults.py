@@ -6,7 +6,7 @@ from itertools import count
 from rag_assets import config as configuration
 from rag_assets.config import Config
 from rag_assets.config.documents import DEFAULT_CHUNKINGS
-from rag_assets.config.editions import CHUNKINGS, FIRST, NEWEST
+from rag_assets.config.editions import CHUNKINGS, FIRST, MODELS, NEWEST
 from rag_assets.config.recipes import Variant
 from rag_assets.store import Store
 from rag_assets.store.serving_pointer import serving_variant
@@ -16,7 +16,7 @@ NAME = "sentences"
 
 
 def proposal(config: Config) -> str:
-    """How to try the newest chunking beside what serves; empty if there is nothing to propose.
+    """How to try the newest defaults beside what serves; empty if there is nothing to propose.
 
     A file that names its edition has chosen, and so has one that cuts documents in its own way or
     has a variant with the newest chunking.
@@ -26,7 +26,10 @@ def proposal(config: Config) -> str:
     file = configuration.find().name
     name = next(one for one in _names() if one not in config.variants)
     served = config.variant(serving_variant(Store.of(config), config))
-    recipe = _as_yaml(served.model_copy(update={"chunking": CHUNKINGS[NEWEST]}))
+    newest = {"chunking": CHUNKINGS[NEWEST]}
+    if served.model == MODELS[FIRST]:
+        newest["model"] = MODELS[NEWEST]
+    recipe = _as_yaml(served.model_copy(update=newest))
     return "\n".join(
         [
             _in_short(file),
@@ -66,7 +69,7 @@ def _is_open(config: Config) -> bool:
 def _in_short(file: str) -> str:
     return (
         f"{file} keeps the defaults of edition {FIRST}; with `defaults: {NEWEST}` "
-        "units are whole sentences."
+        "units are whole sentences, and the embedding model knows about a hundred languages."
     )
 
 

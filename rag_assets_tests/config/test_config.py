@@ -152,7 +152,10 @@ def test_a_file_that_is_no_config_is_named(write, text, named):
             "variants: {fast: {serializer: csv}}",
             ["variants.fast.serializer = 'csv'", "'json'", "'full_semantic'"],
         ),
-        ("variants: {fast: {model: bge}}", ["variants.fast.model", "'bge'", "there are minilm"]),
+        (
+            "variants: {fast: {model: bge}}",
+            ["variants.fast.model", "'bge'", "there are e5, minilm"],
+        ),
         ("serving: {variant: fast}", ["serving.variant", "'fast'", "there are default"]),
         ("retrieval: {top_k: 0}", ["retrieval.top_k = 0", "greater than 0"]),
         ("retrieval: {top_k: many}", ["retrieval.top_k = 'many'", "integer"]),

