@@ -1,14 +1,13 @@
 """The newest default embedding model against the one before, on each corpus and in each language.
 
-usage: default_model.py [--datasets demo materials_demo ottqa] [--state FOLDER] [--split test]
+usage: default_model.py [--corpora NAME ...] [--state FOLDER] [--split test]
 
 Each corpus is built and evaluated by `rag-assets refresh` with both models, everything else equal.
 They are compared by dense search alone (`baseline`), by reciprocal rank fusion with BM25 (`hybrid`)
 and by the default retriever, with paired 95 % intervals (cluster bootstrap) of mrr@10 and
 hit_rate@10. No corpus may be shown to be worse (an interval below 0), nor lose more than 0.03.
 Swedish and German questions of all corpora together have to gain by dense search, with an interval
-above 0. With --state indexes are kept and found again. A folder of that name in benchmarks/ comes
-before a shared dataset.
+above 0. With --state indexes are kept and found again.
 """
 
 import argparse
@@ -21,16 +20,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from best_configuration import value
-from bounds import REPOSITORY, Bound, at_least, dataset, finish, rag_assets
-from defaults import DEFAULT, DEMO, DEPTH, SAMPLES, TOP_K
-from retrieval import write_config
+from bounds import Bound, at_least, finish, rag_assets
+from defaults import CORPORA, DEPTH, SAMPLES, TOP_K, files_of, told_apart
 
 from rag_assets.config.editions import CHUNKINGS, MODELS, NEWEST
 from rag_assets.evaluation.summary import ALL_SPLITS, summarize
 from rag_assets.evaluation.wording import signed, with_interval
 
 FORMER, NEW = MODELS[2], MODELS[NEWEST]
-RETRIEVERS = ("baseline", "hybrid", DEFAULT)
+RETRIEVERS = ("baseline", "hybrid", "best")
 METRICS = ("mrr", "hit_rate")
 MOST_LOST = 0.03
 TO_GAIN = ("sv", "de")
@@ -41,14 +39,11 @@ FEWEST = 20
 def scores_of(name: str, *, folder: Path, split: str) -> pa.Table:
     """The per-question scores of both models, with the model as a column of its own."""
     folder.mkdir(parents=True, exist_ok=True)
-    ours = REPOSITORY / "benchmarks" / name
-    if name == DEMO:
-        config = REPOSITORY / "rag_assets.yaml"
-    else:
-        config = write_config(ours if ours.is_dir() else dataset(name), state=folder)
+    config, _ = files_of(name, folder=folder)
     chunking = CHUNKINGS[NEWEST]
     variants = {model: {"chunking": chunking, "model": model} for model in (FORMER, NEW)}
     environment = {
+        "RAG_ASSETS__DEFAULTS": str(NEWEST),
         "RAG_ASSETS__STATE_DIR": str(folder / "state"),
         "RAG_ASSETS__VARIANTS": json.dumps(variants),
         "RAG_ASSETS__EVALUATION__RETRIEVERS": json.dumps(RETRIEVERS),
@@ -66,16 +61,7 @@ def scores_of(name: str, *, folder: Path, split: str) -> pa.Table:
         if split != ALL_SPLITS:
             found = found.filter(pc.equal(found["split"], split))
         tables.append(found.append_column("model", pa.array([model] * len(found))))
-    return _named(pa.concat_tables(tables), corpus=name)
-
-
-def _named(scores: pa.Table, *, corpus: str) -> pa.Table:
-    """`scores` whose questions and clusters are told apart from those of other corpora."""
-    for column in ("question_id", "source_cluster", "gold_cluster"):
-        place = scores.schema.get_field_index(column)
-        named = pc.binary_join_element_wise(corpus, scores[column], " ")
-        scores = scores.set_column(place, column, named)
-    return scores
+    return told_apart(pa.concat_tables(tables), corpus=name)
 
 
 def compared(scores: pa.Table, *, retriever: str, domain: str) -> Iterator[tuple[str, Mapping]]:
@@ -134,14 +120,14 @@ def gains(scores: pa.Table) -> Iterator[Bound]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--datasets", nargs="+", default=[DEMO, "materials_demo", "ottqa"])
+    parser.add_argument("--corpora", nargs="+", default=CORPORA, choices=CORPORA)
     parser.add_argument("--state", type=Path, help="folder to keep indexes in")
     parser.add_argument("--split", default="test", choices=("test", "dev", ALL_SPLITS))
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         root = (arguments.state or Path(temporary)).absolute()
         tables, bounds = [], []
-        for name in arguments.datasets:
+        for name in arguments.corpora:
             tables.append(scores_of(name, folder=root / name, split=arguments.split))
             bounds += compare(name, tables[-1])
         bounds += gains(pa.concat_tables(tables, promote_options="permissive"))

@@ -112,6 +112,16 @@ DEPTH = max(Config().retrieval.depth, DEPTH_PER_RANK * max(Config().evaluation.c
 PARAPHRASES = Path(__file__).with_name("paraphrases.jsonl")
 
 
+def files_of(name: str, *, folder: Path) -> tuple[Path, Path]:
+    """The config of a corpus and its questions; what is generated is written below `folder`."""
+    if name == DEMO:
+        return REPOSITORY / "rag_assets.yaml", REPOSITORY / "data" / "questions.jsonl"
+    data = folder / "data" if name in WRITERS else dataset(name)
+    if not data.exists():
+        WRITERS[name](data)
+    return write_config(data, state=folder), data / "questions.jsonl"
+
+
 class Corpus:
     """One corpus with its index below a folder."""
 
@@ -119,11 +129,7 @@ class Corpus:
         self.name = name
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
-        if name in WRITERS and not (folder / "data").exists():
-            WRITERS[name](folder / "data")
-        data = folder / "data" if name in WRITERS else None if name == DEMO else dataset(name)
-        self._config = write_config(data, state=folder) if data else REPOSITORY / "rag_assets.yaml"
-        self._questions = (data or REPOSITORY / "data") / "questions.jsonl"
+        self._config, self._questions = files_of(name, folder=folder)
         self._environment = {
             "RAG_ASSETS__DEFAULTS": "3",
             "RAG_ASSETS__STATE_DIR": str(self.state),
@@ -147,7 +153,7 @@ class Corpus:
         """The per-question scores at the gold's own level, one row for each retriever."""
         self.refresh()
         file = self.state / "reports" / "default" / "questions.parquet"
-        return self._named(pq.read_table(file, filters=[("level", "=", "gold")]))
+        return told_apart(pq.read_table(file, filters=[("level", "=", "gold")]), corpus=self.name)
 
     def evaluated(self, questions: Path, *, retrievers: Sequence[str]) -> pa.Table:
         """The same for other questions."""
@@ -178,13 +184,14 @@ class Corpus:
         )
         return {name: one["p50"] for name, one in done.json["latency"].items()}
 
-    def _named(self, scores: pa.Table) -> pa.Table:
-        """`scores` whose questions and clusters are told apart from those of other corpora."""
-        for column in ("question_id", "source_cluster", "gold_cluster"):
-            place = scores.schema.get_field_index(column)
-            named = pc.binary_join_element_wise(self.name, scores[column], " ")
-            scores = scores.set_column(place, column, named)
-        return scores
+
+def told_apart(scores: pa.Table, *, corpus: str) -> pa.Table:
+    """`scores` whose questions and clusters are not those of other corpora."""
+    for column in ("question_id", "source_cluster", "gold_cluster"):
+        place = scores.schema.get_field_index(column)
+        named = pc.binary_join_element_wise(corpus, scores[column], " ")
+        scores = scores.set_column(place, column, named)
+    return scores
 
 
 def of_split(scores: pa.Table, split: str) -> pa.Table:
