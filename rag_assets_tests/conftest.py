@@ -72,17 +72,17 @@ def load_each_model_once(tmp_path_factory):
     def is_tested():
         return "/models/" in os.environ.get("PYTEST_CURRENT_TEST", "")
 
-    def copied(weights, folder, *, output):
+    def copied(weights, folder):
         if is_tested():
-            export(weights, folder, output=output)
+            export(weights, folder)
             return
-        exported = kept / f"{weights.model_id} {output}"
+        exported = kept / weights.model_id
         with FileLock(f"{exported}.lock"):
             if not exported.is_dir():
                 fresh = exported.with_name(f"{exported.name}.fresh")
                 spawned = multiprocessing.get_context("spawn")
                 with ProcessPoolExecutor(1, mp_context=spawned) as pool:
-                    pool.submit(exporting.export, weights, fresh, output).result()
+                    pool.submit(exporting.export, weights, fresh).result()
                 fresh.rename(exported)
         shutil.copytree(exported, folder, dirs_exist_ok=True)
 

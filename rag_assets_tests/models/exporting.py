@@ -3,10 +3,9 @@
 from pathlib import Path
 
 from rag_assets.models import openvino
-from rag_assets.models.replicas import Output
 from rag_assets.models.weights import Weights
 
 
-def export(weights: Weights, folder: Path, output: Output) -> None:
+def export(weights: Weights, folder: Path) -> None:
     """What the project itself does."""
-    openvino._export(weights, folder, output=output)
+    openvino._export(weights, folder)

@@ -3,7 +3,13 @@
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+
+from rag_assets.config import EmbeddingModel
+from rag_assets.models import openvino
+from rag_assets.models.weights import weights_of
+from rag_assets_tests.models.tiny import save_tiny_model
 
 TOGETHER = """
 import faulthandler, sys, threading, time
@@ -61,3 +67,31 @@ def test_an_interrupt_is_one_after_models_were_dropped(tmp_path):
     run = [sys.executable, "-c", DROPPED, str(tmp_path)]
     done = subprocess.run(run, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "interrupted\n"), done.stderr
+
+
+def test_embedding_and_reranking_by_one_model_hold_it_once(tmp_path):
+    pytest.importorskip("openvino")
+    weights = weights_of(EmbeddingModel(path=str(save_tiny_model(tmp_path / "model"))))
+    of_texts, of_tokens = (
+        openvino.load_openvino(weights, precision="fp32", home=tmp_path / "home", output=output)
+        for output in openvino.OUTPUTS
+    )
+
+    ids = np.array([[0, 5, 9, 2], [0, 7, 2, 1]])
+    mask = np.array([[1, 1, 1, 1], [1, 1, 1, 0]])
+    texts, tokens = (each.forwards[0](ids, mask) for each in (of_texts, of_tokens))
+
+    assert texts.shape == (2, tokens.shape[2])
+    assert tokens.shape[:2] == ids.shape
+    means = np.stack([tokens[0].mean(axis=0), tokens[1, :3].mean(axis=0)])
+    np.testing.assert_allclose(texts, means, atol=1e-5)
+    assert len({id(each.forwards[0]._compiled) for each in (of_texts, of_tokens)}) == 1
+
+
+def test_the_graphs_of_an_earlier_release_go_once_there_is_a_new_one(tmp_path):
+    pytest.importorskip("openvino")
+    weights = weights_of(EmbeddingModel(path=str(save_tiny_model(tmp_path / "model"))))
+    former = tmp_path / "home" / weights.model_id / "openvino"
+    former.mkdir(parents=True)
+    openvino.load_openvino(weights, precision="fp32", home=tmp_path / "home")
+    assert [each.name for each in former.parent.iterdir() if each.is_dir()] == [openvino.FOLDER]

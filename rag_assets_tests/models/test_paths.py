@@ -105,7 +105,7 @@ def test_a_model_with_learned_positions_that_skip_padding_is_exported(tmp_path):
 
 def test_an_export_is_made_once_and_needs_no_torch_afterwards(home):
     load_encoder(MINILM, path=OPENVINO, home=home)
-    [graph] = home.glob("*/openvino/model.xml")
+    [graph] = home.glob("*/openvino_outputs/model.xml")
     written = graph.stat().st_mtime_ns
     program = (
         "import sys\nfrom pathlib import Path\n"
@@ -143,14 +143,14 @@ def test_an_export_that_was_killed_is_made_again_and_leaves_nothing(tmp_path):
     assert done.returncode == 9
     weights = weights_of(EmbeddingModel(path=str(folder)))
     openvino.load_openvino(weights, precision="fp32", home=home)
-    assert [found.parent.name for found in home.rglob("model.bin")] == ["openvino"]
+    assert [found.parent.name for found in home.rglob("model.bin")] == ["openvino_outputs"]
 
 
 @pytest.mark.parametrize("file", [openvino.TOKENIZER, openvino.SETTINGS, "model.bin"])
 def test_a_damaged_export_is_made_again(tmp_path, file):
     weights = weights_of(EmbeddingModel(path=str(save_tiny_model(tmp_path / "tiny"))))
     openvino.load_openvino(weights, precision="fp32", home=tmp_path)
-    [exported] = tmp_path.glob("*/openvino")
+    [exported] = tmp_path.glob("*/openvino_outputs")
     sound = (exported / file).read_bytes()
     (exported / file).write_bytes(sound[: len(sound) // 2])
     openvino.load_openvino(weights, precision="fp32", home=tmp_path)
