@@ -36,6 +36,7 @@ FusionMode: TypeAlias = Literal[
     "simple",
     "reciprocal_rank",
     "relative_score",
+    "sum",
     "max_norm",
     "distribution_based",
     "weighted",

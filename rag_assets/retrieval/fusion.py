@@ -96,6 +96,28 @@ def distribution_based_score_fusion(
     return _normalised(rankings, weights=weights, bounds=_three_sigma)
 
 
+def sum_fusion(
+    rankings: Sequence[Sequence[Scored]], *, weights: Sequence[float] | None = None
+) -> list[Scored]:
+    """Weighted sum of scores as they are: `sum of w s`, for scores that are made to be added.
+
+    So BGE-M3 adds the scores of its three methods (Chen et al. 2024, "BGE M3-Embedding",
+    arXiv:2402.03216, section 3.2). A unit counts 0 in a ranking that does not return it, as in the
+    authors' evaluation. For lexical weights that is its score, if the ranking goes as deep as there
+    are units that share a token with the query. For cosines it is too little: let rankings go
+    deep, the authors' 1,000 units or all.
+
+    Raises:
+        ValueError: As in `relative_score_fusion`.
+    """
+    shares = [1.0] * len(rankings) if weights is None else _checked(weights, rankings)
+    return _summed(
+        (unit, share * score)
+        for ranking, share in zip(rankings, shares, strict=True)
+        for unit, score in simple_fusion([ranking])
+    )
+
+
 def max_norm_fusion(
     rankings: Sequence[Sequence[Scored]], *, weights: Sequence[float] | None = None
 ) -> list[Scored]:

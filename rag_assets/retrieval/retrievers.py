@@ -131,6 +131,8 @@ def fused(found: Mapping[str, Ranking], *, fusion: Fusion, rrf_k: int) -> Rankin
             )
         case "relative_score":
             entries = fusions.relative_score_fusion(scored, weights=weights)
+        case "sum":
+            entries = fusions.sum_fusion(scored, weights=weights)
         case "max_norm":
             entries = fusions.max_norm_fusion(scored, weights=weights)
         case "distribution_based":

@@ -207,6 +207,8 @@ def test_the_grid_leaves_the_other_stages_of_what_serves_as_they_are():
     known = retrieval.retrievers
     found = candidates(Config(retrieval=retrieval), signals=["dense", "sparse", "bm25"])
     assert {*known} - {*found} == {"asking"}, "it would cost money"
+    without = candidates(Config(retrieval=retrieval), signals=["dense", "bm25"])
+    assert {*known} - {*without} == {"asking", "bge_m3"}
     grid = {name: one for name, one in found.items() if name not in known}
     assert len(grid) == 26
     for name, one in grid.items():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rag_assets.config import Config, Fusion, Retriever
+from rag_assets.config import Config, Fusion, Retrieval, Retriever
 from rag_assets.index.embed import refresh_documents
 from rag_assets.models.embedding import load_encoder
 from rag_assets.retrieval.filters import Filters
@@ -96,6 +96,26 @@ def test_it_is_fused_with_the_other_signals(config):
     )
     [ranking] = index_of(config).rank([QUERY], retriever=fused).rankings
     assert set(ranking.arms) == {"dense", "sparse", "bm25"}
+
+
+def test_the_recipe_of_bge_m3_gives_each_unit_the_score_of_flag_embedding(config, m3):
+    from FlagEmbedding import BGEM3FlagModel
+
+    own = {"path": m3, "precision": "fp32"}
+    edited = config.model_copy(
+        update={"retrieval": Retrieval.model_validate({"rerankers": {"bge_m3": own}})}
+    )
+    hits = index_of(edited).search(QUERY, retriever="bge_m3", top_k=22).hits
+    assert len(hits) == 22
+    short = [hit for hit in hits if len(hit.text) <= 60]  # the tiny model reads no more
+    weights = [1.0, 0.3, 1.0]
+    expected = BGEM3FlagModel(m3, use_fp16=False, devices=["cpu"]).compute_score(
+        [(QUERY, hit.text) for hit in short], weights_for_different_modes=weights
+    )
+    # it takes the mean; and a relevance of (1 + s) / 2, doubled, is 1 more than s
+    sums = np.array(expected["colbert+sparse+dense"]) * sum(weights) + 1
+    assert len(sums) > 10
+    np.testing.assert_allclose([hit.score for hit in short], sums, atol=1e-3)  # half precision
 
 
 def test_an_index_without_weights_names_the_remedy(tmp_path, m3):

@@ -12,6 +12,7 @@ from rag_assets.retrieval.fusion import (
     reciprocal_rank_fusion,
     relative_score_fusion,
     simple_fusion,
+    sum_fusion,
     weighted_fusion,
 )
 
@@ -22,6 +23,7 @@ SCORED = st.dictionaries(st.sampled_from("abcdefghij"), SCORES).map(
 BY_SCORE = (
     simple_fusion,
     relative_score_fusion,
+    sum_fusion,
     max_norm_fusion,
     distribution_based_score_fusion,
 )
@@ -144,6 +146,13 @@ def test_relative_scores_run_from_0_to_the_weight_of_their_ranking():
 
     expected = {"a": 0.75, "b": 0.75 * 0.5 + 0.25 * 0.2, "c": 0.25, "d": 0.0}
     assert fused == pytest.approx(expected)
+
+
+def test_a_sum_adds_scores_as_they_are_and_nothing_for_a_unit_that_a_ranking_lacks():
+    dense, sparse = [("a", 0.9), ("b", -0.2)], [("c", 4.0), ("b", 2.0)]
+    fused = sum_fusion([dense, sparse], weights=[1, 0.3])
+    assert [unit for unit, _ in fused] == ["c", "a", "b"]
+    assert dict(fused) == pytest.approx({"a": 0.9, "b": -0.2 + 0.6, "c": 1.2})
 
 
 def test_max_normalised_scores_are_shares_of_the_largest_of_their_ranking():
