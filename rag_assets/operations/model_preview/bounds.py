@@ -5,6 +5,9 @@ that are not in it could only stand before the gold, never help it up. So a rank
 never worse than the same rank in the whole index, and a hit of the pool bounds that of the index
 from above: for one question, and so for every mean over questions.
 
+A part of the pool may be a random sample of the other units. If each of these counts for as many
+units as it was drawn from, the same ranks estimate those in the whole index.
+
 The same holds for reciprocal rank fusion of dense search and words. Words are ranked alike under
 both models. The gold gets its rank among the words and, in place of its dense rank, that in the
 pool; every other unit gets its rank among the words alone. Its true score can only be higher, that
@@ -71,6 +74,39 @@ def dense_hits(
     return np.array(
         [
             len(np.unique(question.items[_ahead(scores, question.gold)])) < cutoff
+            for scores, question in zip(queries @ pool.T, questions, strict=True)
+        ],
+        dtype=bool,
+    )
+
+
+def likely_hits(
+    queries: np.ndarray,
+    pool: np.ndarray,
+    questions: Sequence[PoolQuestion],
+    *,
+    cutoff: int,
+    sampled: np.ndarray,
+    weight: float,
+) -> np.ndarray:
+    """Whether dense search is likely to find gold in the whole index, as (questions,) bool.
+
+    Args:
+        queries: As `dense_hits` takes them, with `pool` and `questions`.
+        pool: See above.
+        questions: See above.
+        cutoff: The k of hit@k.
+        sampled: (units,) bool: which units of the pool were drawn from the rest of the index.
+        weight: For how many units of that rest each of these stands.
+    """
+
+    def items_ahead(ahead: np.ndarray, question: PoolQuestion) -> float:
+        near, drawn = (len(np.unique(question.items[ahead & part])) for part in (~sampled, sampled))
+        return near + weight * drawn
+
+    return np.array(
+        [
+            items_ahead(_ahead(scores, question.gold), question) < cutoff
             for scores, question in zip(queries @ pool.T, questions, strict=True)
         ],
         dtype=bool,

@@ -4,14 +4,17 @@ The candidate embeds the questions, the units that hold their gold, and the unit
 to them in the index that serves. How well it finds the gold among these bounds from above how well
 it finds it in an index of its own (see `preview_bounds`). Where even the bound is worse than what
 serves by more than the margin of the gate, the gate could not pass the candidate: it is refused
-before the backfill. Where dense search alone is worse even at its bound, as the gate tells it, the
-preview warns: words may hide that from the retriever, and the gate holds it all the same. A preview
-never says that a candidate is good: that is for the gate to judge.
+before the backfill.
+
+Where not the whole index is embedded, half of what is embedded is a random sample of it, from which
+ranks in the whole index are estimated. Where dense search alone is likely to be worse, as the gate
+would tell it, the preview warns: words may hide that from the retriever, and the gate holds it all
+the same. A preview never says that a candidate is good: that is for the gate to judge.
 
 The vectors are kept where the backfill finds them; whoever looks sees no half-built variant.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import Literal, TypeAlias
@@ -19,7 +22,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from rag_assets.config import Config, Retriever, Signal
-from rag_assets.evaluation.gold import RowGold
+from rag_assets.evaluation.gold import DocumentKey, RowGold
 from rag_assets.evaluation.non_inferiority import (
     Paired,
     PairedDifference,
@@ -38,11 +41,17 @@ from rag_assets.index.units import matrix_of
 from rag_assets.models.paths import load_for_queries
 from rag_assets.operations.gate.sides import Side, serving_side
 from rag_assets.operations.gate.verdicts import BeforeAndNow
-from rag_assets.operations.model_preview.bounds import ReciprocalRanks, dense_hits, fused_hits
+from rag_assets.operations.model_preview.bounds import (
+    ReciprocalRanks,
+    dense_hits,
+    fused_hits,
+    likely_hits,
+)
 from rag_assets.operations.model_preview.units import (
     ALWAYS_CHEAP,
     GoldUnits,
     gold_units_of,
+    most_of,
     pool_questions,
     units_to_embed,
     word_ranking,
@@ -87,8 +96,10 @@ class ModelPreview:
     margin: float
     dense: Sequence[BeforeAndNow]
     """Dense search alone at the first hit and at those of the metric: now, and at most."""
+    likely: Sequence[BeforeAndNow]
+    """The same as it is likely to be; where the whole index is embedded, it is the same."""
     dense_status: SliceStatus
-    """What the gate would say of dense search alone if it reached its bound."""
+    """What the gate would say of that."""
     left_out: int
     """Questions whose gold is not in both."""
     lost: Sequence[str]
@@ -103,7 +114,7 @@ class ModelPreview:
 
     @property
     def is_worse(self) -> bool:
-        """Whether dense search alone is worse even at its bound, shown or as it looks."""
+        """Whether dense search alone is likely to be worse, shown or as it looks."""
         return self.dense_status in ("is worse", "looks worse")
 
     @property
@@ -129,6 +140,8 @@ class _Answers:
     """The same of dense search alone, by cutoff."""
     near: Sequence[Sequence[RankedUnit]]
     """By dense search."""
+    unseen: frozenset[DocumentKey]
+    """Documents that a search never returns."""
     words: Sequence[Sequence[RankedUnit]]
     """By words; empty unless the basis needs it."""
 
@@ -160,6 +173,9 @@ def preview(store: Store, config: Config, *, variant: str, log: Log) -> ModelPre
     if units <= ALWAYS_CHEAP:
         log(f"in an index of {units:,} units `rag-assets backfill {variant}` costs about as much")
     pool = units_to_embed(measured.gold, measured.near, units=units)
+    rest = units - len(pool)
+    sample = _sample(serving, pool, count=most_of(units) - len(pool), unseen=measured.unseen)
+    weight, pool = rest / max(len(sample), 1), pool | sample
     vectors, done = _embedded(
         store, config, variant=variant, pool=pool, serving=serving.complete_set, log=log
     )
@@ -174,31 +190,30 @@ def preview(store: Store, config: Config, *, variant: str, log: Log) -> ModelPre
     encoder = load_for_queries(config.models[models[0]], name=models[0], home=store.encoders)
     queries = encoder.embed_queries([question.text for question in asked])
     matrix = np.array([vectors[unit] for unit in pool], dtype=np.float32)
-    alone = _dense_bounds(queries, matrix, measured, pool)
+    sampled = np.array([unit in sample for unit in pool], dtype=bool)
+    questions_of = pool_questions(measured.gold, pool)
+    at_most = _beside(measured, lambda k: dense_hits(queries, matrix, questions_of, cutoff=k))
+    likely = _beside(
+        measured,
+        lambda k: likely_hits(
+            queries, matrix, questions_of, cutoff=k, sampled=sampled, weight=weight
+        ),
+    )
     bound = _bound(queries, matrix, measured, pool, config=config)
-    cutoff = config.gate.cutoff
-    at_most = _paired(alone[cutoff], measured.dense[cutoff], asked)
     lost = [one.text for one, is_lost in zip(asked, measured.hits & ~bound, strict=True) if is_lost]
     return ModelPreview(
         variant=variant,
         serving=serving.complete_set.variant,
         retriever=config.retrieval.retriever,
         basis=basis,
-        metric=f"hit_rate@{cutoff}",
+        metric=f"hit_rate@{config.gate.cutoff}",
         serving_hits=float(measured.hits.mean()),
         bound=float(bound.mean()),
         difference=paired_difference(_paired(bound, measured.hits, asked)),
         margin=margin,
-        dense=[
-            BeforeAndNow(
-                f"hit_rate@{k}",
-                serving=float(hits.mean()),
-                candidate=float(alone[k].mean()),
-                difference=paired_difference(_paired(alone[k], hits, asked)),
-            )
-            for k, hits in measured.dense.items()
-        ],
-        dense_status=status_of(at_most, margin=margin),
+        dense=[one for one, _ in at_most],
+        likely=[one for one, _ in likely],
+        dense_status=status_of(likely[-1][1], margin=margin),
         left_out=len(questions) - len(asked),
         lost=lost[:NAMED],
         units=units,
@@ -263,6 +278,7 @@ def _measured(
         hits=hits(answers, config.gate.cutoff),
         dense={cutoff: hits(near, cutoff) for cutoff in sorted({1, config.gate.cutoff})},
         near=[near[place] for place, _ in found],
+        unseen=frozenset(replaced),
         words=[words[place] for place, _ in found] if words else [],
     )
 
@@ -346,19 +362,41 @@ def _known_to_both(
         hits=measured.hits[keeps],
         dense={cutoff: hits[keeps] for cutoff, hits in measured.dense.items()},
         near=[*compress(measured.near, keeps)],
+        unseen=measured.unseen,
         words=[*compress(measured.words, keeps)],
     )
     return kept, {name: unit for name, unit in pool.items() if name in vectors}
 
 
-def _dense_bounds(
-    queries: np.ndarray, matrix: np.ndarray, measured: _Answers, pool: Mapping[str, RankedUnit]
-) -> dict[int, np.ndarray]:
-    """For each cutoff the questions that dense search alone may answer, as (questions,) bool."""
-    questions = pool_questions(measured.gold, pool)
-    return {
-        cutoff: dense_hits(queries, matrix, questions, cutoff=cutoff) for cutoff in measured.dense
-    }
+def _beside(
+    measured: _Answers, found: Callable[[int], np.ndarray]
+) -> list[tuple[BeforeAndNow, Paired]]:
+    """For each cutoff dense search alone now, and what is `found` by the candidate at it."""
+    asked, sides = [one.question for one in measured.gold], []
+    for cutoff, hits in measured.dense.items():
+        then = found(cutoff)
+        paired = _paired(then, hits, asked)
+        shown = BeforeAndNow(
+            f"hit_rate@{cutoff}",
+            serving=float(hits.mean()),
+            candidate=float(then.mean()),
+            difference=paired_difference(paired),
+        )
+        sides.append((shown, paired))
+    return sides
+
+
+def _sample(
+    serving: Side, pool: Mapping[str, RankedUnit], *, count: int, unseen: Collection[DocumentKey]
+) -> dict[str, RankedUnit]:
+    """At most so many other units of the index, at random and always the same: ids are hashes."""
+    joint = serving.complete_set.joint
+    ids = serving.store.read(joint.table, columns=["unit_id"], version=joint.version)["unit_id"]
+    chosen = sorted({*ids.to_pylist()} - pool.keys())[: max(count, 0)]
+    columns = ["source", "uri", "table", "row_key", "pages"]
+    rows = serving.index.read(chosen, columns).to_pylist() if chosen else []
+    units = (RankedUnit(*(row[name] for name in ("unit_id", *columns))) for row in rows)
+    return {unit.unit_id: unit for unit in units if (unit.source, unit.uri) not in unseen}
 
 
 def _bound(

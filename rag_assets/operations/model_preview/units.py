@@ -19,6 +19,8 @@ MOST_SHARE = 0.15
 """Of the units of the index: a preview is to be cheap beside the backfill."""
 ALWAYS_CHEAP = 2_000
 """Units that a preview may embed in any index."""
+NEAR_SHARE = 0.5
+"""Of these units gold and its neighbours take so much where not all fit; the rest is a sample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +63,24 @@ def gold_units_of(
     return found
 
 
+def most_of(units: int) -> int:
+    """How many units of an index of so many are embedded."""
+    return max(ALWAYS_CHEAP, int(MOST_SHARE * units))
+
+
 def units_to_embed(
     gold: Sequence[GoldUnits], near: Sequence[Sequence[RankedUnit]], *, units: int
 ) -> dict[str, RankedUnit]:
-    """Units to embed, by id: the gold first, then neighbours in the order of their ranks.
+    """Gold and neighbours to embed, by id: the gold first, then others in the order of their ranks.
 
     Args:
         gold: Of all questions.
         near: What dense search returned for each question, best first.
         units: Number of units of the index.
     """
-    most = max(ALWAYS_CHEAP, int(MOST_SHARE * units))
+    most = most_of(units)
+    if units > most:
+        most = int(NEAR_SHARE * most)
     chosen = {name: unit for one in gold for name, unit in one.units.items()}
     for unit in (unit for rank in zip_longest(*near) for unit in rank if unit is not None):
         if len(chosen) >= most:

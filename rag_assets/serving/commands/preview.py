@@ -19,6 +19,8 @@ EXAMPLES = """\
   rag-assets preview small_model
   rag-assets preview small_model && rag-assets backfill small_model"""
 
+COLUMNS = ("searched by", "metric", "now", "likely", "at most", "difference")
+
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Declare the options of this command."""
@@ -59,7 +61,7 @@ def _record(found: "ModelPreview") -> dict[str, Json]:
 
 def _lines(found: "ModelPreview") -> Iterator[str]:
     yield _verdict(found)
-    yield table([*_rows(found)], columns=("searched by", "metric", "now", "at most", "difference"))
+    yield table([*_rows(found)], columns=COLUMNS)
     yield f"Asked: {found.difference.questions:,} questions; margin {found.margin:.3f}."
     if found.left_out:
         yield f"Left out: {found.left_out:,} questions whose gold is not in both."
@@ -83,18 +85,21 @@ def _rows(found: "ModelPreview") -> Iterator[dict[str, Json]]:
     from rag_assets.operations.gate.wording import interval_text
 
     fused = BeforeAndNow(found.metric, found.serving_hits, found.bound, found.difference)
-    for name, measured in (
-        ("dense alone", found.dense),
-        (f"what serves ({found.retriever})", [fused] if found.basis == "fused" else []),
-    ):
-        for each in measured:
-            yield {
-                "searched by": name,
-                "metric": each.metric,
-                "now": f"{each.serving:.3f}",
-                "at most": f"{each.candidate:.3f}",
-                "difference": interval_text(each.difference),
-            }
+    rows = [
+        ("dense alone", likely, most.candidate)
+        for likely, most in zip(found.likely, found.dense, strict=True)
+    ]
+    if found.basis == "fused":
+        rows.append((f"what serves ({found.retriever})", fused, fused.candidate))
+    for name, each, most in rows:
+        yield {
+            "searched by": name,
+            "metric": each.metric,
+            "now": f"{each.serving:.3f}",
+            "likely": f"{each.candidate:.3f}" if each is not fused else "",
+            "at most": f"{most:.3f}",
+            "difference": interval_text(each.difference),
+        }
 
 
 def _verdict(found: "ModelPreview") -> str:
@@ -107,13 +112,14 @@ def _verdict(found: "ModelPreview") -> str:
             f"{found.serving} by more than the margin. Do not build it."
         )
     if found.is_worse:
-        now = found.dense[-1]
+        now, most = found.likely[-1], found.dense[-1].candidate
         says = "is shown" if found.dense_status == "is worse" else "is what it looks like"
         return (
-            f"WARNING: {found.variant} finds less by dense search alone: {now.metric} "
-            f"{now.serving:.3f} now, at most {now.candidate:.3f} with it; a loss beyond the margin "
-            f"{says}. Even where words hide that from the retriever {found.retriever}, the gate "
-            f"holds it once it is built (`rag-assets backfill {found.variant}`)."
+            f"WARNING: {found.variant} is likely to find less by dense search alone: {now.metric} "
+            f"{now.serving:.3f} now, about {now.candidate:.3f} with it and at most {most:.3f}; a "
+            f"loss beyond the margin {says}. Even where words hide that from the retriever "
+            f"{found.retriever}, the gate holds it once it is built (`rag-assets backfill "
+            f"{found.variant}`)."
         )
     asked = found.difference.questions
     few = (

@@ -128,12 +128,25 @@ def test_ten_questions_warn_of_a_large_loss_and_decide_nothing_else(made, monkey
     found = previewed(made, "worse", retriever="hybrid")
     assert found.is_worse
     said = "\n".join(command._lines(found))
-    assert said.startswith("WARNING: worse finds less by dense search alone: hit_rate@10 1.000 now")
+    assert said.startswith("WARNING: worse is likely to find less by dense search alone")
 
     assert cli.main(["preview", "alike"]) == 0
     said = capsys.readouterr().out
     assert said.startswith("OPEN")
     assert "Too few decide: 10 questions, of 109" in said
+
+
+def test_a_sample_of_the_rest_tells_what_is_likely(made, monkeypatch):
+    """The bound of a model that is spoiled says little where few units are embedded."""
+    whole = previewed(made, "worse", retriever="hybrid")
+    assert whole.likely == whole.dense, "the whole index was embedded"
+    monkeypatch.setattr(preview_pool, "ALWAYS_CHEAP", 0)
+    monkeypatch.setattr(preview_pool, "MOST_SHARE", 0.5)
+    half = previewed(made, "worse", retriever="hybrid")
+    assert half.pool < whole.pool
+    truth, likely, most = (found[1].candidate for found in (whole.dense, half.likely, half.dense))
+    assert likely <= most
+    assert abs(likely - truth) < abs(most - truth)
 
 
 def test_in_a_small_index_building_is_as_cheap(made, monkeypatch, capsys):
@@ -204,7 +217,8 @@ def test_a_pool_holds_all_gold_and_then_the_first_ranks_of_all_questions(monkeyp
     goal = GoldItems("page", (), ())
     gold = [GoldUnits(None, goal, {"a1": unit("a1")}), GoldUnits(None, goal, {"b1": unit("b1")})]
     near = [[unit("c1"), unit("c2"), unit("c3")], [unit("a1"), unit("d1"), unit("d2")]]
-    assert [*units_to_embed(gold, near, units=10)] == ["a1", "b1", "c1", "c2", "d1"]
+    assert [*units_to_embed(gold, near, units=5)] == ["a1", "b1", "c1", "c2", "d1"]
+    assert [*units_to_embed(gold, near, units=20)] == ["a1", "b1"], "half is for a sample"
     assert len(units_to_embed(gold, near, units=1_000)) == 7
 
 
