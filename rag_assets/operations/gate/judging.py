@@ -216,29 +216,30 @@ def _known_items(
 ) -> tuple[KnownItems | None, KnownItems | None]:
     """What known items say of what serves, and of dense search alone.
 
-    Where the model of what serves is gone, its words are asked.
+    Where the model of what serves is gone, its words are asked. Where one reranker reads for both,
+    it is left out: for each of some hundred queries it would read more than a small index holds.
     """
-    sides = [(before, now)]
-    if with_dense:
-        sides.append((before.dense_alone(), now.dense_alone()))
+    is_read_alike = before.reranker == now.reranker
+    asked = (before.before_reranking(), now.before_reranking()) if is_read_alike else (before, now)
+    dense = (before.dense_alone(), now.dense_alone()) if with_dense else None
     try:
-        found = ask_known_items(sides, queries=queries, log=log)
+        found = ask_known_items([asked, dense] if dense else [asked], queries=queries, log=log)
     except UnsearchableError as error:
-        if error.side.opened_as:
+        if dense and any(error.side is each for each in dense):
             log(f"dense search alone cannot be compared: {error}")
             return _known_items(before, now, queries=queries, with_dense=False, log=log)
-        if error.side is not before or not isinstance(error.__cause__, ModelMismatchError):
+        if error.side is not asked[0] or not isinstance(error.__cause__, ModelMismatchError):
             raise
         log(f"what serves cannot be searched by vectors ({error}): asking by words")
         words = replace(before, retriever=BY_WORDS)
-        found = ask_known_items([(words, now)], queries=queries, by_words=True, log=log)
+        found = ask_known_items([(words, asked[1])], queries=queries, by_words=True, log=log)
     items, of_dense = [*found, None, None][:2]
     return items, of_dense
 
 
 def _unsearchable(error: UnsearchableError, before: Side) -> Ruling:
     """What follows where one side cannot be asked at all."""
-    if error.side is before:
+    if before in (error.side, error.side.opened_as):
         return Ruling("HOLD", (f"What serves cannot be searched to compare with it: {error}.",))
     return Ruling("FAIL", (f"It cannot be searched: {error}.",))
 

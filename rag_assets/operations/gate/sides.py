@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from rag_assets import identity, schemas
 from rag_assets.change.data_versions import current_version
-from rag_assets.config import Config, Retrieval, Retriever
+from rag_assets.config import Config, RerankerSettings, Retrieval, Retriever
 from rag_assets.evaluation import results
 from rag_assets.evaluation.evaluate import compared, depth_of, fingerprint_of, rewrites_of
 from rag_assets.evaluation.gold import Gold
@@ -40,11 +40,12 @@ if TYPE_CHECKING:
     from rag_assets.retrieval.search import VariantIndex
 
 FOLDER = "gate"
-FILES_KEPT = 12
+FILES_KEPT = 18
 """Rankings of so many sides are kept: those of what served the last nights, and of a few others,
-each with those of its vectors alone."""
-DENSE = "baseline"
-"""The name under which the vectors of a side are searched alone."""
+each with those of its vectors alone and those before reranking."""
+DENSE, UNRANKED = "baseline", "before_reranking"
+"""The names under which the vectors of a side are searched alone, and its retriever without the
+model that reads what it finds."""
 ASKED = b"asked"
 """Key of the schema metadata that names all queries, those that found nothing too."""
 
@@ -96,10 +97,26 @@ class Side:
 
     def dense_alone(self) -> "Side":
         """The same index, searched by its vectors and nothing else."""
+        return self._searched_by(DENSE, Retriever())
+
+    def before_reranking(self) -> "Side":
+        """The same index, as its retriever finds units before a model reads them."""
+        chosen = self.config.retrieval.retrievers[self.retriever]
+        plain = {"reranker": None, "rerank_fusion": None, "first_of_each": 0}
+        return self._searched_by(UNRANKED, chosen.model_copy(update=plain))
+
+    @property
+    def reranker(self) -> RerankerSettings | None:
+        """What reads the units that its retriever finds."""
         retrieval = self.config.retrieval
-        plain = {"retrievers": retrieval.retrievers | {DENSE: Retriever()}}
-        config = self.config.model_copy(update={"retrieval": retrieval.model_copy(update=plain)})
-        return replace(self, config=config, retriever=DENSE, opened_as=self)
+        name = retrieval.retrievers[self.retriever].reranker
+        return retrieval.rerankers[name] if name else None
+
+    def _searched_by(self, name: str, retriever: Retriever) -> "Side":
+        retrieval = self.config.retrieval
+        known = {"retrievers": retrieval.retrievers | {name: retriever}}
+        config = self.config.model_copy(update={"retrieval": retrieval.model_copy(update=known)})
+        return replace(self, config=config, retriever=name, opened_as=self)
 
     @property
     def variant(self) -> str:
