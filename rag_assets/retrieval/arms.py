@@ -1,7 +1,8 @@
 """Arms: what finds units beside the signals, handed in by whoever opens an index.
 
 Retrieval knows no arm itself. It asks each one for units, leaves out those that the filters of the
-search do not allow, and goes on without an arm that fails or takes too long.
+search do not allow, and goes on without an arm that fails or takes too long. What measures waits
+for an arm as long as it takes: a busy machine must not decide what a retriever is worth.
 """
 
 import logging
@@ -81,15 +82,21 @@ class IndexArms:
         filters: Filters | None,
         depth: int,
         allowed: Callable[[Collection[str]], Collection[str]],
+        is_measured: bool = False,
     ) -> list[Ranking]:
         """What the arm called `name` finds for each query; an empty ranking where it fails.
 
-        `allowed` gives those of some units that the search may return.
+        `allowed` gives those of some units that the search may return. With `is_measured` the arm
+        may take any time.
         """
-        arm = self._ready(name)
+        arm = self._ready(name, is_measured=is_measured)
         if arm is None:
             return [ranking_of([]) for _ in queries]
-        found = [self._asked(name, arm, query, filters=filters, depth=depth) for query in queries]
+        seconds = None if is_measured else self.seconds
+        found = [
+            self._asked(name, arm, query, filters=filters, depth=depth, seconds=seconds)
+            for query in queries
+        ]
         units = {unit for entries in found for unit, _ in entries}
         kept = allowed(units) if units else units
         return [
@@ -97,34 +104,46 @@ class IndexArms:
             for entries in found
         ]
 
-    def _ready(self, name: ArmName) -> Arm | None:
+    def _ready(self, name: ArmName, *, is_measured: bool) -> Arm | None:
         """The arm, prepared; None if there is none, or it is not to be asked."""
         arm = self.arms.get(name)
         if arm is None:
             self._tell(name, "whoever opened this index did not hand it in", level=logging.INFO)
-        elif name not in self._left_out and self._within(
-            name, PREPARING_SECONDS, lambda: [arm.prepare(self.pins)]
+        elif self._within(
+            name,
+            None if is_measured else PREPARING_SECONDS,
+            lambda: [arm.prepare(self.pins)],
         ):
             return arm
         return None
 
     def _asked(
-        self, name: ArmName, arm: Arm, query: str, *, filters: Filters | None, depth: int
+        self,
+        name: ArmName,
+        arm: Arm,
+        query: str,
+        *,
+        filters: Filters | None,
+        depth: int,
+        seconds: float | None,
     ) -> Sequence[tuple[str, float]]:
-        if name in self._left_out:
-            return ()
         return self._within(
             name,
-            self.seconds,
+            seconds,
             lambda: arm.find(query, filters=filters, pins=self.pins, depth=depth),
         )
 
     def _within(
-        self, name: ArmName, seconds: float, work: Callable[[], Sequence[Result]]
+        self, name: ArmName, seconds: float | None, work: Callable[[], Sequence[Result]]
     ) -> Sequence[Result]:
-        """What `work` gives; nothing where it fails, and from then on where it took too long."""
+        """What `work` gives; nothing where it fails, and from then on where it took too long.
+
+        Without `seconds`, it may take any time.
+        """
+        if seconds is not None and name in self._left_out:
+            return ()
         try:
-            return within(seconds, work)
+            return work() if seconds is None else within(seconds, work)
         except DeadlineError as error:
             self._left_out.add(name)
             self._tell(name, f"{error}, and is not asked again before the index is opened anew")

@@ -375,14 +375,20 @@ class VariantIndex:
             settings=self.settings,
             scores=self._cache,
             rankings=rankings,
-            arm=partial(self._find_by_arm, filters=filters),
+            arm=partial(self._find_by_arm, filters=filters, is_measured=is_measured),
             model_rewriter=partial(self._rewriting.rewriter, is_measured=is_measured),
             glossary=self._glossary,
             has_two_models=len(self._models) > 1,
         )
 
     def _find_by_arm(
-        self, name: ArmName, queries: Sequence[str], depth: int, *, filters: Filters | None
+        self,
+        name: ArmName,
+        queries: Sequence[str],
+        depth: int,
+        *,
+        filters: Filters | None,
+        is_measured: bool,
     ) -> list[Ranking]:
         where = self._condition(filters)
         return self._arms.find(
@@ -391,6 +397,7 @@ class VariantIndex:
             filters=filters,
             depth=depth,
             allowed=lambda units: self._tables[JOINT].permitted(units, where=where),
+            is_measured=is_measured,
         )
 
     def _condition(self, filters: Filters | None) -> str | None:

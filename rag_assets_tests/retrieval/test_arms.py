@@ -122,6 +122,19 @@ def test_an_arm_that_takes_too_long_is_not_asked_again(built, caplog):
     assert "took longer than 0.05 s" in caplog.text
 
 
+def test_what_measures_waits_for_an_arm_that_a_search_has_left_out(built):
+    """A busy machine must not decide what a retriever is worth."""
+    slow = Fixed(A, waits=0.2)
+    index = open_index(*built, VARIANT, arms={"lookup": slow})
+    index._arms.seconds = 0.05
+    index.search(QUERY, retriever=BY_WORDS)
+
+    [ranking] = index.rank([QUERY], retriever=BY_WORDS).rankings
+
+    assert ranking.unit_ids[0] == A
+    assert slow.asked == 2
+
+
 def test_an_arm_that_nobody_handed_in_finds_nothing(built, caplog):
     with caplog.at_level(logging.INFO):
         assert ids(ranked(built, None)) == ids(ranked(built, Fixed(), arms=()))

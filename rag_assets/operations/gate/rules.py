@@ -180,8 +180,8 @@ def _meaning(dense: DenseAlone | None, *, is_hidden: bool, retriever: str) -> It
         return
     if is_hidden:
         yield (
-            f"The retriever {retriever} hides a part of that where words match: a question in other "
-            "words than the text's would find less."
+            f"The retriever {retriever} hides a part of that where words match: a question in "
+            "other words than the text's would find less."
         )
     elif dense.unasked:
         yield f"Dense search alone cannot be compared: {dense.unasked}."
