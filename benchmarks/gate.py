@@ -319,9 +319,8 @@ def spoiled(path: Path) -> Iterator[Bound]:
     for name, make in models().items():
         queries, made = make(vectors)
         truth = hits(ranked((queries, made), depth=DEPTH))
-        [items] = ask_known_items(
-            [(before, replace(before, make=make))], queries=config.gate.queries, log=lambda _: None
-        )
+        pair = (before, replace(before, make=make))
+        _, items = ask_known_items([pair, pair], queries=config.gate.queries, log=lambda _: None)
         loss = float(serving.mean() - truth.mean())
         changes = Paired(truth.astype(float) - serving, sources, labels)
         warned, held = [], []
@@ -367,6 +366,7 @@ def ruling(paired: Paired, items: KnownItems | None) -> Ruling:
         metric=METRIC,
         items_margin=default_margin(items.queries if items else 0),
         dense=dense,
+        dense_margin=default_margin(items.queries if items else 0),
         retriever=SERVING,
     )
 

@@ -189,14 +189,20 @@ def _judged(
         items,
         is_same_recipe=is_same_recipe,
         metric=gate.metric,
-        items_margin=gate.margin or default_margin(items.queries if items else 0),
+        items_margin=_margin_of(items, now),
         dense=dense,
+        dense_margin=_margin_of(dense.known_items if dense else None, now),
         accepts_dense=accepts_dense,
         retriever=now.retriever,
     )
     if dense and decision.accepts_dense:
         dense = replace(dense, is_accepted=True)
     return _verdict(decision, before, now, comparison=comparison, items=items, dense=dense)
+
+
+def _margin_of(items: KnownItems | None, now: Side) -> float:
+    """How far the share of known items that are found may fall."""
+    return now.config.gate.margin or default_margin(items.queries if items else 0)
 
 
 def _is_same_recipe(before: Side, now: Side) -> bool:

@@ -31,10 +31,12 @@ from rag_assets.store.pins import Pin
 SEEN = 10
 """Units of a ranking among which the known item must be."""
 ONE_IN = 5
-"""One unit in so many is asked for. And where one side alone is asked by vectors, no more than one
-in so many counts: among the first ten of a dozen, a model that was spoiled finds nearly all."""
+"""Where one side alone is asked by vectors, no more than one unit in so many counts: among the
+first ten of a dozen, a model that was spoiled finds nearly all."""
 FEW = questions_needed(LARGEST_MARGIN)
-"""With fewer questions known items are asked as well, and at least so many: fewer show little."""
+"""With fewer questions known items are asked as well: so few show little."""
+ASKED_ONE_IN, FEWEST = 20, 50
+"""One query for so many units, and at least so many."""
 DRAWN_FOR_ONE = 3
 """Units that are drawn for each query: some have no sentence, some only one index holds."""
 FEWEST_WORDS, MOST_WORDS = 5, 40
@@ -72,12 +74,12 @@ class _SharedItem:
 
 
 def asked_of(units: int, *, most: int) -> int:
-    """How many queries are asked of an index of so many units: one in five, at least `FEW`.
+    """How many queries an index of so many units is asked with everything that answers.
 
-    A small index is built in the time that a few hundred searches take, and `FEW` are enough to
-    show a loss of the largest margin.
+    A reranker reads some twenty texts for each query, as many as a small index has in all for a few
+    dozen queries: with more of them the gate would cost more than the build.
     """
-    return min(most, max(FEW, units // ONE_IN))
+    return min(most, max(FEWEST, units // ASKED_ONE_IN))
 
 
 def ask_known_items(
@@ -87,32 +89,30 @@ def ask_known_items(
     by_words: bool = False,
     log: Callable[[str], None],
 ) -> list[KnownItems]:
-    """Ask both sides for at most so many units that both hold; none if they share none.
+    """Ask both sides for units that both hold; none if they share none.
 
     Args:
-        sides: What serves and the candidate, once for each way of searching the two.
-        queries: See `asked_of`.
+        sides: What serves and the candidate, and, where their models differ, both by their vectors
+            alone: these are asked more, as that costs little.
+        queries: The most that are asked; see `asked_of`.
         by_words: What serves is asked by words alone, and the candidate by vectors.
         log: Told about progress.
     """
     serving, candidate = sides[0]
     joint, seen = candidate.complete_set.joint, SEEN
     units = candidate.store.open(joint.table, version=joint.version).count_rows()
-    known = _shared(serving, candidate, queries=asked_of(units, most=queries))
+    fewer = asked_of(units, most=queries)
+    known = _shared(serving, candidate, queries=queries if len(sides) > 1 else fewer)
     if not known:
         return []
-    log(f"{candidate.complete_set.variant}: asking both for {len(known):,} units that both hold")
+    some = known[:: math.ceil(len(known) / fewer)]
+    log(f"{candidate.complete_set.variant}: asking both for {len(some):,} units that both hold")
     if by_words:
         seen = max(1, min(SEEN, units // ONE_IN))
-    hashes = _text_hashes(candidate, {unit for each in known for unit in each.candidate})
-    unchanged = [
-        place
-        for place, each in enumerate(known)
-        if each.query.text_hash in {hashes[unit] for unit in each.candidate}
-    ]
+    asked = (some, *([known] * (len(sides) - 1)))
     return [
-        _compared(known, pair, unchanged=unchanged, seen=seen, by_words=by_words, log=log)
-        for pair in sides
+        _compared(of_pair, pair, seen=seen, by_words=by_words, log=log)
+        for of_pair, pair in zip(asked, sides, strict=True)
     ]
 
 
@@ -120,11 +120,16 @@ def _compared(
     known: Sequence[_SharedItem],
     pair: tuple[Side, Side],
     *,
-    unchanged: Sequence[int],
     seen: int,
     by_words: bool,
     log: Callable[[str], None],
 ) -> KnownItems:
+    hashes = _text_hashes(pair[1], {unit for each in known for unit in each.candidate})
+    unchanged = [
+        place
+        for place, each in enumerate(known)
+        if each.query.text_hash in {hashes[unit] for unit in each.candidate}
+    ]
     texts = [each.query.text for each in known]
     before, now = (
         _tops(side.rankings(texts, log=log), count=len(known), seen=seen) for side in pair

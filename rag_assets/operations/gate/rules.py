@@ -12,7 +12,7 @@ unless a person accepts that.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rag_assets.evaluation.non_inferiority import Outcome, more_questions
+from rag_assets.evaluation.non_inferiority import LARGEST_MARGIN, Outcome, more_questions
 from rag_assets.operations.gate.comparison import Comparison
 from rag_assets.operations.gate.known_items import FEW
 from rag_assets.operations.gate.verdicts import DenseAlone, KnownItems
@@ -57,6 +57,7 @@ def decide(
     metric: str,
     items_margin: float,
     dense: DenseAlone | None = None,
+    dense_margin: float = LARGEST_MARGIN,
     accepts_dense: bool = False,
     retriever: str = "",
 ) -> Ruling:
@@ -69,10 +70,11 @@ def decide(
         metric: The metric of the comparison.
         items_margin: How far the share of known items that are found may fall.
         dense: What dense search alone finds, where the model is another one.
+        dense_margin: The same as `items_margin`, of dense search alone.
         accepts_dense: Whether a person accepts that it finds less.
         retriever: What searches the candidate.
     """
-    loses = [*_losses_of_dense(dense, comparison, items_margin=items_margin, metric=metric)]
+    loses = [*_losses_of_dense(dense, comparison, items_margin=dense_margin, metric=metric)]
     is_failed = comparison is not None and comparison.outcome == "FAIL"
     is_hidden = bool(loses) and not is_failed
     of_dense = (*loses, *_meaning(dense, is_hidden=is_hidden, retriever=retriever))
