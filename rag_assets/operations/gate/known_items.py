@@ -76,8 +76,8 @@ class _SharedItem:
 def asked_of(units: int, *, most: int) -> int:
     """How many queries an index of so many units is asked with everything that answers.
 
-    A reranker reads some twenty texts for each query, as many as a small index has in all for a few
-    dozen queries: with more of them the gate would cost more than the build.
+    A reranker reads some twenty texts for each query, which soon are all that a small index has:
+    500 queries cost an index of 832 units 2.5 times its build.
     """
     return min(most, max(FEWEST, units // ASKED_ONE_IN))
 
