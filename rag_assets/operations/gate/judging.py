@@ -216,11 +216,13 @@ def _known_items(
 ) -> tuple[KnownItems | None, KnownItems | None]:
     """What known items say of what serves, and of dense search alone.
 
-    Where the model of what serves is gone, its words are asked. Where one reranker reads for both,
-    it is left out: for each of some hundred queries it would read more than a small index holds.
+    Where the model of what serves is gone, its words are asked. Where one reranker and the same
+    arms work for both, they are left out: what a reranker reads for some hundred queries is more
+    than a small index holds, and no query of these is a question to a table.
     """
-    is_read_alike = before.reranker == now.reranker
-    asked = (before.before_reranking(), now.before_reranking()) if is_read_alike else (before, now)
+    asked = (before, now)
+    if before.beside_signals == now.beside_signals:
+        asked = (before.signals_alone(), now.signals_alone())
     dense = (before.dense_alone(), now.dense_alone()) if with_dense else None
     try:
         found = ask_known_items([asked, dense] if dense else [asked], queries=queries, log=log)

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from rag_assets import identity, schemas
 from rag_assets.change.data_versions import current_version
-from rag_assets.config import Config, RerankerSettings, Retrieval, Retriever
+from rag_assets.config import Config, Retrieval, Retriever
 from rag_assets.evaluation import results
 from rag_assets.evaluation.evaluate import compared, depth_of, fingerprint_of, rewrites_of
 from rag_assets.evaluation.gold import Gold
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
 FOLDER = "gate"
 FILES_KEPT = 18
 """Rankings of so many sides are kept: those of what served the last nights, and of a few others,
-each with those of its vectors alone and those before reranking."""
-DENSE, UNRANKED = "baseline", "before_reranking"
-"""The names under which the vectors of a side are searched alone, and its retriever without the
-model that reads what it finds."""
+each with those of its vectors alone and of its signals."""
+DENSE, SIGNALS = "baseline", "signals_alone"
+"""The names under which the vectors of a side are searched alone, and the signals of its
+retriever."""
 ASKED = b"asked"
 """Key of the schema metadata that names all queries, those that found nothing too."""
 
@@ -92,25 +92,27 @@ class Side:
     @property
     def asks_more_than_dense(self) -> bool:
         """Whether its retriever asks the model, and something else that may make up for it."""
-        chosen = self.config.retrieval.retrievers[self.retriever]
-        return "dense" in chosen.signals and chosen != Retriever()
+        return "dense" in self._chosen.signals and self._chosen != Retriever()
 
     def dense_alone(self) -> "Side":
         """The same index, searched by its vectors and nothing else."""
         return self._searched_by(DENSE, Retriever())
 
-    def before_reranking(self) -> "Side":
-        """The same index, as its retriever finds units before a model reads them."""
-        chosen = self.config.retrieval.retrievers[self.retriever]
-        plain = {"reranker": None, "rerank_fusion": None, "first_of_each": 0}
-        return self._searched_by(UNRANKED, chosen.model_copy(update=plain))
+    def signals_alone(self) -> "Side":
+        """The same index, as the signals of its retriever find units."""
+        chosen = self._chosen
+        plain = {"reranker": None, "rerank_fusion": None, "first_of_each": 0, "arms": ()}
+        return self._searched_by(SIGNALS, chosen.model_copy(update=plain))
 
     @property
-    def reranker(self) -> RerankerSettings | None:
-        """What reads the units that its retriever finds."""
-        retrieval = self.config.retrieval
-        name = retrieval.retrievers[self.retriever].reranker
-        return retrieval.rerankers[name] if name else None
+    def beside_signals(self) -> Sequence[object]:
+        """What else decides the order: the model that reads what was found, and the arms."""
+        chosen, known = self._chosen, self.config.retrieval.rerankers
+        return [known[chosen.reranker] if chosen.reranker else None, chosen.arms]
+
+    @property
+    def _chosen(self) -> Retriever:
+        return self.config.retrieval.retrievers[self.retriever]
 
     def _searched_by(self, name: str, retriever: Retriever) -> "Side":
         retrieval = self.config.retrieval
