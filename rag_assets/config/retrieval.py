@@ -178,8 +178,8 @@ class Retriever(ExtendedSection):
     first_of_each: int = Field(
         0,
         ge=0,
-        description="so many first units of each signal are among the candidates, wherever fusion "
-        "puts them: what one signal alone finds is read too",
+        description="so many first units of each signal are among the candidates of a reranker, "
+        "wherever fusion puts them: what one signal alone finds is read too",
     )
     reranker: Slug | None = Field(None, description="a name under rerankers")
     rerank_fusion: Fusion | None = Field(
@@ -209,8 +209,6 @@ class Retriever(ExtendedSection):
                 raise ValueError("rerank_fusion needs a reranker")
         if self.domain_fusion:
             self.domain_fusion.check_arms([*DOMAINS])
-        if self.first_of_each and not self.reranker:
-            raise ValueError("first_of_each needs a reranker: it says what that reads")
         if len(set(self.arms)) != len(self.arms):
             raise ValueError(f"arms {[*self.arms]} name one twice")
         self.arm_fusion.check_arms([RANKING, *get_args(ArmName)])
@@ -244,6 +242,13 @@ class Retriever(ExtendedSection):
     def needs_vectors(self) -> bool:
         """Whether it searches by what an embedding model gives."""
         return not {"dense", "sparse"}.isdisjoint(self.signals)
+
+    def searches_domains(self, *, has_two_models: bool) -> bool:
+        """Whether it searches documents and rows apart.
+
+        It does wherever both have a model each: then there is no joint list by vectors.
+        """
+        return self.domain_fusion is not None or (has_two_models and self.needs_vectors)
 
     @property
     def rerankers(self) -> list[str]:

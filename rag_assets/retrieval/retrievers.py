@@ -188,11 +188,9 @@ def _searched(
     needed, most = (retriever.candidates,) * 2 if retriever.reranker else (top_k, length)
     is_fused = len(retriever.signals) > 1 or retriever.domain_fusion or retriever.query_fusion
     depth = max(call.settings.depth, needed) if is_fused or retriever.collapse else most
-    domain_fusion = retriever.domain_fusion
-    if call.has_two_models and domain_fusion is None and retriever.needs_vectors:
-        domain_fusion = DomainFusion(mode="simple")
-    if domain_fusion:
-        found = _over_domains(call, queries, retriever=retriever, fusion=domain_fusion, depth=depth)
+    if retriever.searches_domains(has_two_models=call.has_two_models):
+        fusion = retriever.domain_fusion or DomainFusion(mode="simple")
+        found = _over_domains(call, queries, retriever=retriever, fusion=fusion, depth=depth)
     else:
         signals = _signals(call, queries, retriever=retriever, table=JOINT, depth=depth)
         found = _over_signals(call, signals, retriever=retriever)
@@ -280,7 +278,7 @@ def _over_domains(
         return _over_signals(call, by_signal, retriever=retriever)
     by_domain = {
         domain: [
-            _candidates(ranking, each, first=retriever.first_of_each)
+            _candidates(ranking, each, first=retriever.first_of_each if retriever.reranker else 0)
             for ranking in _over_signals(call, signals, retriever=retriever)
         ]
         for domain, signals in found.items()

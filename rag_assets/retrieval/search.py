@@ -284,7 +284,8 @@ class VariantIndex:
 
         Where a language model rewrites queries, that is what its answers depend on as well.
         """
-        names = DOMAINS if retriever.domain_fusion else (JOINT,)
+        is_apart = retriever.searches_domains(has_two_models=len(self._models) > 1)
+        names = DOMAINS if is_apart else (JOINT,)
         tables = [table for name in names if (table := self._table(name)) is not None]
         states = [table.state(signal) for table in tables for signal in retriever.signals]
         fusion = retriever.query_fusion

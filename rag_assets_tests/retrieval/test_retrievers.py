@@ -313,9 +313,15 @@ def test_the_first_of_each_list_share_the_candidates_where_they_are_few(index):
     assert len(results) <= 8
 
 
-def test_first_of_each_needs_a_reranker():
-    with pytest.raises(ValueError, match="first_of_each needs a reranker"):
-        retriever(first_of_each=3)
+def test_best_without_its_reranker_is_the_fusion_of_its_signals(index):
+    """As files of earlier releases say it, in which it had no `first_of_each`."""
+    changes = {"reranker": None, "rerank_fusion": None, "arms": []}
+    settings = Config.model_validate({"retrieval": {"retrievers": {"best": changes}}}).retrieval
+
+    best, fast = (settings.retrievers[name] for name in ("best", "fast"))
+
+    found = [index.search("steel weld", retriever=each).ranking.entries for each in (best, fast)]
+    assert found[0] == found[1]
 
 
 def test_fusion_with_a_reranker_needs_one():

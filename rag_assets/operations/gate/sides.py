@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from rag_assets import identity, schemas
 from rag_assets.change.data_versions import current_version
-from rag_assets.config import Config, Retrieval, Retriever
+from rag_assets.config import Config, DomainFusion, Retrieval, Retriever
 from rag_assets.evaluation import results
 from rag_assets.evaluation.evaluate import compared, depth_of, fingerprint_of, rewrites_of
 from rag_assets.evaluation.gold import Gold
@@ -99,9 +99,14 @@ class Side:
         return self._searched_by(DENSE, Retriever())
 
     def signals_alone(self) -> "Side":
-        """The same index, as the signals of its retriever find units."""
+        """The same index, as the signals of its retriever find units.
+
+        Where documents and rows have a model each, they are two lists, which are fused.
+        """
         chosen = self._chosen
-        plain = {"reranker": None, "rerank_fusion": None, "first_of_each": 0, "arms": ()}
+        plain: dict[str, object] = {"reranker": None, "rerank_fusion": None, "arms": ()}
+        if chosen.searches_domains(has_two_models=self.complete_set.row_model is not None):
+            plain["domain_fusion"] = chosen.domain_fusion or DomainFusion()
         return self._searched_by(SIGNALS, chosen.model_copy(update=plain))
 
     @property

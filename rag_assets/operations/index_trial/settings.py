@@ -100,7 +100,8 @@ def fitted(config: Config, settings: TrialSettings, serving: Side) -> TrialSetti
 def searched_pins(side: Side) -> Sequence[Pin]:
     """The tables that the retriever of a side searches."""
     found = side.complete_set
-    if not side.config.retrieval.retrievers[side.retriever].domain_fusion:
+    chosen = side.config.retrieval.retrievers[side.retriever]
+    if not chosen.searches_domains(has_two_models=found.row_model is not None):
         return (found.joint,)
     return tuple(pin for pin in (found.documents, found.rows) if pin is not None)
 

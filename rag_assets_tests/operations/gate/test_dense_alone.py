@@ -10,13 +10,15 @@ import yaml
 from rag_assets import config as configuration
 from rag_assets.index.embed import refresh_rows
 from rag_assets.operations.gate.judging import judge
+from rag_assets.operations.gate.sides import Side
 from rag_assets.operations.gate.verdicts import Verdict
 from rag_assets.operations.gate.wording import verdict_markdown, verdict_text
+from rag_assets.operations.index_trial.settings import searched_pins
 from rag_assets.operations.serving_index import promotion
 from rag_assets.operations.serving_index.promotion import promote_refreshed
 from rag_assets.serving import cli
 from rag_assets.store import Store
-from rag_assets.store.complete_sets import set_of
+from rag_assets.store.complete_sets import CompleteSet, set_of
 from rag_assets_testing.faults.pipeline import build_index
 from rag_assets_tests.operations.static_rows import QUESTIONS, Made, make
 
@@ -155,3 +157,30 @@ def test_a_verdict_of_an_earlier_release_is_read(made):
     record = json.loads(json.dumps(verdict.to_json()))
     del record["measured"], record["dense"]
     assert Verdict.from_json(record) == replace(verdict, measured=(), dense=None)
+
+
+def test_signals_alone_find_units_where_each_domain_has_a_model(made):
+    """No reranker orders them then, and without one scores of two models are not compared."""
+    refresh_rows(made.store, made.config(), variant="both", log=lambda _: None)
+    build_index(made.config(), variant="both")
+    side = Side.of(made.store, made.config(retriever="best"), both_of(made))
+
+    ranked = side.signals_alone().rankings(["steel copper zinc"], log=lambda _: None)
+
+    assert ranked.num_rows
+
+
+def both_of(made: Made) -> CompleteSet:
+    """The index of the variant that has a model for each domain."""
+    return set_of(made.store, made.config(), "both")
+
+
+def test_the_tables_of_each_domain_are_tried_where_each_has_a_model(made):
+    """A trial of other search indexes tries those that a search of this retriever reads."""
+    refresh_rows(made.store, made.config(), variant="both", log=lambda _: None)
+    build_index(made.config(), variant="both")
+    found = both_of(made)
+    side = Side.of(made.store, made.config(retriever="best"), found)
+    assert searched_pins(side) == (found.documents, found.rows)
+    by_words = Side.of(made.store, made.config(retriever="bm25"), found)
+    assert searched_pins(by_words) == (found.joint,)
