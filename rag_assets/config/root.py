@@ -141,8 +141,16 @@ class Config(Section):
 
     @field_validator("models", mode="before")
     @classmethod
-    def _with_default_models(cls, value: object) -> object:
-        return merged_with_defaults(value, defaults=DEFAULT_MODELS)
+    def _with_default_models(cls, value: object, info: ValidationInfo) -> object:
+        """A file may have a model of its own under a name that a later edition took."""
+        edition = info.data.get("defaults", FIRST)
+        known = {model for since, model in MODELS.items() if since <= edition}
+        given = value if isinstance(value, dict) else {}
+        own = {name for name, entry in given.items() if isinstance(entry, dict) and "path" in entry}
+        defaults = {
+            name: model for name, model in DEFAULT_MODELS.items() if name not in own - known
+        }
+        return merged_with_defaults(value, defaults=defaults)
 
     @field_validator("variants", mode="before")
     @classmethod

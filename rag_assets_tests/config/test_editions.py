@@ -84,6 +84,22 @@ def test_a_variant_that_names_no_model_has_that_of_the_edition(write, edition, m
     assert config.variants["b"].model == "minilm"
 
 
+@pytest.mark.parametrize(
+    ("given", "prefix"),
+    [
+        ("models: {e5: {path: intfloat/e5-small-v2}}", ""),
+        ("defaults: 2\nmodels: {e5: {path: intfloat/e5-small-v2}}", ""),
+        ("defaults: 2\nmodels: {e5: {max_tokens: 256}}", "passage: "),
+        ("defaults: 3\nmodels: {e5: {path: intfloat/multilingual-e5-base}}", "passage: "),
+    ],
+)
+def test_a_model_of_a_file_is_its_own_where_the_name_came_with_a_later_edition(
+    write, given, prefix
+):
+    """Else it would embed everything anew, with the prefixes of a default it never knew."""
+    assert load(write(given)).models["e5"].passage_prefix == prefix
+
+
 def test_each_edition_has_a_chunking_and_a_model_that_ship():
     assert set(CHUNKINGS.values()) <= set(Config().chunkings)
     assert set(MODELS.values()) <= set(Config().models)

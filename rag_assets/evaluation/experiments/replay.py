@@ -5,9 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
+from pydantic import TypeAdapter
 
 from rag_assets.change.data_versions import current_version
-from rag_assets.config import Config
+from rag_assets.config import Config, RerankerSettings, Retrieval, Retriever
 from rag_assets.evaluation.experiments import runs
 from rag_assets.evaluation.experiments.computed import NONE_OF_ITS_OWN, OwnDesigns
 from rag_assets.evaluation.experiments.design import Design, ExperimentError
@@ -108,13 +109,25 @@ def _require_same(
         )
 
 
+def retrieval_of(recorded: object) -> Retrieval:
+    """The section `retrieval` that a record holds.
+
+    Its retrievers and rerankers take nothing from the defaults of this release, which a file would
+    change: what a record leaves out was not used.
+    """
+    section = TypeAdapter(dict[str, object]).validate_python(recorded)
+    retrievers = TypeAdapter(dict[str, Retriever]).validate_python(section["retrievers"])
+    rerankers = TypeAdapter(dict[str, RerankerSettings]).validate_python(section["rerankers"])
+    return Retrieval.model_validate({**section, "retrievers": retrievers, "rerankers": rerankers})
+
+
 def _config_of(config: Config, record: RunRecord) -> Config:
     """`config` with the settings of `record`; sources and folders stay as they are."""
     settings = record.settings
     fresh = Config.model_validate(
         {
             "state_dir": config.state_dir,
-            "retrieval": settings["retrieval"],
+            "retrieval": retrieval_of(settings["retrieval"]),
             "models": settings["models"],
             "language_models": {
                 name: one.model_dump(mode="json", exclude={"sources"})

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from rag_assets import config as configuration
+from rag_assets.config import Config
 from rag_assets.config.experiments import design_names, experiments_of
 from rag_assets.evaluation.experiments import replay
 from rag_assets.evaluation.experiments.arms import ArmRunner
@@ -298,6 +299,14 @@ def test_a_replay_scores_the_same(inside, capsys):
     found = json.loads(capsys.readouterr().out)
     assert set(found["differing"].values()) == {0}
     assert found["largest_difference"] == 0
+
+
+def test_a_replay_searches_as_the_record_says_and_not_by_later_defaults():
+    """A record leaves out what is not used, such as the arms and `first_of_each` of `best`."""
+    plain = {"best": {"arms": [], "first_of_each": 0}}
+    then = Config.model_validate({"retrieval": {"retrievers": plain}}).retrieval
+    recorded = json.loads(json.dumps(then.model_dump(mode="json")))
+    assert replay.retrieval_of(recorded) == then
 
 
 def test_a_replay_of_an_unknown_run_names_those_that_there_are(inside, capsys):
