@@ -1,10 +1,13 @@
 """Editions of the defaults: a file builds what its edition says, whatever later ones say."""
 
+from pathlib import Path
+
 import pytest
 
 from rag_assets.config import Config, ConfigError, load
 from rag_assets.config.editions import CHUNKINGS, MODELS, NEWEST
 from rag_assets.store.search_indexes import text_index_name
+from rag_assets.store.serving_pointer import QuerySide
 
 
 @pytest.fixture
@@ -98,6 +101,54 @@ def test_a_model_of_a_file_is_its_own_where_the_name_came_with_a_later_edition(
 ):
     """Else it would embed everything anew, with the prefixes of a default it never knew."""
     assert load(write(given)).models["e5"].passage_prefix == prefix
+
+
+FORMER_BEST = {
+    "signals": ["dense", "bm25"],
+    "depth": None,
+    "signal_fusion": {
+        "mode": "max_norm",
+        "weights": {"dense": 0.2, "bm25": 0.8},
+        "k": None,
+        "first_rank": 1,
+    },
+    "domain_fusion": {
+        "mode": "simple",
+        "weights": {},
+        "k": None,
+        "first_rank": 1,
+        "order": "signals_first",
+        "depth": None,
+        "reranker": "late_interaction",
+        "alpha": 1.0,
+        "top_j": 20,
+        "statistic": "mean",
+        "top_m": 3,
+    },
+    "query_fusion": None,
+    "candidates": 20,
+    "reranker": "late_interaction",
+    "rerank_fusion": {
+        "mode": "max_norm",
+        "weights": {"candidates": 0.3, "reranked": 0.7},
+        "k": None,
+        "first_rank": 1,
+    },
+    "collapse": None,
+    "expand": None,
+    "arms": ["lookup"],
+}
+"""As the release before wrote it into the serving pointer."""
+
+
+def test_the_docs_give_the_former_settings_of_best(write):
+    """With them an index that serves since an earlier release has nothing to ask the gate."""
+    docs = (Path(__file__).parents[2] / "docs" / "retrieval.md").read_text("utf-8")
+    _, _, rest = docs.partition("or keep the former settings:\n\n```yaml\n")
+    former, _, _ = rest.partition("```")
+    now = QuerySide.of(load(write(former)).retrieval)
+    assert now.settings == FORMER_BEST
+    assert {*now.rerankers} == {"late_interaction"}
 
 
 def test_each_edition_has_a_chunking_and_a_model_that_ship():

@@ -111,7 +111,10 @@ class Side:
 
     @property
     def beside_signals(self) -> Sequence[object]:
-        """What else decides the order: the model that reads what was found, and the arms."""
+        """What else decides the order: the settings of what reads the units, and the arms.
+
+        Those that name no model read with that of the index, which may differ between two sides.
+        """
         chosen, known = self._chosen, self.config.retrieval.rerankers
         return [known[chosen.reranker] if chosen.reranker else None, chosen.arms]
 

@@ -182,5 +182,8 @@ def test_the_tables_of_each_domain_are_tried_where_each_has_a_model(made):
     found = both_of(made)
     side = Side.of(made.store, made.config(retriever="best"), found)
     assert searched_pins(side) == (found.documents, found.rows)
+    chosen = side.config.retrieval.retrievers["best"]
+    signals_of_tables = len(chosen.signals) * 2
+    assert len(side.index.state(chosen)) == signals_of_tables, "an evaluation depends on all"
     by_words = Side.of(made.store, made.config(retriever="bm25"), found)
     assert searched_pins(by_words) == (found.joint,)
