@@ -31,7 +31,7 @@ BY_WORDS = {
 def made(tmp_path_factory) -> Made:
     """See `static_rows`; two of its variants are built."""
     found = make(tmp_path_factory.mktemp("dense_alone"))
-    for variant in ("alike", "worst"):
+    for variant in ("alike", "worst", "both"):
         refresh_rows(found.store, found.config(), variant=variant, log=lambda _: None)
         build_index(found.config(), variant=variant)
     return found
@@ -110,6 +110,17 @@ def test_where_dense_search_is_what_serves_it_is_not_asked_twice(made):
 def test_the_same_model_and_one_that_nobody_asks_are_not_compared(made):
     assert judged(made, "default", **BY_WORDS).dense is None
     assert judged(made, "worst", retriever="bm25").dense is None
+
+
+def test_known_items_are_asked_where_each_domain_has_a_model_of_its_own(made, monkeypatch):
+    """Signals that a reranker would compare cannot be asked without it there."""
+    monkeypatch.setattr("rag_assets.operations.gate.judging.read_questions", lambda _: [])
+    monkeypatch.setattr("rag_assets.operations.gate.known_items.asked_of", lambda *_, **__: 10)
+    read = {"signals": ["dense", "bm25"], "candidates": 5, "reranker": "late_interaction"}
+    verdict = judged(made, "both", retriever="read", retrievers={"read": read})
+    assert "cannot be searched" not in " ".join(verdict.reasons)
+    assert verdict.known_items
+    assert verdict.known_items.candidate > 0
 
 
 def test_a_person_promotes_it_all_the_same_and_the_history_says_why(
