@@ -9,6 +9,7 @@ import yaml
 
 from rag_assets import config as configuration
 from rag_assets.index.embed import refresh_rows
+from rag_assets.operations.gate import judging
 from rag_assets.operations.gate.judging import judge
 from rag_assets.operations.gate.verdicts import Verdict
 from rag_assets.operations.gate.wording import verdict_markdown, verdict_text
@@ -112,15 +113,18 @@ def test_the_same_model_and_one_that_nobody_asks_are_not_compared(made):
     assert judged(made, "worst", retriever="bm25").dense is None
 
 
-def test_known_items_are_asked_where_each_domain_has_a_model_of_its_own(made, monkeypatch):
-    """Signals that a reranker would compare cannot be asked without it there."""
-    monkeypatch.setattr("rag_assets.operations.gate.judging.read_questions", lambda _: [])
-    monkeypatch.setattr("rag_assets.operations.gate.known_items.asked_of", lambda *_, **__: 10)
-    read = {"signals": ["dense", "bm25"], "candidates": 5, "reranker": "late_interaction"}
-    verdict = judged(made, "both", retriever="read", retrievers={"read": read})
-    assert "cannot be searched" not in " ".join(verdict.reasons)
-    assert verdict.known_items
-    assert verdict.known_items.candidate > 0
+@pytest.mark.parametrize(("candidate", "asked_of"), [("alike", "signals_alone"), ("both", "read")])
+def test_known_items_are_asked_of_what_can_search_both_indexes(
+    made, monkeypatch, candidate, asked_of
+):
+    """Where each domain has a model of its own, signals need the reranker to be compared."""
+    asked = []
+    monkeypatch.setattr(judging, "read_questions", lambda _: [])
+    monkeypatch.setattr(judging, "ask_known_items", lambda sides, **_: asked.extend(sides) or [])
+    read = {"signals": ["dense", "bm25"], "reranker": "late_interaction"}
+    judged(made, candidate, retriever="read", retrievers={"read": read})
+    assert [side.retriever for side in asked[0]] == [asked_of, asked_of]
+    assert all(side.is_usable for side in asked[0])
 
 
 def test_a_person_promotes_it_all_the_same_and_the_history_says_why(
