@@ -108,7 +108,7 @@ def merged_with_defaults(given: object, *, defaults: Mapping[str, Section]) -> o
     if not isinstance(given, dict):
         return given
     changed = {
-        name: _merged(defaults[name].model_dump(exclude_unset=True), entry)
+        name: merged(defaults[name].model_dump(exclude_unset=True), entry)
         if name in defaults and isinstance(entry, dict)
         else entry
         for name, entry in given.items()
@@ -116,7 +116,8 @@ def merged_with_defaults(given: object, *, defaults: Mapping[str, Section]) -> o
     return {**defaults, **changed}
 
 
-def _merged(default: object, given: object) -> object:
+def merged(default: object, given: object) -> object:
+    """`default` with the keys that `given` names, at any depth."""
     if not isinstance(default, dict) or not isinstance(given, dict):
         return given
-    return default | {key: _merged(default.get(key), value) for key, value in given.items()}
+    return default | {key: merged(default.get(key), value) for key, value in given.items()}

@@ -2,8 +2,8 @@
 
 A release that finds a better default adds an edition, as Rust does. A file keeps the edition that
 it names under `defaults`, and the first if it names none: no release changes by itself what an
-existing file builds. Only defaults of what is built belong to an edition. Defaults of searches
-change with a release, as they cost nothing.
+existing file builds. Defaults of what is built belong to an edition, and so does what answers
+searches: the gate would hold another retriever until the questions show that it is no worse.
 """
 
 from collections.abc import Mapping
@@ -32,3 +32,5 @@ STOP_WORDS_OF: Mapping[Edition, StopWords] = {
     3: "with_question_words",
 }
 """`index.text.stop_words` of a file that does not name them."""
+RETRIEVERS_SINCE: Edition = 3
+"""The first edition whose `best` and `fast` are those under `retrievers` in `retrieval.yaml`."""

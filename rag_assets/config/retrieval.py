@@ -6,7 +6,7 @@ over reformulated queries; reranking; collapse of duplicates. The retrievers and
 `retrieval.yaml` exist in every config.
 """
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self, TypeAlias, get_args
 
@@ -17,6 +17,7 @@ from rag_assets.config.base import (
     Section,
     Slug,
     check_named,
+    merged,
     merged_with_defaults,
     read_data,
 )
@@ -311,14 +312,24 @@ class RerankerSettings(ExtendedSection):
 DEFAULTS = Path(__file__).with_suffix(".yaml")
 
 
-def _defaults() -> Iterator[tuple[str, dict[str, Section]]]:
-    """The entries of `DEFAULTS`, by key of the section `retrieval`."""
-    read = TypeAdapter(dict[str, dict[str, dict[str, object]]]).validate_python(read_data(DEFAULTS))
-    for key, section in (("retrievers", Retriever), ("rerankers", RerankerSettings)):
-        yield key, {name: section.model_validate(entry) for name, entry in read[key].items()}
+_SHIPPED = TypeAdapter(dict[str, dict[str, dict[str, object]]]).validate_python(read_data(DEFAULTS))
+DEFAULT_ENTRIES: Mapping[str, Mapping[str, Section]] = {
+    key: {name: section.model_validate(entry) for name, entry in _SHIPPED[key].items()}
+    for key, section in (("retrievers", Retriever), ("rerankers", RerankerSettings))
+}
+"""The entries of `DEFAULTS`, by key of the section `retrieval`."""
 
 
-DEFAULT_ENTRIES = dict(_defaults())
+def with_former_retrievers(section: object) -> object:
+    """A section `retrieval` of a file of edition 1 or 2, with the retrievers of that time."""
+    if not isinstance(section, dict) or not isinstance(section.get("retrievers", {}), dict):
+        return section
+    given = section.get("retrievers", {})
+    former = {
+        name: merged(entry, given.get(name, {}))
+        for name, entry in _SHIPPED["retrievers_before_edition_3"].items()
+    }
+    return section | {"retrievers": given | former}
 
 
 class Retrieval(ExtendedSection):

@@ -19,7 +19,14 @@ from rag_assets.config.base import (
 )
 from rag_assets.config.checks import Checks
 from rag_assets.config.documents import DEFAULT_CHUNKINGS, Chunking, Documents
-from rag_assets.config.editions import CHUNKINGS, FIRST, MODELS, STOP_WORDS_OF, Edition
+from rag_assets.config.editions import (
+    CHUNKINGS,
+    FIRST,
+    MODELS,
+    RETRIEVERS_SINCE,
+    STOP_WORDS_OF,
+    Edition,
+)
 from rag_assets.config.errors import ConfigError
 from rag_assets.config.evaluation import Evaluation
 from rag_assets.config.experiments import AnswerExperiments, Experiments
@@ -41,7 +48,7 @@ from rag_assets.config.named_models import (
 )
 from rag_assets.config.parsers import DEFAULT_PARSERS, ParserSettings
 from rag_assets.config.recipes import Tables, Variant
-from rag_assets.config.retrieval import Retrieval, Retriever
+from rag_assets.config.retrieval import Retrieval, Retriever, with_former_retrievers
 from rag_assets.config.running import CleanUp, Execution, Schedule, Serving
 from rag_assets.config.sources import Sources
 from rag_assets.schemas import VariantTables
@@ -90,7 +97,7 @@ class Config(Section):
     )
     index: IndexSettings = Field(IndexSettings(), validate_default=True)
     execution: Execution = Execution()
-    retrieval: Retrieval = Retrieval()
+    retrieval: Retrieval = Field({}, validate_default=True)
     answering: Answering = Answering()
     answer_experiments: AnswerExperiments = Field({})
     evaluation: Evaluation = Evaluation()
@@ -169,6 +176,12 @@ class Config(Section):
             return given  # told as it stands
         words = STOP_WORDS_OF[info.data.get("defaults", FIRST)]
         return {**given, "text": {"stop_words": words, **text}}
+
+    @field_validator("retrieval", mode="before")
+    @classmethod
+    def _with_retrievers_of_the_edition(cls, value: object, info: ValidationInfo) -> object:
+        is_former = info.data.get("defaults", FIRST) < RETRIEVERS_SINCE
+        return with_former_retrievers(value) if is_former else value
 
     @field_validator("variants", mode="after")
     @classmethod

@@ -13,7 +13,7 @@ each question.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import product
+from itertools import count, product
 from typing import TYPE_CHECKING, get_args
 
 import numpy as np
@@ -52,7 +52,7 @@ DENSE_SHARES = (0.2, 0.35, 0.5, 0.65, 0.8)
 """Weights of the signal `dense`; those that search by words share the rest."""
 FOLDS = 5
 CHOSEN = "chosen"
-"""What tables call the retriever that was chosen; in each fold that may be another one."""
+"""The name of a retriever that was chosen; with a number where the config has one of that name."""
 
 Fold = tuple[np.ndarray, np.ndarray]
 """Places of the questions that choose, and of those that show the choice."""
@@ -66,6 +66,8 @@ class RetrieverChoice:
     """The retriever that answers searches."""
     best: str
     """The one with the highest mean where it was chosen; of equal ones the first."""
+    called: str
+    """What tables call the retriever that was chosen; in each fold that may be another one."""
     config: Mapping[str, object]
     """What the section `retrieval` of a config says to search with it."""
     protocol: str
@@ -74,13 +76,15 @@ class RetrieverChoice:
     means: Mapping[str, float]
     """Mean `CRITERION` of each retriever over the questions that chose."""
     summary: Sequence[Row]
-    """Means of `serving` and of `CHOSEN` where the choice is shown: see `summary.SUMMARY`."""
+    """Means of `serving` and of `called` where the choice is shown: see `summary.SUMMARY`."""
     differences: Sequence[Row]
     """Their paired differences in the main metrics: see `summary.DIFFERENCES`."""
     latency: Mapping[str, Latency]
     """Of `serving` and `best`."""
     unmeasured: Mapping[str, str]
     """Retrievers that could not search, and why."""
+    without_gold: int
+    """Questions some of whose gold is not in the index: it counts as missed."""
     margin: float
 
     @property
@@ -138,7 +142,11 @@ def choose_retriever(
             log=log,
         )
     }
-    best, means, shown = _nested(scores, folds, serving=serving, by=f"{CRITERION}@{cutoff}")
+    known = config.retrieval.retrievers
+    called = next(name for name in _names_of_chosen() if name not in known)
+    best, means, shown = _nested(
+        scores, folds, serving=serving, called=called, by=f"{CRITERION}@{cutoff}"
+    )
     summary, differences = (
         where(table, domain=ALL_QUESTIONS).to_pylist()
         for table in summarize(
@@ -151,13 +159,13 @@ def choose_retriever(
         )
     )
     own = compared[best].model_dump(mode="json", exclude_defaults=True)
-    is_named = best in config.retrieval.retrievers
     return RetrieverChoice(
         serving=serving,
         best=best,
+        called=called,
         config={"retriever": best}
-        if is_named
-        else {"retriever": CHOSEN, "retrievers": {CHOSEN: own}},
+        if best in known
+        else {"retriever": called, "retrievers": {called: own}},
         protocol=protocol,
         cutoff=cutoff,
         means=means,
@@ -170,8 +178,14 @@ def choose_retriever(
             top_k=config.retrieval.top_k,
         ),
         unmeasured=unmeasured,
+        without_gold=sum(map(bool, scores[serving]["missing"].to_pylist())),
         margin=config.evaluation.margin,
     )
+
+
+def _names_of_chosen() -> Iterator[str]:
+    yield CHOSEN
+    yield from (f"{CHOSEN}_{number}" for number in count(2))
 
 
 def candidates(config: Config, *, signals: Sequence[Signal]) -> dict[str, Retriever]:
@@ -245,27 +259,28 @@ def folds_of(questions: Sequence[Question]) -> tuple[list[Fold], str]:
         return [(dev, test)], f"Chosen on {len(dev):,} dev questions, shown on {shown}"
     first = [question.gold[0] for question in questions]
     clusters = clusters_of([*map(source_of, first)], [gold.label for gold in first])
-    count = min(FOLDS, clusters.count)
-    if count < 2:
+    folds = min(FOLDS, clusters.count)
+    if folds < 2:
         raise QuestionsError(
             "the gold of all questions lies in one place: to choose a retriever by some questions "
             "and to show it on others, bring questions on several documents or rows"
         )
     fold_of = np.empty(clusters.count, int)
-    fold_of[np.argsort(-clusters.sizes, kind="stable")] = np.arange(clusters.count) % count
+    fold_of[np.argsort(-clusters.sizes, kind="stable")] = np.arange(clusters.count) % folds
     own = fold_of[clusters.codes]
-    return [(np.flatnonzero(own != fold), np.flatnonzero(own == fold)) for fold in range(count)], (
-        f"The {len(questions):,} questions have no splits dev and test: cross-validated in {count} "
+    return [(np.flatnonzero(own != fold), np.flatnonzero(own == fold)) for fold in range(folds)], (
+        f"The {len(questions):,} questions have no splits dev and test: cross-validated in {folds} "
         f"folds of {clusters.count:,} clusters by {clusters.by}"
     )
 
 
 def _nested(
-    scores: Mapping[str, pa.Table], folds: Sequence[Fold], *, serving: str, by: str
+    scores: Mapping[str, pa.Table], folds: Sequence[Fold], *, serving: str, called: str, by: str
 ) -> tuple[str, dict[str, float], pa.Table]:
     """The retriever that all questions choose which choose at all, with the means of all.
 
-    And the scores of `serving` and of what each fold chose, on the questions that show it.
+    And the scores of `serving` and of what each fold chose, which is `called` so, on the questions
+    that show it.
     """
     names = list(scores)
     values = np.stack([table[by].to_numpy() for table in scores.values()])
@@ -280,5 +295,5 @@ def _nested(
     )
     shown = scores[serving].take(np.concatenate([shown_on for _, shown_on in folds]))
     place, field = chosen.schema.get_field_index("retriever"), chosen.schema.field("retriever")
-    called = chosen.set_column(place, field, pa.array([CHOSEN] * len(chosen), pa.string()))
-    return best, means, pa.concat_tables([shown, called])
+    named = chosen.set_column(place, field, pa.array([called] * len(chosen), pa.string()))
+    return best, means, pa.concat_tables([shown, named])

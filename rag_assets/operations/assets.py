@@ -111,7 +111,7 @@ def _judged(
         description=lineage.lines_in_markdown(lines) or None,
     )
     return dg.MaterializeResult(
-        metadata=_of_result(done) | _of_verdict(done) | _metadata(done.pointer),
+        metadata=_of_result(done) | _metadata(done.pointer) | _of_verdict(done),
         data_version=_data_version(done.pointer),
         check_results=[check],
     )

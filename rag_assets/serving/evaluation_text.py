@@ -47,6 +47,7 @@ def choice(found: "RetrieverChoice") -> str:
         f"{len(found.means)} retrievers were compared. {found.protocol}.",
         table(rows, columns=list(rows[0])),
         *(f"Not compared: {name}: {why}" for name, why in found.unmeasured.items()),
+        *_without_gold(found),
         *clusters_sentence(found.summary),
         "",
     ]
@@ -74,12 +75,20 @@ def choice(found: "RetrieverChoice") -> str:
     return "\n".join(lines)
 
 
+def _without_gold(found: "RetrieverChoice") -> list[str]:
+    """How many questions have gold that the index does not hold, so that none can find it."""
+    if not found.without_gold:
+        return []
+    count = "1 question" if found.without_gold == 1 else f"{found.without_gold:,} questions"
+    return [f"Gold of {count} is not in the index: it counts as missed."]
+
+
 def _shown(found: "RetrieverChoice", name: str) -> dict[str, object]:
     """The cells of a retriever on the questions that show the choice, and its time."""
-    from rag_assets.evaluation.choosing import CHOSEN, CRITERION
+    from rag_assets.evaluation.choosing import CRITERION
     from rag_assets.evaluation.wording import with_interval
 
-    called = found.serving if name == found.serving else CHOSEN
+    called = found.serving if name == found.serving else found.called
     if name not in found.latency:
         return {}
     means = {row["metric"]: row for row in found.summary if row["retriever"] == called}

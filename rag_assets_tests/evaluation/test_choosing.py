@@ -220,6 +220,34 @@ def test_the_grid_leaves_the_other_stages_of_what_serves_as_they_are():
     assert fused.weights == {"dense": 0.35, "sparse": 0.325, "bm25": 0.325}
 
 
+def test_what_was_chosen_before_serves_and_something_else_is_chosen(tmp_path):
+    fused = ("best", "fast", "hybrid", "hybrid_late_fusion")
+    config = project(
+        tmp_path,
+        meant=TOPICS[:12],
+        named=TOPICS[12:],
+        retriever=CHOSEN,
+        retrievers=dict.fromkeys((CHOSEN, *fused), Retriever()),
+    )
+    choice = chosen(config)
+    assert shown(choice, CHOSEN, "mrr")["questions"] == 12
+    assert choice.better
+    pasted = yaml.safe_load(text_of(choice).split("write into the config:")[1])["retrieval"]
+    assert (pasted["retriever"], [*pasted["retrievers"]]) == ("chosen_2", ["chosen_2"])
+
+
+def test_gold_that_is_not_in_the_index_is_told(tmp_path):
+    config = project(tmp_path, meant=TOPICS, retriever="bm25", asked=TOPICS[:4])
+    lines = [
+        {"id": f"q{at}", "question": "What?", "gold": [f"doc:gone{at}.md"], "split": split}
+        for at, split in enumerate(["dev", "test"] * 2)
+    ]
+    write_lines(config.evaluation.questions[0].path, lines)
+    choice = chosen(config)
+    assert choice.without_gold == 4
+    assert "Gold of 4 questions is not in the index" in text_of(choice)
+
+
 def test_one_question_cannot_choose_and_show(tmp_path):
     config = project(tmp_path, splits=NO_SPLITS, asked=TOPICS[:1], retriever="bm25")
     with pytest.raises(QuestionsError, match="bring questions on several documents or rows"):

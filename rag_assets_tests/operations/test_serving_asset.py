@@ -85,6 +85,20 @@ def test_a_run_for_another_variant_ends_with_the_verdict_on_it_and_moves_nothing
     assert serves(made) == ["default"]
 
 
+def test_the_verdict_that_is_shown_after_such_a_run_is_that_on_the_other_variant(made):
+    materialize(made)
+    reconfigure(made, "retriever: bm25", "retriever: baseline")  # vectors of chance
+    refresh(made.config, variant="other")
+
+    done = materialize(made, partition="other")
+    (event,) = done.get_asset_materialization_events()
+    shown = event.materialization.metadata
+    outcome = str(shown["conclusion"].value).split(":")[0]
+    assert outcome in ("HOLD", "FAIL")
+    assert shown["verdict"].value == outcome
+    assert shown["serves"].value == "default"
+
+
 def test_what_is_not_complete_ends_with_what_is_missing(made):
     materialize(made)
     done = materialize(made, partition="other")

@@ -80,11 +80,7 @@ def decide(
     measured = tuple(_measured(comparison, items, metric=metric))
     left_out = tuple(_left_out(comparison))
     asks_items = not is_same_recipe and needs_known_items(comparison)
-    if (
-        comparison
-        and comparison.is_identical
-        and not (asks_items or comparison.flaws or is_doubted)
-    ):
+    if comparison and comparison.is_identical and not (asks_items or comparison.flaws or loses):
         same = "Both return the same units in the same order, for every question."
         return Ruling("PASS", (same, *left_out))
     slices = tuple(_slices(comparison))

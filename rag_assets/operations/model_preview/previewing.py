@@ -100,6 +100,8 @@ class ModelPreview:
     """The same as it is likely to be; where the whole index is embedded, it is the same."""
     dense_status: SliceStatus
     """What the gate would say of that."""
+    asks_dense: bool
+    """Whether what serves, or is to, asks dense search: else the gate does not look at it."""
     left_out: int
     """Questions whose gold is not in both."""
     lost: Sequence[str]
@@ -214,6 +216,13 @@ def preview(store: Store, config: Config, *, variant: str, log: Log) -> ModelPre
         dense=[one for one, _ in at_most],
         likely=[one for one, _ in likely],
         dense_status=status_of(likely[-1][1], margin=margin),
+        asks_dense=any(
+            "dense" in asked.retrieval.retrievers[name].signals
+            for asked, name in (
+                (serving.config, serving.retriever),
+                (config, config.retrieval.retriever),
+            )
+        ),
         left_out=len(questions) - len(asked),
         lost=lost[:NAMED],
         units=units,

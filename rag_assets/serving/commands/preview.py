@@ -114,12 +114,17 @@ def _verdict(found: "ModelPreview") -> str:
     if found.is_worse:
         now, most = found.likely[-1], found.dense[-1].candidate
         says = "is shown" if found.dense_status == "is worse" else "is what it looks like"
+        follows = (
+            f"Even where words hide that from the retriever {found.retriever}, the gate holds it "
+            f"once it is built (`rag-assets backfill {found.variant}`)."
+            if found.asks_dense
+            else f"The retriever {found.retriever} asks no dense search, so that neither its "
+            "searches nor the gate would show that."
+        )
         return (
             f"WARNING: {found.variant} is likely to find less by dense search alone: {now.metric} "
             f"{now.serving:.3f} now, about {now.candidate:.3f} with it and at most {most:.3f}; a "
-            f"loss beyond the margin {says}. Even where words hide that from the retriever "
-            f"{found.retriever}, the gate holds it once it is built (`rag-assets backfill "
-            f"{found.variant}`)."
+            f"loss beyond the margin {says}. {follows}"
         )
     asked = found.difference.questions
     few = (

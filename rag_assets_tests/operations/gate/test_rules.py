@@ -10,7 +10,7 @@ from rag_assets.evaluation.metrics import METRICS
 from rag_assets.evaluation.non_inferiority import Paired, paired_difference, slices_of
 from rag_assets.operations.gate.comparison import Comparison
 from rag_assets.operations.gate.rules import FEW, Ruling, decide
-from rag_assets.operations.gate.verdicts import KnownItems
+from rag_assets.operations.gate.verdicts import BeforeAndNow, DenseAlone, KnownItems
 
 FINE = KnownItems(queries=500, serving=0.97, candidate=0.96, unchanged=400, moved=10)
 
@@ -70,6 +70,25 @@ def test_a_flaw_holds_what_would_pass():
 def test_identical_rankings_pass_on_enough_questions():
     comparison = replace(compared(wins=0, losses=0, same=FEW), is_identical=True)
     assert decided(comparison).outcome == "PASS"
+
+
+def test_a_loss_that_was_accepted_is_told_though_what_serves_answers_the_same():
+    alone = compared(wins=0, losses=60, same=60)
+    assert alone.difference
+    dense = DenseAlone(
+        "is worse", measured=(BeforeAndNow("hit_rate@10", 0.9, 0.4, alone.difference),)
+    )
+    found = decide(
+        replace(compared(wins=0, losses=0, same=FEW), is_identical=True),
+        None,
+        is_same_recipe=False,
+        metric="hit_rate@10",
+        items_margin=0.045,
+        dense=dense,
+        accepts_dense=True,
+    )
+    assert (found.outcome, found.accepts_dense) == ("PASS", True)
+    assert "accepted" in " ".join(found.reasons)
 
 
 @pytest.mark.parametrize(

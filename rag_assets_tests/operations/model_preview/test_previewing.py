@@ -118,6 +118,17 @@ def test_it_warns_where_dense_search_alone_loses_though_the_retriever_may_not(ma
     assert not previewed(made, "alike", retriever="hybrid").is_worse
 
 
+@pytest.mark.parametrize(("retriever", "is_seen"), [("hybrid", True), ("bm25", False)])
+def test_it_says_that_the_gate_holds_only_what_the_gate_looks_at(made, retriever, is_seen):
+    """A retriever of words alone asks no vectors, and the gate asks none beside it."""
+    given = {"signals": [retriever]} if retriever == "bm25" else {"signals": ["dense", "bm25"]}
+    found = previewed(made, "worst", retriever="own", retrievers={"own": given})
+    assert found.is_worse
+    said = "\n".join(command._lines(found))
+    assert said.startswith("WARNING: worst is likely to find less by dense search alone")
+    assert ("the gate holds it" in said) == is_seen
+
+
 def test_ten_questions_warn_of_a_large_loss_and_decide_nothing_else(made, monkeypatch, capsys):
     monkeypatch.setattr("rag_assets.serving.commands.preview.yield_to_others", lambda: None)
     monkeypatch.setenv(configuration.PATH_VARIABLE, str(made.home / "rag_assets.yaml"))
