@@ -1,10 +1,8 @@
 """Editions of the defaults: a file builds what its edition says, whatever later ones say."""
 
-from pathlib import Path
-
 import pytest
 
-from rag_assets.config import Config, ConfigError, load
+from rag_assets.config import Config, ConfigError, Retrieval, load
 from rag_assets.config.editions import CHUNKINGS, MODELS, NEWEST
 from rag_assets.store.search_indexes import text_index_name
 from rag_assets.store.serving_pointer import QuerySide
@@ -141,14 +139,27 @@ FORMER_BEST = {
 """As the release before wrote it into the serving pointer."""
 
 
-def test_the_docs_give_the_former_settings_of_best(write):
-    """With them an index that serves since an earlier release has nothing to ask the gate."""
-    docs = (Path(__file__).parents[2] / "docs" / "retrieval.md").read_text("utf-8")
-    _, _, rest = docs.partition("or keep the former settings:\n\n```yaml\n")
-    former, _, _ = rest.partition("```")
-    now = QuerySide.of(load(write(former)).retrieval)
+@pytest.mark.parametrize("text", ["{}", "defaults: 1", "defaults: 2"])
+def test_best_stays_what_it_was_before_the_third_edition(write, text):
+    """As the release before wrote it into the serving pointer: another one would be held."""
+    now = QuerySide.of(load(write(text)).retrieval)
     assert now.settings == FORMER_BEST
     assert {*now.rerankers} == {"late_interaction"}
+
+
+def test_the_third_edition_reads_with_the_model_of_the_index(write):
+    retrievers = load(write("defaults: 3")).retrieval.retrievers
+    assert retrievers == Retrieval().retrievers
+    assert (retrievers["best"].reranker, retrievers["best"].first_of_each) == ("own_model", 8)
+    assert retrievers["fast"].domain_fusion is None
+
+
+@pytest.mark.parametrize("edition", [2, 3])
+def test_a_file_changes_the_retriever_of_its_edition_key_by_key(write, edition):
+    plain = load(write(f"defaults: {edition}")).retrieval.retrievers["best"]
+    changed = "retrieval: {retrievers: {best: {candidates: 30}}}"
+    own = load(write(f"defaults: {edition}\n{changed}")).retrieval.retrievers["best"]
+    assert own == plain.model_copy(update={"candidates": 30})
 
 
 def test_each_edition_has_a_chunking_and_a_model_that_ship():

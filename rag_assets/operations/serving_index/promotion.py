@@ -146,11 +146,7 @@ def _promoted(store: Store, config: Config, *, log: Log) -> PromotionResult:
     remedy = verdict.remedy or _override_remedy(variant)
     if pointer and is_there and _differs_by_retriever(candidate, pointer):
         pointer = _with_new_content(store, config, pointer, candidate, log=log)
-        remedy = (
-            f"{remedy}; or undo the edit of `retrieval` (a release that changes the defaults of a "
-            "retriever counts as one: write the former ones, which docs/retrieval.md gives, into "
-            "the config): until then the former one answers"
-        )
+        remedy = f"{remedy}; or undo the edit of `retrieval`: until then the former one answers"
     return _held(store, variant, pointer, verdict=verdict, reasons=verdict.reasons, remedy=remedy)
 
 
