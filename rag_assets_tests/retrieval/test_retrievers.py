@@ -316,7 +316,8 @@ def test_the_first_of_each_list_share_the_candidates_where_they_are_few(index):
 def test_best_without_its_reranker_is_the_fusion_of_its_signals(index):
     """As files of earlier releases say it, in which it had no `first_of_each`."""
     changes = {"reranker": None, "rerank_fusion": None, "arms": []}
-    settings = Config.model_validate({"retrieval": {"retrievers": {"best": changes}}}).retrieval
+    section = {"retrievers": {"best": changes}}
+    settings = Config.model_validate({"defaults": 3, "retrieval": section}).retrieval
 
     best, fast = (settings.retrievers[name] for name in ("best", "fast"))
 

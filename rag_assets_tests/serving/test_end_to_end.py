@@ -245,7 +245,11 @@ def test_evaluate_keeps_the_retriever_that_two_questions_cannot_better(here, cap
     said = capsys.readouterr()
     record = json.loads(said.out)
     assert (record["proposed"], record["is_better"]) == ("best", False)
-    assert record["means"].keys() >= {"best", "bm25", "dense 0.5 with bm25, max_norm, reranked"}
+    assert record["means"].keys() >= {
+        "best",
+        "bm25",
+        "dense 0.5 with bm25, distribution_based, reranked",
+    }
     assert "cross-validated in 2 folds" in record["protocol"]
     assert f"(1 of {len(record['means'])})" in said.err
 

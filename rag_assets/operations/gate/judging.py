@@ -218,13 +218,11 @@ def _known_items(
 
     Where the model of what serves is gone, its words are asked. Where one reranker and the same
     arms work for both, they are left out: what a reranker reads for some hundred queries is more
-    than a small index holds, and no query of these is a question to a table. Where each domain has
-    a model of its own, only a reranker may be able to compare what they find: then it is asked too.
+    than a small index holds, and no query of these is a question to a table.
     """
     asked = (before, now)
     if before.beside_signals == now.beside_signals:
-        alone = (before.signals_alone(), now.signals_alone())
-        asked = alone if all(side.is_usable for side in alone) else asked
+        asked = (before.signals_alone(), now.signals_alone())
     dense = (before.dense_alone(), now.dense_alone()) if with_dense else None
     try:
         found = ask_known_items([asked, dense] if dense else [asked], queries=queries, log=log)

@@ -119,11 +119,6 @@ class Side:
         return [known[chosen.reranker] if chosen.reranker else None, chosen.arms]
 
     @property
-    def is_usable(self) -> bool:
-        """Whether its retriever can search its index, which may have a model for each domain."""
-        return self.index.usable(self._chosen)
-
-    @property
     def _chosen(self) -> Retriever:
         return self.config.retrieval.retrievers[self.retriever]
 

@@ -9,7 +9,6 @@ import yaml
 
 from rag_assets import config as configuration
 from rag_assets.index.embed import refresh_rows
-from rag_assets.operations.gate import judging
 from rag_assets.operations.gate.judging import judge
 from rag_assets.operations.gate.sides import Side
 from rag_assets.operations.gate.verdicts import Verdict
@@ -113,20 +112,6 @@ def test_where_dense_search_is_what_serves_it_is_not_asked_twice(made):
 def test_the_same_model_and_one_that_nobody_asks_are_not_compared(made):
     assert judged(made, "default", **BY_WORDS).dense is None
     assert judged(made, "worst", retriever="bm25").dense is None
-
-
-@pytest.mark.parametrize(("candidate", "asked_of"), [("alike", "signals_alone"), ("both", "read")])
-def test_known_items_are_asked_of_what_can_search_both_indexes(
-    made, monkeypatch, candidate, asked_of
-):
-    """Where each domain has a model of its own, signals need the reranker to be compared."""
-    asked = []
-    monkeypatch.setattr(judging, "read_questions", lambda _: [])
-    monkeypatch.setattr(judging, "ask_known_items", lambda sides, **_: asked.extend(sides) or [])
-    read = {"signals": ["dense", "bm25"], "reranker": "late_interaction"}
-    judged(made, candidate, retriever="read", retrievers={"read": read})
-    assert [side.retriever for side in asked[0]] == [asked_of, asked_of]
-    assert all(side.is_usable for side in asked[0])
 
 
 def test_a_person_promotes_it_all_the_same_and_the_history_says_why(
