@@ -167,7 +167,7 @@ class Corpus:
             config=self._config,
             environment=environment,
         )
-        folder = self.state / "reports" / f"default-{questions.stem}"
+        folder = self.state / "reports" / "default" / questions.stem
         if done.code not in (0, 3) or not folder.is_dir():
             raise SystemExit(f"the evaluation of {self.name} failed: {done.output}")
         return pq.read_table(folder / "questions.parquet", filters=[("level", "=", "gold")])
