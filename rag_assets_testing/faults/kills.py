@@ -186,7 +186,7 @@ def kill(process: BaseProcess, *, after: float) -> bool:
 
 def said_by(project: Project) -> str:
     """The end of what the runs of a project said."""
-    return (project.home / "run.log").read_text("utf-8", "replace")[-4_000:]
+    return (project.home / "run.log").read_text("utf-8", "replace")[-8_000:]
 
 
 def without_index(state: Path) -> None:
