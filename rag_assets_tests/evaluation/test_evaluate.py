@@ -114,7 +114,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Config:
         models=PLAIN_MODELS,
         state_dir=root / "state",
         sources=Sources(documents=[DocumentSource(url=str(root / "docs"))]),
-        retrieval=Retrieval(retriever="hybrid"),
+        retrieval={"retriever": "hybrid"},
         evaluation=Evaluation(
             questions=[QuestionSet(path=questions, documents=documents)],
             retrievers=["baseline", "bm25", "hybrid"],
