@@ -322,9 +322,9 @@ DEFAULT_ENTRIES: Mapping[str, Mapping[str, Section]] = {
 
 def with_former_retrievers(section: object) -> object:
     """A section `retrieval` of a file of edition 1 or 2, with the retrievers of that time."""
-    if not isinstance(section, dict) or not isinstance(section.get("retrievers", {}), dict):
-        return section
-    given = section.get("retrievers", {})
+    given = (section.get("retrievers") or {}) if isinstance(section, dict) else None
+    if not isinstance(section, dict) or not isinstance(given, dict):
+        return section  # told as it stands
     former = {
         name: merged(entry, given.get(name, {}))
         for name, entry in _SHIPPED["retrievers_before_edition_3"].items()

@@ -98,11 +98,9 @@ def _judged(
 
     What is held back stays so, and stops no run of another variant.
     """
-    done, back = (
-        promotion.judge_beside(store, config, variant, log=lineage.logger_of(context)),
-        blocked_candidate.read(store),
-    )
+    done = promotion.judge_beside(store, config, variant, log=lineage.logger_of(context))
     context.log.info(done.conclusion)
+    back = blocked_candidate.read(store)
     lines = [f"{back.outcome}: what served before still serves.", *back.reasons] if back else []
     check = dg.AssetCheckResult(
         check_name=GATE,

@@ -71,6 +71,10 @@ class IndexArms:
     seconds: float = SECONDS
     _left_out: set[ArmName] = field(default_factory=set)
     """The arms that took too long: a search must not wait for them again."""
+    _measured: dict[tuple[ArmName, str, int], Sequence[tuple[str, float]]] = field(
+        default_factory=dict
+    )
+    """What arms found while somebody measured: each retriever that is compared asks the same."""
     _told: set[ArmName] = field(default_factory=set)
     _lock: Lock = field(default_factory=Lock)
 
@@ -127,11 +131,15 @@ class IndexArms:
         depth: int,
         seconds: float | None,
     ) -> Sequence[tuple[str, float]]:
-        return self._within(
-            name,
-            seconds,
-            lambda: arm.find(query, filters=filters, pins=self.pins, depth=depth),
-        )
+        def find() -> Sequence[tuple[str, float]]:
+            return arm.find(query, filters=filters, pins=self.pins, depth=depth)
+
+        if seconds is not None or filters is not None:
+            return self._within(name, seconds, find)
+        key = (name, query, depth)
+        if key not in self._measured:
+            self._measured[key] = self._within(name, None, find)
+        return self._measured[key]
 
     def _within(
         self, name: ArmName, seconds: float | None, work: Callable[[], Sequence[Result]]

@@ -11,7 +11,8 @@ from rag_assets.config.addresses import accounts_table, elements_table
 from rag_assets.documents.elements.parse_report_rows import Accounts
 from rag_assets.documents.steps import PARSED_DOCUMENTS
 from rag_assets.operations.problems.skipped_inputs import is_retry_useful, refused_files
-from rag_assets.serving.replies import Reply, table
+from rag_assets.reports.text_tables import table
+from rag_assets.serving.replies import Reply
 from rag_assets.store import Store
 
 COLUMNS = ("document", "pages", "parsed", "read_by", "empty", "tables", "figures", "language")

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from rag_assets.serving.replies import table
+from rag_assets.reports.text_tables import table
 
 if TYPE_CHECKING:
     from rag_assets.evaluation.choosing import RetrieverChoice

@@ -9,7 +9,8 @@ from rag_assets.answering.record.kept import KeptAnswer, context_json
 from rag_assets.answering.record.listing import ListedAnswer
 from rag_assets.answering.record.replaying import Replayed
 from rag_assets.answering.record.staleness import TouchedSentence
-from rag_assets.serving.replies import Json, table
+from rag_assets.reports.text_tables import table
+from rag_assets.serving.replies import Json
 
 LIST_COLUMNS = ("answer_id", "asked", "user", "outcome", "stale", "question")
 LONGEST_QUESTION = 60

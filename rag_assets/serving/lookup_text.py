@@ -4,7 +4,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, cast
 
 from rag_assets.citations.values import Value, in_json
-from rag_assets.serving.replies import Json, Reply, table
+from rag_assets.reports.text_tables import table
+from rag_assets.serving.replies import Json, Reply
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -69,7 +69,7 @@ def _is_open(config: Config) -> bool:
 def _in_short(file: str) -> str:
     return (
         f"{file} keeps the defaults of edition {FIRST}; with `defaults: {NEWEST}` "
-        "units are whole sentences,\nand the embedding model knows about a hundred languages."
+        "units are whole sentences."
     )
 
 

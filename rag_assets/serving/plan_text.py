@@ -6,7 +6,8 @@ from typing import TypeAlias
 from rag_assets.operations.plan.amounts import Amount
 from rag_assets.operations.plan.costs import Cost
 from rag_assets.operations.plan.planning import AssetPlan, VariantPlan
-from rag_assets.serving.replies import Json, table
+from rag_assets.reports.text_tables import table
+from rag_assets.serving.replies import Json
 
 Done: TypeAlias = Mapping[str, Mapping[str, float]]
 """Counts of each asset that was refreshed, by its key: see `refresh_run.RefreshOutcome.assets`."""

@@ -1,4 +1,4 @@
-"""What all commands share: replies, errors, exit codes, and tables of text."""
+"""What all commands share: replies, errors and exit codes."""
 
 import argparse
 import sys
@@ -12,8 +12,6 @@ Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json
 
 OK, FAILED, USAGE, PARTLY, INTERRUPTED = 0, 1, 2, 3, 130
 """Exit codes: see docs/faults.md."""
-
-GAP = "  "
 
 
 class CommandError(Exception):
@@ -65,24 +63,6 @@ def say(line: str) -> None:
     sys.stderr.flush()
 
 
-def table(rows: Sequence[Mapping[str, object]], *, columns: Sequence[str]) -> str:
-    """`rows` as aligned columns under their headings; numbers are aligned to the right."""
-    cells = [list(columns), *([_cell(row.get(name)) for name in columns] for row in rows)]
-    widths = [max(len(line[place]) for line in cells) for place in range(len(columns))]
-    numeric = [
-        all(isinstance(row.get(name), (int, float)) or row.get(name) is None for row in rows)
-        for name in columns
-    ]
-    lines = [
-        GAP.join(
-            text.rjust(width) if right else text.ljust(width)
-            for text, width, right in zip(line, widths, numeric, strict=True)
-        ).rstrip()
-        for line in cells
-    ]
-    return "\n".join([lines[0], GAP.join("-" * width for width in widths), *lines[1:]])
-
-
 def positive(text: str) -> int:
     """An option's value that must be a whole number from 1.
 
@@ -104,15 +84,3 @@ def day(text: str) -> date:
         return date.fromisoformat(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a day such as 2024-03-01") from None
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:,.3f}"
-    if isinstance(value, int):
-        return f"{value:,}"
-    return str(value)

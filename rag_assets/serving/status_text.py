@@ -9,8 +9,8 @@ from rag_assets.operations.problems.current import Problem
 from rag_assets.operations.problems.disk import DiskUse
 from rag_assets.operations.problems.skipped_inputs import LeftOut
 from rag_assets.operations.serving_index.status import ServingStatus
+from rag_assets.reports.text_tables import table
 from rag_assets.serving.check_summary import CheckSummary
-from rag_assets.serving.replies import table
 from rag_assets.serving.state_status import SourceStatus, StateStatus, Tables
 from rag_assets.sources.readability import Readability
 from rag_assets.store.locks import HeldLock

@@ -139,7 +139,10 @@ FORMER_BEST = {
 """As the release before wrote it into the serving pointer."""
 
 
-@pytest.mark.parametrize("text", ["{}", "defaults: 1", "defaults: 2"])
+@pytest.mark.parametrize(
+    "text",
+    ["{}", "defaults: 1", "defaults: 2", "retrieval: {}", "retrieval: {retrievers: null}"],
+)
 def test_best_stays_what_it_was_before_the_third_edition(write, text):
     """As the release before wrote it into the serving pointer: another one would be held."""
     now = QuerySide.of(load(write(text)).retrieval)

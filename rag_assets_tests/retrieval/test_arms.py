@@ -135,6 +135,19 @@ def test_what_measures_waits_for_an_arm_that_a_search_has_left_out(built):
     assert slow.asked == 2
 
 
+def test_all_retrievers_that_are_measured_share_what_an_arm_found(built):
+    arm = Fixed(A)
+    index = open_index(*built, VARIANT, arms={"lookup": arm})
+    deeper = BY_WORDS.model_copy(update={"depth": 50})
+
+    found = [index.rank([QUERY], retriever=one).rankings for one in (BY_WORDS, deeper)]
+
+    assert arm.asked == 1
+    assert [ranking.unit_ids[0] for [ranking] in found] == [A, A]
+    index.search(QUERY, retriever=BY_WORDS)
+    assert arm.asked == 2, "a search asks for itself"
+
+
 def test_an_arm_that_nobody_handed_in_finds_nothing(built, caplog):
     with caplog.at_level(logging.INFO):
         assert ids(ranked(built, None)) == ids(ranked(built, Fixed(), arms=()))

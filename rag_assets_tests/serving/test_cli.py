@@ -7,8 +7,9 @@ import pytest
 
 from rag_assets import config as configuration
 from rag_assets.models import openvino
+from rag_assets.reports.text_tables import table
 from rag_assets.serving import cli
-from rag_assets.serving.replies import FAILED, OK, USAGE, table
+from rag_assets.serving.replies import FAILED, OK, USAGE
 from rag_assets.store import Store
 from rag_assets_tests.retrieval import corpus
 

@@ -1,6 +1,7 @@
 """What a verdict says to people: sentences, text for a terminal, Markdown for the UI."""
 
 from collections.abc import Iterator, Sequence
+from textwrap import indent
 
 from rag_assets.evaluation.non_inferiority import PairedDifference, SliceDifference
 from rag_assets.operations.gate.verdicts import (
@@ -11,6 +12,7 @@ from rag_assets.operations.gate.verdicts import (
     Verdict,
 )
 from rag_assets.reports.plots import Bar, bars
+from rag_assets.reports.text_tables import table
 
 NAMED = 10
 """Questions of each kind that are shown; the record has more."""
@@ -93,10 +95,7 @@ def verdict_text(verdict: Verdict) -> str:
     """The verdict for a terminal."""
     parts = [headline(verdict), *(f"  {reason}" for reason in verdict.reasons)]
     if rows := measured_rows(verdict):
-        cells = [list(rows[0]), *(list(row.values()) for row in rows)]
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in cells)
-        parts += ["", *(f"  {line}" for line in lines)]
+        parts += ["", indent(table(rows, columns=[*rows[0]]), "  ")]
     for title, questions in _groups(verdict):
         parts += ["", title, *(f"  {_question(one)}" for one in questions[:NAMED])]
         parts += _rest(questions)

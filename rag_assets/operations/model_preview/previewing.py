@@ -22,7 +22,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from rag_assets.config import Config, Retriever, Signal
-from rag_assets.evaluation.gold import DocumentKey, RowGold
+from rag_assets.evaluation.gold import DocumentKey
 from rag_assets.evaluation.non_inferiority import (
     Paired,
     PairedDifference,
@@ -33,7 +33,7 @@ from rag_assets.evaluation.non_inferiority import (
 )
 from rag_assets.evaluation.projection import RankedUnit
 from rag_assets.evaluation.questions import Question, read_questions
-from rag_assets.evaluation.scores import units_of
+from rag_assets.evaluation.scores import source_of, units_of
 from rag_assets.index.embed import EmbeddedAhead, embed_ahead
 from rag_assets.index.encoders import encoder_of
 from rag_assets.index.steps import CHUNK_VECTORS, ROW_VECTORS
@@ -427,9 +427,8 @@ def _bound(
 def _paired(bound: np.ndarray, hits: np.ndarray, questions: Sequence[Question]) -> Paired:
     """The bound minus what serves, to be tested as the gate tests."""
     first = [question.gold[0] for question in questions]
-    sources = [f"table {gold.table}" if isinstance(gold, RowGold) else gold.uri for gold in first]
     differences = bound.astype(float) - hits.astype(float)
-    return Paired(differences, sources, [gold.label for gold in first])
+    return Paired(differences, [*map(source_of, first)], [gold.label for gold in first])
 
 
 def _why_none(variant: str, *, serving: str) -> str:

@@ -8,8 +8,9 @@ from rag_assets import config as configuration
 from rag_assets.change.reclaim import CleanedTables, clean_up_tables
 from rag_assets.config.running import MOST_DAYS
 from rag_assets.graph import STEPS
+from rag_assets.reports.text_tables import table
 from rag_assets.serving import disk_errors, refresh_run
-from rag_assets.serving.replies import CommandError, Reply, say, table
+from rag_assets.serving.replies import CommandError, Reply, say
 from rag_assets.store import Store, images
 
 if TYPE_CHECKING:

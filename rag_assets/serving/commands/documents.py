@@ -23,7 +23,8 @@ from rag_assets.documents.families.section_changes import (
     section_changes,
 )
 from rag_assets.documents.families.shown import DocumentMember, documents_of
-from rag_assets.serving.replies import CommandError, Json, Reply, UsageError, table
+from rag_assets.reports.text_tables import table
+from rag_assets.serving.replies import CommandError, Json, Reply, UsageError
 from rag_assets.store import Store
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.serving_pointer import serving_variant

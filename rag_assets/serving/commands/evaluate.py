@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
 from rag_assets.config import Config
+from rag_assets.reports.text_tables import table
 from rag_assets.serving import disk_errors
 from rag_assets.serving.evaluation_text import choice, scores
 from rag_assets.serving.replies import (
@@ -18,7 +19,6 @@ from rag_assets.serving.replies import (
     UsageError,
     say,
     search_errors,
-    table,
 )
 from rag_assets.store import Store
 from rag_assets.store.serving_pointer import serving_variant

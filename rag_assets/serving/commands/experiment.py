@@ -11,8 +11,9 @@ from rag_assets import config as configuration
 from rag_assets.change.completing import is_up_to_date
 from rag_assets.config import Config
 from rag_assets.graph import STEPS
+from rag_assets.reports.text_tables import table
 from rag_assets.serving import alerting, answer_experiments, disk_errors, job_runs, refresh_run
-from rag_assets.serving.replies import CommandError, Json, Reply, say, search_errors, table
+from rag_assets.serving.replies import CommandError, Json, Reply, say, search_errors
 from rag_assets.store import Store
 
 if TYPE_CHECKING:

@@ -3,7 +3,8 @@
 import argparse
 
 from rag_assets import config as configuration
-from rag_assets.serving.replies import Json, Reply, table
+from rag_assets.reports.text_tables import table
+from rag_assets.serving.replies import Json, Reply
 from rag_assets.store import Store, serving_pointer
 from rag_assets.store.serving_pointer import ServingPointer
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
 from rag_assets.process.priority import yield_to_others
+from rag_assets.reports.text_tables import table
 from rag_assets.serving import disk_errors, refresh_run
-from rag_assets.serving.replies import FAILED, OK, Json, Reply, say, search_errors, table
+from rag_assets.serving.replies import FAILED, OK, Json, Reply, say, search_errors
 from rag_assets.store import Store
 
 if TYPE_CHECKING:

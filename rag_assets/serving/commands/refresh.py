@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from rag_assets import config as configuration
 from rag_assets.config import Config
 from rag_assets.operations.problems import run_errors
+from rag_assets.reports.text_tables import table
 from rag_assets.serving import alerting, disk_errors, job_runs, refresh_run
 from rag_assets.serving.check_summary import CheckSummary, check_summary
 from rag_assets.serving.evaluation_text import scores
 from rag_assets.serving.newer_defaults import hint
 from rag_assets.serving.planning_errors import planning_errors
 from rag_assets.serving.refresh_run import RefreshOutcome
-from rag_assets.serving.replies import OK, PARTLY, Json, Reply, say, table
+from rag_assets.serving.replies import OK, PARTLY, Json, Reply, say
 from rag_assets.store import Store
 from rag_assets.store.serving_pointer import serving_variant
 

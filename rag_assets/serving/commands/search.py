@@ -6,14 +6,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
-from rag_assets.serving.replies import (
-    CommandError,
-    Json,
-    Reply,
-    positive,
-    search_errors,
-    table,
-)
+from rag_assets.reports.text_tables import table
+from rag_assets.serving.replies import CommandError, Json, Reply, positive, search_errors
 from rag_assets.serving.searching import (
     STDIN,
     add_search_options,

@@ -1,0 +1,35 @@
+"""Tables of plain text, for terminals and logs."""
+
+from collections.abc import Mapping, Sequence
+
+GAP = "  "
+
+
+def table(rows: Sequence[Mapping[str, object]], *, columns: Sequence[str]) -> str:
+    """`rows` as aligned columns under their headings; numbers are aligned to the right."""
+    cells = [list(columns), *([_cell(row.get(name)) for name in columns] for row in rows)]
+    widths = [max(len(line[place]) for line in cells) for place in range(len(columns))]
+    numeric = [
+        all(isinstance(row.get(name), (int, float)) or row.get(name) is None for row in rows)
+        for name in columns
+    ]
+    lines = [
+        GAP.join(
+            text.rjust(width) if right else text.ljust(width)
+            for text, width, right in zip(line, widths, numeric, strict=True)
+        ).rstrip()
+        for line in cells
+    ]
+    return "\n".join([lines[0], GAP.join("-" * width for width in widths), *lines[1:]])
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:,.3f}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return str(value)
