@@ -277,6 +277,11 @@ def quality(corpora: Sequence[Corpus]) -> Iterator[Bound]:
     print("\nWhat the reranker does, all questions\n")
     for name, found in scores.items():
         show_moved(name, found)
+    print("\nMeans of mrr@10 over test questions, and over the corpora\n")
+    for retriever in RETRIEVERS:
+        means = [mean(of_split(found, "test"), retriever) for found in scores.values()]
+        shown = " ".join(f"{one:.3f}" for one in means)
+        print(f"{retriever:24} {shown}  {sum(means) / len(means):.3f}")
     for kind in SHIPPED:
         print(f"\n{kind} against {REFERENCE} on test questions\n")
         held_out = []
