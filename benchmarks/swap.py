@@ -9,7 +9,7 @@ process of its own, and its CPU time, threads included, is split into these part
 - vectors: the model is loaded and embeds, the tables of both domains and the joint table are
   created, and rows with vectors are written and committed to them;
 - indexes: vector, full-text and scalar indexes of the new tables are built;
-- checks: the new tables are measured and judged;
+- checks: the new tables are measured, and the index is judged beside the one that serves;
 - the rest: start-up, definitions, Dagster's records, sources, parsing, chunking, rows,
   serialization, comparing what is to be done, completing.
 
@@ -53,6 +53,7 @@ def run_with_clocks(arguments: list[str]) -> None:
     from rag_assets import asset_checks
     from rag_assets.change import sync
     from rag_assets.index import embed, encoders, indexes, joint
+    from rag_assets.operations.serving_index import promotion
     from rag_assets.serving import cli
 
     for written in ("_made_ready", "_written"):
@@ -61,6 +62,7 @@ def run_with_clocks(arguments: list[str]) -> None:
         clocks.watch(module, "encoder_of", name=VECTORS)
     clocks.watch(indexes, "maintain", name=INDEXES)
     clocks.watch(asset_checks, "result_of", name=CHECKS)
+    clocks.watch(promotion, "judge_beside", name=CHECKS)
     code = cli.main([*arguments, "--json"])
     clocks.stop()
     print(json.dumps({name: clocks.seconds[name] for name in PARTS}))
