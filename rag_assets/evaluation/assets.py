@@ -1,17 +1,23 @@
 """The assets `question_sets` and `retrieval_evaluation`."""
 
+from collections.abc import Iterator
+from functools import partial
+
 import dagster as dg
 
 from rag_assets import lineage
 from rag_assets.change.steps import StepList
-from rag_assets.change.sync import Report
 from rag_assets.config import Config
 from rag_assets.evaluation import checks, evaluate
 from rag_assets.evaluation.flaws import flaw_rows
 from rag_assets.evaluation.results import EvaluationResult
 from rag_assets.evaluation.steps import QUESTION_SETS
 from rag_assets.evaluation.summary import MAIN_METRICS
-from rag_assets.evaluation.wording import domains_of, main_cutoff, report_markdown
+from rag_assets.evaluation.wording import (
+    domains_of,
+    main_cutoff,
+    report_markdown,
+)
 from rag_assets.index.steps import JOINT_INDEX
 from rag_assets.process.interrupts import stoppable
 from rag_assets.retrieval.arms import ArmsOf
@@ -63,66 +69,64 @@ def _retrieval_evaluation(settings: Config, steps: StepList, arms: ArmsOf) -> dg
                 metadata={"note": dg.MetadataValue.text(NO_QUESTIONS)},
                 data_version=dg.DataVersion("no questions"),
             )
-        return _materialized(context, result)
+        return dg.MaterializeResult(
+            metadata=_metadata(result), data_version=dg.DataVersion(result.data_version)
+        )
 
     return retrieval_evaluation
 
 
-def _materialized(
-    context: dg.AssetExecutionContext, result: EvaluationResult
-) -> dg.MaterializeResult[None]:
-    count = result.record.questions
-    report = Report(
-        target=f"retrieval_evaluation of {result.record.variant}",
-        data_version=result.data_version,
-        added=count if result.is_new else 0,
-        unchanged=0 if result.is_new else count,
-        rows=result.scores.questions.num_rows,
-        seconds=result.seconds,
-    )
-    return lineage.materialized(
-        context, report, schema=result.scores.questions.schema, extra=_metadata(result)
-    )
-
-
 def _metadata(result: EvaluationResult) -> dict[str, dg.MetadataValue]:
+    """What people look for comes first; the numbers by themselves, which the UI plots, last."""
     from rag_assets.evaluation.report import figures
 
-    metadata: dict[str, dg.MetadataValue] = {
+    missing, flaws, unmeasured = result.missing(), result.record.flaws, result.record.unmeasured
+    listings = {
+        "flaws of the evaluation": flaw_rows(flaws),
+        "missing gold": missing[:MISSING_SHOWN],
+        "worst questions": _worst(result),
+        "not measured": ({"retriever": name, "why": why} for name, why in unmeasured.items()),
+    }
+    shown = {name: rows for name, records in listings.items() if (rows := list(records))}
+    return {
+        f"hit_rate@{main_cutoff(result)}": lineage.records_of(_hit_rates(result)),
+        "questions": dg.MetadataValue.int(result.record.questions),
+        "flaws": dg.MetadataValue.int(len(flaws)),
+        "gold not in the index": dg.MetadataValue.int(len(missing)),
+        **{name: lineage.records_of(rows) for name, rows in shown.items()},
+        "report": dg.MetadataValue.path(str(result.report)),
         "results": dg.MetadataValue.md(report_markdown(result)),
         **{
             f"plot {number}": lineage.svg_of(figure)
             for number, figure in enumerate(figures(result), start=1)
         },
-        "report": dg.MetadataValue.path(str(result.report)),
+        **{
+            f"language model {model}": lineage.records_of([spending])
+            for model, spending in result.spending.items()
+        },
+        "seconds": dg.MetadataValue.float(round(result.seconds, 3)),
         **_main_numbers(result),
     }
-    worst = result.worst(WORST_SHOWN)
-    if worst:
-        metadata["worst questions"] = lineage.records_of(
-            {
-                "question": row["question"],
-                "gold": "; ".join(row["gold"]),
-                "first relevant rank": row["first_rank"] or "not found",
-                "found instead": "; ".join(row["found"][:FOUND_SHOWN]),
-            }
-            for row in worst
-        )
-    if result.record.unmeasured:
-        metadata["not measured"] = lineage.records_of(
-            {"retriever": name, "why": why} for name, why in result.record.unmeasured.items()
-        )
-    for model, spending in result.spending.items():
-        metadata[f"language model {model}"] = lineage.records_of([spending])
-    missing = result.missing()
-    flaws = result.record.flaws
-    metadata["flaws"] = dg.MetadataValue.int(len(flaws))
-    if flaws:
-        metadata["flaws of the evaluation"] = lineage.records_of(flaw_rows(flaws))
-    metadata["gold not in the index"] = dg.MetadataValue.int(len(missing))
-    if missing:
-        metadata["missing gold"] = lineage.records_of(missing[:MISSING_SHOWN])
-    return metadata
+
+
+def _hit_rates(result: EvaluationResult) -> Iterator[dict[str, str]]:
+    """A row for each retriever, a column for each group of questions."""
+    cutoff, domains = main_cutoff(result), domains_of(result)
+    for retriever in result.record.retrievers:
+        of = partial(result.value, "hit_rate", retriever=retriever, cutoff=cutoff)
+        found = {domain: of(domain=domain) for domain in domains}
+        rates = {domain: f"{row['value']:.3f}" for domain, row in found.items() if row}
+        yield {"retriever": retriever} | rates
+
+
+def _worst(result: EvaluationResult) -> Iterator[dict[str, str | int]]:
+    for row in result.worst(WORST_SHOWN):
+        yield {
+            "question": row["question"],
+            "gold": "; ".join(row["gold"]),
+            "first relevant rank": row["first_rank"] or "not found",
+            "found instead": "; ".join(row["found"][:FOUND_SHOWN]),
+        }
 
 
 def _main_numbers(result: EvaluationResult) -> dict[str, dg.MetadataValue]:

@@ -49,7 +49,7 @@ def definitions(config: Config, steps: StepList) -> dg.Definitions:
 def _serving_index(project: Config, steps: StepList) -> dg.AssetsDefinition:
     @dg.asset(
         key=SERVING_INDEX,
-        group_name="index",
+        group_name="serving",
         deps=[JOINT_INDEX.name, "retrieval_evaluation"],
         kinds={"lancedb"},
         code_version=str(REVISION),

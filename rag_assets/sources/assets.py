@@ -106,11 +106,12 @@ def _materialized(
     held = [item.exported for item in done if item.exported is not None]
     if len(held) != 1:
         return lineage.materialized(
-            context, report, schema=pa.schema([]), extra=extra, asset_key=key
+            context, report, counts="tables", schema=pa.schema([]), extra=extra, asset_key=key
         )
     return lineage.materialized(
         context,
         report,
+        counts="tables",
         schema=held[0].commented,
         preview=_preview(held[0]) if project.previews else None,
         extra={**extra, **_columns(held[0], key=key)},
