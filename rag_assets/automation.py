@@ -172,7 +172,7 @@ def definitions(rooms: dg.Definitions, *, config: Config) -> dg.Definitions:
     nightly = dg.define_asset_job(
         NIGHTLY_JOB,
         selection=[spec.key for spec in specs],
-        description="The sources and the variant that serves (the run's partition), in one run.",
+        description="Reads the sources and builds the variant that serves, the run's partition.",
         tags=lineage.run_tags(config),
         executor_def=executor,
     )

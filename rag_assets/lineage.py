@@ -151,8 +151,8 @@ def _step_asset(project: Config, steps: StepList, kind: StepKind) -> dg.AssetsDe
                 config=project,
                 variant=variant,
                 steps=steps,
-                log=logger_of(context),
-                warn=warner_of(context),
+                log=context.log.info,
+                warn=context.log.warning,
                 retry=config.retry_failed,
                 allow_shrink=config.allow_shrink,
             )
@@ -337,7 +337,7 @@ def _again(last: dg.MetadataValue | None, preview: Preview) -> Metadata:
 
 def _first(preview: Preview) -> Metadata:
     rows = preview.read()
-    return {PREVIEW: preview_of(rows)} if rows is not None and rows.num_rows else {}
+    return {PREVIEW: records_of(rows.slice(0, PREVIEW_ROWS).to_pylist())} if rows else {}
 
 
 def _schema_of(schema: pa.Schema) -> Metadata:
@@ -357,11 +357,6 @@ def _schema_of(schema: pa.Schema) -> Metadata:
         for field in schema
     ]
     return {"schema": dg.MetadataValue.table_schema(dg.TableSchema(columns=columns))}
-
-
-def preview_of(rows: pa.Table) -> dg.MetadataValue:
-    """The first rows as a table; long texts are shortened."""
-    return records_of(rows.slice(0, PREVIEW_ROWS).to_pylist())
 
 
 def metadata_of(values: Mapping[str, Value]) -> Metadata:
@@ -436,19 +431,19 @@ def lines_in_markdown(lines: Iterable[str]) -> str:
     return "  \n".join(lines)
 
 
+def plots_of(figures: Iterable[str]) -> Metadata:
+    """Plots, each shown inside the metadata."""
+    return {f"plot {number}": svg_of(svg) for number, svg in enumerate(figures, start=1)}
+
+
+def spending_of(spending: Mapping[str, Mapping[str, object]]) -> Metadata:
+    """What each language model was used for."""
+    return {f"language model {model}": records_of([used]) for model, used in spending.items()}
+
+
 def svg_of(svg: str) -> dg.MetadataValue:
     """A plot, shown inside the metadata."""
     import base64
 
     encoded = base64.b64encode(svg.encode()).decode()
     return dg.MetadataValue.md(f"![plot](data:image/svg+xml;base64,{encoded})")
-
-
-def logger_of(context: dg.AssetExecutionContext) -> Callable[[str], None]:
-    """Progress lines go to the run's log."""
-    return context.log.info
-
-
-def warner_of(context: dg.AssetExecutionContext) -> Callable[[str], None]:
-    """What went wrong without stopping the run stands out in its log."""
-    return context.log.warning

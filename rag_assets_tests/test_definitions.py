@@ -7,6 +7,7 @@ import sys
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+import dagster as dg
 import pyarrow as pa
 import pytest
 
@@ -128,6 +129,13 @@ def test_every_asset_says_where_its_code_stands_and_of_which_domain_its_rows_are
         "retrieval_evaluation",
         "answer_evaluation",
     }
+
+
+def test_every_job_opens_with_a_config_that_dagster_accepts(defs):
+    jobs = list(defs.resolve_all_job_defs())
+    assert {"explain", "try_index", "promote"} <= {job.name for job in jobs}
+    for job in jobs:
+        dg.validate_run_config(job)  # raises
 
 
 def test_a_database_of_which_no_table_is_wanted_is_no_obstacle(tmp_path):

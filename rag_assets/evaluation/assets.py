@@ -1,7 +1,7 @@
 """The assets `question_sets` and `retrieval_evaluation`."""
 
 from collections.abc import Iterator
-from functools import partial
+from itertools import product
 
 import dagster as dg
 
@@ -62,7 +62,7 @@ def _retrieval_evaluation(settings: Config, steps: StepList, arms: ArmsOf) -> dg
             settings,
             variant=context.partition_key,
             arms=arms(store, settings),
-            log=lineage.logger_of(context),
+            log=context.log.info,
         )
         if result is None:
             return dg.MaterializeResult(
@@ -81,6 +81,12 @@ def _metadata(result: EvaluationResult) -> dict[str, dg.MetadataValue]:
     from rag_assets.evaluation.report import figures
 
     missing, flaws, unmeasured = result.missing(), result.record.flaws, result.record.unmeasured
+    numbers, main = _main_numbers(result), f"hit_rate@{main_cutoff(result)}"
+    hit_rates = [
+        {"retriever": retriever}
+        | {domain: numbers.get(f"{retriever}/{domain}/{main}") for domain in domains_of(result)}
+        for retriever in result.record.retrievers
+    ]
     listings = {
         "flaws of the evaluation": flaw_rows(flaws),
         "missing gold": missing[:MISSING_SHOWN],
@@ -89,34 +95,18 @@ def _metadata(result: EvaluationResult) -> dict[str, dg.MetadataValue]:
     }
     shown = {name: rows for name, records in listings.items() if (rows := list(records))}
     return {
-        f"hit_rate@{main_cutoff(result)}": lineage.records_of(_hit_rates(result)),
+        main: lineage.records_of(hit_rates),
         "questions": dg.MetadataValue.int(result.record.questions),
         "flaws": dg.MetadataValue.int(len(flaws)),
         "gold not in the index": dg.MetadataValue.int(len(missing)),
         **{name: lineage.records_of(rows) for name, rows in shown.items()},
         "report": dg.MetadataValue.path(str(result.report)),
         "results": dg.MetadataValue.md(report_markdown(result)),
-        **{
-            f"plot {number}": lineage.svg_of(figure)
-            for number, figure in enumerate(figures(result), start=1)
-        },
-        **{
-            f"language model {model}": lineage.records_of([spending])
-            for model, spending in result.spending.items()
-        },
+        **lineage.plots_of(figures(result)),
+        **lineage.spending_of(result.spending),
         "seconds": dg.MetadataValue.float(round(result.seconds, 3)),
-        **_main_numbers(result),
+        **lineage.metadata_of(numbers),
     }
-
-
-def _hit_rates(result: EvaluationResult) -> Iterator[dict[str, str]]:
-    """A row for each retriever, a column for each group of questions."""
-    cutoff, domains = main_cutoff(result), domains_of(result)
-    for retriever in result.record.retrievers:
-        of = partial(result.value, "hit_rate", retriever=retriever, cutoff=cutoff)
-        found = {domain: of(domain=domain) for domain in domains}
-        rates = {domain: f"{row['value']:.3f}" for domain, row in found.items() if row}
-        yield {"retriever": retriever} | rates
 
 
 def _worst(result: EvaluationResult) -> Iterator[dict[str, str | int]]:
@@ -129,15 +119,13 @@ def _worst(result: EvaluationResult) -> Iterator[dict[str, str | int]]:
         }
 
 
-def _main_numbers(result: EvaluationResult) -> dict[str, dg.MetadataValue]:
+def _main_numbers(result: EvaluationResult) -> dict[str, float]:
     """`hybrid/document/hit_rate@10` and so on: the UI plots each over time."""
     cutoff = main_cutoff(result)
     numbers = {}
-    for retriever in result.record.retrievers:
-        for domain in domains_of(result):
-            for metric in MAIN_METRICS:
-                row = result.value(metric, retriever=retriever, domain=domain, cutoff=cutoff)
-                if row is not None:
-                    value = dg.MetadataValue.float(round(float(row["value"] or 0.0), 4))
-                    numbers[f"{retriever}/{domain}/{metric}@{cutoff}"] = value
+    for name in product(result.record.retrievers, domains_of(result), MAIN_METRICS):
+        retriever, domain, metric = name
+        row = result.value(metric, retriever=retriever, domain=domain, cutoff=cutoff)
+        if row is not None:
+            numbers[f"{'/'.join(name)}@{cutoff}"] = round(float(row["value"] or 0.0), 4)
     return numbers

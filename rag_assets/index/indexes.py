@@ -29,7 +29,6 @@ from rag_assets.index.building import (
     rows_of_fragments,
 )
 from rag_assets.index.units import matrix_of
-from rag_assets.reports.previews import shortened
 from rag_assets.schemas import DOMAINS
 from rag_assets.store import ROW_ID, Store, rows_of
 from rag_assets.store.ann import is_searched_exactly, vector_query
@@ -50,7 +49,7 @@ SAMPLED = 100
 TOP = 20
 """Recall is measured at this depth."""
 ROWS_AT_ONCE = 8_192
-PREVIEW_COLUMNS = ("domain", "uri", "text")
+PREVIEW_COLUMNS = ["domain", "uri", "text"]
 PREVIEW_ROWS = 4
 """Of each domain."""
 
@@ -307,10 +306,9 @@ class _Maintenance:
         for domain in DOMAINS:
             mine = f"domain = '{domain}'"
             apart = max(1, data.count_rows(mine) // PREVIEW_ROWS)
-            for place in range(PREVIEW_ROWS):
-                columns, offset = list(PREVIEW_COLUMNS), place * apart
-                rows = data.to_table(columns=columns, filter=mine, limit=1, offset=offset)
-                shown += [row | {"text": shortened(row["text"])} for row in rows.to_pylist()]
+            for offset in range(0, PREVIEW_ROWS * apart, apart):
+                found = data.to_table(PREVIEW_COLUMNS, filter=mine, limit=1, offset=offset)
+                shown += found.to_pylist()
         return shown
 
 
