@@ -49,7 +49,7 @@ SAMPLED = 100
 TOP = 20
 """Recall is measured at this depth."""
 ROWS_AT_ONCE = 8_192
-PREVIEW_COLUMNS = ["domain", "uri", "text"]
+PREVIEW_COLUMNS = ["domain", "text"]
 PREVIEW_ROWS = 4
 """Of each domain."""
 
