@@ -106,10 +106,9 @@ def with_code(room: dg.Definitions) -> dg.Definitions:
 
 def domain_tags(key: dg.AssetKey) -> dict[str, str]:
     """The tag that says of an asset which domain its rows are of; none if they are of both."""
-    name = key.path[1] if key.path[0] == "source" else key.path[0]
-    if name == EXPORTS:
+    if key.path[0] == EXPORTS:
         return {DOMAIN_TAG: "table"}
-    kind = STEPS.kind(name)
+    kind = STEPS.kind(key.path[0])
     return {DOMAIN_TAG: kind.domain} if kind and kind.domain else {}
 
 
@@ -173,7 +172,7 @@ def definitions(rooms: dg.Definitions, *, config: Config) -> dg.Definitions:
     nightly = dg.define_asset_job(
         NIGHTLY_JOB,
         selection=[spec.key for spec in specs],
-        description="The sources and the variant that serves (the run's partition), in one run.",
+        description="Reads the sources and builds the variant that serves, the run's partition.",
         tags=lineage.run_tags(config),
         executor_def=executor,
     )
@@ -216,7 +215,7 @@ def _sources_in_place(readers: Sequence[dg.AssetKey], *, config: Config) -> dg.A
                 group_name="sources",
                 kinds={"source"},
                 owners=[config.owner],
-                tags=domain_tags(node),
+                tags=domain_tags(reader),
             )
             for node, reader in by_node.items()
         ],

@@ -74,8 +74,12 @@ def variants(config: Config) -> dg.StaticPartitionsDefinition:
 
 
 def source_key(reader: dg.AssetKey) -> dg.AssetKey:
-    """The node upstream of `reader`: the files or the table in place, where people change them."""
-    return dg.AssetKey(["source", *reader.path])
+    """The node upstream of `reader`: the files or the table in place, where people change them.
+
+    The graph shows the last part of a key, which is why it differs from that of `reader`.
+    """
+    *place, name = reader.path
+    return dg.AssetKey(["source", *place, f"{name}_source"])
 
 
 def run_tags(config: Config) -> dict[str, str]:
@@ -147,13 +151,13 @@ def _step_asset(project: Config, steps: StepList, kind: StepKind) -> dg.AssetsDe
                 config=project,
                 variant=variant,
                 steps=steps,
-                log=logger_of(context),
-                warn=warner_of(context),
+                log=context.log.info,
+                warn=context.log.warning,
                 retry=config.retry_failed,
                 allow_shrink=config.allow_shrink,
             )
             done = kind.refresh(work)
-            result = _materialized(context, project, work.store, done)
+            result = _materialized(context, project, work.store, done, counts=kind.counts)
         return result if done.is_renewed else observed_only(context, result)
 
     return dg.asset(
@@ -173,7 +177,12 @@ def _step_asset(project: Config, steps: StepList, kind: StepKind) -> dg.AssetsDe
 
 
 def _materialized(
-    context: dg.AssetExecutionContext, config: Config, store: Store, done: StepResult
+    context: dg.AssetExecutionContext,
+    config: Config,
+    store: Store,
+    done: StepResult,
+    *,
+    counts: str,
 ) -> dg.MaterializeResult[None]:
     """What a step did, as the result of its asset."""
     shown = done.preview
@@ -183,6 +192,7 @@ def _materialized(
     return materialized(
         context,
         done.report,
+        counts=counts,
         place=place_of(store, done.report.target),
         schema=done.schema,
         preview=shown if config.previews else None,
@@ -206,6 +216,7 @@ def materialized(
     context: dg.AssetExecutionContext,
     report: Report,
     *,
+    counts: str,
     schema: pa.Schema,
     preview: Preview | None = None,
     content: ShownContent | None = None,
@@ -220,6 +231,7 @@ def materialized(
     Args:
         context: The step that made the pass.
         report: What the pass did.
+        counts: What its inputs are counted as: if some failed, the list of runs says how many.
         schema: The columns of the table.
         preview: Its first rows.
         content: What else it holds.
@@ -228,21 +240,27 @@ def materialized(
         place: Where the table lies (`place_of`).
     """
     metadata: dict[str, dg.MetadataValue] = {
-        **{name: dg.MetadataValue.int(getattr(report, name)) for name in COUNTS},
-        "seconds": dg.MetadataValue.float(round(report.seconds, 3)),
-        "table": dg.MetadataValue.text(report.target),
-        "dagster/row_count": dg.MetadataValue.int(report.rows),
-        **_schema_of(schema),
-        **_of_content(context, report, preview, content, asset_key=asset_key),
+        name: dg.MetadataValue.int(getattr(report, name)) for name in COUNTS
     }
     if report.failures:
+        tags = {f"failed/{counts}": str(len(report.failures))}
+        context.instance.add_run_tags(context.run_id, tags)
         metadata["quarantine"] = records_of(
             {"what": failure.label, "reason": failure.reason, "kind": failure.kind}
             for failure in report.failures[:FAILURES_SHOWN]
         )
     return dg.MaterializeResult(
         asset_key=asset_key,
-        metadata={**metadata, **(extra or {}), **(place or {})},
+        metadata={
+            **metadata,
+            **(extra or {}),
+            **_of_content(context, report, preview, content, asset_key=asset_key),
+            "seconds": dg.MetadataValue.float(round(report.seconds, 3)),
+            "table": dg.MetadataValue.text(report.target),
+            "dagster/row_count": dg.MetadataValue.int(report.rows),
+            **_schema_of(schema),
+            **(place or {}),
+        },
         data_version=dg.DataVersion(report.data_version),
     )
 
@@ -319,34 +337,26 @@ def _again(last: dg.MetadataValue | None, preview: Preview) -> Metadata:
 
 def _first(preview: Preview) -> Metadata:
     rows = preview.read()
-    return {PREVIEW: preview_of(rows)} if rows is not None and rows.num_rows else {}
+    return {PREVIEW: records_of(rows.slice(0, PREVIEW_ROWS).to_pylist())} if rows else {}
 
 
 def _schema_of(schema: pa.Schema) -> Metadata:
-    """The columns; nothing for several tables at once, of which the UI would show none."""
+    """The columns, on a click; nothing for several tables at once, of which the UI shows none.
+
+    Under the name `dagster/column_schema` the UI would list them all above the numbers.
+    """
     if not schema.names:
         return {}
-    return {"dagster/column_schema": dg.MetadataValue.table_schema(table_schema(schema))}
-
-
-def table_schema(schema: pa.Schema) -> dg.TableSchema:
-    """An Arrow schema with its comments, as Dagster shows it."""
-    return dg.TableSchema(
-        columns=[
-            dg.TableColumn(
-                field.name,
-                type=str(field.type),
-                description=(field.metadata or {}).get(b"comment", b"").decode(),
-                constraints=dg.TableColumnConstraints(nullable=field.nullable),
-            )
-            for field in schema
-        ]
-    )
-
-
-def preview_of(rows: pa.Table) -> dg.MetadataValue:
-    """The first rows as a table; long texts are shortened."""
-    return records_of(rows.slice(0, PREVIEW_ROWS).to_pylist())
+    columns = [
+        dg.TableColumn(
+            field.name,
+            type=str(field.type),
+            description=(field.metadata or {}).get(b"comment", b"").decode(),
+            constraints=dg.TableColumnConstraints(nullable=field.nullable),
+        )
+        for field in schema
+    ]
+    return {"schema": dg.MetadataValue.table_schema(dg.TableSchema(columns=columns))}
 
 
 def metadata_of(values: Mapping[str, Value]) -> Metadata:
@@ -421,19 +431,19 @@ def lines_in_markdown(lines: Iterable[str]) -> str:
     return "  \n".join(lines)
 
 
+def plots_of(figures: Iterable[str]) -> Metadata:
+    """Plots, each shown inside the metadata."""
+    return {f"plot {number}": svg_of(svg) for number, svg in enumerate(figures, start=1)}
+
+
+def spending_of(spending: Mapping[str, Mapping[str, object]]) -> Metadata:
+    """What each language model was used for."""
+    return {f"language model {model}": records_of([used]) for model, used in spending.items()}
+
+
 def svg_of(svg: str) -> dg.MetadataValue:
     """A plot, shown inside the metadata."""
     import base64
 
     encoded = base64.b64encode(svg.encode()).decode()
     return dg.MetadataValue.md(f"![plot](data:image/svg+xml;base64,{encoded})")
-
-
-def logger_of(context: dg.AssetExecutionContext) -> Callable[[str], None]:
-    """Progress lines go to the run's log."""
-    return context.log.info
-
-
-def warner_of(context: dg.AssetExecutionContext) -> Callable[[str], None]:
-    """What went wrong without stopping the run stands out in its log."""
-    return context.log.warning

@@ -40,7 +40,7 @@ DOCUMENT_FILES = derived(
     _required("size", pa.int64(), "bytes"),
     _column("sha256", pa.string(), "hash of the bytes; NULL if they were not read"),
     _required("modified", pa.timestamp("us", tz="UTC"), "modification time at the source"),
-    _required("status", pa.string(), "ok, or why it is not parsed: see FILE_STATUSES"),
+    _required("status", pa.string(), "ok, or why it is not parsed, such as encrypted or empty"),
     _column("reason", pa.string(), "one sentence on what is wrong and what to do; NULL if ok"),
 )
 """The manifest of source files. Key: `document_id`."""
@@ -61,7 +61,7 @@ ELEMENTS = derived(
     _required("element_id", pa.string(), "UUIDv5 of document, engine and index"),
     _required("document_id", pa.string(), "the document it belongs to"),
     _required("index", pa.int32(), "position in reading order, from 0"),
-    _required("type", pa.string(), "one of ELEMENT_TYPES"),
+    _required("type", pa.string(), "what it is, such as heading, text, table or figure"),
     _column("page", pa.int32(), "physical page or slide from 1; NULL where there are no pages"),
     _column("level", pa.int32(), "heading level from 1; NULL for other elements"),
     _required("section_path", pa.list_(pa.string()), "headings above it, outermost first"),
@@ -69,7 +69,7 @@ ELEMENTS = derived(
     _required("text", pa.string(), "Markdown of the element; a heading has no leading #"),
     _column("cells", pa.string(), "JSON list of rows of a table; NULL for other elements"),
     _column("spans", pa.string(), "JSON list of row, column, rows, columns of wide cells"),
-    _column("image", pa.string(), "SHA-256 of the picture in IMAGES; NULL if there is none"),
+    _column("image", pa.string(), "SHA-256 of its picture; NULL if there is none"),
     _column("language", pa.string(), "ISO 639-1 code; NULL if too short to tell"),
     _column("confidence", pa.float32(), "of the text recognition, 0 to 1; NULL for a text layer"),
     _column("engine", pa.string(), "parser that found it: the first, or one further down a chain"),
@@ -139,7 +139,7 @@ IMAGES = pa.schema(
 """Pictures of figures and formulas, each stored once for all documents. Key: `image`."""
 
 DESCRIPTIONS = derived(
-    _required("image", pa.string(), "the picture in IMAGES"),
+    _required("image", pa.string(), "SHA-256 of the picture"),
     _required("model", pa.string(), "the vision model"),
     _required("description", pa.string(), "what the picture shows, in plain words"),
 )
@@ -166,7 +166,9 @@ FAMILIES = derived(
 UNIT_TYPES = ("text", "table", "figure", "formula")
 
 _MARKS = (
-    _column("type", pa.string(), "one of UNIT_TYPES: what a chunk shows; NULL for rows"),
+    _column(
+        "type", pa.string(), "what a chunk shows: text, table, figure or formula; NULL for rows"
+    ),
     _column("language", pa.string(), "ISO 639-1 code of most of its text; NULL if unknown"),
     _column("fields", pa.list_(pa.string()), "`name: value` of its document's header fields"),
     _column("image", pa.string(), "picture of a figure or formula; NULL if there is none"),

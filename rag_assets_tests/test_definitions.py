@@ -1,13 +1,18 @@
 """The asset graph as Dagster loads it."""
 
 import os
+import re
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
+import dagster as dg
+import pyarrow as pa
 import pytest
 
 from rag_assets import config as configuration
+from rag_assets import schemas
 from rag_assets.definitions import definitions
 from rag_assets_testing import small_project
 
@@ -42,9 +47,9 @@ def test_the_graph_has_these_assets_groups_and_partitions(defs):
         )
         for spec in defs.resolve_all_asset_specs()
     } == {
-        "source/document_files": ("sources", None),
-        "source/exports/laboratory": ("sources", None),
-        "source/exports/laboratory/alloys": ("sources", None),
+        "source/document_files_source": ("sources", None),
+        "source/exports/laboratory_source": ("sources", None),
+        "source/exports/laboratory/alloys_source": ("sources", None),
         "document_files": ("sources", None),
         "exports/laboratory": ("sources", None),
         "exports/laboratory/alloys": ("sources", None),
@@ -55,7 +60,7 @@ def test_the_graph_has_these_assets_groups_and_partitions(defs):
         "chunk_vectors": ("index", variants),
         "row_vectors": ("index", variants),
         "joint_index": ("index", variants),
-        "serving_index": ("index", None),
+        "serving_index": ("serving", None),
         "question_sets": ("evaluation", None),
         "retrieval_evaluation": ("evaluation", variants),
         "answer_evaluation": ("evaluation", variants),
@@ -67,8 +72,8 @@ def test_every_step_depends_on_what_it_is_made_of(defs):
         spec.key.to_user_string(): {dep.asset_key.to_user_string() for dep in spec.deps}
         for spec in defs.resolve_all_asset_specs()
     }
-    assert deps["document_files"] == {"source/document_files"}
-    assert deps["exports/laboratory/alloys"] == {"source/exports/laboratory/alloys"}
+    assert deps["document_files"] == {"source/document_files_source"}
+    assert deps["exports/laboratory/alloys"] == {"source/exports/laboratory/alloys_source"}
     assert deps["parsed_documents"] == {"document_files"}
     assert deps["chunks"] == {"parsed_documents"}
     assert deps["table_rows"] == {"exports/laboratory", "exports/laboratory/alloys"}
@@ -78,6 +83,24 @@ def test_every_step_depends_on_what_it_is_made_of(defs):
     assert deps["joint_index"] == {"chunk_vectors", "row_vectors"}
     assert {"joint_index", "question_sets"} <= deps["retrieval_evaluation"]
     assert deps["serving_index"] == {"joint_index", "retrieval_evaluation"}
+
+
+def test_no_two_nodes_are_called_alike_and_no_group_comes_back_to_one_before_it(defs):
+    specs = {spec.key: spec for spec in defs.resolve_all_asset_specs()}
+    assert len({key.path[-1] for key in specs}) == len(specs)
+    above: dict[str, set[str]] = {}
+    for spec in specs.values():
+        groups = {specs[dep.asset_key].group_name for dep in spec.deps}
+        above.setdefault(spec.group_name, set()).update(groups - {spec.group_name})
+    TopologicalSorter(above).prepare()  # CycleError
+
+
+def test_columns_are_told_in_words_not_by_constants_of_the_code():
+    known = (schemas.units(3), *vars(schemas).values())
+    tables = [each for each in known if isinstance(each, pa.Schema)]
+    told = [field.metadata[b"comment"].decode() for table in tables for field in table]
+    assert len(told) > 100
+    assert not [text for text in told if re.search("[A-Z_]{5,}", text)]
 
 
 def test_every_asset_says_what_it_is_and_who_owns_it(defs):
@@ -97,7 +120,7 @@ def test_every_asset_says_where_its_code_stands_and_of_which_domain_its_rows_are
             (code,) = spec.metadata["dagster/code_references"].code_references
             line = Path(code.file_path).read_text("utf-8").splitlines()[code.line_number - 1]
             assert line.strip().startswith(("@", "def refresh")), (spec.key, line)
-    assert {"document_files", "source/document_files", "chunks"} <= domains["document"]
+    assert {"document_files", "source/document_files_source", "chunks"} <= domains["document"]
     assert {"table_rows", "exports/laboratory/alloys", "row_vectors"} <= domains["table"]
     assert domains[None] == {
         "joint_index",
@@ -106,6 +129,13 @@ def test_every_asset_says_where_its_code_stands_and_of_which_domain_its_rows_are
         "retrieval_evaluation",
         "answer_evaluation",
     }
+
+
+def test_every_job_opens_with_a_config_that_dagster_accepts(defs):
+    jobs = list(defs.resolve_all_job_defs())
+    assert {"explain", "try_index", "promote"} <= {job.name for job in jobs}
+    for job in jobs:
+        dg.validate_run_config(job)  # raises
 
 
 def test_a_database_of_which_no_table_is_wanted_is_no_obstacle(tmp_path):

@@ -279,14 +279,14 @@ def test_an_asset_of_a_table_is_materialised_and_shows_its_name(tmp_path):
         for event in result.get_asset_materialization_events()
         if event.asset_key and event.asset_key.path[0] == "exports"
     }
-    assert made == {node_of(name): f"exports/lab/{name}" for name in names}
+    assert made == {node_of(name, names): f"exports/lab/{name}" for name in names}
     [nothing] = [event for event in result.all_events if event.is_asset_observation]
     assert nothing.asset_key == dg.AssetKey(["exports", "lab"]), "no table fits its pattern"
     observation = nothing.asset_observation_data.asset_observation
     assert observation.metadata["table"].value == "exports/lab"
     assert made["plain"] == "exports/lab/plain"
     described = {spec.key.path[-1]: spec.description for spec in config_specs(config)}
-    assert all(name in (described[node_of(name)] or "") for name in names)
+    assert all(name in (described[node_of(name, names)] or "") for name in names)
 
 
 def config_specs(config: Config) -> list[dg.AssetSpec]:
@@ -294,10 +294,22 @@ def config_specs(config: Config) -> list[dg.AssetSpec]:
 
 
 def test_no_two_names_share_a_node():
-    nodes = {node_of(name) for name in EVERY_NAME}
+    nodes = {node_of(name, EVERY_NAME) for name in EVERY_NAME}
     assert len(nodes) == len(EVERY_NAME)
     assert all(re.fullmatch(r"[A-Za-z0-9_]{1,80}", node) for node in nodes)
-    assert node_of("Test_Results_f3a36f563f8c") != node_of("Test Results")
+    names = ("Test_Results_f3a36f563f8c", "Test Results", "Test_Results")
+    assert len({node_of(name, names) for name in names}) == 3
+
+
+def test_a_node_is_called_as_its_table_and_a_hash_tells_apart_what_is_called_alike():
+    assert node_of("Service Orders", ["Service Orders", "parts"]) == "Service_Orders"
+    assert node_of("mått", ["mått", "parts"]) == "matt"
+    alike = ["Service Orders", "Service-Orders", "Service_Orders"]
+    first, second, third = (node_of(name, alike) for name in alike)
+    assert first != second
+    assert first.startswith("Service_Orders_")
+    assert third == "Service_Orders", "the name of the table itself"
+    assert re.fullmatch(r"table_\w{12}", node_of("测试", ["测试"])), "no letter of it is allowed"
 
 
 @given(st.text(max_size=300) | st.sampled_from(EVERY_NAME), st.sampled_from(["", ".parquet"]))

@@ -72,7 +72,7 @@ def _answer_evaluation(settings: Config, steps: StepList) -> dg.AssetsDefinition
 
         store = lineage.open_for_writing(settings, steps)
         found = evaluating.evaluate_answers(
-            store, settings, variant=context.partition_key, log=lineage.logger_of(context)
+            store, settings, variant=context.partition_key, log=context.log.info
         )
         if found is None:
             return dg.MaterializeResult(
@@ -81,10 +81,7 @@ def _answer_evaluation(settings: Config, steps: StepList) -> dg.AssetsDefinition
             )
         place = evaluating.file_of(store, found.variant)
         return dg.MaterializeResult(
-            metadata={
-                "report": dg.MetadataValue.path(str(place)),
-                **_metadata(found),
-            },
+            metadata={**_metadata(found), "report": dg.MetadataValue.path(str(place))},
             data_version=dg.DataVersion(found.made_from[:32]),
         )
 
@@ -123,7 +120,7 @@ def _experiment(settings: Config, steps: StepList, name: str) -> dg.AssetsDefini
     @stoppable()
     def experiment(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
         store = lineage.open_for_writing(settings, steps)
-        record = run.run_answer_experiment(store, settings, name, log=lineage.logger_of(context))
+        record = run.run_answer_experiment(store, settings, name, log=context.log.info)
         return dg.MaterializeResult(
             metadata={
                 "results": dg.MetadataValue.md(experiment_report(record)),
@@ -144,13 +141,13 @@ def _metadata(found: "AnswerEvaluation") -> dict[str, dg.MetadataValue]:
     from rag_assets.answering.measuring.report import report_of
 
     return {
-        "results": dg.MetadataValue.md(report_of(found)),
-        "questions": dg.MetadataValue.int(len(found.answers)),
-        **lineage.metadata_of(found.spending),
-        "seconds": dg.MetadataValue.float(found.seconds),
         **{
             f"{domain.domain}/{name}": dg.MetadataValue.float(round(number.mean, 4))
             for domain in found.domains
             for name, number in domain.numbers.items()
         },
+        "questions": dg.MetadataValue.int(len(found.answers)),
+        "results": dg.MetadataValue.md(report_of(found)),
+        **lineage.metadata_of(found.spending),
+        "seconds": dg.MetadataValue.float(found.seconds),
     }

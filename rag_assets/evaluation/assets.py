@@ -1,17 +1,23 @@
 """The assets `question_sets` and `retrieval_evaluation`."""
 
+from collections.abc import Iterator
+from itertools import product
+
 import dagster as dg
 
 from rag_assets import lineage
 from rag_assets.change.steps import StepList
-from rag_assets.change.sync import Report
 from rag_assets.config import Config
 from rag_assets.evaluation import checks, evaluate
 from rag_assets.evaluation.flaws import flaw_rows
 from rag_assets.evaluation.results import EvaluationResult
 from rag_assets.evaluation.steps import QUESTION_SETS
 from rag_assets.evaluation.summary import MAIN_METRICS
-from rag_assets.evaluation.wording import domains_of, main_cutoff, report_markdown
+from rag_assets.evaluation.wording import (
+    domains_of,
+    main_cutoff,
+    report_markdown,
+)
 from rag_assets.index.steps import JOINT_INDEX
 from rag_assets.process.interrupts import stoppable
 from rag_assets.retrieval.arms import ArmsOf
@@ -56,84 +62,70 @@ def _retrieval_evaluation(settings: Config, steps: StepList, arms: ArmsOf) -> dg
             settings,
             variant=context.partition_key,
             arms=arms(store, settings),
-            log=lineage.logger_of(context),
+            log=context.log.info,
         )
         if result is None:
             return dg.MaterializeResult(
                 metadata={"note": dg.MetadataValue.text(NO_QUESTIONS)},
                 data_version=dg.DataVersion("no questions"),
             )
-        return _materialized(context, result)
+        return dg.MaterializeResult(
+            metadata=_metadata(result), data_version=dg.DataVersion(result.data_version)
+        )
 
     return retrieval_evaluation
 
 
-def _materialized(
-    context: dg.AssetExecutionContext, result: EvaluationResult
-) -> dg.MaterializeResult[None]:
-    count = result.record.questions
-    report = Report(
-        target=f"retrieval_evaluation of {result.record.variant}",
-        data_version=result.data_version,
-        added=count if result.is_new else 0,
-        unchanged=0 if result.is_new else count,
-        rows=result.scores.questions.num_rows,
-        seconds=result.seconds,
-    )
-    return lineage.materialized(
-        context, report, schema=result.scores.questions.schema, extra=_metadata(result)
-    )
-
-
 def _metadata(result: EvaluationResult) -> dict[str, dg.MetadataValue]:
+    """What people look for comes first; the numbers by themselves, which the UI plots, last."""
     from rag_assets.evaluation.report import figures
 
-    metadata: dict[str, dg.MetadataValue] = {
-        "results": dg.MetadataValue.md(report_markdown(result)),
-        **{
-            f"plot {number}": lineage.svg_of(figure)
-            for number, figure in enumerate(figures(result), start=1)
-        },
-        "report": dg.MetadataValue.path(str(result.report)),
-        **_main_numbers(result),
+    missing, flaws, unmeasured = result.missing(), result.record.flaws, result.record.unmeasured
+    numbers, main = _main_numbers(result), f"hit_rate@{main_cutoff(result)}"
+    hit_rates = [
+        {"retriever": retriever}
+        | {domain: numbers.get(f"{retriever}/{domain}/{main}") for domain in domains_of(result)}
+        for retriever in result.record.retrievers
+    ]
+    listings = {
+        "flaws of the evaluation": flaw_rows(flaws),
+        "missing gold": missing[:MISSING_SHOWN],
+        "worst questions": _worst(result),
+        "not measured": ({"retriever": name, "why": why} for name, why in unmeasured.items()),
     }
-    worst = result.worst(WORST_SHOWN)
-    if worst:
-        metadata["worst questions"] = lineage.records_of(
-            {
-                "question": row["question"],
-                "gold": "; ".join(row["gold"]),
-                "first relevant rank": row["first_rank"] or "not found",
-                "found instead": "; ".join(row["found"][:FOUND_SHOWN]),
-            }
-            for row in worst
-        )
-    if result.record.unmeasured:
-        metadata["not measured"] = lineage.records_of(
-            {"retriever": name, "why": why} for name, why in result.record.unmeasured.items()
-        )
-    for model, spending in result.spending.items():
-        metadata[f"language model {model}"] = lineage.records_of([spending])
-    missing = result.missing()
-    flaws = result.record.flaws
-    metadata["flaws"] = dg.MetadataValue.int(len(flaws))
-    if flaws:
-        metadata["flaws of the evaluation"] = lineage.records_of(flaw_rows(flaws))
-    metadata["gold not in the index"] = dg.MetadataValue.int(len(missing))
-    if missing:
-        metadata["missing gold"] = lineage.records_of(missing[:MISSING_SHOWN])
-    return metadata
+    shown = {name: rows for name, records in listings.items() if (rows := list(records))}
+    return {
+        main: lineage.records_of(hit_rates),
+        "questions": dg.MetadataValue.int(result.record.questions),
+        "flaws": dg.MetadataValue.int(len(flaws)),
+        "gold not in the index": dg.MetadataValue.int(len(missing)),
+        **{name: lineage.records_of(rows) for name, rows in shown.items()},
+        "report": dg.MetadataValue.path(str(result.report)),
+        "results": dg.MetadataValue.md(report_markdown(result)),
+        **lineage.plots_of(figures(result)),
+        **lineage.spending_of(result.spending),
+        "seconds": dg.MetadataValue.float(round(result.seconds, 3)),
+        **lineage.metadata_of(numbers),
+    }
 
 
-def _main_numbers(result: EvaluationResult) -> dict[str, dg.MetadataValue]:
+def _worst(result: EvaluationResult) -> Iterator[dict[str, str | int]]:
+    for row in result.worst(WORST_SHOWN):
+        yield {
+            "question": row["question"],
+            "gold": "; ".join(row["gold"]),
+            "first relevant rank": row["first_rank"] or "not found",
+            "found instead": "; ".join(row["found"][:FOUND_SHOWN]),
+        }
+
+
+def _main_numbers(result: EvaluationResult) -> dict[str, float]:
     """`hybrid/document/hit_rate@10` and so on: the UI plots each over time."""
     cutoff = main_cutoff(result)
     numbers = {}
-    for retriever in result.record.retrievers:
-        for domain in domains_of(result):
-            for metric in MAIN_METRICS:
-                row = result.value(metric, retriever=retriever, domain=domain, cutoff=cutoff)
-                if row is not None:
-                    value = dg.MetadataValue.float(round(float(row["value"] or 0.0), 4))
-                    numbers[f"{retriever}/{domain}/{metric}@{cutoff}"] = value
+    for name in product(result.record.retrievers, domains_of(result), MAIN_METRICS):
+        retriever, domain, metric = name
+        row = result.value(metric, retriever=retriever, domain=domain, cutoff=cutoff)
+        if row is not None:
+            numbers[f"{'/'.join(name)}@{cutoff}"] = round(float(row["value"] or 0.0), 4)
     return numbers

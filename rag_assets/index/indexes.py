@@ -29,7 +29,7 @@ from rag_assets.index.building import (
     rows_of_fragments,
 )
 from rag_assets.index.units import matrix_of
-from rag_assets.reports.previews import shortened
+from rag_assets.schemas import DOMAINS
 from rag_assets.store import ROW_ID, Store, rows_of
 from rag_assets.store.ann import is_searched_exactly, vector_query
 from rag_assets.store.atomic import write_atomically
@@ -49,8 +49,9 @@ SAMPLED = 100
 TOP = 20
 """Recall is measured at this depth."""
 ROWS_AT_ONCE = 8_192
-PREVIEW_COLUMNS = ("title", "section", "pages", "text", "windows")
-PREVIEW_ROWS = 8
+PREVIEW_COLUMNS = ["domain", "text"]
+PREVIEW_ROWS = 4
+"""Of each domain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,8 +300,16 @@ class _Maintenance:
         return self._table.to_lance().get_fragments()
 
     def _preview(self) -> list[dict[str, object]]:
-        rows = self._table.to_lance().to_table(columns=list(PREVIEW_COLUMNS), limit=PREVIEW_ROWS)
-        return [row | {"text": shortened(row["text"])} for row in rows.to_pylist()]
+        """Units from all over the table: its first rows are of one document."""
+        data = self._table.to_lance()
+        shown = []
+        for domain in DOMAINS:
+            mine = f"domain = '{domain}'"
+            apart = max(1, data.count_rows(mine) // PREVIEW_ROWS)
+            for offset in range(0, PREVIEW_ROWS * apart, apart):
+                found = data.to_table(PREVIEW_COLUMNS, filter=mine, limit=1, offset=offset)
+                shown += found.to_pylist()
+        return shown
 
 
 def _filter_index(column: str) -> str:

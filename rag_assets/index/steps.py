@@ -32,7 +32,6 @@ class UnitStepKind(StepKind):
 class UnitVectors(UnitStepKind):
     """The units of one domain with their vectors."""
 
-    labels = frozenset({"lancedb", "pytorch"})
     uses_gpu = True
     would_change = (
         "another model of the variant: other weights, prefixes, pooling, normalisation or "
@@ -183,7 +182,7 @@ class JointIndex(UnitStepKind):
     """The units of both domains in one table."""
 
     name = "joint_index"
-    about = "Chunks and rows in one table, vectors copied: the index of the baseline retriever."
+    about = "Chunks and rows in one table, with a full-text index: what is searched by default."
     completes = True
     would_change = "nothing of its own: it follows the tables of documents and rows"
 

@@ -49,7 +49,7 @@ def definitions(config: Config, steps: StepList) -> dg.Definitions:
 def _serving_index(project: Config, steps: StepList) -> dg.AssetsDefinition:
     @dg.asset(
         key=SERVING_INDEX,
-        group_name="index",
+        group_name="serving",
         deps=[JOINT_INDEX.name, "retrieval_evaluation"],
         kinds={"lancedb"},
         code_version=str(REVISION),
@@ -74,7 +74,7 @@ def _serving_index(project: Config, steps: StepList) -> dg.AssetsDefinition:
         of_run = context.partition_key if context.has_partition_key else None
         if of_run is not None and not _may_serve(store, project, of_run):
             return _judged(context, store, project, of_run)
-        done = promotion.promote_refreshed(store, project, log=lineage.logger_of(context))
+        done = promotion.promote_refreshed(store, project, log=context.log.info)
         context.log.info(done.conclusion)
         return dg.MaterializeResult(
             metadata=_of_result(done) | _metadata(done.pointer) | _seconds_since(started),
@@ -98,7 +98,7 @@ def _judged(
 
     What is held back stays so, and stops no run of another variant.
     """
-    done = promotion.judge_beside(store, config, variant, log=lineage.logger_of(context))
+    done = promotion.judge_beside(store, config, variant, log=context.log.info)
     context.log.info(done.conclusion)
     back = blocked_candidate.read(store)
     lines = [f"{back.outcome}: what served before still serves.", *back.reasons] if back else []

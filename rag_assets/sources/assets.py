@@ -46,8 +46,8 @@ def _exports(project: Config, source: TableSource, steps: StepList) -> dg.Assets
                 source,
                 only=[spec.name for spec in wanted],
                 allow_shrink=config.allow_shrink,
-                log=lineage.logger_of(context),
-                warn=lineage.warner_of(context),
+                log=context.log.info,
+                warn=context.log.warning,
                 retry=config.retry_failed,
             )
         outages = readability.outages_of_assets(store, project)
@@ -94,7 +94,6 @@ def _materialized(
     path: Sequence[str],
     outages: Sequence[Outage],
 ) -> dg.MaterializeResult[None]:
-    key = dg.AssetKey(path)
     changes = [
         {"table": item.table, "change": change} for item in done for change in item.schema_changes
     ]
@@ -104,18 +103,18 @@ def _materialized(
     if changes:
         extra["schema_changes"] = lineage.records_of(changes)
     held = [item.exported for item in done if item.exported is not None]
-    if len(held) != 1:
-        return lineage.materialized(
-            context, report, schema=pa.schema([]), extra=extra, asset_key=key
-        )
+    table = held[0] if len(held) == 1 else None
+    if table:
+        extra["columns"] = lineage.records_of(table_states.columns(table))
     return lineage.materialized(
         context,
         report,
-        schema=held[0].commented,
-        preview=_preview(held[0]) if project.previews else None,
-        extra={**extra, **_columns(held[0], key=key)},
-        asset_key=key,
-        place=lineage.place_of(store, held[0].name),
+        counts="tables",
+        schema=table.commented if table else pa.schema([]),
+        preview=_preview(table) if table and project.previews else None,
+        extra=extra,
+        asset_key=dg.AssetKey(path),
+        place=lineage.place_of(store, table.name) if table else None,
     )
 
 
@@ -128,13 +127,3 @@ def _preview(table: ExportedTable) -> Preview:
         return None if first is None else pa.Table.from_batches([first])
 
     return Preview(shown, read)
-
-
-def _columns(table: ExportedTable, *, key: dg.AssetKey) -> lineage.Metadata:
-    """The way of each column into the text, for people and as Dagster records lineage."""
-    origin = lineage.source_key(key)
-    came_from = {name: [dg.TableColumnDep(origin, name)] for name in table.columns.names}
-    return {
-        "columns": lineage.records_of(table_states.columns(table)),
-        "dagster/column_lineage": dg.MetadataValue.column_lineage(dg.TableColumnLineage(came_from)),
-    }

@@ -64,7 +64,7 @@ class DocumentFiles(StepKind):
         return StepResult(
             report=report,
             schema=FILES.schema,
-            columns=FILES.schema.names,
+            columns=("uri", "media_type", "size", "status", "reason"),
             content=ShownContent(
                 ("statuses",), lambda: {"statuses": asset_metadata.statuses(store)}
             ),

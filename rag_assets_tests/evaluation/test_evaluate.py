@@ -888,6 +888,8 @@ def test_the_assets_show_numbers_plots_and_worst_questions(config: Config) -> No
     assert run.success
     assert metadata_of(run, "question_sets")["dagster/row_count"] == 4
     shown = metadata_of(run, "retrieval_evaluation")
+    assert next(iter(shown)) == "hit_rate@10", "what people look for comes first"
+    assert "dagster/column_schema" not in shown, "sixty columns would stand above it"
     assert shown["hybrid/combined/hit_rate@10"] == 0.75
     assert shown["baseline/table/mrr@10"] == 1.0
     assert str(shown["plot 1"]).startswith("![plot](data:image/svg+xml;base64,")

@@ -62,6 +62,8 @@ def test_a_run_shows_what_was_embedded_and_a_second_one_that_nothing_was(config)
     assert shown["chunk_vectors"]["texts_per_second"] > 0
     preview = shown["chunk_vectors"]["preview"].records
     assert "vector" not in preview[0].data
+    shown_domains = [row.data["domain"] for row in shown["joint_index"]["preview"].records]
+    assert shown_domains == ["document"] * 4 + ["table"] * 2
 
     again = materialize(config)
     assert again["chunk_vectors"]["embedded"] == again["row_vectors"]["embedded"] == 0

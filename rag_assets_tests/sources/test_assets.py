@@ -9,6 +9,7 @@ import pytest
 
 from rag_assets.config import Config
 from rag_assets.graph import STEPS
+from rag_assets.lineage import COUNTS
 from rag_assets.sources.assets import definitions
 from rag_assets.sources.observations import fingerprint_of_sources
 from rag_assets.store import Store
@@ -112,6 +113,20 @@ def test_a_run_shows_what_it_did_and_the_next_does_nothing(config):
         )
 
 
+def test_numbers_come_first_columns_on_a_click_and_the_run_says_what_failed(config):
+    write(Path(config.sources.documents[0].url) / "b.pdf", "no PDF")
+    with dg.DagsterInstance.ephemeral() as instance:
+        shown = materialized(config, instance=instance)
+        (run,) = instance.get_runs()
+    for event in shown.values():
+        assert tuple(event.metadata)[: len(COUNTS)] == COUNTS
+        assert "dagster/column_schema" not in event.metadata, "the UI shows it above the numbers"
+    columns = shown["exports/erp-export/parts"].metadata["schema"].schema.columns
+    assert [column.name for column in columns] == ["id", "name"]
+    assert run.tags["failed/tables"] == "1", "the list of runs shows it"
+    assert "failed/files" not in run.tags
+
+
 def test_what_a_table_holds_is_still_shown_after_a_run_that_had_nothing_to_do(config):
     with dg.DagsterInstance.ephemeral() as instance:
         first, second = (materialized(config, instance=instance) for _ in range(2))
@@ -150,9 +165,6 @@ def test_the_way_of_each_column_into_the_text_is_shown(config):
         ("id", "no", "yes"),
         ("name", "yes", "no"),
     ]
-    lineage = metadata["dagster/column_lineage"].value.deps_by_column
-    (dep,) = lineage["name"]
-    assert (dep.asset_key.to_user_string(), dep.column_name) == (f"source/{key}", "name")
     assert metadata["dagster/table_name"].value.startswith("exports-erp-export-parts-")
     assert Path(metadata["dagster/uri"].value).is_dir()
 

@@ -83,7 +83,7 @@ def _experiment(
     )
     @stoppable()
     def experiment(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
-        store, log = lineage.open_for_writing(config, steps), lineage.logger_of(context)
+        store, log = lineage.open_for_writing(config, steps), context.log.info
         run = run_experiment(store, config, name, arms=arms(store, config), own=own, log=log)
         return dg.MaterializeResult(
             metadata=_metadata(run),
@@ -111,18 +111,12 @@ def _metadata(run: "Run") -> dict[str, dg.MetadataValue]:
     record = run.record
     return {
         "results": dg.MetadataValue.md(run.markdown),
-        **{
-            f"plot {number}": lineage.svg_of(figure)
-            for number, figure in enumerate(run.figures, start=1)
-        },
+        **lineage.plots_of(run.figures),
         "report": dg.MetadataValue.path(run.report),
         "run": dg.MetadataValue.text(record.id),
         "arms": dg.MetadataValue.int(len(record.arms)),
         "questions": dg.MetadataValue.int(sum(record.questions.values())),
         "is new": dg.MetadataValue.bool(run.is_new),
         "seconds": dg.MetadataValue.float(round(run.seconds, 3)),
-        **{
-            f"language model {model}": lineage.records_of([spending])
-            for model, spending in run.spending.items()
-        },
+        **lineage.spending_of(run.spending),
     }

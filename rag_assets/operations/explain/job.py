@@ -27,6 +27,7 @@ def explain_job(project: Config) -> dg.JobDefinition:
         project,
         JOB,
         description="Shows where a search hit comes from, step by step: give its unit_id.",
+        opens_with={"unit_id": "the unit_id of a search hit, or how it begins"},
         op="Reads where a unit comes from: source, parser, chunking, model, runs.",
     )
     def explain_unit(context: dg.OpExecutionContext, config: ExplainConfig) -> None:

@@ -27,6 +27,7 @@ def trial_job(project: Config) -> dg.JobDefinition:
         project,
         JOB,
         description="Tries other search indexes on what serves: give settings as in the config.",
+        opens_with={"settings": ["index.text.stem=true"]},
         op="Builds indexes on a branch and compares; what serves stays as it is.",
     )
     def try_indexes(context: dg.OpExecutionContext, config: TrialConfig) -> None:
