@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TextIO
 
 from rag_assets.config import ConfigError
+from rag_assets.identity import UnknownIdError
 from rag_assets.process.interrupts import stoppable
 from rag_assets.serving.commands import (
     alerts,
@@ -95,6 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         DamagedTablesError,
         MissingTableError,
         ServingPointerError,
+        UnknownIdError,
         UnreachableTablesError,
     ) as error:
         return _complain(error, code=FAILED)

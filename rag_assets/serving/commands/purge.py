@@ -19,7 +19,7 @@ SUMMARY = "erase one document from tables, versions, caches, reports and records
 EXAMPLES = """\
   rag-assets purge reports/2019/offer.pdf
   rag-assets purge offer.pdf --source contracts --yes
-  rag-assets purge 2f0f2a5e-4d1c-5b7e-9a43-0c5d8f1b7a66      by its document id"""
+  rag-assets purge 2f0f2a5e-4d1c               by its document id, of which the start is enough"""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
