@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from rag_assets.operations.plan.amounts import Amount
+from rag_assets.operations.plan.amounts import Amount, total
 from rag_assets.operations.plan.costs import Cost
 from rag_assets.operations.plan.planning import AssetPlan, VariantPlan
 from rag_assets.reports.text_tables import table
@@ -39,6 +39,21 @@ def text_of(
 ) -> str:
     """The plan for people."""
     return "\n\n".join(_paragraphs(plan, reasons, costs))
+
+
+def short_text(plan: VariantPlan, costs: Mapping[str, Cost]) -> str:
+    """What a plan takes, in a sentence."""
+    if plan.is_nothing:
+        return f"Variant {plan.variant} is up to date: there is nothing to build."
+    embedding, known = plan.embedding, [costs[each.asset].seconds for each in plan.assets]
+    tokens = f" ({embedding.tokens} tokens)" if embedding.tokens else ""
+    time = _time(total(each for each in known if each))
+    if None in known:
+        time += ", without what was not measured here yet"
+    return (
+        f"Building {plan.variant} embeds {embedding.texts} texts{tokens} and takes {time}. "
+        f"All of it: rag-assets plan --variant {plan.variant}"
+    )
 
 
 def outcome_record(plan: VariantPlan, done: Done) -> Mapping[str, Json]:

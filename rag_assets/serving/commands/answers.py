@@ -23,7 +23,7 @@ from rag_assets.store import Store
 if TYPE_CHECKING:
     from rag_assets.answering.record.staleness import Served
 
-SUMMARY = "list the answers that were kept, show one, or erase those of a user"
+SUMMARY = "list, show or erase the answers that were kept"
 EXAMPLES = """\
   rag-assets answers --since 2026-01-01 --stale
   rag-assets answers --text "yield strength" --outcome nothing --json

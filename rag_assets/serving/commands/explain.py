@@ -11,7 +11,7 @@ from rag_assets.store import Store
 if TYPE_CHECKING:
     from rag_assets.operations.explain.explaining import UnitLineage
 
-SUMMARY = "show where a search hit comes from: source, parser, chunking, model, and by which run"
+SUMMARY = "say where a hit comes from: file, parser, chunking, model and run"
 EXAMPLES = """\
   rag-assets search "heat treatment of the rotor"      shows the id of each hit
   rag-assets explain 5f0c1e5e

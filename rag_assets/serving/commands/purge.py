@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rag_assets.operations.erasure.proof import Proof
     from rag_assets.operations.erasure.scope import PurgePlan
 
-SUMMARY = "erase one document from tables, versions, caches, reports and records, and verify it"
+SUMMARY = "erase one document from everything that was built, and prove it"
 EXAMPLES = """\
   rag-assets purge reports/2019/offer.pdf
   rag-assets purge offer.pdf --source contracts --yes

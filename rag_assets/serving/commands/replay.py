@@ -13,7 +13,7 @@ from rag_assets.serving.replies import (
 )
 from rag_assets.store import Store
 
-SUMMARY = "run a kept answer again on the versions it used, or on what serves now"
+SUMMARY = "run a kept answer again, and show what differs"
 EXAMPLES = """\
   rag-assets replay 01980d3c-5e1a-7c43-8f0e-6a1b2c3d4e5f
   rag-assets replay 01980d3c-5e1a --index current      the start of an id is enough"""

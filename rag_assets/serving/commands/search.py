@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rag_assets.retrieval.hits import Hit, Results
     from rag_assets.retrieval.search import VariantIndex
 
-SUMMARY = "search the index and show the hits with their sources"
+SUMMARY = "find passages and rows"
 EXAMPLES = """\
   rag-assets search "yield strength of hot rolled steel"
   rag-assets search "density of aluminium" --domain table --top-k 3
