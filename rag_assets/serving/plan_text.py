@@ -48,12 +48,8 @@ def short_text(plan: VariantPlan, costs: Mapping[str, Cost]) -> str:
     embedding, known = plan.embedding, [costs[each.asset].seconds for each in plan.assets]
     tokens = f" ({embedding.tokens} tokens)" if embedding.tokens else ""
     time = _time(total(each for each in known if each))
-    if None in known:
-        time += ", without what was not measured here yet"
-    return (
-        f"Building {plan.variant} embeds {embedding.texts} texts{tokens} and takes {time}. "
-        f"All of it: rag-assets plan --variant {plan.variant}"
-    )
+    unknown = f", without what was {NOT_MEASURED}" if None in known else ""
+    return f"Variant {plan.variant}: {embedding.texts} texts to embed{tokens}, {time}{unknown}."
 
 
 def outcome_record(plan: VariantPlan, done: Done) -> Mapping[str, Json]:
@@ -157,6 +153,7 @@ def _paragraphs(
         read = "with its sources" if not plan.failures else "with what can be read of its sources"
         yield f"Nothing to do: variant {plan.variant} is up to date {read}."
         return
+    yield short_text(plan, costs)
     busy = [each for each in plan.assets if not each.changes.is_nothing]
     rows = [_row(each, costs[each.asset]) for each in busy]
     yield table(rows, columns=["asset", "counted", "added", "changed", "removed", "time"])
@@ -187,10 +184,10 @@ def _embedding(asset: AssetPlan, cost: Cost) -> str:
     assert embedding is not None, "only assets with a model are asked for"
     tokens = f"{embedding.tokens} tokens" if embedding.tokens else "tokens not known yet"
     money = f", {_money(cost.money)} {cost.currency}" if cost.money else ""
-    return (
-        f"{asset.asset}, model {asset.model}: {embedding.texts} texts, {tokens}{money}; "
-        f"{embedding.reused} more units take the vector of an equal text"
-    )
+    text = f"{asset.asset}, model {asset.model}: {embedding.texts} texts, {tokens}{money}"
+    if embedding.reused.is_exact and not embedding.reused.is_zero:
+        text += f"; {embedding.reused} more units take the vector of an equal text"
+    return text
 
 
 def _asked(asset: AssetPlan, cost: Cost) -> str:

@@ -46,37 +46,29 @@ def excerpt_of(store: Store, found: FoundUnit) -> Excerpt:
         f"`index` BETWEEN {place - NEIGHBOURS} AND {place + NEIGHBOURS}"
     )
     read = store.read(joint.table, columns=COLUMNS, where=where, version=joint.version)
-    chunks = [_ChunkText.of(each) for each in read.sort_by("char_start").to_pylist()]
-    own = _ChunkText.of(unit)
+    chunks = [_placed(each) for each in read.sort_by("char_start").to_pylist()]
+    start, end, passage = _placed(unit)
     return Excerpt(
-        _between(chunks, min(each.start for each in chunks), own.start),
-        own.text,
-        _between(chunks, own.end, max(each.end for each in chunks)),
+        _between(chunks, min(first for first, _, _ in chunks), start),
+        passage,
+        _between(chunks, end, max(last for _, last, _ in chunks)),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _ChunkText:
-    """What stands in a document from one character to another."""
-
-    start: int
-    end: int
-    text: str
-
-    @classmethod
-    def of(cls, chunk: Row) -> "_ChunkText":
-        start, end = int(str(chunk["char_start"])), int(str(chunk["char_end"]))
-        return cls(start, end, slice_of(str(chunk["text"]), start, end))
+def _placed(chunk: Row) -> tuple[int, int, str]:
+    """Where a chunk begins and ends in its document, and what stands there."""
+    start, end = int(str(chunk["char_start"])), int(str(chunk["char_end"]))
+    return start, end, slice_of(str(chunk["text"]), start, end)
 
 
-def _between(chunks: Sequence[_ChunkText], start: int, end: int) -> str:
+def _between(chunks: Sequence[tuple[int, int, str]], start: int, end: int) -> str:
     """The text of a document from `start` to `end`; what no chunk has is a gap."""
     text, at = "", start
-    for each in chunks:
-        stop = min(each.end, end)
-        if stop > max(at, each.start):
-            text += GAP if each.start > at else ""
-            at = max(at, each.start)
-            text += each.text[at - each.start : stop - each.start]
+    for first, last, said in chunks:
+        stop = min(last, end)
+        if stop > max(at, first):
+            text += GAP if first > at else ""
+            at = max(at, first)
+            text += said[at - first : stop - first]
             at = stop
     return text + GAP if at < end else text

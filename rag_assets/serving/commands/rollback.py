@@ -2,7 +2,6 @@
 
 import argparse
 from contextlib import suppress
-from datetime import datetime
 
 from rag_assets import config as configuration
 from rag_assets.serving import disk_errors
@@ -41,7 +40,7 @@ def run(options: argparse.Namespace) -> Reply:
         pointer = roll_back(store, config, to=options.to)
     is_nearest = nearest is None or nearest.number in (pointer.restores, pointer.number)
     passed = "" if is_nearest or nearest is None else f" Number {nearest.number} cannot serve."
-    built = datetime.fromisoformat(pointer.complete_set.recorded_at or pointer.moved_at)
+    built = (pointer.complete_set.recorded_at or pointer.moved_at)[:16].replace("T", " ")
     left = next(iter(left_behind(store, pointer)), pointer)
     return Reply(
         record={
@@ -50,10 +49,9 @@ def run(options: argparse.Namespace) -> Reply:
             "restores": pointer.restores,
         },
         text=f"Variant {pointer.variant} as of number {pointer.restores} serves again (number "
-        f"{pointer.number}): built {built:%Y-%m-%d %H:%M} UTC, {_units(store):,} "
-        f"units where {before:,} served before.{passed} A refresh moves on from it once sources or "
-        "the config change; "
-        f"`rag-assets promote {left.variant}` serves what was left at once.",
+        f"{pointer.number}): built {built}, {_units(store):,} units where {before:,} served before."
+        f"{passed} A refresh moves on from it once sources or the config change; `rag-assets "
+        f"promote {left.variant}` serves what was left at once.",
     )
 
 

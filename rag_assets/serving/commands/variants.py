@@ -1,11 +1,10 @@
 """`rag-assets variants`: which variants there are, what one costs to build, and dropping one."""
 
 import argparse
-from dataclasses import asdict
 
 from rag_assets import config as configuration
 from rag_assets.config import Config
-from rag_assets.operations.variants import NotDroppedError, VariantState, drop, variants_of
+from rag_assets.operations.variants import NotDroppedError, drop, variants_of
 from rag_assets.reports.text_tables import table
 from rag_assets.serving import disk_errors, refresh_run
 from rag_assets.serving.planning_errors import planning_errors
@@ -19,6 +18,10 @@ EXAMPLES = """\
   rag-assets variants --drop long_chunks     remove what was built for it alone"""
 
 COLUMNS = ("variant", "serves", "built", "units", "MB alone", "verdict")
+
+HINT = """\
+MB alone: what no other variant uses. To build one: rag-assets backfill NAME; what that takes:
+rag-assets variants --cost NAME."""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -37,25 +40,16 @@ def run(options: argparse.Namespace) -> Reply:
     if options.drop:
         return _dropped(store, config, options.drop)
     found = variants_of(store, config)
-    text = "\n".join(
-        [
-            table([_row(each) for each in found], columns=COLUMNS),
-            "MB alone: what only this variant takes. To build one: rag-assets backfill NAME; what "
-            "that takes: rag-assets variants --cost NAME.",
-        ]
-    )
-    return Reply({"variants": [asdict(each) for each in found]}, text)
-
-
-def _row(state: VariantState) -> dict[str, object]:
-    return {
-        "variant": state.variant if state.is_configured else f"{state.variant} (not in the config)",
-        "serves": "yes" if state.serves else "",
-        "built": state.built_at or "no",
-        "units": state.units or "",
-        "MB alone": "" if state.serves else f"{state.bytes_alone / 1_000_000:,.1f}",
-        "verdict": state.verdict or "",
-    }
+    rows = [
+        {
+            **state,
+            "variant": variant if state["in the config"] else f"{variant} (not in the config)",
+            "MB alone": f"{int(state['bytes alone'] or 0) / 1_000_000:,.1f}",
+        }
+        for variant, state in found.items()
+    ]
+    text = f"{table(rows, columns=COLUMNS)}\n{HINT}"
+    return Reply({"variants": found}, text)
 
 
 def _cost(store: Store, config: Config, variant: str) -> Reply:
