@@ -29,9 +29,10 @@ HELD = ["document_id", "chunk_id", "row_fingerprint"]
 NAMED_UP_TO = 1_000
 """Documents; of more, all rows are gone through."""
 CHARACTERS_A_CHUNK = (620, 350, 200)
-"""Of a text, by a chunking of `USUAL_SIZE`: for few, the usual number and many chunks."""
+"""Of a text, by a chunking of `USUAL_SIZE` that ends at sections, before its chunks are full: for
+few, the usual number and many chunks."""
 CHARACTERS_A_TOKEN = (4.6, 3.2, 2.2)
-"""The same for tokens, over seven corpora in four languages."""
+"""The same for tokens, as six corpora have them, some in several languages."""
 BYTES_A_CHARACTER = (20, 3, 1)
 """The same of files that nobody could look at."""
 USUAL_SIZE = 256
@@ -197,7 +198,7 @@ class Cutting:
         return {name: total(amounts) for name, amounts in found.items()}
 
     def _from_history(self, name: str, others: np.ndarray) -> Amount:
-        """A measure over documents of a kind of which none was cut."""
+        """A measure over documents of a kind of which none was cut: by their chunks or texts."""
         held = float(self._held_counts[others].sum())
         if name in ("changed", "removed"):
             return Amount(held / 2, 0, held)
@@ -207,9 +208,7 @@ class Cutting:
         else:
             chunking = self._config.chunkings[self._recipe.chunking]
             size, is_full = chunking.size, chunking.strategy == "fixed"
-            longer = (size / USUAL_SIZE) ** 0.5 * (
-                2 if is_full else 1
-            )  # the others end at sections
+            longer = (size / USUAL_SIZE) ** 0.5 * (2 if is_full else 1)
             lengths = zip(CHARACTERS_A_CHUNK, CHARACTERS_A_TOKEN, strict=True)
             characters = self._characters(others)
             told = characters.over([min(of * longer, size * each) for of, each in lengths])
