@@ -207,7 +207,7 @@ def _known_from(plan: VariantPlan) -> str:
     if plan.documents_cut:
         parts.append(f"cut {_documents(plan.documents_cut)} in memory")
     if plan.documents_estimated:
-        parts.append(f"estimated {_documents(plan.documents_estimated)} from others of their kind")
+        parts.append(f"estimated {_documents(plan.documents_estimated)}")
     if plan.rows_read:
         parts.append(f"read {plan.rows_read:,} rows at the sources")
     return f"To tell this: {', '.join(parts) or 'nothing had to be read'}. Nothing was written."

@@ -44,12 +44,16 @@ def run(options: argparse.Namespace) -> Reply:
         {
             **state,
             "variant": variant if state["in the config"] else f"{variant} (not in the config)",
-            "MB alone": f"{int(state['bytes alone'] or 0) / 1_000_000:,.1f}",
+            "MB alone": "" if state["serves"] else _megabytes(int(state["bytes alone"] or 0)),
         }
         for variant, state in found.items()
     ]
     text = f"{table(rows, columns=COLUMNS)}\n{HINT}"
     return Reply({"variants": found}, text)
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1_000_000:,.1f}"
 
 
 def _cost(store: Store, config: Config, variant: str) -> Reply:
@@ -69,8 +73,7 @@ def _dropped(store: Store, config: Config, variant: str) -> Reply:
             freed = drop(store, config, variant, log=say)
         except NotDroppedError as error:
             raise CommandError(str(error)) from error
-    text = f"Dropped {variant}: {freed / 1_000_000:,.1f} MB freed."
-    text += " What others or a rollback need of it stays."
+    text = f"Dropped {variant}: {_megabytes(freed)} MB freed; what others or a rollback need stays."
     if variant in config.variants:
         text += (
             f" The config still names it: take {variant} out of `variants`, or a backfill of it "
