@@ -50,8 +50,8 @@ def run(options: argparse.Namespace) -> Reply:
         },
         text=f"Variant {pointer.variant} as of number {pointer.restores} serves again (number "
         f"{pointer.number}): built {built}, {_units(store):,} units where {before:,} served before."
-        f"{passed} A refresh moves on from it once sources or the config change; `rag-assets "
-        f"promote {left.variant}` serves what was left at once.",
+        f"{passed} It serves until sources or the config change and a refresh has run. To serve "
+        f"again what it replaces: rag-assets promote {left.variant}",
     )
 
 

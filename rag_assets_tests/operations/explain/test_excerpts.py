@@ -93,6 +93,17 @@ def test_it_is_printed_with_the_passage_marked(made, capsys):
     assert passage == " ".join(second["text"].split())
 
 
+def test_a_search_shows_the_id_that_the_commands_take_and_no_score(made, capsys):
+    assert cli.main(["search", "seals of pump 2", "--top-k", "1"]) == OK
+    head = capsys.readouterr().out.splitlines()[0]
+    assert "score" not in head
+    start = head.rpartition("[")[2].removesuffix("]")
+
+    for command in ("show", "explain"):
+        assert cli.main([command, start]) == OK
+        assert "seals." in capsys.readouterr().out.splitlines()[0]
+
+
 def test_it_is_written_as_a_web_page_in_which_all_words_are_escaped(made, capsys, tmp_path):
     [table] = units(made, "type = 'table'")
     file = tmp_path / "hit.html"
