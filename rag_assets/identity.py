@@ -11,12 +11,19 @@ import math
 import unicodedata
 import uuid
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Protocol, TypeAlias
 
 NAMESPACE = uuid.UUID("6f0d5c52-6a0e-5b5f-9f43-3c5a1d6b7e21")
 """The project's own UUID namespace: ids never collide with those of another system."""
+
+SHORTEST_START = 4
+"""Characters of an id that name it, if no other one begins so."""
+SHOWN_START = 8
+"""Characters of an id that people are shown."""
+MOST_NAMED = 5
+"""Ids that are named where several begin so."""
 
 _NAMESPACE_BYTES = NAMESPACE.bytes
 _JSON = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
@@ -24,6 +31,10 @@ _JSON = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":
 Canonical: TypeAlias = (
     str | int | float | bool | Sequence["Canonical"] | Mapping[str, "Canonical"] | None
 )
+
+
+class UnknownIdError(LookupError):
+    """No id, or more than one, begins as it was given; the message says where to look."""
 
 
 def canonical_json(value: Canonical) -> str:
@@ -41,6 +52,35 @@ def fingerprints(firsts: Iterable[Canonical], *others: Canonical) -> list[str]:
     tail = canonical_json(others)[1:]
     texts = (f"[{canonical_json(first)},{tail}" for first in firsts)
     return [hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() for text in texts]
+
+
+def id_that_begins(
+    start: str, ids: Callable[[str], Iterable[str]], *, what: str, see: Callable[[str], str] | str
+) -> str:
+    """The id that is `start`, or the only one that begins so.
+
+    Args:
+        start: As a person gives it; case does not count.
+        ids: Gives the ids that begin with a text, and may give others.
+        what: What they are ids of, such as `answer`.
+        see: Where to look if there is none, or a function that says it of the start.
+
+    Raises:
+        UnknownIdError: The start is too short, or no id or more than one begins so.
+    """
+    start = start.lower()
+    if len(start) < SHORTEST_START:
+        raise UnknownIdError(f"{start!r} is too short: give at least {SHORTEST_START} characters")
+    found = sorted(each for each in ids(start) if each.startswith(start))
+    if not found:
+        why = see if isinstance(see, str) else see(start)
+        raise UnknownIdError(f"no {what} has an id that begins with {start}: {why}")
+    if len(found) > 1 and start not in found:
+        named = ", ".join(found[:MOST_NAMED])
+        raise UnknownIdError(
+            f"more than one {what} has an id that begins with {start}: {named}; give more of it"
+        )
+    return found[0]
 
 
 def text_hash(text: str) -> str:

@@ -203,3 +203,23 @@ def test_the_hash_of_a_text_is_its_sha256(text):
 @given(st.lists(st.sampled_from("abc")))
 def test_occurrences_count_what_came_before(keys):
     assert occurrences(keys) == [keys[:place].count(key) for place, key in enumerate(keys)]
+
+
+def test_the_start_of_an_id_is_enough_if_no_other_begins_so():
+    ids = ["3f2a9c41", "3f2a9c41d07e", "3f2b0000"]
+
+    def chosen(start):
+        return identity.id_that_begins(start, lambda _: ids, what="run", see="see the list")
+
+    assert chosen("3F2B") == "3f2b0000"
+    assert chosen("3f2a9c41") == "3f2a9c41"
+    for start, said in [
+        ("3f2", "'3f2' is too short: give at least 4 characters"),
+        (
+            "3f2a",
+            "more than one run has an id that begins with 3f2a: 3f2a9c41, 3f2a9c41d07e; .*",
+        ),
+        ("0000", "no run has an id that begins with 0000: see the list"),
+    ]:
+        with pytest.raises(identity.UnknownIdError, match=f"^{said}$"):
+            chosen(start)

@@ -273,3 +273,19 @@ def unnamed_tables(
 def remove_unnamed(store: Store, generation: str, *, log: Callable[[str], None]) -> None:
     """Remove a generation that nothing names, and what is recorded of it."""
     _removed(store, generation, log=log)
+
+
+def only_of(store: Store, config: Config, steps: StepList, *, variant: str) -> list[str]:
+    """The generations that nothing but `variant` names: what a state without it can do without.
+
+    The variant need not be in `config` any more: its complete set says what was built of it.
+    """
+    rest = {name: recipe for name, recipe in config.variants.items() if name != variant}
+    others = config.model_copy(update={"variants": rest})
+    named = _named(store, others, steps, complete_sets.answering(store, others))
+    recorded = complete_sets.CompleteSet.read(complete_sets.file_of(store, variant))
+    sets = [recorded] if recorded else []
+    alone = {name: config.variants[name] for name in config.variants if name == variant}
+    own = _of_variants(store, config.model_copy(update={"variants": alone}), steps, sets)
+    there = set(store.generations())
+    return sorted(each for each in (own - named) & there if not _is_tagged(store, each))

@@ -64,8 +64,21 @@ def _found(answer: Answer, *, marks: tuple[str, str]) -> Iterator[str]:
     yield from above
     for head, text in zip(heads, texts, strict=True):
         yield head
-        yield from (line.replace(STARTS, marks[0]).replace(ENDS, marks[1]) for line in text)
+        yield from _marked(text, marks)
     yield from below
+
+
+def excerpt_lines(
+    before: str, passage: str, after: str, *, around: int, bold: bool
+) -> Iterator[str]:
+    """A passage, marked, with at most `around` lines of what stands before and behind it."""
+    lines, own = _laid(before, passage, after)
+    shown = lines[max(own.start - around, 0) : own.stop + around]
+    return _marked(shown, BOLD if bold else MARKS)
+
+
+def _marked(lines: Iterable[str], marks: tuple[str, str]) -> Iterator[str]:
+    return (line.replace(STARTS, marks[0]).replace(ENDS, marks[1]) for line in lines)
 
 
 def _head(number: int, passage: Sentence) -> str:
@@ -92,7 +105,10 @@ def _in_room(passages: Sequence[Sentence], room: int) -> list[list[str]]:
 
 def _lines(passage: Sentence) -> tuple[list[str], slice]:
     """All lines of a passage with its surroundings, and which of them are the passage's own."""
-    before, text, after = map(without_marks, (passage.before, passage.text, passage.after))
+    return _laid(*map(without_marks, (passage.before, passage.text, passage.after)))
+
+
+def _laid(before: str, text: str, after: str) -> tuple[list[str], slice]:
     whole = f"{before}{STARTS}{text}{ENDS}{after}"
     lines = [
         line

@@ -9,67 +9,29 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from importlib import import_module
+from types import ModuleType
 from typing import TextIO
 
 from rag_assets.config import ConfigError
+from rag_assets.identity import UnknownIdError
 from rag_assets.process.interrupts import stoppable
-from rag_assets.serving.commands import (
-    alerts,
-    answers,
-    ask,
-    backfill,
-    cite,
-    clean_up,
-    doctor,
-    documents,
-    evaluate,
-    experiment,
-    explain,
-    export,
-    history,
-    init,
-    lookup,
-    plan,
-    preview,
-    promote,
-    purge,
-    refresh,
-    replay,
-    report,
-    rollback,
-    search,
-    show,
-    status,
-    try_index,
-    ui,
-    verify,
-)
+from rag_assets.serving import commands
 from rag_assets.serving.replies import FAILED, INTERRUPTED, USAGE, CommandError, Reply, UsageError
 from rag_assets.store import MissingTableError
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.places import UnreachableTablesError
 from rag_assets.store.serving_pointer import ServingPointerError
 
-COMMANDS = (
-    *(
-        init,
-        plan,
-        refresh,
-        search,
-        ask,
-        report,
-        lookup,
-        answers,
-        replay,
-        verify,
-        cite,
-        show,
-        explain,
-    ),
-    *(documents, evaluate, experiment),
-    *(preview, try_index, backfill, promote, rollback, history),
-    *(status, doctor, alerts, export, clean_up, purge, ui),
-)
+COMMANDS: Mapping[str, str] = {
+    "The first day": "init refresh search ask show status ui",
+    "Build and inspect": "plan documents export",
+    "Search and measure": "lookup explain evaluate experiment",
+    "Swap a model or a setting": "variants preview backfill promote rollback history try-index",
+    "Operate": "doctor alerts clean-up purge",
+    "Answers": "report answers replay verify cite",
+}
+"""The commands by what they are for, in the order in which they are needed; each is a module."""
 
 OFFLINE_DEFAULTS: Mapping[str, str] = {
     "GX_ANALYTICS_ENABLED": "false",
@@ -95,6 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         DamagedTablesError,
         MissingTableError,
         ServingPointerError,
+        UnknownIdError,
         UnreachableTablesError,
     ) as error:
         return _complain(error, code=FAILED)
@@ -113,15 +76,16 @@ def parser() -> argparse.ArgumentParser:
     """The parser of the whole command line."""
     top = argparse.ArgumentParser(
         prog="rag-assets",
-        description="Keeps a retrieval index over documents and SQL tables fresh and measured.",
+        usage="rag-assets COMMAND ...",
+        description=_overview(),
         epilog="The config is rag_assets.yaml in the working directory, or $RAG_ASSETS_CONFIG.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    commands = top.add_subparsers(metavar="COMMAND", required=True)
-    for module in COMMANDS:
-        name = module.__name__.rpartition(".")[2].replace("_", "-")
-        command = commands.add_parser(
+    subparsers = top.add_subparsers(help=argparse.SUPPRESS, required=True, dest="command")
+    for name in " ".join(COMMANDS.values()).split():
+        module = _module(name)
+        command = subparsers.add_parser(
             name,
-            help=module.SUMMARY,
             description=f"{module.SUMMARY[0].upper()}{module.SUMMARY[1:]}.",
             epilog=f"examples:\n{module.EXAMPLES}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -130,6 +94,19 @@ def parser() -> argparse.ArgumentParser:
         command.add_argument("--json", action="store_true", help="answer with one JSON object")
         command.set_defaults(run=module.run)
     return top
+
+
+def _module(command: str) -> ModuleType:
+    return import_module(f"{commands.__name__}.{command.replace('-', '_')}")
+
+
+def _overview() -> str:
+    """All commands under headings, a sentence for each."""
+    lines = ["Keeps a retrieval index over documents and SQL tables fresh and measured."]
+    for heading, names in COMMANDS.items():
+        lines += ["", f"{heading}:"]
+        lines += [f"  {name:12}{_module(name).SUMMARY}" for name in names.split()]
+    return "\n".join(lines)
 
 
 def _show(reply: Reply, *, as_json: bool, stream: TextIO) -> None:

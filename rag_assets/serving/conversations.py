@@ -48,17 +48,18 @@ def _sources_of(answer: "Answer") -> frozenset[str] | None:
 
 
 def kept_answer(store: Store, answer_id: str) -> "KeptAnswer":
-    """The kept answer of that id.
+    """The kept answer whose id is, or begins with, `answer_id`.
 
     Raises:
-        CommandError: There is none.
+        CommandError: The file of answers cannot be used.
+        UnknownIdError: There is none, or more than one begins so.
     """
     from rag_assets.answering.record.database import AnswersFileError, answers_of
-    from rag_assets.answering.record.listing import UnknownAnswerError, one
+    from rag_assets.answering.record.listing import one
 
     try:
         return one(answers_of(store), answer_id)
-    except (UnknownAnswerError, AnswersFileError) as error:
+    except AnswersFileError as error:
         raise CommandError(str(error)) from error
 
 

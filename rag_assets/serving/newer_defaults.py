@@ -36,7 +36,7 @@ def proposal(config: Config) -> str:
             "To try that as a variant beside the index, which stays as it is:",
             f"  1. in {file}, below variants:  {name}: {recipe}",
             f"  2. rag-assets plan --variant {name}  (what it takes; nothing is written)",
-            f"  3. rag-assets refresh --variant {name}",
+            f"  3. rag-assets backfill {name}",
             f"  4. rag-assets evaluate --questions FILE --variant {name}  (and without --variant)",
             f"  5. rag-assets promote {name}  (it serves from then on, if it is no worse)",
             f"  `defaults: {FIRST}` in {file} keeps what there is and ends this proposal.",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from rag_assets.operations.plan.amounts import Amount
+from rag_assets.operations.plan.amounts import Amount, total
 from rag_assets.operations.plan.costs import Cost
 from rag_assets.operations.plan.planning import AssetPlan, VariantPlan
 from rag_assets.reports.text_tables import table
@@ -39,6 +39,17 @@ def text_of(
 ) -> str:
     """The plan for people."""
     return "\n\n".join(_paragraphs(plan, reasons, costs))
+
+
+def short_text(plan: VariantPlan, costs: Mapping[str, Cost]) -> str:
+    """What a plan takes, in a sentence."""
+    if plan.is_nothing:
+        return f"Variant {plan.variant} is up to date: there is nothing to build."
+    embedding, known = plan.embedding, [costs[each.asset].seconds for each in plan.assets]
+    tokens = f" ({embedding.tokens} tokens)" if embedding.tokens else ""
+    time = _time(total(each for each in known if each))
+    unknown = f", without what was {NOT_MEASURED}" if None in known else ""
+    return f"Variant {plan.variant}: {embedding.texts} texts to embed{tokens}, {time}{unknown}."
 
 
 def outcome_record(plan: VariantPlan, done: Done) -> Mapping[str, Json]:
@@ -142,6 +153,7 @@ def _paragraphs(
         read = "with its sources" if not plan.failures else "with what can be read of its sources"
         yield f"Nothing to do: variant {plan.variant} is up to date {read}."
         return
+    yield short_text(plan, costs)
     busy = [each for each in plan.assets if not each.changes.is_nothing]
     rows = [_row(each, costs[each.asset]) for each in busy]
     yield table(rows, columns=["asset", "counted", "added", "changed", "removed", "time"])
@@ -172,10 +184,10 @@ def _embedding(asset: AssetPlan, cost: Cost) -> str:
     assert embedding is not None, "only assets with a model are asked for"
     tokens = f"{embedding.tokens} tokens" if embedding.tokens else "tokens not known yet"
     money = f", {_money(cost.money)} {cost.currency}" if cost.money else ""
-    return (
-        f"{asset.asset}, model {asset.model}: {embedding.texts} texts, {tokens}{money}; "
-        f"{embedding.reused} more units take the vector of an equal text"
-    )
+    text = f"{asset.asset}, model {asset.model}: {embedding.texts} texts, {tokens}{money}"
+    if embedding.reused.is_exact and not embedding.reused.is_zero:
+        text += f"; {embedding.reused} more units take the vector of an equal text"
+    return text
 
 
 def _asked(asset: AssetPlan, cost: Cost) -> str:
@@ -195,7 +207,7 @@ def _known_from(plan: VariantPlan) -> str:
     if plan.documents_cut:
         parts.append(f"cut {_documents(plan.documents_cut)} in memory")
     if plan.documents_estimated:
-        parts.append(f"estimated {_documents(plan.documents_estimated)} from others of their kind")
+        parts.append(f"estimated {_documents(plan.documents_estimated)}")
     if plan.rows_read:
         parts.append(f"read {plan.rows_read:,} rows at the sources")
     return f"To tell this: {', '.join(parts) or 'nothing had to be read'}. Nothing was written."

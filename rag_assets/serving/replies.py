@@ -63,6 +63,12 @@ def say(line: str) -> None:
     sys.stderr.flush()
 
 
+def add_unit(command: argparse.ArgumentParser) -> None:
+    """Declare the unit that a command is about."""
+    command.add_argument("unit_id", help="id of a hit, as search shows it: its start is enough")
+    command.add_argument("--variant", help="variant to use (default: the one that serves)")
+
+
 def positive(text: str) -> int:
     """An option's value that must be a whole number from 1.
 

@@ -18,8 +18,8 @@ class MissingTableError(LookupError):
 
     def __init__(self, name: str) -> None:
         super().__init__(
-            f"there is no table {name} yet: run `rag-assets refresh` first, with `--variant NAME` "
-            "for a variant that does not serve"
+            f"there is no table {name} yet: run `rag-assets refresh` first, or `rag-assets "
+            "backfill NAME` for a variant that does not serve"
         )
 
 
@@ -29,8 +29,8 @@ class MissingIndexError(MissingTableError):
     def __init__(self, variant: str) -> None:
         LookupError.__init__(
             self,
-            f"no complete index of variant {variant} with its current settings: run "
-            f"`rag-assets refresh --variant {variant}`",
+            f"no complete index of variant {variant} with its current settings: run `rag-assets "
+            f"refresh`, or `rag-assets backfill {variant}` if another variant serves",
         )
 
 

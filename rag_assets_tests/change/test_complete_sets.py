@@ -191,7 +191,7 @@ def test_a_clean_up_leaves_what_answers(made, monkeypatch):
 
 
 def test_a_variant_that_was_never_built_is_named(made):
-    with pytest.raises(MissingIndexError, match=r"of variant other .* refresh --variant other`"):
+    with pytest.raises(MissingIndexError, match=r"of variant other .* backfill other`"):
         complete_sets.set_of(made.store, made.config, "other")
 
 

@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 import sys
 
@@ -38,6 +39,7 @@ COMMANDS = (
     "clean-up",
     "purge",
     "ui",
+    "variants",
 )
 
 
@@ -61,7 +63,11 @@ def test_help_lists_all_commands_and_imports_nothing_heavy():
         "assert not heavy & sys.modules.keys(), heavy & sys.modules.keys()\n"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert all(f"\n    {command}" in done.stdout for command in COMMANDS)
+    headings = [line for line in done.stdout.splitlines() if re.fullmatch(r"[A-Z].*:", line)]
+    assert headings[0] == "The first day:"
+    assert len(headings) == 6
+    assert all(f"\n  {command} " in done.stdout for command in COMMANDS)
+    assert all(len(line) < 100 for line in done.stdout.splitlines())
 
 
 @pytest.mark.parametrize(
@@ -102,7 +108,7 @@ def test_a_command_before_the_first_refresh_says_what_to_do(home, capsys, comman
     assert cli.main(command) == FAILED
     said = capsys.readouterr().err
     assert "no complete index of variant default" in said
-    assert "run `rag-assets refresh --variant default`" in said
+    assert "run `rag-assets refresh`, or `rag-assets backfill default`" in said
 
 
 @pytest.mark.parametrize(

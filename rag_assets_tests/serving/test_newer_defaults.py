@@ -68,7 +68,7 @@ def test_the_variant_that_is_proposed_takes_no_name_that_is_taken(here, capsys):
     assert cli.main(["status"]) in (OK, 3)
     plan = capsys.readouterr().out
     assert "variants:  sentences_2: {parser: pdfium, chunking: sentences_256, model: e5}" in plan
-    assert "refresh --variant sentences_2\n" in plan
+    assert "backfill sentences_2\n" in plan
 
 
 def test_the_plan_that_is_proposed_builds_the_newest_beside_the_index(here, capsys):

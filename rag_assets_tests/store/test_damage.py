@@ -52,7 +52,7 @@ def test_whoever_searches_a_damaged_table_is_told_which_it_is(made, files, damag
     joint = made.config.tables_of("default").joint
     damaged(made, joint, files=files, damage=damage)
     if (files, damage) == ("_versions/*.manifest", "gone"):  # then there is no table
-        with pytest.raises(MissingIndexError, match="run `rag-assets refresh --variant default`"):
+        with pytest.raises(MissingIndexError, match="run `rag-assets refresh`"):
             searched(made)
         return
 

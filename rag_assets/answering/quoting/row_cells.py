@@ -1,6 +1,6 @@
 """The cells of the rows that a search found: columns, headings, values as the source has them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rag_assets.columns.sql import is_one_of, parts_of
@@ -40,14 +40,21 @@ class RowCells:
 def rows_among(
     hits: Iterable[Hit], *, store: Store, complete_set: CompleteSet
 ) -> Mapping[str, RowCells]:
-    """The cells of those `hits` that are rows, by their unit, as the units were made from them.
+    """The cells of those `hits` that are rows, as `cells_of` has them."""
+    row_ids = [hit.unit_id for hit in hits if hit.domain == "table"]
+    return cells_of(row_ids, store=store, complete_set=complete_set)
+
+
+def cells_of(
+    row_ids: Sequence[str], *, store: Store, complete_set: CompleteSet
+) -> Mapping[str, RowCells]:
+    """The cells of rows, by their id, as the units of `complete_set` were made from them.
 
     Nothing where the set does not say which rows these were: it is of an earlier release.
 
     Raises:
         MissingTableError, DamagedTablesError: The rows cannot be read.
     """
-    row_ids = [hit.unit_id for hit in hits if hit.domain == "table"]
     pin = complete_set.table_rows
     if pin is None or not row_ids:
         return {}

@@ -1,6 +1,6 @@
 """Finding kept answers: by time, user, outcome, words, and whether they are stale."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 
@@ -9,16 +9,10 @@ from rag_assets.answering.record.database import AnswersFile
 from rag_assets.answering.record.kept import KeptAnswer
 from rag_assets.answering.record.rows import select
 from rag_assets.answering.record.staleness import Served, TouchedSentence
+from rag_assets.identity import MOST_NAMED, id_that_begins
 
 ANSWERS_AT_ONCE = 500
 """Answers that are read, and told stale, together."""
-
-
-class UnknownAnswerError(LookupError):
-    """No answer of that id is kept."""
-
-    def __init__(self, answer_id: str) -> None:
-        super().__init__(f"no answer {answer_id} is kept: `rag-assets answers` lists them")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,19 +68,25 @@ def find(
 
 
 def one(file: AnswersFile, answer_id: str) -> KeptAnswer:
-    """The answer of that id.
+    """The answer whose id is, or begins with, `answer_id`.
 
     Raises:
-        UnknownAnswerError: There is none.
+        UnknownIdError: There is none, or more than one.
         AnswersFileError: The file cannot be used.
     """
-    if file.exists:
-        with file.reading() as connection:
-            for kept in select(
-                connection, where="answer_id = ?", values=[answer_id.lower()], limit=1
-            ):
-                return kept
-    raise UnknownAnswerError(answer_id)
+    found: dict[str, KeptAnswer] = {}
+
+    def ids(start: str) -> Iterable[str]:
+        if file.exists:
+            where = "substr(answer_id, 1, length(?)) = ?"
+            with file.reading() as connection:
+                kept = select(connection, where=where, values=[start, start], limit=MOST_NAMED)
+            found.update((each.answer_id, each) for each in kept)
+        return found
+
+    return found[
+        id_that_begins(answer_id, ids, what="kept answer", see="`rag-assets answers` lists them")
+    ]
 
 
 def _at_once(limit: int, stale_only: bool) -> int:

@@ -59,10 +59,7 @@ def locate_chunk(
     where = f"chunk_id = {quoted(unit_id)}"
     rows = store.read(chunks.table, columns=_PLACE, where=where, version=chunks.version)
     if not rows.num_rows:
-        raise NotShownError(
-            f"variant {variant} has no chunk {unit_id}. If it is a table row, it has no page to "
-            "show; if another variant found it, name that one with --variant"
-        )
+        raise NotShownError(f"variant {variant} has no chunk {unit_id}")
     chunk = rows.to_pylist()[0]
     files = store.read_keys(
         DOCUMENT_FILES_TABLE,

@@ -44,7 +44,7 @@ def table_of_unit(store: Store, config: Config, *, variant: str | None, unit_id:
         version=unit.elements_version,
     ).to_pylist()
     if not found:
-        raise NotShownError(f"{unit_id} is no table: give --out FILE.png to see its page")
+        raise NotShownError(f"{unit_id} is no table")
     element = found[0]
     cells = tuple(map(tuple, json.loads(element["cells"] or "[]")))
     spans = tuple(map(tuple, json.loads(element["spans"] or "[]")))

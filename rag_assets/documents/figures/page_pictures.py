@@ -119,7 +119,9 @@ def _stored(store: Store, unit: ChunkLocation) -> Picture:
     """The stored picture of a figure, for a file whose pages cannot be drawn."""
     uri, pages = unit.file.uri, unit.pages
     if unit.image is None:
-        raise NotShownError(f"{uri} is no PDF: only its figures can be shown")
+        raise NotShownError(
+            f"{uri} is no PDF: only its figures have a picture; `--out FILE.html` shows its text"
+        )
     try:
         _, data = images.picture(store, unit.image)
     except images.MissingImageError as error:

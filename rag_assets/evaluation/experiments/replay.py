@@ -51,7 +51,7 @@ def replay(
     designs of rooms above. The indexes must have the same units as then.
 
     Raises:
-        ConfigError: There is no such record.
+        UnknownIdError: There is no such record, or more than one.
         ExperimentError: Units, questions or arms have changed since.
     """
     started = time.monotonic()

@@ -24,6 +24,7 @@ from rag_assets.evaluation.experiments.design import TOP_N
 from rag_assets.evaluation.experiments.report import figures, markdown, render
 from rag_assets.evaluation.experiments.results import ExperimentResult, RunRecord
 from rag_assets.evaluation.summary import ALL_QUESTIONS, where
+from rag_assets.identity import id_that_begins
 from rag_assets.store import Store
 from rag_assets.store.atomic import write_atomically
 
@@ -119,17 +120,16 @@ def runs_of(store: Store, name: str) -> list[Run]:
 
 
 def recorded(store: Store, name: str, *, run_id: str) -> tuple[RunRecord, pa.Table]:
-    """The record and the scores of a run.
+    """The record and the scores of the run whose id is, or begins with, `run_id`.
 
     Raises:
-        ConfigError: There is no run of that id.
+        UnknownIdError: There is none, or more than one.
     """
-    for run in runs_of(store, name):
-        if run.record.id == run_id:
-            mark_used(run.folder)
-            return run.record, _read(run.folder, "scores")
-    known = ", ".join(run.record.id for run in runs_of(store, name)) or "none yet"
-    raise ConfigError(f"experiment {name} has no run {run_id!r}; there are: {known}")
+    runs = {run.record.id: run for run in runs_of(store, name)}
+    there = f"there are {', '.join(runs) or 'none yet'}"
+    run = runs[id_that_begins(run_id, lambda _: runs, what=f"run of {name}", see=there)]
+    mark_used(run.folder)
+    return run.record, _read(run.folder, "scores")
 
 
 def save(store: Store, result: ExperimentResult, *, seconds: float) -> Run:

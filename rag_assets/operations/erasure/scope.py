@@ -1,16 +1,18 @@
 """The plan of a purge: everything that has traces of a document, found before it is erased."""
 
+import re
 import unicodedata
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets import schemas
 from rag_assets.columns.sql import quoted
 from rag_assets.config import Config
-from rag_assets.identity import document_id
+from rag_assets.identity import SHORTEST_START, document_id, id_that_begins
 from rag_assets.operations.erasure import kept_answers, model_calls, run_records, state_files
 from rag_assets.operations.erasure import rows as erasure
 from rag_assets.operations.erasure.kept_answers import AffectedAnswers
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
 MANIFEST = schemas.DOCUMENT_FILES_TABLE
 IMAGE = images.KEY
+_START = re.compile(rf"[0-9a-f-]{{{SHORTEST_START},}}", re.IGNORECASE)
+"""What may be the start of an id."""
 
 Log = Callable[[str], None]
 
@@ -116,15 +120,19 @@ class PurgeContext:
 
 
 def find_document(store: Store, config: Config, name: str, *, source: str | None) -> Document:
-    """The document called `name`: its URI below the source root, or its id.
+    """The document called `name`: its URI below the source root, or its id or the start of it.
 
     Raises:
         PurgeError: It is not clear which source is meant.
+        UnknownIdError: It is the start of no id, or of more than one.
     """
     if _is_id(name):
         return _by_id(store, name.lower())
     uri = unicodedata.normalize("NFC", name)
     known = {row["source"] for row in _rows(store, ["source"], where=f"uri = {quoted(uri)}")}
+    if not (known or source) and _START.fullmatch(name):
+        see = "name it by its path below the source root"
+        return _by_id(store, id_that_begins(name, partial(_ids, store), what="document", see=see))
     configured = [each.name for each in config.sources.documents]
     sources = [source] if source else sorted(known) or configured
     if len(sources) != 1:
@@ -288,6 +296,11 @@ def _files_of_user(config: Config) -> list[Path]:
     named = [*(each.path for each in sets), *(each.documents for each in sets), *rewrites]
     named += [file for each in experiments for file in each.files.values()]
     return sorted({file for file in named if file and file.is_file()})
+
+
+def _ids(store: Store, start: str) -> set[str]:
+    where = f"starts_with({DOCUMENT}, {quoted(start)})"
+    return {row[DOCUMENT] for row in _rows(store, [DOCUMENT], where=where)}
 
 
 def _by_id(store: Store, key: str) -> Document:

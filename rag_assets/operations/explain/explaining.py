@@ -16,23 +16,38 @@ from rag_assets.change.tracing import Json, Row, UnitStep, UnitTrace, as_json
 from rag_assets.columns.sql import quoted
 from rag_assets.config import Config
 from rag_assets.graph import STEPS
-from rag_assets.identity import Canonical
+from rag_assets.identity import Canonical, id_that_begins
 from rag_assets.store import Store, serving_pointer
 from rag_assets.store.catalog import folder_of
 from rag_assets.store.complete_sets import CompleteSet, answering, set_of
 from rag_assets.store.pins import Pin
 from rag_assets.store.provenance import last_seen, row_of, row_that_begins, time_of
+from rag_assets.store.serving_pointer import ServingPointer
 
-SHORTEST = 4
-"""Characters of a unit's id that name it, if no other id begins so."""
-NAMED = 5
-"""Ids that are named where several begin so."""
 TEXT_SHOWN = 120
 LONGEST_FACT = 160
 
 
-class UnknownUnitError(LookupError):
-    """No unit has this id; the message says what is known of it, and where to look."""
+@dataclass(frozen=True, slots=True)
+class FoundUnit:
+    """A unit of an index."""
+
+    variant: str
+    complete_set: CompleteSet
+    pointer: ServingPointer | None
+    """What serves, if that was searched."""
+    row: Row
+    """Of the joint table, without its vector."""
+
+    @property
+    def unit_id(self) -> str:
+        """The whole id."""
+        return str(self.row["unit_id"])
+
+    @property
+    def place(self) -> str:
+        """The document with its pages, or the table with the row's key."""
+        return _place(self.row)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,39 +75,29 @@ class UnitLineage:
 def explain(
     store: Store, config: Config, *, unit_id: str, variant: str | None = None
 ) -> UnitLineage:
-    """The way of the unit whose id is, or begins with, `unit_id`.
-
-    It is looked for in the index of `variant`; in what serves, if none is named.
+    """The way of the unit that `find_unit` finds.
 
     Raises:
-        UnknownUnitError: The index has none, or more than one.
-        ConfigError: The config has no such variant.
-        MissingIndexError: It has no complete index.
-        ServingPointerError: What serves is damaged.
+        UnknownIdError, ConfigError, MissingIndexError, ServingPointerError: As `find_unit`.
     """
-    pointer = serving_pointer.current(store) if variant is None else None
-    if pointer:
-        variant, complete_set = pointer.variant, pointer.complete_set
-    else:
-        variant = variant or config.serving_variant
-        complete_set = set_of(store, config, variant)
-    unit = _unit(store, config, complete_set, unit_id=unit_id)
+    found = find_unit(store, config, unit_id=unit_id, variant=variant)
+    unit = found.row
     trace = UnitTrace(
         store=store,
         config=config,
-        complete_set=complete_set,
+        complete_set=found.complete_set,
         unit=unit,
-        variant=variant,
+        variant=found.variant,
         keys={step.asset: step.key for step in STEPS.all_of(config, config.serving_variant)},
-        tables=_tables(store, config, complete_set, variant=variant),
-        pointer=pointer,
+        tables=_tables(store, config, found.complete_set, variant=found.variant),
+        pointer=found.pointer,
     )
     of_domain = [kind for kind in STEPS.kinds if kind.domain in (None, unit["domain"])]
     return UnitLineage(
-        unit_id=str(unit["unit_id"]),
-        variant=variant,
+        unit_id=found.unit_id,
+        variant=found.variant,
         domain=str(unit["domain"]),
-        place=_place(unit),
+        place=found.place,
         text=str(unit["text"]),
         steps=[step for kind in of_domain if (step := kind.traced(trace))],
     )
@@ -133,43 +138,52 @@ def _pinned(pin: Pin) -> dict[str, Json]:
     return {"table": folder_of(pin.table), "version": pin.version}
 
 
-def _unit(store: Store, config: Config, complete_set: CompleteSet, *, unit_id: str) -> Row:
-    """The row of the joint table whose id is, or begins with, `unit_id`."""
-    if len(unit_id) < SHORTEST:
-        raise UnknownUnitError(f"{unit_id!r} is too short: name at least {SHORTEST} characters")
+def find_unit(
+    store: Store, config: Config, *, unit_id: str, variant: str | None = None
+) -> FoundUnit:
+    """The unit whose id is, or begins with, `unit_id`.
+
+    It is looked for in the index of `variant`; in what serves, if none is named.
+
+    Raises:
+        UnknownIdError: The index has none, or more than one.
+        ConfigError: The config has no such variant.
+        MissingIndexError: It has no complete index.
+        ServingPointerError: What serves is damaged.
+    """
+    pointer = serving_pointer.current(store) if variant is None else None
+    if pointer:
+        variant, complete_set = pointer.variant, pointer.complete_set
+    else:
+        variant = variant or config.serving_variant
+        complete_set = set_of(store, config, variant)
     joint = complete_set.joint
-    where = f"starts_with(unit_id, {quoted(unit_id)})"
-    found = store.read(joint.table, columns=["unit_id"], where=where, version=joint.version)
-    ids = sorted(found["unit_id"].to_pylist())
-    if len(ids) > 1 and unit_id not in ids:
-        named = ", ".join(ids[:NAMED])
-        raise UnknownUnitError(f"{len(ids)} units begin with {unit_id}: {named}; name one of them")
-    if not ids:
-        raise UnknownUnitError(_nearest(store, config, complete_set, unit_id=unit_id))
-    chosen = unit_id if unit_id in ids else ids[0]
+
+    def ids(start: str) -> list[str]:
+        where = f"starts_with(unit_id, {quoted(start)})"
+        found = store.read(joint.table, columns=["unit_id"], where=where, version=joint.version)
+        return found["unit_id"].to_pylist()
+
+    def nearest(start: str) -> str:
+        return _nearest(store, config, complete_set, start=start)
+
+    chosen = id_that_begins(unit_id, ids, what=f"unit of variant {variant}", see=nearest)
     row = row_of(store, joint.table, key="unit_id", value=chosen, version=joint.version)
     assert row is not None, "it was just found"
-    return row
+    return FoundUnit(variant, complete_set, pointer, row)
 
 
-def _nearest(store: Store, config: Config, complete_set: CompleteSet, *, unit_id: str) -> str:
+def _nearest(store: Store, config: Config, complete_set: CompleteSet, *, start: str) -> str:
     """What is known of an id that the index does not have."""
     for other in answering(store, config):
         if other.joint != complete_set.joint and row_that_begins(
-            store, other.joint.table, key="unit_id", start=unit_id, version=other.joint.version
+            store, other.joint.table, key="unit_id", start=start, version=other.joint.version
         ):
-            return (
-                f"variant {complete_set.variant} has no unit {unit_id}, but variant "
-                f"{other.variant} does: name it with --variant"
-            )
+            return f"variant {other.variant} has one: name it with --variant"
     table = complete_set.joint.table
-    seen = last_seen(store, table, key="unit_id", start=unit_id)
+    seen = last_seen(store, table, key="unit_id", start=start)
     if seen is None:
-        return (
-            f"variant {complete_set.variant} has no unit whose id is or begins with {unit_id}, nor "
-            "had it in the versions that are kept: `rag-assets search --json` gives the unit_id of "
-            "each hit"
-        )
+        return "`rag-assets search` shows the id of each hit"
     version, row = seen
     gone = next((each for each in store.versions(table) if each > version), None)
     since = time_of(store, table, gone) if gone else None

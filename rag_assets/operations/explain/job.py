@@ -4,6 +4,7 @@ import dagster as dg
 
 from rag_assets import lineage
 from rag_assets.config import Config
+from rag_assets.identity import UnknownIdError
 from rag_assets.store import Store
 
 JOB = "explain"
@@ -31,7 +32,7 @@ def explain_job(project: Config) -> dg.JobDefinition:
         op="Reads where a unit comes from: source, parser, chunking, model, runs.",
     )
     def explain_unit(context: dg.OpExecutionContext, config: ExplainConfig) -> None:
-        from rag_assets.operations.explain.explaining import UnknownUnitError, explain, rows_of
+        from rag_assets.operations.explain.explaining import explain, rows_of
 
         try:
             found = explain(
@@ -40,7 +41,7 @@ def explain_job(project: Config) -> dg.JobDefinition:
                 unit_id=config.unit_id,
                 variant=config.variant or None,
             )
-        except UnknownUnitError as error:
+        except UnknownIdError as error:
             raise dg.Failure(str(error), allow_retries=False) from error
         context.add_output_metadata(
             {

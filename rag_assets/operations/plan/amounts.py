@@ -1,6 +1,6 @@
 """Numbers that are known exactly, or lie between two bounds."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rag_assets.change.sync import Report
@@ -39,6 +39,11 @@ class Amount:
             max(0, self.low - other.high),
             max(0, self.high - other.low),
         )
+
+    def over(self, each: Sequence[float]) -> "Amount":
+        """This divided by what each takes: for few, the usual number and many."""
+        few, usual, many = each
+        return Amount(self.expected / usual, self.low / few, self.high / many)
 
     def holds(self, number: float) -> bool:
         """Whether `number` lies within the bounds, rounded to whole ones."""

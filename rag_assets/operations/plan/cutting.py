@@ -3,11 +3,11 @@
 As many of the changed documents as are cheap to read are cut (`documents.chunks.planned`). What the
 others give is scaled up by the size of their files, new documents and changed ones apart, and
 each media type apart: a PDF has many more bytes for each chunk than a text. Where none of a kind
-could be read, what documents of this corpus held before gives wide bounds.
+could be read, a quick look at the files tells how long their texts are.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from rag_assets.columns.keys import ABSENT, KeyIndex
 from rag_assets.config import Config
-from rag_assets.documents.chunks.planned import planned_chunks
+from rag_assets.documents.chunks.planned import FileLook, looks_at, planned_chunks
 from rag_assets.index.encoders import IndexEncoder
 from rag_assets.operations.plan.amounts import NOTHING, Amount, Changes, Embedding, total
 from rag_assets.operations.plan.documents import DocumentsPlan, FilesPlan
@@ -28,11 +28,16 @@ from rag_assets.store import Store
 HELD = ["document_id", "chunk_id", "row_fingerprint"]
 NAMED_UP_TO = 1_000
 """Documents; of more, all rows are gone through."""
-BYTES_A_CHUNK = (200, 2_000, 50_000)
-"""Of a file, where nothing was cut yet: few, usual and many."""
-TOKENS_A_CHUNK = (20, 150, 512)
-FEWEST_LIKE = 3
-"""Documents of a type that tell how many chunks others of it will have."""
+CHARACTERS_A_CHUNK = (620, 350, 200)
+"""Of a text, by a chunking of `USUAL_SIZE` that ends at sections, before its chunks are full: for
+few, the usual number and many chunks."""
+CHARACTERS_A_TOKEN = (4.6, 3.2, 2.2)
+"""The same for tokens, as six corpora have them, some in several languages."""
+BYTES_A_CHARACTER = (20, 3, 1)
+"""The same of files that nobody could look at."""
+USUAL_SIZE = 256
+"""Tokens."""
+TOKENS_A_CHUNK = (60, 120, 200)
 MEASURES = ("added", "changed", "removed", "texts", "tokens")
 
 
@@ -48,6 +53,8 @@ class CutPlan:
     """Documents that were cut to know."""
     estimated: int
     """Documents that were not."""
+    parsing: Amount = NOTHING
+    """Seconds that it takes to parse them, about, where no document was parsed yet."""
 
 
 class Cutting:
@@ -75,7 +82,6 @@ class Cutting:
         index = KeyIndex(pa.array(documents.to_cut, pa.string()))
         is_wanted = index.places(files.rows["document_id"]) != ABSENT
         self._files = files.rows.filter(pa.array(is_wanted))
-        self._others = files.rows.filter(pa.array(~is_wanted))
 
     def planned(self) -> CutPlan:
         """Cut what is cheap to cut, and estimate the rest."""
@@ -98,6 +104,7 @@ class Cutting:
             Embedding(texts, kept, tokens),
             cut=int(cut.is_cut.sum()),
             estimated=int((~cut.is_cut).sum()),
+            parsing=NOTHING if self._store.exists(self._tables.elements) else self._parsing,
         )
 
     @cached_property
@@ -187,47 +194,48 @@ class Cutting:
                 seen, others = is_of_kind & cut.is_cut, is_of_kind & ~cut.is_cut
                 for name, values in cut.measures.items():
                     amount = scaled_up(values[seen], sizes=sizes[seen], others=sizes[others])
-                    found[name].append(amount or self._from_history(name, others, media_type))
+                    found[name].append(amount or self._from_history(name, others))
         return {name: total(amounts) for name, amounts in found.items()}
 
-    def _from_history(self, name: str, others: np.ndarray, media_type: str | None) -> Amount:
-        """A measure over documents of a kind of which none was cut."""
+    def _from_history(self, name: str, others: np.ndarray) -> Amount:
+        """A measure over documents of a kind of which none was cut: by their chunks or texts."""
         held = float(self._held_counts[others].sum())
         if name in ("changed", "removed"):
             return Amount(held / 2, 0, held)
-        sizes = self._files["size"].to_numpy().astype(float)[others]
-        chunks = Amount(held / 2, 0, 2 * held) if held else self._like_others(sizes, media_type)
-        if name == "added":
-            return chunks
-        texts = Amount(chunks.expected, 0, chunks.high)  # some may be those of other documents
-        if name == "texts":
-            return texts
-        low, expected, high = TOKENS_A_CHUNK
-        return Amount(texts.expected * expected, texts.low * low, texts.high * high)
+        if held:
+            told = Amount(held / 2, 0, 2 * held)
+            tokens = told.over([1 / each for each in TOKENS_A_CHUNK])
+        else:
+            chunking = self._config.chunkings[self._recipe.chunking]
+            size, is_full = chunking.size, chunking.strategy == "fixed"
+            longer = (size / USUAL_SIZE) ** 0.5 * (2 if is_full else 1)
+            lengths = zip(CHARACTERS_A_CHUNK, CHARACTERS_A_TOKEN, strict=True)
+            characters = self._characters(others)
+            told = characters.over([min(of * longer, size * each) for of, each in lengths])
+            tokens = characters.over(CHARACTERS_A_TOKEN)
+        amount = tokens if name == "tokens" else told
+        if name == "added" or self._encoder is None:
+            return amount
+        return replace(amount, low=0)  # texts of other documents have vectors
 
-    def _like_others(self, sizes: np.ndarray, media_type: str | None) -> Amount:
-        """The chunks of new files of some `sizes`, as other documents of their type have them."""
-        size = float(sizes.sum())
-        few, usual, many = (size / each for each in reversed(BYTES_A_CHUNK))
-        counts, others = self._chunks_of(media_type)
-        if len(counts) < FEWEST_LIKE:
-            return Amount(usual, few, many)
-        known = float(counts.sum())
-        amount = scaled_up(counts.tolist(), sizes=others.tolist(), others=sizes.tolist())
-        return amount.less(Amount.of(known)) if amount else Amount(usual, few, many)
+    def _characters(self, others: np.ndarray) -> Amount:
+        """How long the texts of some files are."""
+        sizes = self._files["size"].to_numpy().astype(float)
+        looked = np.array([each.characters if each else np.nan for each in self._looks])
+        seen, unseen = others & ~np.isnan(looked), others & np.isnan(looked)
+        known = scaled_up(looked[seen], sizes=sizes[seen], others=sizes[unseen])
+        return known or Amount.of(sizes[others].sum()).over(BYTES_A_CHARACTER)
 
-    def _chunks_of(self, media_type: str | None) -> tuple[np.ndarray, np.ndarray]:
-        """How many chunks each document of a type has that stays as it is, and its file's size."""
-        is_alike = pc.equal(self._others["media_type"], pa.scalar(media_type, pa.string()))
-        alike = self._others.filter(is_alike)
-        counts = np.zeros(alike.num_rows, np.int64)
-        if alike.num_rows and self._store.exists(self._tables.chunks):
-            index = KeyIndex(alike["document_id"])
-            for batch in self._store.batches(self._tables.chunks, columns=["document_id"]):
-                places = index.places(batch["document_id"])
-                counts += np.bincount(places[places != ABSENT], minlength=len(counts))
-        is_held = counts > 0
-        return counts[is_held], alike["size"].to_numpy().astype(float)[is_held]
+    @property
+    def _parsing(self) -> Amount:
+        """Seconds that it takes to parse the files that were looked at, about."""
+        return Amount.of(sum(each.seconds for each in self._looks if each))
+
+    @cached_property
+    def _looks(self) -> Sequence[FileLook | None]:
+        """What a quick look tells of each file."""
+        found = looks_at(self._config, self._files, parser=self._recipe.parser)
+        return [found.get(each) for each in self._files["document_id"].to_pylist()]
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,8 @@ class RowsPlan:
     """New and changed rows of tables that moved, with all columns of `table_rows` (`CAME`)."""
     unread: int
     """New and changed rows of which only the number is known."""
+    unread_cells: int
+    """Their cells."""
     failures: Sequence[str]
     """Why tables and sources cannot be read."""
     rows_read: int
@@ -77,6 +79,11 @@ def rows_plan(store: Store, config: Config, *, allow_shrink: bool = False) -> Ro
         changes=sum((part.changes for part in parts), own),
         came=pa.concat_tables([CAME.empty_table(), *(part.came.cast(CAME) for part in parts)]),
         unread=sum(part.unread for part in parts),
+        unread_cells=sum(
+            part.unread * len(each.planned.columns)
+            for part, (_, each) in zip(parts, found, strict=True)
+            if each.planned
+        ),
         failures=[failure.reason for _, each in found for failure in each.export.report.failures],
         rows_read=sum(each.export.rows_read for _, each in found),
     )

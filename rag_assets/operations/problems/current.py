@@ -203,7 +203,7 @@ def _stale_index(store: Store, config: Config) -> Iterator[Problem]:
         f"variant {variant}",
         since=since or min(begun, default=datetime.now(UTC)),
         reason=f"{why}: a refresh failed, was stopped before it got so far, or is still to come",
-        remedy=f"run `rag-assets refresh --variant {variant}`; if it fails, it says why",
+        remedy=f"run `rag-assets backfill {variant}`; if it fails, it says why",
         assets=(joint.asset,),
     )
 

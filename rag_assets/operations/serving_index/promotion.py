@@ -124,7 +124,7 @@ def _promoted(store: Store, config: Config, *, log: Log) -> PromotionResult:
     try:
         candidate = _candidate(store, config, variant, by="refresh" if pointer else "first build")
     except NotReadyError as error:
-        remedy = f"run `rag-assets refresh --variant {variant}`"
+        remedy = f"run `rag-assets backfill {variant}`"
         return _held(store, variant, pointer, verdict=None, reasons=(str(error),), remedy=remedy)
     if pointer and candidate.content == pointer.content:
         return _unchanged(store, candidate, pointer)
@@ -283,11 +283,13 @@ def roll_back(store: Store, config: Config, *, to: int | None = None) -> Serving
     after = serving_pointer.number_now(store)
     wanted = serving_pointer.recorded(store, to) if to else _newest_to_restore(store, config)
     if wanted is None:
-        others = len(serving_pointer.history(store)) > 1
-        why = "nothing served before what serves now" if others else "nothing else has served yet"
+        content = serving_pointer.recorded(store, after).content if after else ""
+        others = [each for each in serving_pointer.history(store) if each.content != content]
+        later = next((each for each in others if embeddable.can_serve(store, config, each)), None)
+        forward = f"`rag-assets rollback --to {later.number}` goes forward" if later else ""
         raise ServingPointerError(
-            f"there is nothing to roll back to: {why}, see `rag-assets history`"
-            f"{'; `rag-assets rollback --to N` serves any of its numbers again' if others else ''}"
+            "there is nothing to roll back to: "
+            + (f"no older one has served; {forward}" if later else "nothing else has served yet")
         )
     if not serving_pointer.is_held(store, wanted):
         raise GonePinsError(wanted.number, variant=wanted.variant, is_serving=False)

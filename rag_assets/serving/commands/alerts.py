@@ -14,7 +14,7 @@ from rag_assets.operations.problems.current import Problem
 from rag_assets.serving import alerting
 from rag_assets.serving.replies import FAILED, OK, PARTLY, Json, Reply, UsageError, say
 
-SUMMARY = "show what is wrong now and which channels were told; try whether messages arrive"
+SUMMARY = "tell what is wrong now and who was told; try whether messages arrive"
 EXAMPLES = """\
   rag-assets alerts                        what is wrong now, and who was told
   rag-assets alerts test                   send a test message to each channel

@@ -23,7 +23,7 @@ from rag_assets.store import Store
 if TYPE_CHECKING:
     from rag_assets.answering.record.staleness import Served
 
-SUMMARY = "list the answers that were kept, show one, or erase those of a user"
+SUMMARY = "list, show or erase the answers that were kept"
 EXAMPLES = """\
   rag-assets answers --since 2026-01-01 --stale
   rag-assets answers --text "yield strength" --outcome nothing --json
@@ -63,7 +63,6 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Reply:
     """List, show, copy or erase kept answers."""
-    from rag_assets.answering.record.listing import UnknownAnswerError
     from rag_assets.store.records_file import RecordsFileError
 
     config = configuration.load()
@@ -80,7 +79,7 @@ def run(options: argparse.Namespace) -> Reply:
             if options.answer:
                 return _one(store, config, options.answer)
             return _listed(store, config, options)
-    except (RecordsFileError, UnknownAnswerError) as error:
+    except RecordsFileError as error:
         raise CommandError(str(error)) from error
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rag_assets.answering.condensation.conversation import Turn
     from rag_assets.retrieval.filters import Filters
 
-SUMMARY = "compute, write or find the answer to a question, with its proof"
+SUMMARY = "answer a question, with the proof"
 EXAMPLES = """\
   rag-assets ask "What is the yield strength of hot rolled steel?"
   rag-assets ask "Which element has the highest melting point?" --domain table

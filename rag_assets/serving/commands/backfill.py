@@ -8,7 +8,7 @@ from rag_assets.serving import refresh_run
 from rag_assets.serving.commands.refresh import refreshed
 from rag_assets.serving.replies import Reply
 
-SUMMARY = "build a variant beside the one that serves, from the sources as they were last read"
+SUMMARY = "build a variant beside the one that serves"
 EXAMPLES = """\
   rag-assets backfill long_chunks
   rag-assets backfill long_chunks --json"""

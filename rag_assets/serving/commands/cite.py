@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from rag_assets.answering.quoting.sourcing import PossibleSource, SourcedSentence
 
-SUMMARY = "find the sources of an answer that cites none, or the wrong ones"
+SUMMARY = "find sources for a text that cites none, or the wrong ones"
 EXAMPLES = """\
   rag-assets cite draft.md                    sources from the index that serves
   rag-assets cite report.md                   from the list `Sources:` at its end

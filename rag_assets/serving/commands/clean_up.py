@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rag_assets.operations.erasure.kept_answers import TidiedAnswers
     from rag_assets.operations.run_history import ForgottenRuns
 
-SUMMARY = "remove versions, tables, runs of experiments, records and answers that are old"
+SUMMARY = "free disk space: remove old versions, tables, runs and answers"
 EXAMPLES = """\
   rag-assets clean-up
   rag-assets clean-up --keep-days 0        make room: keep only the last hour's versions"""

@@ -13,7 +13,7 @@ from rag_assets.store import Store
 if TYPE_CHECKING:
     from rag_assets.operations.doctor.faults import Fault
 
-SUMMARY = "read all tables and tell what does not agree, and mend it with --repair"
+SUMMARY = "read all tables, tell what does not agree, and mend it with --repair"
 EXAMPLES = """\
   rag-assets doctor
   rag-assets doctor --repair

@@ -29,7 +29,7 @@ from rag_assets.store import Store
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.serving_pointer import serving_variant
 
-SUMMARY = "list documents with their versions, compare two, or decide which are versions of one"
+SUMMARY = "list documents with their versions, and decide which are versions of one"
 EXAMPLES = """\
   rag-assets documents
   rag-assets documents --families

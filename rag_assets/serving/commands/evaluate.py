@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rag_assets.evaluation.flaws import Flaw
     from rag_assets.evaluation.results import EvaluationResult
 
-SUMMARY = "measure retrieval on questions with gold evidence, and examine the measurement"
+SUMMARY = "measure retrieval on questions of your own"
 EXAMPLES = """\
   rag-assets evaluate --questions questions.jsonl
   rag-assets evaluate --questions questions.jsonl --variant json_rows --retriever bm25 --json

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rag_assets.evaluation.experiments.replay import Replay
     from rag_assets.evaluation.experiments.runs import Run
 
-SUMMARY = "compare retrieval settings or answers on the questions; only what changed is run again"
+SUMMARY = "compare settings, or answers, on these questions"
 EXAMPLES = """\
   rag-assets experiment                        list the experiments of the config
   rag-assets experiment serializers            build what it compares, run it, show the result

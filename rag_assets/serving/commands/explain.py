@@ -5,37 +5,33 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
-from rag_assets.serving.replies import CommandError, Reply
+from rag_assets.serving.replies import Reply, add_unit
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
     from rag_assets.operations.explain.explaining import UnitLineage
 
-SUMMARY = "show where a search hit comes from: source, parser, chunking, model, and by which run"
+SUMMARY = "say where a hit comes from: file, parser, chunking, model and run"
 EXAMPLES = """\
-  rag-assets search "heat treatment of the rotor" --json     gives the unit_id of each hit
-  rag-assets explain 5f0c1e5e-7c0b-5d2a-9f55-0d1f3a4b2c6d
-  rag-assets explain 5f0c1e5e --json                         the start of an id is enough"""
+  rag-assets search "heat treatment of the rotor"      shows the id of each hit
+  rag-assets explain 5f0c1e5e
+  rag-assets explain 5f0c1e5e --json"""
 WIDTH = 100
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Declare the options of this command."""
-    command.add_argument("unit_id", help="unit_id of a hit (see search --json), or its beginning")
-    command.add_argument("--variant", help="variant to use (default: the one that serves)")
+    add_unit(command)
 
 
 def run(options: argparse.Namespace) -> Reply:
     """Tell the way of one unit."""
-    from rag_assets.operations.explain.explaining import UnknownUnitError, explain
+    from rag_assets.operations.explain.explaining import explain
 
     config = configuration.load()
     if options.variant:
         config.variant(options.variant)
-    try:
-        found = explain(Store.of(config), config, unit_id=options.unit_id, variant=options.variant)
-    except UnknownUnitError as error:
-        raise CommandError(str(error)) from error
+    found = explain(Store.of(config), config, unit_id=options.unit_id, variant=options.variant)
     return Reply(found.record(), _told(found))
 
 

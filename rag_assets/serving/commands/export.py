@@ -10,7 +10,7 @@ from rag_assets.serving.replies import CommandError, Reply, UsageError
 from rag_assets.store import Store
 from rag_assets.store.exports import ExportedTable, all_exported
 
-SUMMARY = "write a table of a source, as it stood at the last refresh, to a Parquet file"
+SUMMARY = "write a source's table, as it was last read, to a Parquet file"
 EXAMPLES = """\
   rag-assets export parts                        writes parts.parquet
   rag-assets export laboratory/tests --to tests.parquet"""

@@ -8,7 +8,7 @@ from rag_assets.serving.replies import Json, Reply
 from rag_assets.store import Store, serving_pointer
 from rag_assets.store.serving_pointer import ServingPointer
 
-SUMMARY = "show what served, from when on, and which verdict allowed it"
+SUMMARY = "list what served, from when on, and which verdict allowed it"
 EXAMPLES = """\
   rag-assets history
   rag-assets history --json"""

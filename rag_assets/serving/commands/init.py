@@ -16,7 +16,7 @@ from rag_assets.media.encodings import HEAD, WITHOUT_BLANKS
 from rag_assets.serving.replies import CommandError, Reply
 from rag_assets.store.atomic import write_atomically
 
-SUMMARY = "write a commented config for a folder of documents and a database"
+SUMMARY = "write a first config for a folder of documents and a database"
 EXAMPLES = """\
   rag-assets init --documents ./reports --database sqlite:///materials.sqlite
   rag-assets init --documents ./reports --database postgresql+psycopg://me@host/db
@@ -46,7 +46,7 @@ state_dir: .rag_assets  # everything that is built lies here; remove it to start
 sources:
 {sources}
 # A variant is a recipe: parser + chunking + serializer + embedding model. The first one serves.
-# Add another, build it beside the first (rag-assets refresh --variant NAME) and compare.
+# Add another, build it beside the first (rag-assets backfill NAME) and compare.
 variants:
   default:
     parser: pymupdf            # or docling or pdfium, without the AGPL licence

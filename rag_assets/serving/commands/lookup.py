@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rag_assets.table_lookup.plans.plan import LookupPlan
     from rag_assets.table_lookup.tables.catalogue import Catalogue, TableInfo
 
-SUMMARY = "ask the tables: rows, counts and extremes, each with the cells that prove it"
+SUMMARY = "filter, count and compare rows of tables"
 EXAMPLES = """\
   rag-assets lookup "How many alloys have a density below 3 g/cm3?"
   rag-assets lookup "Which alloy has the highest yield strength?" --json > last.json

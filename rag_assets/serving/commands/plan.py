@@ -8,7 +8,7 @@ from rag_assets.serving.replies import Reply
 from rag_assets.store import Store
 from rag_assets.store.serving_pointer import serving_variant
 
-SUMMARY = "tell what a refresh would do and cost; nothing is written"
+SUMMARY = "tell what a refresh would do and cost, without doing it"
 EXAMPLES = """\
   rag-assets plan
   rag-assets plan --variant long_chunks --json

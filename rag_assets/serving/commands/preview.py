@@ -15,7 +15,7 @@ from rag_assets.store import Store
 if TYPE_CHECKING:
     from rag_assets.operations.model_preview.previewing import ModelPreview
 
-SUMMARY = "say whether a variant's model is worth a backfill, from a few of its vectors"
+SUMMARY = "say whether a variant's model is worth building, from a few vectors"
 EXAMPLES = """\
   rag-assets preview small_model
   rag-assets preview small_model && rag-assets backfill small_model"""

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from rag_assets.operations.erasure.proof import Proof
     from rag_assets.operations.erasure.scope import PurgePlan
 
-SUMMARY = "erase one document from tables, versions, caches, reports and records, and verify it"
+SUMMARY = "erase one document from everything that was built, and prove it"
 EXAMPLES = """\
   rag-assets purge reports/2019/offer.pdf
   rag-assets purge offer.pdf --source contracts --yes
-  rag-assets purge 2f0f2a5e-4d1c-5b7e-9a43-0c5d8f1b7a66      by its document id"""
+  rag-assets purge 2f0f2a5e-4d1c               by its document id, of which the start is enough"""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:

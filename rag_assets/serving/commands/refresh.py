@@ -22,10 +22,10 @@ from rag_assets.store.serving_pointer import serving_variant
 if TYPE_CHECKING:
     from rag_assets.operations.plan.planning import VariantPlan
 
-SUMMARY = "update the index from its sources; only what changed is processed"
+SUMMARY = "build the index, or bring it up to date: only what changed is worked on"
 EXAMPLES = """\
   rag-assets refresh
-  rag-assets refresh --variant long_chunks --json
+  rag-assets refresh --json
   rag-assets refresh --plan                show the plan first, and then what came of it
   rag-assets refresh --allow-shrink        accept that a source lost most of its items
   rag-assets refresh --retry-failed        also try again what failed before

@@ -13,10 +13,10 @@ from rag_assets.serving.replies import (
 )
 from rag_assets.store import Store
 
-SUMMARY = "run a kept answer again on the versions it used, or on what serves now"
+SUMMARY = "run a kept answer again, and show what differs"
 EXAMPLES = """\
   rag-assets replay 01980d3c-5e1a-7c43-8f0e-6a1b2c3d4e5f
-  rag-assets replay 01980d3c-5e1a-7c43-8f0e-6a1b2c3d4e5f --index current"""
+  rag-assets replay 01980d3c-5e1a --index current      the start of an id is enough"""
 
 KEPT = "kept"
 
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> Reply:
         CommandError: It cannot be run again; the config has no language model of that name, say.
     """
     from rag_assets.answering.record.database import AnswersFileError, answers_of
-    from rag_assets.answering.record.listing import UnknownAnswerError, one
+    from rag_assets.answering.record.listing import one
     from rag_assets.answering.record.replaying import ReplayError, replay
     from rag_assets.serving.kept_answers_text import replay_record, replay_text
 
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> Reply:
         kept = one(answers_of(Store.of(config)), options.answer)
         with search_errors(), assistant_errors():
             done = replay(kept, config=config, on=options.index)
-    except (AnswersFileError, UnknownAnswerError, ReplayError) as error:
+    except (AnswersFileError, ReplayError) as error:
         raise CommandError(str(error)) from error
     differs = options.index == KEPT and not done.difference.is_equal
     record = {"index": options.index, **replay_record(done)}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from rag_assets.answering.reporting.report import CitedReport
 
-SUMMARY = "make a report on a prompt with several topics: written by a model, or what to read"
+SUMMARY = "write a report on several topics, with citations"
 EXAMPLES = """\
   rag-assets report "Write a report on welding covering preheating, electrodes and testing"
   rag-assets report "Compare hot and cold rolled steel" --output comparison.docx

@@ -1,14 +1,21 @@
 """`rag-assets rollback`: serve again what served before."""
 
 import argparse
+from contextlib import suppress
 
 from rag_assets import config as configuration
 from rag_assets.serving import disk_errors
 from rag_assets.serving.replies import Reply, positive
 from rag_assets.store import Store
-from rag_assets.store.serving_pointer import left_behind, previous
+from rag_assets.store.serving_pointer import (
+    ServingPointerError,
+    current,
+    is_held,
+    left_behind,
+    previous,
+)
 
-SUMMARY = "serve again what served before, at once and without a gate"
+SUMMARY = "serve again what served before, at once"
 EXAMPLES = """\
   rag-assets rollback
   rag-assets rollback --to 12              a number of rag-assets history"""
@@ -27,11 +34,13 @@ def run(options: argparse.Namespace) -> Reply:
 
     config = configuration.load()
     store = Store.of(config)
+    before = _units(store)
     nearest = None if options.to else previous(store)
     with disk_errors.writing(config.state_dir):
         pointer = roll_back(store, config, to=options.to)
     is_nearest = nearest is None or nearest.number in (pointer.restores, pointer.number)
     passed = "" if is_nearest or nearest is None else f" Number {nearest.number} cannot serve."
+    built = (pointer.complete_set.recorded_at or pointer.moved_at)[:16].replace("T", " ")
     left = next(iter(left_behind(store, pointer)), pointer)
     return Reply(
         record={
@@ -40,6 +49,17 @@ def run(options: argparse.Namespace) -> Reply:
             "restores": pointer.restores,
         },
         text=f"Variant {pointer.variant} as of number {pointer.restores} serves again (number "
-        f"{pointer.number}).{passed} A refresh moves on from it once sources or the config change; "
-        f"`rag-assets promote {left.variant}` serves what was left at once.",
+        f"{pointer.number}): built {built}, {_units(store):,} units where {before:,} served before."
+        f"{passed} It serves until sources or the config change and a refresh has run. To serve "
+        f"again what it replaces: rag-assets promote {left.variant}",
     )
+
+
+def _units(store: Store) -> int:
+    """Units of what serves; 0 if that cannot be read."""
+    with suppress(ServingPointerError):
+        pointer = current(store)
+        if pointer and is_held(store, pointer):
+            joint = pointer.complete_set.joint
+            return store.open(joint.table, version=joint.version).count_rows()
+    return 0

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
+from rag_assets.identity import SHOWN_START
 from rag_assets.reports.text_tables import table
 from rag_assets.serving.replies import CommandError, Json, Reply, positive, search_errors
 from rag_assets.serving.searching import (
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from rag_assets.retrieval.hits import Hit, Results
     from rag_assets.retrieval.search import VariantIndex
 
-SUMMARY = "search the index and show the hits with their sources"
+SUMMARY = "find passages and rows"
 EXAMPLES = """\
   rag-assets search "yield strength of hot rolled steel"
   rag-assets search "density of aluminium" --domain table --top-k 3
@@ -162,7 +163,7 @@ def _explained(results: "Results") -> str:
         if line["unit_id"] in wanted:
             stages = places.setdefault(line["unit_id"], {})
             stages[line["stage"]] = f"{line['rank']} ({line['score']:.4g})"
-    rows = [{"unit": unit, **stages} for unit, stages in places.items()]
+    rows = [{"unit": unit[:SHOWN_START], **stages} for unit, stages in places.items()]
     stages = dict.fromkeys(line["stage"] for line in lines)
     times = ", ".join(
         f"{stage} {1_000 * seconds:.1f}" for stage, seconds in results.seconds.items()
@@ -173,7 +174,7 @@ def _explained(results: "Results") -> str:
 def _shown(hit: "Hit") -> str:
     snippet = textwrap.shorten(hit.text, SNIPPET_CHARACTERS, placeholder=" …")
     body = textwrap.fill(snippet, 96, initial_indent="   ", subsequent_indent="   ")
-    return f"{hit.rank}. {_place(hit)}  (score {hit.score:.4f})\n{body}"
+    return f"{hit.rank}. {_place(hit)}  [{hit.unit_id[:SHOWN_START]}]\n{body}"
 
 
 def _place(hit: "Hit") -> str:

@@ -1,32 +1,41 @@
-"""`rag-assets show`: the page of a unit, with the unit marked; or its table as text."""
+"""`rag-assets show`: a search hit where it stands, with the hit marked."""
 
 import argparse
+import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
 from rag_assets.config import Config
-from rag_assets.serving.replies import CommandError, Reply, positive
+from rag_assets.reports import pages
+from rag_assets.serving.answer_text import excerpt_lines
+from rag_assets.serving.replies import CommandError, Json, Reply, add_unit, positive
 from rag_assets.store import Store
 
-SUMMARY = "draw the page of a search hit with the hit marked, or print its table"
+if TYPE_CHECKING:
+    from rag_assets.operations.explain.explaining import FoundUnit
+
+SUMMARY = "show a hit where it stands, marked: in its text or on its page"
 EXAMPLES = """\
-  rag-assets search "heat treatment of the rotor" --json     gives the unit_id of each hit
-  rag-assets show 5f0c1e5e-7c0b-5d2a-9f55-0d1f3a4b2c6d --out page.png
-  rag-assets show 5f0c1e5e-7c0b-5d2a-9f55-0d1f3a4b2c6d --page 21 --dpi 200 --out page.png
-  rag-assets show 5f0c1e5e-7c0b-5d2a-9f55-0d1f3a4b2c6d       a table, a line for each row
-  rag-assets show 5f0c1e5e-7c0b-5d2a-9f55-0d1f3a4b2c6d --json      its cells and Markdown as well"""
+  rag-assets search "heat treatment of the rotor"      shows the id of each hit
+  rag-assets show 5f0c1e5e                             what stands around it, the hit marked
+  rag-assets show 5f0c1e5e --out hit.html              the same as a web page
+  rag-assets show 5f0c1e5e --out page.png              the page of a PDF, or a figure
+  rag-assets show 5f0c1e5e --page 21 --dpi 200 --out page.png
+  rag-assets show 5f0c1e5e --json                      of a table, its cells and Markdown too"""
+
+PAGES = (".html", ".htm")
+AROUND = 6
+"""Lines that are shown before the hit, and as many behind it."""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Declare the options of this command."""
-    command.add_argument("unit_id", help="unit_id of a hit (see search --json)")
+    add_unit(command)
     command.add_argument(
-        "--out",
-        type=Path,
-        help="PNG file to write (overwritten); without it, the hit's table is printed",
+        "--out", type=Path, help="file to write (overwritten): .html for a web page, else a PNG"
     )
-    command.add_argument("--variant", help="variant to use (default: the one that serves)")
     command.add_argument(
         "--page", type=positive, help="which page, if the hit spans several (default: the first)"
     )
@@ -34,48 +43,64 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> Reply:
-    """Draw the page and write it to a file, or print the table."""
+    """Print what stands around the unit, or write a web page or a picture of it."""
+    from rag_assets.operations.explain.explaining import find_unit
+
     config = configuration.load()
     if options.variant:
         config.variant(options.variant)
-    if options.out is None and options.page is not None:
-        raise CommandError("--page is for a picture: name the file to write with --out")
-    if options.out is None:
-        return _table(config, variant=options.variant, unit_id=options.unit_id)
-    return _picture(config, options)
+    is_picture = options.out is not None and options.out.suffix.lower() not in PAGES
+    if options.page is not None and not is_picture:
+        raise CommandError("--page is for a picture: name the file to write with --out FILE.png")
+    store = Store.of(config)
+    found = find_unit(store, config, unit_id=options.unit_id, variant=options.variant)
+    if is_picture:
+        return _picture(config, found, options)
+    return _excerpt(config, found, options)
 
 
-def _table(config: Config, *, variant: str | None, unit_id: str) -> Reply:
-    from rag_assets.documents.chunks.location import NotShownError
+def _excerpt(config: Config, found: "FoundUnit", options: argparse.Namespace) -> Reply:
     from rag_assets.documents.chunks.renditions import table_of_unit
+    from rag_assets.operations.explain.excerpts import excerpt_of
 
-    try:
-        table = table_of_unit(Store.of(config), config, variant=variant, unit_id=unit_id)
-    except NotShownError as error:
-        raise CommandError(str(error)) from error
-    return Reply(asdict(table), table.text)
+    store = Store.of(config)
+    excerpt = excerpt_of(store, found)
+    section = found.row["section"]
+    head = f"{found.place}{f', {section}' if section else ''}"
+    record: dict[str, Json] = {"unit_id": found.unit_id, "place": head, **asdict(excerpt)}
+    if options.out is not None:
+        about = f"Unit {found.unit_id} of variant {found.variant}. {head}"
+        title = str(found.row["title"])
+        page = pages.render(
+            "operations/explain/excerpt.html", title=title, about=about, excerpt=excerpt
+        )
+        _write(options.out, page.encode())
+        return Reply({"out": str(options.out), **record}, f"{options.out}: {head}")
+    if found.row["type"] == "table":
+        table = table_of_unit(store, config, variant=options.variant, unit_id=found.unit_id)
+        return Reply({**record, **asdict(table)}, f"{head}\n{table.text}")
+    lines = excerpt_lines(**asdict(excerpt), around=AROUND, bold=sys.stdout.isatty())
+    return Reply(record, "\n".join([head, *lines]))
 
 
-def _picture(config: Config, options: argparse.Namespace) -> Reply:
+def _picture(config: Config, found: "FoundUnit", options: argparse.Namespace) -> Reply:
     from rag_assets.documents.chunks.location import NotShownError
     from rag_assets.documents.figures.page_pictures import picture_of
-    from rag_assets.store.atomic import write_atomically
 
+    if found.row["domain"] == "table":
+        raise CommandError(f"{found.place} has no page: give --out FILE.html, or no --out")
     try:
         picture = picture_of(
             Store.of(config),
             config,
             variant=options.variant,
-            unit_id=options.unit_id,
+            unit_id=found.unit_id,
             page=options.page,
             dpi=options.dpi,
         )
     except NotShownError as error:
         raise CommandError(str(error)) from error
-    try:
-        write_atomically(options.out, picture.data)
-    except OSError as error:
-        raise CommandError(f"{options.out} cannot be written: {error.strerror}") from error
+    _write(options.out, picture.data)
     record = asdict(picture)
     del record["data"]
     text = f"{options.out}: {picture.uri}"
@@ -86,3 +111,12 @@ def _picture(config: Config, options: argparse.Namespace) -> Reply:
     if others := [str(page) for page in picture.pages if page != picture.page]:
         text += f"; also on page {', '.join(others)}: see --page"
     return Reply({"out": str(options.out), **record}, text)
+
+
+def _write(file: Path, content: bytes) -> None:
+    from rag_assets.store.atomic import write_atomically
+
+    try:
+        write_atomically(file, content)
+    except OSError as error:
+        raise CommandError(f"{file} cannot be written: {error.strerror}") from error

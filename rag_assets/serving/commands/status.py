@@ -12,7 +12,7 @@ from rag_assets.store import Store
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.serving_pointer import serving_variant
 
-SUMMARY = "show what is wrong, what runs now, and how sources and tables stand"
+SUMMARY = "tell what is wrong, what runs now, and what is built"
 EXAMPLES = """\
   rag-assets status
   rag-assets status --documents

@@ -14,7 +14,7 @@ from rag_assets.store import Store
 if TYPE_CHECKING:
     from rag_assets.operations.index_trial.trying import Trial
 
-SUMMARY = "try other settings of the search indexes on what serves, which stays as it is"
+SUMMARY = "try other settings of the search indexes on what serves"
 EXAMPLES = """\
   rag-assets try-index index.text.stem=true index.text.language=Swedish
   rag-assets try-index index.vectors.type=ivf_pq retrieval.ann.refine=5

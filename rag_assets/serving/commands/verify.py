@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rag_assets.answering.checks.verifying import SentenceVerdict, Uncovered
     from rag_assets.citations.sentences import Compared
 
-SUMMARY = "check the sentences of an answer against what they cite"
+SUMMARY = "check a text, sentence by sentence, against what it cites"
 EXAMPLES = """\
   rag-assets ask "How dense is copper?" --json > answer.json && rag-assets verify answer.json
   rag-assets verify report.md                 sentences with [1], a list of sources at the end

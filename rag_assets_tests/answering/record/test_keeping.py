@@ -19,9 +19,10 @@ from rag_assets.answering.record.database import (
 )
 from rag_assets.answering.record.keeping import add, keep
 from rag_assets.answering.record.kept import KeptAnswer, canonical, new_id
-from rag_assets.answering.record.listing import UnknownAnswerError, one
+from rag_assets.answering.record.listing import one
 from rag_assets.answering.record.rows import Prepared
 from rag_assets.config import Config
+from rag_assets.identity import UnknownIdError
 from rag_assets.process import clock
 from rag_assets.store import Store
 from rag_assets.store.records_file import BESIDE
@@ -138,7 +139,9 @@ def test_a_file_of_a_later_release_is_left_alone(store, caplog):
 
 
 def test_an_unknown_id_is_said_to_be(store):
-    keep(store, Config(), answer(), context())
+    kept = keep(store, Config(), answer(), context())
+    file = answers_of(store)
 
-    with pytest.raises(UnknownAnswerError, match="rag-assets answers"):
-        one(answers_of(store), new_id(clock.now()))
+    assert str(kept) == one(file, str(kept)[:13]).answer_id
+    with pytest.raises(UnknownIdError, match=r"no kept answer has an id .*rag-assets answers"):
+        one(file, new_id(clock.now()))

@@ -1,7 +1,5 @@
 """Tables in plain text: every value beside the name of its column."""
 
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +9,6 @@ from rag_assets.documents.chunks.location import NotShownError
 from rag_assets.documents.chunks.renditions import plain_text, table_of_unit
 from rag_assets.documents.elements.element import cleaned_cells
 from rag_assets.documents.parsers.tables import spanned_grid
-from rag_assets.serving import cli
 from rag_assets_testing.documents.making import SENTENCE
 from rag_assets_tests.documents.chunks.test_chunking import ROWS
 
@@ -75,16 +72,7 @@ def test_a_table_that_was_found_is_written_out(project, capsys, monkeypatch, tmp
     assert table.text == IN_WORDS
     assert (0, 1, 1, 2) in table.spans
     assert "| S355 | 355 | 470 |" in table.markdown
-    with pytest.raises(NotShownError, match=r"is no table: give --out FILE\.png"):
+    with pytest.raises(NotShownError, match="is no table"):
         table_of_unit(project.store, config, variant="only", unit_id=note)
     with pytest.raises(NotShownError, match="variant only has no chunk unknown"):
         table_of_unit(project.store, config, variant="only", unit_id="unknown")
-
-    (tmp_path / "rag_assets.yaml").write_text(json.dumps(settings))
-    monkeypatch.setenv("RAG_ASSETS_CONFIG", str(tmp_path / "rag_assets.yaml"))
-    assert cli.main(["show", units["table"]]) == 0
-    assert capsys.readouterr().out.strip() == IN_WORDS
-    assert cli.main(["show", note]) == 1
-    assert "is no table" in capsys.readouterr().err
-    assert cli.main(["show", units["table"], "--page", "1"]) == 1
-    assert "with --out" in capsys.readouterr().err

@@ -329,9 +329,11 @@ def test_a_document_is_known_by_its_id_and_an_unknown_one_is_said_to_be(made, pu
     assert code == FAILED
     assert "nothing of offers/never.md is in the state" in said
     assert "files and" in said
+    code, _, said = purge("--yes", document="00000000")
+    assert (code, "no document has an id that begins with 00000000" in said) == (FAILED, True)
     project.withdraw(made)
 
-    code, answer, _ = purge("--yes", document=document_id("documents", SECRET))
+    code, answer, _ = purge("--yes", document=document_id("documents", SECRET)[:8])
 
     assert code == OK
     assert answer["document"] == SECRET

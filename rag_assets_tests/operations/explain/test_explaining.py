@@ -8,7 +8,8 @@ import pytest
 from rag_assets.columns.sql import quoted
 from rag_assets.documents.chunks import chunk
 from rag_assets.documents.elements import parse
-from rag_assets.operations.explain.explaining import UnitLineage, UnknownUnitError, explain, rows_of
+from rag_assets.identity import UnknownIdError
+from rag_assets.operations.explain.explaining import UnitLineage, explain, rows_of
 from rag_assets.sources.files.manifest import refresh_document_files
 from rag_assets.store.complete_sets import set_of
 from rag_assets.store.serving_pointer import current
@@ -96,12 +97,12 @@ def test_a_row_is_led_back_to_its_table(made):
 def test_the_beginning_of_an_id_is_enough_if_no_other_begins_so(made):
     [unit] = units(made, "uri = 'note.md'")
     assert explained(made, unit[:8]).unit_id == unit
-    with pytest.raises(UnknownUnitError, match="too short"):
+    with pytest.raises(UnknownIdError, match="too short"):
         explained(made, unit[:3])
 
 
 def test_an_unknown_id_says_where_to_look(made):
-    with pytest.raises(UnknownUnitError, match="search --json"):
+    with pytest.raises(UnknownIdError, match=r"no unit of variant default .*rag-assets search"):
         explained(made, "00000000-0000-5000-8000-000000000000")
 
 
@@ -109,7 +110,7 @@ def test_the_unit_of_another_variant_names_that_variant(made):
     build(made, "other")
     theirs = set(units(made, "domain = 'document'", variant="other"))
     unit = sorted(theirs - set(units(made, "domain = 'document'")))[0]
-    with pytest.raises(UnknownUnitError, match="variant other does: name it with --variant"):
+    with pytest.raises(UnknownIdError, match="variant other has one: name it with --variant"):
         explained(made, unit)
     assert explained(made, unit, variant="other").variant == "other"
 
@@ -136,7 +137,7 @@ def test_an_edit_makes_its_own_units_and_leaves_the_others(made):
     assert fresh is not None
     assert before is not None
     assert (fresh.version or 0) > (before.version or 0)
-    with pytest.raises(UnknownUnitError, match=r"gone since version \d+ .*note\.md.*300 MPa"):
+    with pytest.raises(UnknownIdError, match=r"gone since version \d+ .*note\.md.*300 MPa"):
         explained(made, old)
 
 
@@ -149,7 +150,7 @@ def test_a_rename_is_another_unit_of_the_same_text(made):
     assert explained(made, new).text == text
     assert explained(made, new).steps[0].facts["uri"] == "memo.md"
     for start in (old, old[:10]):
-        with pytest.raises(UnknownUnitError, match=rf"unit {old} is gone .*it was in note\.md"):
+        with pytest.raises(UnknownIdError, match=rf"unit {old} is gone .*it was in note\.md"):
             explained(made, start)
 
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import docx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -176,6 +177,31 @@ def test_documents_that_are_not_read_are_estimated_within_bounds(made, monkeypat
     assert wrong(plan, refresh(made.config)) == []
 
 
+def test_before_the_first_build_a_look_at_the_files_gives_near_bounds(tmp_path):
+    made = project.make(tmp_path / "project", documents=2)
+    made.file.write_text(made.file.read_text().replace("size: 48", "size: 256"))
+    parts = [project.report(number) for number in range(8)]
+    body = "".join(f"<h2>Part</h2><p>{part * 2}</p>" for part in parts)
+    made.write("page.html", f"<html><body>{body}<table><tr><td>1</td></tr></table></body></html>")
+    making.pdf(made.documents / "paper.pdf", [f"<p>{part * 3}</p>" for part in parts])
+    document = docx.Document()
+    for part in parts:
+        document.add_paragraph(part * 2)
+    document.save(made.documents / "letter.docx")
+    for name in ("paper.pdf", "letter.docx"):
+        project.age(made.documents / name)
+
+    plan = planned(made)
+
+    added = plan.of("chunk_vectors").changes.added
+    assert plan.documents_estimated == 3
+    assert 0 < added.high < 4 * added.low
+    seconds = costs_of(made.store, made.config, plan)["parsed_documents"].seconds
+    assert seconds is not None
+    assert 1 < seconds.expected < 20
+    assert wrong(plan, refresh(made.config)) == []
+
+
 def test_where_nothing_is_read_the_bounds_are_wide(made, monkeypatch):
     EDITS["edit"](made, 1)
     EDITS["add"](made, 1)
@@ -259,6 +285,8 @@ def test_time_is_that_of_earlier_passes_of_this_state(made):
     assert costs["chunks"].seconds is not None
     (made.store.root / "throughput.json").unlink()
     costs = costs_of(made.store, made.config, planned(made))
-    assert costs["chunks"].seconds is None
+    guess = costs["chunks"].seconds
+    assert guess is not None
+    assert (guess.low, guess.high) == pytest.approx((guess.expected / 3, guess.expected * 3))
     assert costs["table_rows"].seconds is not None
     assert costs["table_rows"].seconds.is_zero

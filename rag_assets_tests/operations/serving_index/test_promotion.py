@@ -144,8 +144,18 @@ def test_a_rollback_is_at_once_and_stands_until_something_changes(made):
 
 
 def test_there_is_nothing_to_roll_back_to_after_the_first_build(made):
-    with pytest.raises(ServingPointerError, match="nothing to roll back to"):
+    with pytest.raises(ServingPointerError, match="nothing else has served yet"):
         roll_back(made.store, made.config)
+
+
+def test_the_end_of_the_line_says_how_to_go_forward(made):
+    edit(made, 7)
+    refresh(made.config)
+    roll_back(made.store, made.config)
+
+    with pytest.raises(ServingPointerError, match=r"no older one .* --to 2` goes forward"):
+        roll_back(made.store, made.config)
+    assert roll_back(made.store, made.config, to=2).restores == 2
 
 
 EDITS = {

@@ -107,7 +107,7 @@ def test_a_follow_up_is_completed_from_a_file(capsys, tmp_path):
         ("--history", "nonsense\n", "line 1"),
         ("--history", '{"answer": "8"}\n', "question"),
         ("--history", None, "cannot be read"),
-        ("--after", "018f-nothing", "no answer 018f-nothing is kept"),
+        ("--after", "018f-nothing", "no kept answer has an id that begins with 018f-nothing"),
     ],
 )
 def test_a_conversation_that_cannot_be_read_is_named(option, content, says, capsys, tmp_path):

@@ -1,0 +1,79 @@
+"""Variants are listed as they stand, and one goes without touching what others use."""
+
+import re
+from dataclasses import astuple
+
+import pytest
+
+from rag_assets import config as configuration
+from rag_assets.operations.serving_index.promotion import promote, roll_back
+from rag_assets.operations.variants import NotDroppedError, drop, variants_of
+from rag_assets.serving import cli
+from rag_assets.serving.replies import FAILED, OK
+from rag_assets_testing.faults.built import two_variants
+from rag_assets_testing.faults.hashing import hashing
+
+
+@pytest.fixture
+def made(tmp_path, monkeypatch):
+    found = two_variants(tmp_path / "project")
+    monkeypatch.setenv(configuration.PATH_VARIABLE, str(found.file))
+    return found
+
+
+def states(made):
+    return variants_of(made.store, made.config)
+
+
+def test_the_list_says_what_serves_what_is_built_and_what_it_takes(made):
+    made.file.write_text(made.file.read_text().replace("variants:\n", "variants:\n  never: {}\n"))
+    found = states(made)
+
+    assert list(found) == ["never", "default", "other"]
+    assert [name for name, each in found.items() if each["serves"]] == ["default"]
+    assert (found["never"]["built"], found["never"]["bytes alone"]) == (None, 0)
+    assert found["other"]["built"]
+    assert found["other"]["units"] > found["default"]["units"]
+    assert found["other"]["bytes alone"] > 0
+    assert (found["default"]["verdict"], found["other"]["verdict"]) == ("PASS", None)
+
+
+@pytest.mark.parametrize("is_configured", [True, False])
+def test_dropping_one_frees_its_own_tables_and_no_others(made, is_configured):
+    if not is_configured:
+        line = "  other: {parser: pdfium, chunking: tiny, serializer: json}\n"
+        made.file.write_text(made.file.read_text().replace(line, ""))
+    used = astuple(made.config.tables_of("default"))
+    takes = states(made)["other"]["bytes alone"]
+    before = set(made.store.generations())
+
+    assert drop(made.store, made.config, "other", log=print) == takes
+
+    gone = {made.store.known_as(each) for each in before - set(made.store.generations())}
+    assert gone
+    assert not gone & set(map(made.store.known_as, used))
+    left = states(made)
+    assert left["default"]["built"]
+    assert ("other" in left) == is_configured
+    assert not is_configured or left["other"]["built"] is None
+
+
+def test_what_serves_is_not_dropped_and_what_a_rollback_needs_stays(made, capsys):
+    assert cli.main(["variants", "--drop", "default"]) == FAILED
+    assert "serves: let another one serve first" in capsys.readouterr().err
+    with pytest.raises(NotDroppedError, match="no variant nope; there are default, other"):
+        drop(made.store, made.config, "nope", log=print)
+    promote(made.store, made.config, "other", override="to try", log=print)
+
+    assert cli.main(["variants", "--drop", "default"]) == OK
+
+    assert "take default out of `variants`" in capsys.readouterr().out
+    assert roll_back(made.store, made.config).variant == "default"
+
+
+def test_the_command_lists_and_tells_the_cost(made, capsys):
+    assert cli.main(["variants"]) == OK
+    assert re.search(r"^default +yes +\d{4}-", capsys.readouterr().out, re.MULTILINE)
+    with hashing():
+        assert cli.main(["variants", "--cost", "other"]) == OK
+    assert "other is up to date" in capsys.readouterr().out
