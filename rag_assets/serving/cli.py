@@ -14,6 +14,7 @@ from typing import TextIO
 from rag_assets.config import ConfigError
 from rag_assets.process.interrupts import stoppable
 from rag_assets.serving.commands import (
+    acknowledge,
     alerts,
     answers,
     ask,
@@ -68,7 +69,7 @@ COMMANDS = (
     ),
     *(documents, evaluate, experiment),
     *(preview, try_index, backfill, promote, rollback, history),
-    *(status, doctor, alerts, export, clean_up, purge, ui),
+    *(status, acknowledge, doctor, alerts, export, clean_up, purge, ui),
 )
 
 OFFLINE_DEFAULTS: Mapping[str, str] = {

@@ -22,8 +22,11 @@ def test_drift_is_told_with_how_to_accept_it(tmp_path):
     assert REMEDY not in check_summary(store, Config()).text
     table.profile, table.version = replace(PROFILE, rows=2_000), "2"
     judge()
-    assert "error: chunks: drift_rows" in check_summary(store, Config()).text
-    assert REMEDY in check_summary(store, Config()).text
+    text = check_summary(store, Config()).text
+    assert "  error: drift, " in text
+    assert ": clearly more than is allowed since the last accepted run: relative change of" in text
+    assert "1 (1000 -> 2000, 0.3 allowed) in chunks" in text
+    assert REMEDY in text
 
 
 def test_a_failed_expectation_is_told_with_files_and_remedy(tmp_path):
