@@ -19,9 +19,7 @@ from rag_assets.quality.suites import DRIFT_REMEDY, DRIFT_TOTALS
 from rag_assets.serving.replies import Json
 from rag_assets.store import Store
 
-OTHERS = "{count:,} that stood before or are of other variants: rag-assets status"
 HOW_MUCH = ((2, "a little more than is allowed"), (5, "clearly more than is allowed"))
-FAR = "far more than is allowed"
 FOR_PEOPLE = ("lines", "drift")
 
 
@@ -84,7 +82,8 @@ class CheckSummary:
             or (item.variant in ("", variant) and item.since >= began.replace(microsecond=0))
         ]
         others = len(self.failed) - len(new)
-        return self._told(new) + (f"\n  and {OTHERS.format(count=others)}" if others else "")
+        rest = f"\n  and {others:,} that stood before or are of other variants: rag-assets status"
+        return self._told(new) + (rest if others else "")
 
     def _told(self, failed: Sequence[FailedExpectation]) -> str:
         if not self.expectations:
@@ -161,7 +160,7 @@ def _drift(items: Sequence[FailedExpectation]) -> str:
         f"{what} {said}{_and(len(by_measure[what]) - 1)}" for what, (_, said) in worst.items()
     )
     times = max(times for times, _ in worst.values())
-    much = next((word for most, word in HOW_MUCH if times < most), FAR)
+    much = next((word for most, word in HOW_MUCH if times < most), "far more than is allowed")
     of = items[0].variant or "sources and tables of all variants"
     return f"drift, {of}: {much} since the last accepted run: {moved}; {DRIFT_REMEDY}"
 
