@@ -20,6 +20,8 @@ from rag_assets.serving.replies import Json
 from rag_assets.store import Store
 
 HOW_MUCH = ((2, "a little more than is allowed"), (5, "clearly more than is allowed"))
+VECTORS = ("mean_norm_change", "centroid_distance")
+"""Measures of drift that are no shares."""
 FOR_PEOPLE = ("lines", "drift")
 
 
@@ -147,7 +149,9 @@ def _moved(
     example = next(iter(outcome.examples), {})
     of = f"{example['of']} " if "of" in example else ""
     values = f"{of}{example['before']} -> {example['now']}, " if example else ""
-    return str(measure.about), f"{moved:.2g} ({values}{most:g} allowed) in {asset}", moved / most
+    form = ".2g" if measure.of in VECTORS else ".0%"
+    said = f"{moved:{form}} ({values}{most:{form}} allowed) in {asset}"
+    return str(measure.about), said, moved / most
 
 
 def _drift(items: Sequence[FailedExpectation]) -> str:

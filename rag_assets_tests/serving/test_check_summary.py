@@ -26,7 +26,7 @@ def test_drift_is_told_with_how_to_accept_it(tmp_path):
     text = check_summary(store, Config()).text
     assert "  error: drift, " in text
     assert ": clearly more than is allowed since the last accepted run: relative change of" in text
-    assert "1 (1000 -> 2000, 0.3 allowed) in chunks" in text
+    assert "100% (1000 -> 2000, 30% allowed) in chunks" in text
     assert REMEDY in text
 
 
@@ -87,5 +87,5 @@ def test_what_a_grown_corpus_moves_is_one_line_after_what_is_really_wrong(tmp_pa
     assert first == "  error: chunks: tokens_fit: observed 3"
     assert last.startswith("  warning: drift, ")
     assert "more than is allowed since the last accepted run: " in last
-    assert "(1000 -> 1400, 0.3 allowed) in chunks" in last
+    assert "40% (1000 -> 1400, 30% allowed) in chunks" in last
     assert last.count(" allowed) in chunks") == 3

@@ -13,13 +13,7 @@ from rag_assets import schemas
 from rag_assets.change.quarantine import Failure, QuarantineEntry, all_entries
 from rag_assets.config import Config
 from rag_assets.graph import STEPS
-from rag_assets.operations.problems.acknowledged import (
-    NUMBER,
-    Failing,
-    acknowledged,
-    failing,
-    how,
-)
+from rag_assets.operations.problems.acknowledged import NUMBER, Failing, acknowledged, failing, how
 from rag_assets.operations.problems.problem import Problem, named
 from rag_assets.store import Store
 from rag_assets.store.catalog import is_of_recipe

@@ -10,8 +10,9 @@ from rag_assets.config import Config
 from rag_assets.operations.problems import run_errors
 from rag_assets.operations.problems.current import source_problems
 from rag_assets.operations.problems.problem import Problem
-from rag_assets.operations.problems.skipped_inputs import left_out
+from rag_assets.operations.problems.skipped_inputs import EXPORTS, left_out
 from rag_assets.reports.text_tables import table
+from rag_assets.schemas import DOCUMENT_FILES_TABLE
 from rag_assets.serving import alerting, disk_errors, job_runs, refresh_run
 from rag_assets.serving.check_summary import check_summary
 from rag_assets.serving.evaluation_text import scores
@@ -140,7 +141,9 @@ def _answer(
 ) -> Reply:
     checks, proposed = check_summary(store, config), hint(config)
     unknown = refresh_run.quarantine_of(store, outcome)
-    missing = [*source_problems(store, config), *left_out(store, config, unknown)]
+    is_read = any(name.startswith((DOCUMENT_FILES_TABLE, EXPORTS)) for name in outcome.assets)
+    sources = source_problems(store, config) if is_read else ()
+    missing = [*sources, *left_out(store, config, unknown)]
     evaluation = _evaluation_of(store, config, outcome)
     seconds = (datetime.now(UTC) - began).total_seconds()
     record: dict[str, Json] = {
