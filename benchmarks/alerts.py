@@ -1,6 +1,6 @@
 """One alert for each cause and one when it is cured, nothing else; status, UI and exit code agree.
 
-usage: alerts.py [--nights 3] [--without-ui]
+usage: alerts.py [--nights 3] [--without-ui] [--month-only]
 
 A project with documents and a PostgreSQL is refreshed by the real command, with real servers for
 webhook, mail and ping. Then, one after the other: the server is down for three nights, a right is
@@ -10,6 +10,11 @@ UI alone is killed, a file of questions is emptied, a webhook never ends its ans
 full. During each cause, and after its cure, the exit code of the refresh, `rag-assets status`,
 `rag-assets alerts` and the records that the UI shows are held against each other. What the tests
 need must be installed.
+
+A month of thirty nights follows, with the daemon's own sensor and real runs: new, known and
+acknowledged bad files, documents that are gone, a source that is down, weekends without runs,
+a killed run, several causes at once. Each night must tell what it brought, once, and nothing else.
+The clock is moved only for nights without a run.
 """
 
 import argparse
@@ -19,6 +24,7 @@ import re
 import resource
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -28,21 +34,28 @@ import urllib.request
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from threading import Thread
+from unittest.mock import patch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import dagster as dg
 import psutil
 from bounds import Bound, equal, finish
+from dagster._core.definitions.freshness import FreshnessState, FreshnessStateChange
 from sqlalchemy.exc import OperationalError
 
 from rag_assets import config as configuration
+from rag_assets.definitions import definitions
 from rag_assets.operations.problems.lost_runs import ORIGIN
 from rag_assets.operations.problems.runs import NIGHTLY_JOB
+from rag_assets.process import clock
+from rag_assets.serving import dagster_instance, refresh_run
 from rag_assets.serving.replies import FAILED, OK, PARTLY
+from rag_assets.store import Store
 from rag_assets_testing.alert_servers import Mail, Web, mail_server, web_server
 from rag_assets_testing.faults.disks import small_disk
 from rag_assets_testing.faults.project import age
@@ -607,6 +620,178 @@ def calls(made: Project) -> list[Bound]:
     ]
 
 
+BROKEN = "%PDF-1.7\nhalf a file"
+SQLITE = """\
+  tables:
+    - {name: plant, url: "sqlite:///plant.sqlite"}
+"""
+
+
+@dataclass(frozen=True)
+class Night:
+    """What happens before and in a night, and the changes that it must tell."""
+
+    name: str
+    begin: Callable[[], object] = lambda: None
+    begun: frozenset[str] = frozenset()
+    """Keys of the problems that are told."""
+    over: frozenset[str] = frozenset()
+    days_without_run: float | None = None
+    """No run; the clock stands so many days after the last one."""
+
+
+def keys(*names: str) -> frozenset[str]:
+    return frozenset(names)
+
+
+def month(made: Project) -> list[Night]:
+    """Thirty nights; the two days after today are the weekend of the schedule."""
+    documents, database = made.home / "documents", made.home / "plant.sqlite"
+    heat = "# Heat\n\nInvar hardly expands up to 200 degrees.\n"
+    wiki, salt = documents / "wiki", (documents / "salt.md").read_text()
+    accept = partial(made.command, "acknowledge")
+    gone, down = "source_shrank:documents", "source_unreadable:plant"
+    first, second, third = (f"units_failed:{name}.pdf" for name in ("first", "second", "third"))
+    stale, night = "documents_stale:salt.md", "run_failed:nightly_refresh of variant default"
+    check = "check_failed:chunks of default: nothing_confidential"
+    late = "asset_overdue:joint_index"
+    write = made.write
+    return [
+        Night("the first one"),
+        Night("nothing changed"),
+        Night("an edit", partial(write, "heat.md", heat + "\nSo it is said.\n")),
+        Night("a bad file", partial(write, "first.pdf", BROKEN), keys(first)),
+        Night("it is known"),
+        Night("another version of it is bad", partial(write, "first.pdf", BROKEN + " 2")),
+        Night("it is acknowledged", partial(accept, "first.pdf"), over=keys(first)),
+        Night("it is still bad"),
+        Night("a second bad file", partial(write, "second.pdf", BROKEN), keys(second)),
+        Night(
+            "a third one, and a good document breaks",
+            lambda: (write("third.pdf", BROKEN + " 3"), write("salt.md", BROKEN + " 4")),
+            keys(third, stale),
+        ),
+        Night("all three are known"),
+        Night("the document is mended", partial(write, "salt.md", salt), over=keys(stale)),
+        Night(
+            "the two are taken away",
+            lambda: [(documents / f"{name}.pdf").unlink() for name in ("second", "third")],
+            over=keys(second, third),
+        ),
+        Night("the first is bad in a new way", partial(write, "first.pdf", "%PDF"), keys(first)),
+        Night("it can be read", partial(write_pdf, documents / "first.pdf"), over=keys(first)),
+        Night("one document goes", (wiki / "0.md").unlink),
+        Night("one more", (wiki / "1.md").unlink),
+        Night("a folder goes", partial(wiki.rename, made.home / "away"), keys(gone)),
+        Night("it is still away"),
+        Night("it is back", lambda: (made.home / "away").rename(wiki), over=keys(gone)),
+        Night("the database goes", partial(database.rename, made.home / "off"), keys(down)),
+        Night("it is still down"),
+        Night(
+            "it is back; a bad file and a check that fails",
+            lambda: (
+                (made.home / "off").rename(database),
+                write("second.pdf", BROKEN + " 5"),
+                write("heat.md", heat + "\nThis is confidential.\n"),
+            ),
+            keys(second, check),
+            over=keys(down),
+        ),
+        Night(
+            "both are mended",
+            lambda: (write("heat.md", heat), (documents / "second.pdf").unlink()),
+            over=keys(second, check),
+        ),
+        Night("the run is killed", partial(kill_a_run, made), keys(night), days_without_run=0),
+        Night("the next one is good", over=keys(night)),
+        Night("the weekend", partial(look, made, FreshnessState.WARN), days_without_run=1),
+        Night("its second day", partial(look, made, FreshnessState.WARN), days_without_run=2),
+        Night(
+            "two nights did not happen",
+            partial(look, made, FreshnessState.FAIL),
+            keys(late),
+            days_without_run=4.5,
+        ),
+        Night("the daemon is back", partial(look, made, FreshnessState.PASS), over=keys(late)),
+    ]
+
+
+def thirty_nights(home: Path) -> list[Bound]:
+    with project(home, tables=SQLITE) as made, patch.dict(os.environ, made.environment):
+        weekend = {(datetime.now(UTC).isoweekday() + day) % 7 for day in (1, 2)}
+        days = ",".join(str(day) for day in range(7) if day not in weekend)
+        file = made.home / "rag_assets.yaml"
+        file.write_text(file.read_text().replace("0 3 1 1 *", f"0 3 * * {days}"))
+        for number in range(20):
+            folder = "wiki" if number < 8 else "shelf"
+            made.write(f"{folder}/{number}.md", f"# Part {number}\n\nIt weighs {number} kg.\n")
+        with sqlite3.connect(made.home / "plant.sqlite") as database:
+            database.execute("CREATE TABLE parts (id INTEGER PRIMARY KEY, name TEXT)")
+            database.executemany("INSERT INTO parts (name) VALUES (?)", [("a",), ("b",)])
+        age(made.home / "plant.sqlite")
+        nights = month(made)
+        wrong = [line for number, one in enumerate(nights, 1) for line in slept(made, one, number)]
+        show(wrong)
+        quiet = sum(not (one.begun or one.over) for one in nights)
+        say(f"{len(nights)} nights, {quiet} of them to be quiet")
+        return [
+            equal("a month: nights", len(nights), 30),
+            equal("a month: changes told wrongly, twice or not at all", len(wrong), 0),
+        ]
+
+
+def slept(made: Project, night: Night, number: int) -> list[str]:
+    """One night as the daemon has it: a run, then its sensor again and again."""
+    night.begin()
+    config = configuration.load()
+    if night.days_without_run is None:
+        with Store.of(config).lock(refresh_run.LOCK, log=say):
+            refresh_run.refresh(config, variant="default", allow_shrink=False, retry_failed=False)
+    moved = datetime.now(UTC) + timedelta(days=night.days_without_run or 0)
+    sensor = definitions(config).resolve_sensor_def("alerts")
+    with dagster_instance.opened(config) as instance, patch.object(clock, "now", lambda: moved):
+        for _ in range(3):
+            sensor.evaluate_tick(dg.build_sensor_context(instance=instance))
+    news = made.news()
+    told = [one for message in news for one in (*message["problems"], *message["resolved"])]
+    found = sorted((f"{one['kind']}:{one['subject']}", "ended" in one) for one in told)
+    expected = sorted([(key, False) for key in night.begun] + [(key, True) for key in night.over])
+    titles = [message["title"].partition(": ")[2] for message in news]
+    say(f"  {number:2} {night.name}: {'; '.join(titles) or 'nothing is told'}")
+    most = 1 if expected else 0
+    wrong = unequal(f"night {number} ({night.name})", found, expected)
+    return wrong + ([] if len(news) <= most else [f"night {number}: {len(news)} messages"])
+
+
+def write_pdf(path: Path) -> None:
+    import pymupdf
+
+    with pymupdf.open() as pdf:
+        pdf.new_page().insert_text((72, 72), "Invar hardly expands up to 200 degrees.")
+        path.write_bytes(pdf.tobytes())
+    age(path)
+
+
+def kill_a_run(made: Project) -> None:
+    """A refresh in a process of its own ends without a word."""
+    add_work(made, "killed")
+    command = subprocess.Popen([*COMMAND, "refresh"], env=made.environment, stderr=QUIET)
+    wait_for(lambda: started_runs(made))
+    command.kill()
+    command.wait()
+
+
+def look(made: Project, state: FreshnessState) -> None:
+    """What Dagster's daemon says of the index, by its freshness policy."""
+    key, before = dg.AssetKey("joint_index"), FreshnessState.UNKNOWN
+    with records(made) as instance:
+        instance._report_runless_asset_event(
+            FreshnessStateChange(
+                key=key, new_state=state, previous_state=before, state_change_timestamp=time.time()
+            )
+        )
+
+
 def prepared(postgres: Postgres) -> str:
     """Fill the server; returns the part of the config that names it."""
     postgres.execute(
@@ -631,8 +816,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--nights", type=int, default=3, help="that the server is down")
     parser.add_argument("--without-ui", action="store_true", help="do not start UI and daemon")
+    parser.add_argument("--month-only", action="store_true", help="only the thirty nights")
     arguments = parser.parse_args()
     bounds: list[Bound] = []
+    if arguments.month_only:
+        with tempfile.TemporaryDirectory() as name:
+            finish("alerts", thirty_nights(Path(name) / "month"))
     with tempfile.TemporaryDirectory() as name, running() as postgres:
         home = Path(name)
         with project(home / "plant", tables=prepared(postgres)) as made:
@@ -647,6 +836,7 @@ def main() -> None:
                 bounds += killed_in_the_ui(made)
         bounds += emptied_questions(home / "measured")
         bounds += full_disk(home / "small")
+        bounds += thirty_nights(home / "month")
     finish("alerts", bounds)
 
 

@@ -27,8 +27,6 @@ from rag_assets.quality import (
 from rag_assets.quality.results import EXAMPLES_EXPLAINED
 from rag_assets.store import Store
 
-FAILED = "failed"
-"""Metadata of a check: what does not hold. `rag-assets refresh` reads it, too."""
 CHARACTERS = 1_000
 """Of a cell of that table: a remedy is shown whole."""
 CHECKS: dict[Severity, str] = {"error": "must_hold", "warning": "should_hold"}
@@ -99,7 +97,7 @@ def _answer(
     expectations = [item for item in result.expectations if item.severity == severity]
     failed = [item for item in result.failed if item.severity == severity]
     metadata: dict[str, dg.MetadataValue] = {
-        **({FAILED: _failed(result, failed)} if failed else {}),
+        **({"failed": _failed(result, failed)} if failed else {}),
         "expectations": dg.MetadataValue.md(_table(result, expectations)),
         "rows": dg.MetadataValue.int(result.rows),
         "judged at": dg.MetadataValue.text(result.at),

@@ -67,6 +67,8 @@ class QuarantineEntry:
     """The table on the way to which it failed."""
     failed_at: datetime
     """When it last failed (UTC)."""
+    fingerprint: str
+    """Which version of the input it was; empty where the input has none."""
     failure: Failure
 
 
@@ -74,10 +76,12 @@ def all_entries(store: Store) -> list[QuarantineEntry]:
     """Everything that stands in quarantine, sorted by target and label."""
     if not quarantined_targets(store) or not store.exists(QUARANTINE):
         return []
-    columns = ["target", "failed_at", *_FAILURE]
+    columns = ["target", "failed_at", "fingerprint", *_FAILURE]
     rows = _read(store, columns=columns, where=None)
     return [
-        QuarantineEntry(row.pop("target"), row.pop("failed_at"), Failure(**row))
+        QuarantineEntry(
+            row.pop("target"), row.pop("failed_at"), row.pop("fingerprint"), Failure(**row)
+        )
         for row in rows.sort_by([("target", "ascending"), ("label", "ascending")]).to_pylist()
     ]
 
@@ -89,13 +93,6 @@ def quarantined(store: Store, target: str | None = None) -> list[Failure]:
     if not store.exists(QUARANTINE) or not (target in targets if target else targets):
         return []
     return _failures(store, where=f"target = {quoted(target)}" if target else None)
-
-
-def at_limits(store: Store) -> list[Failure]:
-    """What ran into a limit on the way to any table, and waits for a day."""
-    if not quarantined_targets(store) or not store.exists(QUARANTINE):
-        return []
-    return _failures(store, where="kind = 'limit'")
 
 
 def quarantined_targets(store: Store) -> list[str]:

@@ -2,6 +2,13 @@
 
 SHRINK_LIMIT = 0.5
 """The share of its items that a source may lose unasked."""
+TOLD_SHARE, TOLD_LEAST = 0.1, 3
+"""The share of its items, and the number, from which on a person is told what a source lost."""
+
+
+def is_loss(before: int | None, now: int) -> bool:
+    """Whether a source that held so many items `before` lost enough of them to tell a person."""
+    return before is not None and before - now >= max(TOLD_LEAST, before * TOLD_SHARE)
 
 
 class ShrinkError(Exception):

@@ -20,6 +20,7 @@ from rag_assets.config.base import MOST_SECONDS, Section, Slug, duplicates
 
 ProblemKind: TypeAlias = Literal[
     "source_unreadable",
+    "source_shrank",
     "table_damaged",
     "check_failed",
     "index_stale",

@@ -28,7 +28,7 @@ COMMANDS: Mapping[str, str] = {
     "Build and inspect": "plan documents export",
     "Search and measure": "lookup explain evaluate experiment",
     "Swap a model or a setting": "variants preview backfill promote rollback history try-index",
-    "Operate": "doctor alerts clean-up purge",
+    "Operate": "acknowledge doctor alerts clean-up purge",
     "Answers": "report answers replay verify cite",
 }
 """The commands by what they are for, in the order in which they are needed; each is a module."""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING
 
 from rag_assets import schemas
@@ -16,6 +17,7 @@ from rag_assets.store import Store
 if TYPE_CHECKING:
     import dagster as dg
 
+    from rag_assets.change.quarantine import QuarantineEntry
     from rag_assets.dagster_internals import ExecutionResult
 
 LOCK = COMMAND_LOCK
@@ -24,6 +26,7 @@ BACKFILL_JOB = "backfill_variant"
 COUNTS = ("added", "changed", "removed", "unchanged", "failed")
 SHOWN = (*COUNTS, "embedded", "seconds")
 """Numbers of an asset's metadata that the answer shows."""
+SHOWN_OF_FAILURE = ("reason", "kind", "attempts", "tried_again", "stale_since")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +40,6 @@ class RefreshOutcome:
     """The tables that the run brought up to date."""
     errors: Mapping[str, str]
     """Why a step failed, by the name of the step."""
-    warnings: Sequence[str]
-    """Expectations that do not hold, of both severities."""
     conclusion: str = ""
     """What the gate said at the end, and the next command; empty where it was not asked."""
 
@@ -76,42 +77,41 @@ def backfill_job(store: Store) -> str:
     return BACKFILL_JOB if was_read else NIGHTLY_JOB
 
 
-def quarantine_of(store: Store, outcome: RefreshOutcome) -> list[dict[str, Json]]:
-    """The quarantine entries of the tables of this run; not read if nothing failed."""
-    from rag_assets.change import sync
+def quarantine_of(store: Store, outcome: RefreshOutcome) -> list["QuarantineEntry"]:
+    """The quarantine entries of the tables of this run that nobody acknowledged.
+
+    The quarantine is not read if nothing failed.
+    """
+    from rag_assets.change.quarantine import all_entries
+    from rag_assets.operations.problems.skipped_inputs import unknown
 
     if not any(counts.get("failed") for counts in outcome.assets.values()):
         return []
-    targets = dict.fromkeys(
-        target
-        for name in outcome.tables
-        for target in sync.quarantined_targets(store)
-        if target == name or target.startswith(f"{name}/")  # a pattern exports several tables
-    )
+    tables = tuple(f"{name}/" for name in outcome.tables)  # a pattern exports several tables
+    entries = [each for each in all_entries(store) if f"{each.target}/".startswith(tables)]
+    return unknown(store, entries)
+
+
+def records_of(entries: Sequence["QuarantineEntry"]) -> list[dict[str, Json]]:
+    """Entries of the quarantine for programs."""
     return [
         {
-            "target": target,
-            "what": failure.label,
-            "reason": failure.reason,
-            "kind": failure.kind,
-            "attempts": failure.attempts,
-            "tried_again": str(failure.tried_again) if failure.tried_again else None,
-            "stale_since": str(failure.stale_since) if failure.stale_since else None,
+            "target": entry.target,
+            "what": entry.failure.label,
+            **{name: _plain(getattr(entry.failure, name)) for name in SHOWN_OF_FAILURE},
         }
-        for target in targets
-        for failure in sync.quarantined(store, target)
+        for entry in entries
     ]
+
+
+def _plain(value: object) -> Json:
+    return value if isinstance(value, (int, NoneType)) else str(value)
 
 
 def _outcome(result: "ExecutionResult", *, variant: str, state_dir: Path) -> RefreshOutcome:
     passes = [
         *(event.materialization for event in result.get_asset_materialization_events()),
         *(event.asset_observation_data.asset_observation for event in _observed(result)),
-    ]
-    warnings = [
-        f"{check.asset_key.to_user_string()}: {name} does not hold ({found})"
-        for check in result.get_asset_check_evaluations()
-        for name, found in _failed(check).items()
     ]
     return RefreshOutcome(
         variant=variant,
@@ -129,7 +129,6 @@ def _outcome(result: "ExecutionResult", *, variant: str, state_dir: Path) -> Ref
             if isinstance(value := _value(found.metadata.get("table")), str)
         ],
         errors=job_runs.errors_of(result, state_dir=state_dir),
-        warnings=warnings,
         conclusion="".join(
             value
             for found in passes
@@ -141,12 +140,6 @@ def _outcome(result: "ExecutionResult", *, variant: str, state_dir: Path) -> Ref
 def _observed(result: "ExecutionResult") -> "list[dg.DagsterEvent]":
     """The passes over assets whose source could not be read: see `lineage.observed_only`."""
     return [event for event in result.all_events if event.is_asset_observation]
-
-
-def _failed(check: "dg.AssetCheckEvaluation") -> Mapping[str, str]:
-    """The expectations that do not hold, each with the value that was found."""
-    records = getattr(check.metadata.get("failed"), "records", ())
-    return {record.data["expectation"]: record.data["found"] for record in records}
 
 
 def _value(entry: "dg.MetadataValue | None") -> object:

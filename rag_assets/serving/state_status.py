@@ -8,16 +8,16 @@ from datetime import date
 from typing import TYPE_CHECKING, TypeAlias
 
 from rag_assets.change.data_versions import current_version
-from rag_assets.change.quarantine import Failure, at_limits
 from rag_assets.change.reclaim import bytes_to_free
 from rag_assets.change.steps import Step, Steps
 from rag_assets.config import Config
 from rag_assets.documents.parsers import unavailable
 from rag_assets.graph import STEPS
 from rag_assets.operations.alerts.telling import problems_of_runs
-from rag_assets.operations.problems.current import Problem, full_disk, state_problems
+from rag_assets.operations.problems.current import full_disk, state_problems
 from rag_assets.operations.problems.disk import DiskUse, disk_use
-from rag_assets.operations.problems.skipped_inputs import LeftOut, entries_of, left_out
+from rag_assets.operations.problems.problem import Problem
+from rag_assets.operations.problems.skipped_inputs import entries_of, unknown
 from rag_assets.operations.serving_index.status import ServingStatus, serving_status
 from rag_assets.serving import alerting
 from rag_assets.serving.check_summary import CheckSummary, check_summary
@@ -75,11 +75,8 @@ class StateStatus:
     variants: Mapping[str, Tables]
     unavailable: Mapping[str, str]
     """Why the parser of a variant cannot be used here, by the variant."""
-    quarantine: Mapping[str, int]
-    """Number of entries in quarantine, by the table that they are missing in."""
-    left_out: Sequence[LeftOut]
-    waiting: Sequence[Failure]
-    """What ran into a limit, and waits for a day."""
+    acknowledged: int
+    """How many entries of the quarantine were acknowledged."""
     checks: CheckSummary
     disk: DiskUse
     to_free: int | None
@@ -103,18 +100,8 @@ class StateStatus:
             "shared": self.shared,
             "variants": self.variants,
             "unavailable": self.unavailable,
-            "quarantine": self.quarantine,
-            "left_out": [_plain(each) for each in self.left_out],
+            "acknowledged": self.acknowledged,
             "damaged": self.damaged,
-            "waiting": [
-                {
-                    "what": failure.label,
-                    "reason": failure.reason,
-                    "attempts": failure.attempts,
-                    "tried_again": str(failure.tried_again),
-                }
-                for failure in self.waiting
-            ],
             "checks": self.checks.record,
             "disk": {**self.disk.by_kind, "total": self.disk.total, "to_free": self.to_free},
         }
@@ -128,7 +115,6 @@ def state_status(store: Store, config: Config, *, variants: Sequence[str]) -> St
     with alerting.existing_records(config) as instance:
         of_runs = problems_of_runs(config, instance, log=say)
     problems = [*full_disk(store), *state_problems(store, config), *of_runs]
-    is_damaged = any(each.kind == "table_damaged" for each in problems)
     entries = entries_of(store, config, variants=variants)
     failed = Counter(entry.target for entry in entries)
     return StateStatus(
@@ -143,9 +129,7 @@ def state_status(store: Store, config: Config, *, variants: Sequence[str]) -> St
             name: _states(store, STEPS.of_variant(config, name), failed) for name in variants
         },
         unavailable={name: why for name in variants if (why := _missing(config, name))},
-        quarantine=dict(failed),
-        left_out=[] if is_damaged else left_out(store, config, entries),
-        waiting=at_limits(store),
+        acknowledged=len(entries) - len(unknown(store, entries)),
         checks=check_summary(store, config),
         disk=disk_use(config.state_dir),
         to_free=None if config.tables_url else _to_free(store, config),

@@ -5,9 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from rag_assets.operations.alerts.messages import WORDS
-from rag_assets.operations.problems.current import Problem
 from rag_assets.operations.problems.disk import DiskUse
-from rag_assets.operations.problems.skipped_inputs import LeftOut
+from rag_assets.operations.problems.problem import Problem
 from rag_assets.operations.serving_index.status import ServingStatus
 from rag_assets.reports.text_tables import table
 from rag_assets.serving.check_summary import CheckSummary
@@ -21,12 +20,6 @@ MOST_SHOWN = 20
 LONGEST_NAME = 30
 TABLE_COLUMNS = ("asset", "rows", "failed", "complete", "brought up to date")
 SOURCE_COLUMNS = ("source", "rows", "failed", "last read", "last changed", "readable")
-SECTIONS: Mapping[str, str] = {
-    "units_failed": "Left out of the index",
-    "documents_stale": "Served in the last good version, as the present one cannot be read",
-}
-"""Where each reason is told, for problems that sum up."""
-RETRY = "rag-assets refresh --retry-failed"
 
 
 def text_of(status: StateStatus) -> str:
@@ -37,8 +30,9 @@ def text_of(status: StateStatus) -> str:
         _running(status.running),
         _sources(status.sources),
         *_tables(status),
-        _left_out("units_failed", [each for each in status.left_out if not each.is_stale]),
-        _left_out("documents_stale", [each for each in status.left_out if each.is_stale]),
+        f"Acknowledged: {status.acknowledged:,} (rag-assets acknowledge lists them)"
+        if status.acknowledged
+        else "",
         _checks(status.checks),
         _disk(status.disk, to_free=status.to_free),
     ]
@@ -49,8 +43,13 @@ def _problems(status: StateStatus) -> str:
     if not status.problems:
         is_begun = any(state.get("complete") for state in status.shared.values())
         return "Nothing is wrong." if is_begun else "Nothing was built yet: rag-assets refresh"
-    lines = [line for each in status.problems[:MOST_SHOWN] for line in _problem(each)]
-    return "\n".join(["What is wrong (times are UTC):", *lines, *_more(status.problems)])
+    return "\n".join(["What is wrong (times are UTC):", *told(status.problems)])
+
+
+def told(problems: Sequence[Problem]) -> list[str]:
+    """Lines that say what is wrong, since when, why, and what to do."""
+    lines = [line for each in problems[:MOST_SHOWN] for line in _problem(each)]
+    return [*lines, *_more(problems)]
 
 
 def _problem(problem: Problem) -> Iterator[str]:
@@ -61,9 +60,7 @@ def _problem(problem: Problem) -> Iterator[str]:
     else:
         for line in problem.reason.splitlines():
             yield from _wrapped(line, indent=4)
-    section = SECTIONS.get(problem.kind)
-    remedy = f"see for each reason below, under `{section}`" if section else problem.remedy
-    yield from _wrapped(f"what to do: {remedy}", indent=4)
+    yield from _wrapped(f"what to do: {problem.remedy}", indent=4)
 
 
 def _serving(pointer: ServingStatus | None) -> str:
@@ -147,24 +144,6 @@ def _section(title: str, states: Tables) -> str:
         when = _when(datetime.fromisoformat(str(at))) if at else ""
         rows.append({"asset": asset, **state, "brought up to date": when})
     return f"{title}\n{table(rows, columns=TABLE_COLUMNS)}"
-
-
-def _left_out(kind: str, groups: Sequence[LeftOut]) -> str:
-    if not groups:
-        return ""
-    lines = [line for each in groups[:MOST_SHOWN] for line in _group(each)]
-    return "\n".join([f"{SECTIONS[kind]} (in quarantine):", *lines, *_more(groups)])
-
-
-def _group(group: LeftOut) -> Iterator[str]:
-    yield from _wrapped(group.line, indent=2)
-    since = f", since {_when(group.since)}" if group.is_stale else ""
-    yield from _wrapped(f"such as {', '.join(group.examples)}{since}", indent=4)
-    yield from _wrapped(f"what to do: {group.remedy}", indent=4)
-    if group.tried_again:
-        yield f"    tried again on {group.tried_again}, or at once with {RETRY}"
-    elif group.is_retry_useful:
-        yield f"    once the cause is gone: {RETRY}"
 
 
 def _checks(checks: CheckSummary) -> str:

@@ -87,8 +87,15 @@ def refresh_exports(
             retry=retry,
         )
         done = list(refresh.run(specs))
-        _note(store, source, done, specs=specs, unreached=refresh.unreached)
+        _note(store, source, done, specs=specs, pass_=refresh)
         return done
+
+
+def _rows_held(store: Store, source: str) -> int | None:
+    """Number of rows of all its tables; None while one of them is unfinished."""
+    names = (exports.table_name(source, table) for table in exports.tables_of(store, source))
+    held = [exports.exported(store, name) for name in names]
+    return sum(each.rows for each in held if each) if all(held) else None
 
 
 def _note(
@@ -97,9 +104,10 @@ def _note(
     done: Sequence[Export],
     *,
     specs: Sequence[TableSpec],
-    unreached: str | None,
+    pass_: "ExportPass",
 ) -> None:
     """Write down how the source and its tables could be read."""
+    unreached = pass_.unreached
     looks = {item.table: look for item in done if (look := item.look)}
     reasons = {look.reason for look in looks.values()}
     if unreached is None and len(looks) > 1 and len(reasons) == 1:
@@ -108,7 +116,13 @@ def _note(
     note(
         store,
         source.name,
-        whole=Look(unreached, is_changed=is_changed),
+        whole=Look(
+            unreached,
+            is_changed=is_changed,
+            held=_rows_held(store, source.name),
+            settings=fingerprint(source.model_dump_json()),
+            may_shrink=pass_.allow_shrink,
+        ),
         parts=looks if unreached is None else {},
         keep=lambda table: (
             (spec := spec_of(source, table)) is not None

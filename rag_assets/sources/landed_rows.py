@@ -227,7 +227,7 @@ def _duplicates(about: About, keys: Sequence[tuple[str, int]], *, spare: int) ->
             key,
             f"{count + 1} rows of {about.name} have the key {columns} = {key}; one was kept: "
             "make the key unique at the source, or name other key columns in the config",
-            f"{about.name} {key}",
+            f"{about.name} row {key}",
         )
         for key, count in keys
     ]

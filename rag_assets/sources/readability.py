@@ -15,6 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Self
 
+from rag_assets.change.shrinking import is_loss
 from rag_assets.config import Config, TableSource, asset_path
 from rag_assets.process import clock
 from rag_assets.quality import Severity
@@ -32,7 +33,7 @@ REMEDY = (
 FOLDER = "sources"
 LOCK = "sources"
 NAMES_SHOWN = 3
-TIMES = ("last_read", "last_changed", "unreadable_since")
+TIMES = ("last_read", "last_changed", "unreadable_since", "lost_since")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,12 @@ class Look:
     """Why it could not be read, and what to do; None if it was read."""
     is_changed: bool = False
     """Whether it held something else than before."""
+    held: int | None = None
+    """How many documents or rows the index has of it now; None: nobody counted."""
+    settings: str = ""
+    """Fingerprint of what the config says of it: what it takes out of the index was asked for."""
+    may_shrink: bool = False
+    """Whether somebody asked to take out whatever is gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +66,37 @@ class Readability:
     reason: str | None = None
     outage: str | None = None
     """What the outage is called that it belongs to, where it is a part."""
+    held: int | None = None
+    """How many documents or rows the index had of it when it was last read."""
+    settings: str = ""
+    """Fingerprint of what the config said of it then."""
+    lost_since: datetime | None = None
+    """When it last lost more of them at one time than a person may miss (see `is_loss`)."""
+    lost_from: int | None = None
+    """How many there were before that; None once it holds about as many again."""
 
     @property
     def is_readable(self) -> bool:
         """Whether the last pass read it."""
         return self.unreadable_since is None
 
+    @property
+    def lost(self) -> int:
+        """How many documents or rows of it left the index unasked and are still missing."""
+        return self.lost_from - (self.held or 0) if self.lost_from else 0
+
     def after(self, look: Look, *, at: datetime, outage: str | None = None) -> "Readability":
         """The same after one more pass."""
         if look.reason is None:
-            changed = at if look.is_changed else self.last_changed
-            return Readability(last_read=at, last_changed=changed)
+            return replace(
+                self._counted(look, at=at),
+                last_read=at,
+                last_changed=at if look.is_changed else self.last_changed,
+                unreadable_since=None,
+                misses=0,
+                reason=None,
+                outage=None,
+            )
         return replace(
             self,
             unreadable_since=self.unreadable_since or at,
@@ -77,6 +104,18 @@ class Readability:
             reason=look.reason,
             outage=self.outage or outage,
         )
+
+    def _counted(self, look: Look, *, at: datetime) -> "Readability":
+        """The same with what it holds now, and what it lost unasked."""
+        if look.held is None:
+            return self
+        now = replace(self, held=look.held, settings=look.settings)
+        is_asked = look.may_shrink or look.settings != self.settings
+        if not is_asked and is_loss(self.held, look.held):
+            return replace(now, lost_since=at, lost_from=self.held)
+        if not is_asked and is_loss(self.lost_from, look.held):
+            return now
+        return replace(now, lost_since=None, lost_from=None)
 
     @classmethod
     def of(cls, record: Mapping[str, str | int | None]) -> Self:

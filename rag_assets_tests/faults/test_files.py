@@ -300,7 +300,7 @@ def test_what_cannot_be_read_any_more_is_served_as_it_was_until_it_is_read_or_go
         assert hit_of(made, "quagga").stale_since == first.stale_since
 
         [stale] = state_problems(made.store, made.config)
-        assert (stale.kind, stale.subject) == ("documents_stale", "parsed_documents")
+        assert (stale.kind, stale.subject) == ("documents_stale", "plan.md")
         practice = Practice(made.store, made.config, variants=["default"], log=lambda _: None)
         assert examine(practice).is_clean
 

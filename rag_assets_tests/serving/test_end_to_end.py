@@ -84,7 +84,6 @@ def test_the_first_refresh_builds_everything_and_says_how_much(first):
     assert first.answer["variant"] == "default"
     assert first.answer["quarantine"] == []
     assert first.answer["errors"] == {}
-    assert first.answer["warnings"] == []
     assert first.answer["checks"]["failed"] == []
     assert first.answer["checks"]["expectations"] > 40
     assert Path(first.answer["checks"]["page"]).is_file()
@@ -310,16 +309,10 @@ def test_a_failing_table_is_named_and_the_rest_is_built(here, second):
     assert any("welds" in what and "welds" in reason for what, reason in reasons.items())
     assert any("broken.pdf" in what for what in reasons)
     assert refreshed.answer["assets"]["joint_index"]["added"] > 0
-    unread, warning = sorted(refreshed.answer["warnings"])
-    assert unread.startswith("exports/laboratory/welds: source_readable does not hold (laboratory/")
-    assert warning.startswith("parsed_documents: few_documents_failed does not hold (observed")
-    assert {
-        (failed["asset"], failed["expectation"], failed["severity"])
-        for failed in refreshed.answer["checks"]["failed"]
-    } == {
-        ("parsed_documents", "few_documents_failed", "warning"),
-        ("exports/laboratory/welds", "source_readable", "warning"),
-    }
+    [failed] = refreshed.answer["checks"]["failed"]
+    assert (failed["asset"], failed["expectation"]) == ("parsed_documents", "few_documents_failed")
+    assert "source_unreadable:laboratory/welds" in refreshed.answer["missing"]
+    assert "units_failed:broken.pdf" in refreshed.answer["missing"]
 
 
 def test_a_variant_is_built_by_the_one_job_for_it_without_its_sources(here, capsys):

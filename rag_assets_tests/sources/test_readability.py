@@ -17,8 +17,8 @@ from dagster._core.test_utils import freeze_time
 from rag_assets.config import Config, TableSource
 from rag_assets.definitions import definitions
 from rag_assets.graph import STEPS
-from rag_assets.operations.problems.current import Problem, state_problems
-from rag_assets.serving.check_summary import check_summary
+from rag_assets.operations.problems.current import state_problems
+from rag_assets.operations.problems.problem import Problem
 from rag_assets.sources import assets, readability
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.readability import Look, Readability
@@ -185,13 +185,8 @@ def test_the_check_warns_then_fails_and_never_blocks(lab):
     assert "laboratory cannot be read since " in result.description
     assert "(tried 3 times in a row): " in result.description
     assert "refresh" in result.metadata["what to do"].value
-    [failed] = check_summary(lab.store, lab.config).failed
-    assert (failed.asset, failed.expectation) == (ALLOYS.to_user_string(), "source_readable")
-    assert failed.severity == "error"
-
     (lab.home / "away.sqlite").rename(lab.database)
     assert judged(lab.refresh())[ALLOYS.to_user_string()].passed
-    assert check_summary(lab.store, lab.config).failed == []
 
 
 def test_a_problem_lasts_from_the_first_miss_to_the_cure(lab):

@@ -13,20 +13,21 @@ from typing import TypeAlias
 
 from rag_assets.config import Email, ProblemKind, Webhook, redacted
 from rag_assets.operations.alerts.record import Change
-from rag_assets.operations.problems.current import Problem
+from rag_assets.operations.problems.problem import Problem
 from rag_assets.process.clock import in_words
 
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
 
 WORDS: Mapping[ProblemKind, str] = {
     "source_unreadable": "a source cannot be read",
+    "source_shrank": "documents or rows of a source left the index",
     "table_damaged": "a table is damaged",
     "check_failed": "a check failed",
     "index_stale": "the index is not up to date",
     "promotion_held": "a newer index may not serve",
     "serving_lost": "what serves cannot be searched",
-    "units_failed": "files or rows failed",
-    "documents_stale": "documents cannot be read in their present version",
+    "units_failed": "left out of the index",
+    "documents_stale": "served in the last version that could be read",
     "run_failed": "a run failed",
     "run_overlong": "a run takes too long",
     "asset_overdue": "an asset is overdue",
@@ -82,8 +83,8 @@ def message_of(changes: Sequence[Change], *, ui_url: str | None) -> AlertMessage
         record={
             "host": socket.gethostname(),
             "ui_url": ui_url,
-            "problems": [_record(one, ui_url) for one in changes if one.ended is None],
-            "resolved": [_record(one, ui_url) for one in changes if one.ended is not None],
+            "problems": [record_of(one, ui_url) for one in changes if one.ended is None],
+            "resolved": [record_of(one, ui_url) for one in changes if one.ended is not None],
         },
     )
 
@@ -168,11 +169,13 @@ def _entry(change: Change, *, ui_url: str | None) -> MessagePart:
     return MessagePart(redacted(f"Problem: {what}"), [redacted(line) for line in lines], link)
 
 
-def _record(change: Change, ui_url: str | None) -> Mapping[str, Json]:
+def record_of(change: Change, ui_url: str | None) -> Mapping[str, Json]:
+    """A change for programs."""
     problem, ended = change.problem, change.ended
     record: dict[str, Json] = {
         "kind": problem.kind,
         "subject": redacted(problem.subject),
+        "names": problem.names,
         "since": problem.since.isoformat(),
         "reason": redacted(problem.reason),
         "remedy": problem.remedy,

@@ -4,14 +4,14 @@ What changed is written down before it is told and struck out afterwards. So not
 channel cannot be reached, and a process that is killed between the two tells it once more.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets.config import ProblemKind
-from rag_assets.operations.problems.current import Problem
+from rag_assets.operations.problems.problem import Problem
 from rag_assets.store.atomic import write_atomically
 
 if TYPE_CHECKING:
@@ -64,23 +64,24 @@ class AlertRecord:
     pings: dict[str, str] = field(default_factory=dict)
     """The last call of each ping: the run and what was said of it."""
 
-    def changes(self, found: Iterable[Problem], *, now: datetime) -> list[Change]:
-        """What began and what is over, now that `found` is open."""
-        problems = {problem.key: problem for problem in found}
-        before = {problem.key: problem for problem in self.open}
-        over = [problem for key, problem in before.items() if key not in problems]
-        new = [problem for key, problem in problems.items() if key not in before]
+    def changes(self, found: Sequence[Problem], *, now: datetime) -> list[Change]:
+        """What began and what is over, now that `found` is open: of files that fail each one."""
+        here = {key for problem in found for key in problem.keys}
+        before = {key for problem in self.open for key in problem.keys}
+        new = [new for problem in found if (new := problem.without(before))]
+        over = [over for problem in self.open if (over := problem.without(here))]
         return [*map(Change, new), *(Change(problem, ended=now) for problem in over)]
 
-    def with_open(self, found: Iterable[Problem]) -> "AlertRecord":
-        """This record with `found` open; a problem that lasts keeps the time when it began."""
-        before = {problem.key: problem.since for problem in self.open}
-        return replace(
-            self,
-            open=[
-                replace(problem, since=before.get(problem.key, problem.since)) for problem in found
-            ],
-        )
+    def dated(self, found: Iterable[Problem], *, now: datetime) -> Iterator[Problem]:
+        """`found`, each with the time when it was first open; files that began later are apart."""
+        began = {key: problem.since for problem in self.open for key in problem.keys}
+        for problem in found:
+            first = now if any(key in began for key in problem.keys) else problem.since
+            times = {key: began.get(key, first) for key in problem.keys}
+            for since in dict.fromkeys(times.values()):
+                part = problem.without({key for key, at in times.items() if at != since})
+                if part:
+                    yield replace(part, since=since)
 
 
 class RecordFile:

@@ -141,14 +141,15 @@ class Teller:
         for problem in (*seen, *noted):
             found.setdefault(problem.key, problem)
         now = datetime.now(UTC)
+        dated = list(record.dated(found.values(), now=now))
         changes = [
             change
-            for change in record.changes(found.values(), now=now)
+            for change in record.changes(dated, now=now)
             if not (change.ended and instance and is_history(instance, change.problem))
         ]
         news = [*self._unseen(record, instance), *changes]
         told = {one.name: _with(news, one, self._of(one, record)) for one in self._channels}
-        looked = replace(record.with_open(found.values()), noted=noted, channels=told)
+        looked = replace(record, open=dated, noted=noted, channels=told)
         return replace(looked, looked_at=now) if looked != record else record
 
     def _unseen(
@@ -193,10 +194,11 @@ class Teller:
         self._log(f"alerts: {channel.name} was told of {_counted(count)}{lacking}")
         now, known = datetime.now(UTC), dict(told.told)
         for change in told.waiting:
-            if change.ended is None:
-                known[change.problem.key] = now
-            else:
-                known.pop(change.problem.key, None)
+            for key in change.problem.keys:
+                if change.ended is None:
+                    known[key] = now
+                else:
+                    known.pop(key, None)
         return ChannelRecord(told=known, failure=delivery.lacking)
 
     def _pinged_for(

@@ -8,7 +8,6 @@ import shutil
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from rag_assets import quality, schemas
@@ -16,14 +15,16 @@ from rag_assets.change import embeddable
 from rag_assets.change.data_versions import NO_TABLE, current_version
 from rag_assets.change.reclaim import LEAST_FREE
 from rag_assets.change.steps import Step, made_from
-from rag_assets.config import Config, ProblemKind, asset_path
+from rag_assets.config import Config, TableSource, asset_path
 from rag_assets.graph import STEPS
 from rag_assets.operations.gate import blocked_candidate
 from rag_assets.operations.gate.blocked_candidate import HeldBack
 from rag_assets.operations.gate.verdicts import Verdict
 from rag_assets.operations.problems import skipped_inputs
-from rag_assets.operations.problems.skipped_inputs import LeftOut
+from rag_assets.operations.problems.acknowledged import Failing, acknowledged, failing, how
+from rag_assets.operations.problems.problem import Problem
 from rag_assets.sources import readability
+from rag_assets.sources.readability import Outage, SourceReadability
 from rag_assets.store import MissingTableError, Store, complete_sets, serving_pointer
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.serving_pointer import (
@@ -35,35 +36,10 @@ from rag_assets.store.serving_pointer import (
 
 BETWEEN_STEPS = timedelta(minutes=5)
 """A run may hold no lock for so long between two of its steps: its index is not stale yet."""
-GROUPS_NAMED = 3
 LEAST_SHARE_FREE = 0.05
 """A disk with less room than this share of it, and than `LEAST_FREE`, is full."""
 SERVING_INDEX = "serving_index"
 """The asset that moves the serving pointer."""
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Something that is wrong until somebody or something mends it."""
-
-    kind: ProblemKind
-    subject: str
-    """The source, table, asset or run that it is about, as a person writes it."""
-    since: datetime
-    """When it was first seen, or began (UTC)."""
-    reason: str
-    """What happened, one sentence or a few lines."""
-    remedy: str
-    """What to do about it."""
-    assets: tuple[str, ...] = ()
-    """Keys of the assets that are not brought up to date because of it, as a person writes them."""
-    run_id: str = ""
-    """The run of Dagster that it is about, if it is about one."""
-
-    @property
-    def key(self) -> str:
-        """What stays the same while the problem lasts, and no other problem has."""
-        return f"{self.kind}:{self.subject}"
 
 
 def state_problems(store: Store, config: Config) -> list[Problem]:
@@ -75,14 +51,26 @@ def state_problems(store: Store, config: Config) -> list[Problem]:
     """
     damaged = damaged_tables(store, config)
     entries = [] if damaged else skipped_inputs.entries_of(store, config)
+    entries = skipped_inputs.unknown(store, entries)
     return [
-        *_unreadable_sources(store, config),
+        *source_problems(store, config),
         *_damaged_tables(store, damaged),
         *_failed_checks(store, config),
         *([] if damaged else _stale_index(store, config)),
         *_serving_problems(store, config),
-        *_failed_units(skipped_inputs.left_out(store, config, entries)),
+        *skipped_inputs.left_out(store, config, entries),
     ]
+
+
+def acknowledgeable(store: Store, config: Config) -> dict[Failing, str]:
+    """All that fails now and that a person may accept, or did, each with its reason."""
+    entries = skipped_inputs.entries_of(store, config)
+    found = {skipped_inputs.version_of(each): each.failure.reason for each in entries}
+    for source in (*config.sources.documents, *config.sources.tables):
+        known = readability.readability(store, source.name)
+        found |= {part: each.reason for each in known.outages() for part in _parts(known, each)}
+        found |= {_loss(known): "it lost much of what it held"} if known.whole.lost else {}
+    return found
 
 
 def full_disk(store: Store) -> Iterator[Problem]:
@@ -136,14 +124,29 @@ def named_results(store: Store, config: Config) -> list[quality.Result]:
     ]
 
 
-def _unreadable_sources(store: Store, config: Config) -> Iterator[Problem]:
+def names_of_tables(store: Store, config: Config) -> dict[str, str]:
+    """The variant that each table is named by for people; none where all variants share it."""
+    by_rank = [serving_pointer.serving_variant(store, config), *config.variants]
+    return {
+        store.known_as(step.table): name
+        for name in reversed(by_rank)  # of those that share a table, the first names it
+        for step in STEPS.of_variant(config, name).values()
+    }
+
+
+def source_problems(store: Store, config: Config) -> Iterator[Problem]:
+    """Sources that cannot be read, or lost much, unless somebody acknowledged that."""
+    accepted = acknowledged(store)
     by_asset = readability.outages_of_assets(store, config)
     readers: defaultdict[str, list[str]] = defaultdict(list)
     for asset, outages in by_asset.items():
         for outage in outages:
             readers[outage.subject].append(asset)
     for source in (*config.sources.documents, *config.sources.tables):
-        for outage in readability.readability(store, source.name).outages():
+        known = readability.readability(store, source.name)
+        for outage in known.outages():
+            if accepted.issuperset(_parts(known, outage)):
+                continue
             yield Problem(
                 "source_unreadable",
                 outage.subject,
@@ -152,6 +155,29 @@ def _unreadable_sources(store: Store, config: Config) -> Iterator[Problem]:
                 remedy=readability.REMEDY,
                 assets=tuple(readers[outage.subject]),
             )
+        whole = known.whole
+        if whole.lost_since and whole.lost and _loss(known) not in accepted:
+            items = "rows" if isinstance(source, TableSource) else "documents"
+            yield Problem(
+                "source_shrank",
+                source.name,
+                since=whole.lost_since,
+                reason=f"{whole.lost:,} of its {whole.lost_from:,} {items} left the index",
+                remedy=f"bring them back and refresh; if it is right: {how(source.name)}",
+            )
+
+
+def _parts(known: SourceReadability, outage: Outage) -> list[Failing]:
+    """What there is to acknowledge of an outage."""
+    if not outage.parts:
+        return [failing(known.source, known.whole.reason or "")]
+    return [
+        failing(f"{known.source}/{part}", known.part(part).reason or "") for part in outage.parts
+    ]
+
+
+def _loss(known: SourceReadability) -> Failing:
+    return Failing(known.source, f"lost since {known.whole.lost_since}")
 
 
 def _damaged_tables(store: Store, damaged: Mapping[str, str]) -> Iterator[Problem]:
@@ -167,15 +193,11 @@ def _damaged_tables(store: Store, damaged: Mapping[str, str]) -> Iterator[Proble
 
 def _failed_checks(store: Store, config: Config) -> Iterator[Problem]:
     """Expectations whose failure stops what comes after."""
-    by_rank = [serving_pointer.serving_variant(store, config), *config.variants]
-    variants = {
-        store.known_as(step.table): f" of {name}"
-        for name in reversed(by_rank)  # of those that share a table, the first names it
-        for step in STEPS.of_variant(config, name).values()
-    }
+    variants = names_of_tables(store, config)
     for result in named_results(store, config):
-        table = "" if result.table == result.asset else f" of {result.table}"
-        of = variants.get(result.table, table)
+        table = "" if result.table == result.asset else result.table
+        name = variants.get(result.table, table)
+        of = f" of {name}" if name else ""
         for item in result.failed:
             if item.severity == "error":
                 yield Problem(
@@ -310,21 +332,3 @@ def _is_at_work(store: Store) -> bool:
     now, ended = datetime.now(UTC), [store.ended_at(name) for name in store.names()]
     # a time in the future is that of a clock that was set back since
     return any(timedelta() <= now - at < BETWEEN_STEPS for at in ended if at)
-
-
-def _failed_units(groups: Sequence[LeftOut]) -> Iterator[Problem]:
-    by_asset: defaultdict[tuple[str, bool], list[LeftOut]] = defaultdict(list)
-    for group in groups:
-        by_asset[group.asset, group.is_stale].append(group)
-    for (asset, is_stale), mine in by_asset.items():
-        more = len(mine) - GROUPS_NAMED
-        lines = [group.line for group in mine[:GROUPS_NAMED]]
-        lines += [f"and {more:,} more reasons"] if more > 0 else []
-        what = "their last good version is served: " if is_stale else "left out: "
-        yield Problem(
-            "documents_stale" if is_stale else "units_failed",
-            asset,
-            since=min(group.since for group in mine),
-            reason=what + "; ".join(lines),
-            remedy="`rag-assets status` says for each reason what to do",
-        )

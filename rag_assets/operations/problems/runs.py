@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from rag_assets.config import Config, Schedule, asset_path
 from rag_assets.graph import STEPS
 from rag_assets.operations.problems import run_errors
-from rag_assets.operations.problems.current import Problem
 from rag_assets.operations.problems.lost_runs import ORIGIN
+from rag_assets.operations.problems.problem import Problem
 from rag_assets.process import clock
 from rag_assets.process.clock import in_words
 

@@ -7,14 +7,14 @@ numbers, and are about the same kind of file or the same table.
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
-from datetime import date, datetime
 from pathlib import PurePosixPath
 
 from rag_assets import schemas
-from rag_assets.change.quarantine import Blame, Failure, QuarantineEntry, all_entries
+from rag_assets.change.quarantine import Failure, QuarantineEntry, all_entries
 from rag_assets.config import Config
 from rag_assets.graph import STEPS
+from rag_assets.operations.problems.acknowledged import NUMBER, Failing, acknowledged, failing, how
+from rag_assets.operations.problems.problem import Problem, named
 from rag_assets.store import Store
 from rag_assets.store.catalog import is_of_recipe
 
@@ -23,40 +23,9 @@ EXPORTS = "exports/"
 WHOLE_TABLE = "*"
 """Key of a failure that concerns a whole table of a source."""
 NO_PARSER = "no parser reads "
-EXAMPLES = 3
 LONGEST_SUFFIX = 8
 _UNTIL = re.compile(r"; (it is )?tried again .*$", re.DOTALL)
-_NUMBER = re.compile(r"\d[\d,.]*")
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """Inputs that failed on the way to one asset for one reason."""
-
-    asset: str
-    """The asset that lacks them; `exports/SOURCE/TABLE` for a table of a source."""
-    of: str
-    """Their kind of file, such as ODT, or their table."""
-    cause: str
-    """What happened, without their names."""
-    remedy: str
-    blame: Blame
-    count: int
-    examples: Sequence[str]
-    """The first few by name."""
-    since: datetime
-    """When the first of them failed (UTC)."""
-    tried_again: date | None
-    """The day (UTC) from which the first of them is tried again unasked."""
-    is_stale: bool
-    """Whether they are not left out: the index has an earlier version of them."""
-    is_retry_useful: bool
-    """Whether `rag-assets refresh --retry-failed` may help without a change of the inputs."""
-
-    @property
-    def line(self) -> str:
-        """All of them in a few words."""
-        return f"{self.count:,} {self.of}: {self.cause}"
+RETRY = "`rag-assets refresh --retry-failed`"
 
 
 def entries_of(
@@ -64,7 +33,7 @@ def entries_of(
 ) -> list[QuarantineEntry]:
     """What stands in quarantine of the sources and recipes that `config` names.
 
-    Of all its variants, or of some `variants`.
+    Of all its variants, or of some `variants`; what was acknowledged included.
     """
     named = _asset_of_targets(store, config, variants or config.variants)
 
@@ -76,6 +45,18 @@ def entries_of(
     return [entry for entry in all_entries(store) if is_named(entry.target)]
 
 
+def unknown(store: Store, entries: Iterable[QuarantineEntry]) -> list[QuarantineEntry]:
+    """Those of `entries` that nobody acknowledged."""
+    accepted = acknowledged(store)
+    return [each for each in entries if version_of(each) not in accepted]
+
+
+def version_of(entry: QuarantineEntry) -> Failing:
+    """What a person acknowledges of an entry."""
+    version = "" if is_of_source(entry) else entry.fingerprint
+    return failing(entry.failure.label, entry.failure.reason, version=version)
+
+
 def is_of_source(entry: QuarantineEntry) -> bool:
     """Whether it says that a source, a table or a folder could not be read at all."""
     key = entry.failure.key
@@ -84,26 +65,32 @@ def is_of_source(entry: QuarantineEntry) -> bool:
     return entry.target == schemas.DOCUMENT_FILES_TABLE and key.endswith("/")
 
 
-def left_out(store: Store, config: Config, entries: Iterable[QuarantineEntry]) -> list[LeftOut]:
-    """Those of `entries` that are single files, rows or units, the largest groups first."""
+def left_out(store: Store, config: Config, entries: Iterable[QuarantineEntry]) -> list[Problem]:
+    """Those of `entries` that are single files, rows or units, the largest groups first.
+
+    A file that fails on the way to several tables is told once.
+    """
     entries = [each for each in entries if not is_of_source(each)]
     if not entries:
         return []
     assets, refused = _asset_of_targets(store, config, config.variants), refused_files(store)
     lacking = {each.failure.key for each in entries if each.failure.stale_since is None}
-    groups: defaultdict[tuple[str, str, str, bool], dict[str, QuarantineEntry]] = defaultdict(dict)
+    groups: defaultdict[tuple[str, str, str, bool], list[QuarantineEntry]] = defaultdict(list)
+    known: set[tuple[str, bool]] = set()
     for each in entries:
-        asset = assets.get(each.target, each.target)
         failure = each.failure
-        cause = _NUMBER.sub("0", _cause(failure))
+        asset = assets.get(each.target, each.target)
         document = failure.key.removesuffix(schemas.UNREAD)
         is_stale = failure.stale_since is not None and document not in lacking
-        groups[asset, _kind(failure.label), cause, is_stale].setdefault(failure.label, each)
+        if (failure.label, is_stale) not in known:
+            known.add((failure.label, is_stale))
+            cause = NUMBER.sub("0", _cause(failure))
+            groups[asset, _kind(failure.label), cause, is_stale].append(each)
     found = [
-        _group(asset, kind, list(members.values()), is_stale=is_stale, refused=refused)
+        _problem(asset, kind, members, is_stale=is_stale, refused=refused)
         for (asset, kind, _, is_stale), members in groups.items()
     ]
-    return sorted(found, key=lambda each: (-each.count, each.asset, each.of))
+    return sorted(found, key=lambda each: (-len(each.names), each.assets, each.subject))
 
 
 def is_retry_useful(asset: str, failure: Failure, *, refused: Collection[str]) -> bool:
@@ -130,31 +117,34 @@ def refused_files(store: Store) -> set[str]:
     return set(bad["document_id"].to_pylist())
 
 
-def _group(
+def _problem(
     asset: str,
     kind: str,
     members: Sequence[QuarantineEntry],
     *,
     is_stale: bool,
     refused: Collection[str],
-) -> LeftOut:
+) -> Problem:
     failures = [each.failure for each in members]
+    step = STEPS.kind(asset)
+    names, items = tuple(failure.label for failure in failures), step.counts if step else "rows"
     cause, _, remedy = _cause(failures[0]).rpartition(": ")
+    remedies = [remedy if cause else _what_helps(failures[0])]
     days = [failure.tried_again for failure in failures if failure.tried_again]
-    return LeftOut(
-        asset=asset,
-        of=kind,
-        cause=(cause or remedy).removeprefix("is "),
-        remedy=remedy if cause else _what_helps(failures[0]),
-        blame=failures[0].kind,
-        count=len(failures),
-        examples=[failure.label for failure in failures[:EXAMPLES]],
+    if days:
+        remedies.append(f"tried again on {min(days)}, or at once with {RETRY}")
+    elif any(is_retry_useful(asset, failure, refused=refused) for failure in failures):
+        remedies.append(f"once the cause is gone: {RETRY}")
+    remedies.append(f"if it is to stay so: {how(names[0] if len(names) == 1 else 'FILE')}")
+    return Problem(
+        "documents_stale" if is_stale else "units_failed",
+        named(names, items=items),
         since=min(each.failure.stale_since or each.failed_at for each in members),
-        tried_again=min(days, default=None),
-        is_stale=is_stale,
-        is_retry_useful=any(
-            is_retry_useful(asset, failure, refused=refused) for failure in failures
-        ),
+        reason=f"{kind}: {(cause or remedy).removeprefix('is ')}",
+        remedy="; ".join(remedies),
+        assets=(asset,),
+        names=names,
+        items=items,
     )
 
 

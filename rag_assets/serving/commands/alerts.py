@@ -1,18 +1,19 @@
 """`rag-assets alerts`: what is wrong now and who was told; a test message to each channel."""
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 
 from rag_assets import config as configuration
 from rag_assets.config import Config
 from rag_assets.operations.alerts.channels import Delivery
-from rag_assets.operations.alerts.messages import WORDS, link_of, moment
-from rag_assets.operations.alerts.record import FILE, AlertRecord, RecordFile
+from rag_assets.operations.alerts.messages import moment, record_of
+from rag_assets.operations.alerts.record import FILE, AlertRecord, Change, ChannelRecord, RecordFile
 from rag_assets.operations.alerts.telling import NOT_CALLED, open_problems, try_channels
-from rag_assets.operations.problems.current import Problem
+from rag_assets.operations.problems.problem import Problem
 from rag_assets.serving import alerting
 from rag_assets.serving.replies import FAILED, OK, PARTLY, Json, Reply, UsageError, say
+from rag_assets.serving.status_text import told
 
 SUMMARY = "tell what is wrong now and who was told; try whether messages arrive"
 EXAMPLES = """\
@@ -67,78 +68,55 @@ def _listed(config: Config) -> Reply:
         problems = open_problems(config, instance, before=record.open, log=say)
     known = {problem.key for problem in problems}
     problems += [problem for problem in record.noted if problem.key not in known]
-    begun = {problem.key: problem.since for problem in record.open}
-    waiting = {name: len(told.waiting) for name, told in record.channels.items()}
+    problems = list(record.dated(problems, now=datetime.now(UTC)))
+    waiting = {name: len(each.waiting) for name, each in record.channels.items()}
     return Reply(
         record={
-            "problems": [_as_json(one, config, record, begun) for one in problems],
+            "problems": [
+                {
+                    **record_of(Change(one), config.alerts.ui_url),
+                    "told": {name: when.isoformat() for name, when in _told(one, record).items()},
+                }
+                for one in problems
+            ],
             "channels": [
                 {
                     "name": channel.name,
                     "type": channel.type,
                     "waiting": waiting.get(channel.name, 0),
-                    "failure": _failure_of(record, channel.name) or None,
+                    "failure": _failures(config, record)[channel.name] or None,
                 }
                 for channel in config.alerts.channels
             ],
         },
-        text="\n\n".join(_paragraphs(problems, config, record, begun)),
+        text="\n\n".join(_paragraphs(problems, config, record)),
         code=PARTLY if problems else OK,
     )
 
 
-def _as_json(
-    problem: Problem, config: Config, record: AlertRecord, begun: Mapping[str, datetime]
-) -> Mapping[str, Json]:
+def _told(problem: Problem, record: AlertRecord) -> dict[str, datetime]:
+    """Each channel that was told of `problem`, and when."""
     return {
-        "kind": problem.kind,
-        "subject": problem.subject,
-        "since": begun.get(problem.key, problem.since).isoformat(),
-        "reason": problem.reason,
-        "remedy": problem.remedy,
-        "link": link_of(problem, ui_url=config.alerts.ui_url) or None,
-        "told": {name: when.isoformat() for name, when in _told(problem, record)},
+        name: max(times)
+        for name, channel in record.channels.items()
+        if (times := [channel.told[key] for key in problem.keys if key in channel.told])
     }
 
 
-def _told(problem: Problem, record: AlertRecord) -> Iterator[tuple[str, datetime]]:
-    """Each channel that was told of `problem`, and when."""
-    for name, told in record.channels.items():
-        if problem.key in told.told:
-            yield name, told.told[problem.key]
-
-
-def _paragraphs(
-    problems: Sequence[Problem],
-    config: Config,
-    record: AlertRecord,
-    begun: Mapping[str, datetime],
-) -> Iterator[str]:
+def _paragraphs(problems: Sequence[Problem], config: Config, record: AlertRecord) -> Iterator[str]:
     for problem in problems:
-        told = [f"{name} ({moment(when)})" for name, when in _told(problem, record)]
-        yield "\n".join(
-            [
-                f"{WORDS[problem.kind]}: {problem.subject}",
-                f"  since {moment(begun.get(problem.key, problem.since))}",
-                *(f"  {line}" for line in problem.reason.splitlines()),
-                f"  what to do: {problem.remedy}",
-                f"  told: {', '.join(told) or 'nobody yet'}",
-            ]
-        )
+        names = [f"{name} ({moment(when)})" for name, when in _told(problem, record).items()]
+        yield "\n".join([*told([problem]), f"    told: {', '.join(names) or 'nobody yet'}"])
     if not problems:
         yield "Nothing is wrong."
-    failing = [
-        f"  {channel.name}: {reason}"
-        for channel in config.alerts.channels
-        if (reason := _failure_of(record, channel.name))
-    ]
+    failing = [f"  {name}: {why}" for name, why in _failures(config, record).items() if why]
     if failing:
         yield "\n".join([f"Not reached, tried again (see {FILE}):", *failing])
     names = ", ".join(f"{one.name} ({one.type})" for one in config.alerts.channels)
     yield f"Channels: {names}" if names else f"Channels: {NO_CHANNEL}"
 
 
-def _failure_of(record: AlertRecord, channel: str) -> str:
-    """Why the last message to a channel did not arrive; empty if it did."""
-    told = record.channels.get(channel)
-    return told.failure if told else ""
+def _failures(config: Config, record: AlertRecord) -> dict[str, str]:
+    """Why the last message to each channel did not arrive; empty if it did."""
+    names = [channel.name for channel in config.alerts.channels]
+    return {name: record.channels.get(name, ChannelRecord()).failure for name in names}

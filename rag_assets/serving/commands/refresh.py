@@ -1,21 +1,26 @@
 """`rag-assets refresh`: the nightly job for one variant, in this process."""
 
 import argparse
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
 from rag_assets.config import Config
 from rag_assets.operations.problems import run_errors
+from rag_assets.operations.problems.current import source_problems
+from rag_assets.operations.problems.problem import Problem
+from rag_assets.operations.problems.skipped_inputs import EXPORTS, left_out
 from rag_assets.reports.text_tables import table
+from rag_assets.schemas import DOCUMENT_FILES_TABLE
 from rag_assets.serving import alerting, disk_errors, job_runs, refresh_run
-from rag_assets.serving.check_summary import CheckSummary, check_summary
+from rag_assets.serving.check_summary import check_summary
 from rag_assets.serving.evaluation_text import scores
 from rag_assets.serving.newer_defaults import hint
 from rag_assets.serving.planning_errors import planning_errors
 from rag_assets.serving.refresh_run import RefreshOutcome
 from rag_assets.serving.replies import OK, PARTLY, Json, Reply, say
+from rag_assets.serving.status_text import told
 from rag_assets.store import Store
 from rag_assets.store.serving_pointer import serving_variant
 
@@ -32,7 +37,6 @@ EXAMPLES = """\
   rag-assets refresh --accept-drift        accept tables that drifted as the new normal"""
 
 EVALUATION = "retrieval_evaluation"
-STALE = "their last good version is served"
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -84,7 +88,7 @@ def refreshed(
     accept_drift: bool = False,
 ) -> Reply:
     """Run a job for `variant` once no other command changes the index, and tell what it did."""
-    started = time.monotonic()
+    began = datetime.now(UTC)
     config.variant(variant)
     store = Store.of(config)
     with alerting.telling(config, variant=variant), disk_errors.writing(config.state_dir):
@@ -98,15 +102,7 @@ def refreshed(
                 accept_drift=accept_drift,
                 job_name=job(store),
             )
-        return _answer(
-            outcome,
-            checks=check_summary(store, config),
-            quarantine=refresh_run.quarantine_of(store, outcome),
-            evaluation=_evaluation_of(store, config, outcome),
-            proposed=hint(config),
-            plan=plan,
-            seconds=time.monotonic() - started,
-        )
+        return _answer(store, config, outcome, plan=plan, began=began)
 
 
 def _planned(store: Store, config: Config, variant: str, allow_shrink: bool) -> "VariantPlan":
@@ -136,21 +132,26 @@ def _evaluation_of(store: Store, config: Config, outcome: RefreshOutcome) -> str
 
 
 def _answer(
+    store: Store,
+    config: Config,
     outcome: RefreshOutcome,
     *,
-    checks: CheckSummary,
-    quarantine: Sequence[Mapping[str, Json]],
-    evaluation: str | None,
-    proposed: str,
     plan: "VariantPlan | None",
-    seconds: float,
+    began: datetime,
 ) -> Reply:
+    checks, proposed = check_summary(store, config), hint(config)
+    unknown = refresh_run.quarantine_of(store, outcome)
+    is_read = any(name.startswith((DOCUMENT_FILES_TABLE, EXPORTS)) for name in outcome.assets)
+    sources = source_problems(store, config) if is_read else ()
+    missing = [*sources, *left_out(store, config, unknown)]
+    evaluation = _evaluation_of(store, config, outcome)
+    seconds = (datetime.now(UTC) - began).total_seconds()
     record: dict[str, Json] = {
         "variant": outcome.variant,
         "assets": outcome.assets,
-        "quarantine": quarantine,
+        "missing": {each.key: each.reason for each in missing},
+        "quarantine": refresh_run.records_of(unknown),
         "errors": outcome.errors,
-        "warnings": outcome.warnings,
         "checks": checks.record,
         "proposal": proposed,
         "conclusion": outcome.conclusion,
@@ -162,19 +163,11 @@ def _answer(
 
         record["plan"] = outcome_record(plan, outcome.assets)
         kept = outcome_text(plan, outcome.assets)
-    judged = "\n\n".join(part for part in (kept, checks.text, proposed) if part)
-    paragraphs = _paragraphs(outcome, quarantine, evaluation, judged, seconds)
-    code = _code(outcome, is_partial=bool(quarantine))
+    checked = checks.text_of_run(outcome.variant, began=began)
+    judged = "\n\n".join(part for part in (kept, checked, proposed) if part)
+    paragraphs = _paragraphs(outcome, missing, evaluation, judged, seconds)
+    code = job_runs.code_of(outcome.errors) or (PARTLY if missing else OK)
     return Reply(record=record, text="\n\n".join(paragraphs), code=code)
-
-
-def _code(outcome: RefreshOutcome, *, is_partial: bool) -> int:
-    failed = any(counts.get("failed") for counts in outcome.assets.values())
-    return job_runs.code_of(outcome.errors) or (PARTLY if is_partial or failed else OK)
-
-
-def _named(what: str, reason: str) -> str:
-    return reason if what in reason else f"{what}: {reason}"
 
 
 def _in_short(reason: str) -> str:
@@ -184,7 +177,7 @@ def _in_short(reason: str) -> str:
 
 def _paragraphs(
     outcome: RefreshOutcome,
-    quarantine: Sequence[Mapping[str, Json]],
+    missing: Sequence[Problem],
     evaluation: str | None,
     judged: str,
     seconds: float,
@@ -194,14 +187,8 @@ def _paragraphs(
         yield table(rows, columns=["asset", *refresh_run.SHOWN])
     if evaluation:
         yield evaluation
-    for title, is_stale in (("left out of the index", False), (STALE, True)):
-        reasons = (
-            f"  {_named(str(entry['what']), str(entry['reason']))}"
-            for entry in quarantine
-            if bool(entry["stale_since"]) is is_stale
-        )
-        if lines := dict.fromkeys(reasons):  # a file may fail on the way to several tables
-            yield "\n".join([f"In quarantine ({title}):", *lines])
+    if missing:
+        yield "\n".join(["Not in the index as it should be:", *told(missing)])
     yield judged
     if outcome.errors:
         lines = [f"  {step}: {_in_short(reason)}" for step, reason in outcome.errors.items()]

@@ -30,6 +30,7 @@ import pyarrow.compute as pc
 from rag_assets import schemas
 from rag_assets.change import sync
 from rag_assets.columns.keys import ABSENT, KeyIndex
+from rag_assets.columns.sql import quoted
 from rag_assets.config import DocumentSource, TableSource
 from rag_assets.identity import document_id, fingerprint
 from rag_assets.process import clock
@@ -313,7 +314,15 @@ class _Manifest:
             readability.note(
                 self.store,
                 name,
-                whole=Look(reason, is_changed=name in self.changed),
+                whole=Look(
+                    reason,
+                    is_changed=name in self.changed,
+                    held=None  # nothing was compared, so that nothing is other than before
+                    if self.marks is None
+                    else self.store.count(TARGET.name, where=f"source = {quoted(name)}"),
+                    settings=fingerprint(source.model_dump_json()),
+                    may_shrink=self.allow_shrink,
+                ),
                 parts={f"{folder}/": Look(why) for folder, why in unread.items()},
                 keep=lambda _, is_listed=listing is not None: not is_listed,
             )

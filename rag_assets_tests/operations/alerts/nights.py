@@ -11,7 +11,7 @@ import dagster as dg
 
 from rag_assets.config import Config
 from rag_assets.operations.alerts.telling import Teller
-from rag_assets.operations.problems.current import Problem
+from rag_assets.operations.problems.problem import Problem
 from rag_assets.operations.problems.runs import NIGHTLY_JOB
 from rag_assets.serving import dagster_instance
 from rag_assets_testing.alert_servers import Web

@@ -12,7 +12,7 @@ from rag_assets.config import Email, Ping, Webhook
 from rag_assets.config.alerts import ALL_KINDS
 from rag_assets.operations.alerts import channels, messages
 from rag_assets.operations.alerts.record import Change
-from rag_assets.operations.problems.current import Problem
+from rag_assets.operations.problems.problem import Problem
 from rag_assets_testing.alert_servers import certificate, mail_server, web_server
 
 BEGAN = datetime(2026, 11, 23, 2, 0, tzinfo=UTC)

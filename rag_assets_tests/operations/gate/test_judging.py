@@ -326,7 +326,7 @@ def test_questions_that_are_all_gone_hold_the_next_index_and_are_told(project):
     assert state_problems(made.store, config) == []
 
     gated.ask(made, [])
-    assert [each.subject for each in state_problems(made.store, config)] == ["question_sets"]
+    assert [each.assets for each in state_problems(made.store, config)] == [("question_sets",)]
     held = promoted(edition="three")
     assert held.status == "held"
     assert "hold no question any more" in held.reasons[0]

@@ -12,10 +12,10 @@ from rag_assets import quality, schemas
 from rag_assets.change import sync
 from rag_assets.change.sync import Failure
 from rag_assets.config import Config
-from rag_assets.operations.problems import current as problems
 from rag_assets.operations.problems.current import state_problems
 from rag_assets.operations.problems.disk import disk_use
-from rag_assets.operations.problems.skipped_inputs import LeftOut, entries_of, left_out
+from rag_assets.operations.problems.problem import Problem
+from rag_assets.operations.problems.skipped_inputs import entries_of, left_out
 from rag_assets.serving.check_summary import check_summary
 from rag_assets.sources import readability
 from rag_assets.sources.readability import Look
@@ -40,7 +40,7 @@ def store(config):
     return Store.of(config)
 
 
-def groups(store: Store, config: Config) -> list[LeftOut]:
+def groups(store: Store, config: Config) -> list[Problem]:
     return left_out(store, config, entries_of(store, config))
 
 
@@ -71,24 +71,32 @@ def test_files_that_failed_for_one_reason_are_one_group(store, config):
 
     first, second = groups(store, config)
 
-    assert first.line == "16 ODT: an OpenDocument text"
-    assert first.remedy == "save it as PDF to index it"
-    assert len(first.examples) == 3
-    assert not first.is_retry_useful, "no parser reads it"
-    assert second.count == 2
-    assert second.is_retry_useful, "a parser could not read it, and may now"
-    [problem] = [each for each in state_problems(store, config) if each.kind == "units_failed"]
-    assert problem.subject == "parsed_documents"
-    assert problem.reason.startswith("left out: 16 ODT: an OpenDocument text; 2 PDF: page 3")
+    shown = "folder/0.odt, folder/1.odt, folder/10.odt, ..."
+    assert first.subject == f"16 documents: {shown}"
+    assert first.reason == "ODT: an OpenDocument text"
+    assert first.remedy.startswith("save it as PDF to index it; if it is to stay so: "), (
+        "no parser reads it"
+    )
+    assert second.names == ("a.pdf", "b.pdf")
+    assert "--retry-failed" in second.remedy, "a parser could not read it, and may now"
+    assert groups(store, config) == [
+        each for each in state_problems(store, config) if each.kind == "units_failed"
+    ]
+
+
+def test_a_file_that_fails_on_the_way_to_two_tables_is_told_once(store, config):
+    failure = Failure("a", "a.md cannot be read: give the right to read it", "a.md")
+    for target in (schemas.DOCUMENT_FILES_TABLE, elements_of(config)):
+        sync.record(store, target=target, failures=[failure])
+    assert [each.names for each in groups(store, config)] == [("a.md",)]
 
 
 def test_what_ran_into_a_limit_says_when_it_is_tried_again(store, config):
     failure = Failure("deep", "deep.html: took longer than 90 s", "deep.html", "limit")
     sync.record(store, target=elements_of(config), failures=[failure])
     [group] = groups(store, config)
-    assert group.cause == "took longer than 90 s"
-    assert isinstance(group.tried_again, date)
-    assert group.is_retry_useful
+    assert group.reason == "HTML: took longer than 90 s"
+    assert f"tried again on {date.today() + timedelta(days=1)}, or at once" in group.remedy
 
 
 def test_rows_of_a_table_are_one_group_and_are_not_worth_a_retry(store, config):
@@ -98,8 +106,9 @@ def test_rows_of_a_table_are_one_group_and_are_not_worth_a_retry(store, config):
     ]
     sync.record(store, target="exports/erp/parts", failures=failures)
     [group] = groups(store, config)
-    assert (group.asset, group.of, group.count) == ("exports/erp/parts", "erp/parts", 3)
-    assert not group.is_retry_useful
+    assert group.assets == ("exports/erp/parts",)
+    assert group.subject.startswith("3 rows: erp/parts row 0, ")
+    assert "--retry-failed" not in group.remedy
 
 
 def test_a_source_that_cannot_be_read_is_one_problem_and_no_unit(store, config):
@@ -173,7 +182,7 @@ def age(store: Store, *, hours: float) -> None:
         os.utime(file, (at, at))
 
 
-def stale(made: project.Project) -> list[problems.Problem]:
+def stale(made: project.Project) -> list[Problem]:
     return [each for each in state_problems(made.store, made.config) if each.kind == "index_stale"]
 
 

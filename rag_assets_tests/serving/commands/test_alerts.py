@@ -110,7 +110,7 @@ def test_a_source_that_is_down_for_two_nights_is_one_alert(project, web, run, ca
     capsys.readouterr()
     assert run("alerts") == PARTLY
     said = capsys.readouterr().out
-    assert said.startswith("a source cannot be read: laboratory")
+    assert said.startswith("  a source cannot be read: laboratory")
     assert "told: json" in said
     (project / "away").rename(database)
     assert run("refresh") == OK

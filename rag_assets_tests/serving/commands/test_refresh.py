@@ -16,7 +16,6 @@ def outcome(*tables: str) -> RefreshOutcome:
         assets={name: {"failed": 1} for name in tables},
         tables=tables,
         errors={},
-        warnings=[],
     )
 
 
@@ -28,7 +27,7 @@ def test_what_failed_of_a_source_is_named_whether_its_tables_are_or_a_pattern(tm
 
     named = refresh_run.quarantine_of(store, outcome("exports/erp", "exports/lab/x"))
 
-    assert [entry["what"] for entry in named] == [
+    assert [entry.failure.label for entry in named] == [
         "exports/erp/*",
         "exports/erp/orders",
         "exports/lab/x",
@@ -42,16 +41,6 @@ def test_a_step_that_a_check_stopped_is_told_in_one_line_below_the_checks():
     text = "\n".join(refresh._paragraphs(stopped, [], None, "Checks: 1 of 2", 1.0))
 
     assert f"  check_chunks: {BLOCKED}: tokens_fit: observed 3\n  chunks: first\nsecond" in text
-
-
-def test_a_file_that_fails_on_the_way_to_two_tables_is_named_once():
-    reason = "a.md cannot be read: give the right to read it"
-    entry = {"what": "a.md", "reason": reason, "stale_since": None}
-    left_out = [{"target": target, **entry} for target in ("document_files", "elements")]
-
-    text = "\n".join(refresh._paragraphs(outcome(), left_out, None, "Checks: 2 of 2", 1.0))
-
-    assert text.count("a.md cannot be read") == 1
 
 
 def test_it_ends_with_the_verdict_and_the_next_command():

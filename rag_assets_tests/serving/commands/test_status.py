@@ -102,7 +102,8 @@ def test_what_failed_of_a_source_that_the_config_no_longer_names_is_not_counted(
         sync.record(store, target=f"exports/{source}/*", failures=[failure])
         readability.note(store, source, whole=Look("is down"), parts={})
 
-    assert recorded(capsys, code=PARTLY)["quarantine"] == {"exports/erp/*": 1}
+    [problem] = recorded(capsys, code=PARTLY)["problems"]
+    assert problem["subject"] == "erp"
     shown = said(capsys, code=PARTLY)
     assert "cannot be read: erp" in shown
     assert "removed" not in shown
@@ -112,17 +113,12 @@ def test_what_ran_into_a_limit_says_when_it_is_tried_again(store, capsys, monkey
     monkeypatch.setattr(clock, "today", lambda: date(2026, 11, 24))
     failure = sync.Failure("deep", "deep.html: took longer than 90 s", "deep.html", "limit")
     sync.record(store, target=elements(), failures=[failure])
-    reason = (
-        "deep.html: took longer than 90 s; tried again on 2026-11-25, or at once with "
-        "--retry-failed"
-    )
 
-    assert recorded(capsys, code=PARTLY)["waiting"] == [
-        {"what": "deep.html", "reason": reason, "attempts": 1, "tried_again": "2026-11-25"}
-    ]
     shown = said(capsys, code=PARTLY)
-    assert "  1 HTML: took longer than 90 s\n    such as deep.html\n" in shown
-    assert "tried again on 2026-11-25, or at once with rag-assets refresh --retry-failed" in shown
+    assert "  left out of the index: deep.html, since 20" in shown
+    assert "\n    HTML: took longer than 90 s\n" in shown
+    again = "tried again on 2026-11-25, or at once with `rag-assets refresh --retry-failed`"
+    assert again in " ".join(shown.split())
 
 
 def test_a_format_that_nobody_reads_is_not_to_be_retried(store, capsys):
@@ -132,7 +128,7 @@ def test_a_format_that_nobody_reads_is_not_to_be_retried(store, capsys):
     ]
     sync.record(store, target=elements(), failures=failures)
     shown = said(capsys, code=PARTLY)
-    assert "  2 ODT: " in shown
+    assert "left out of the index: 2 documents: a.odt, b.odt" in shown
     assert "what to do: save it as PDF to index it" in shown
     assert "--retry-failed" not in shown
 

@@ -1,0 +1,224 @@
+"""Each failure is a problem of its own, until it is over or somebody acknowledges it."""
+
+import json
+
+import pytest
+
+from rag_assets import config as configuration
+from rag_assets.operations.alerts import messages
+from rag_assets.operations.alerts.record import AlertRecord, Change
+from rag_assets.operations.problems.current import state_problems
+from rag_assets.operations.problems.problem import Problem
+from rag_assets.process import clock
+from rag_assets.serving import cli
+from rag_assets.serving.replies import OK, PARTLY, USAGE
+from rag_assets_testing.faults import project
+from rag_assets_testing.faults.hashing import hashing
+from rag_assets_testing.faults.pipeline import refresh
+from rag_assets_testing.faults.project import Project, report
+
+BROKEN = "%PDF-1.7\nhalf a file"
+
+
+@pytest.fixture
+def made(tmp_path, monkeypatch):
+    made = project.make(tmp_path / "project", documents=12, rows=6)
+    monkeypatch.setenv(configuration.PATH_VARIABLE, str(made.file))
+    with hashing():
+        refresh(made.config)
+        yield made
+
+
+def problems(made: Project) -> dict[str, str]:
+    found = state_problems(made.store, made.config)
+    return {name: one.kind for one in found for name in one.names or (one.subject,)}
+
+
+def run(capsys, *arguments: str) -> tuple[int, str, str]:
+    code = cli.main([*arguments])
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+def changes(before: list[Problem], found: list[Problem]) -> list[Change]:
+    record, now = AlertRecord(open=before), clock.now()
+    return record.changes([*record.dated(found, now=now)], now=now)
+
+
+def test_a_second_bad_file_and_a_good_one_that_breaks_are_news_while_the_first_is_open(made):
+    made.write("bad.pdf", BROKEN)
+    refresh(made.config)
+    first = state_problems(made.store, made.config)
+    made.write("worse.pdf", BROKEN + " too")
+    made.write("series0/report0.md", BROKEN)
+    refresh(made.config)
+    second = state_problems(made.store, made.config)
+
+    assert [one.subject for one in first] == ["bad.pdf"]
+    news = changes(first, second)
+    assert {change.problem.subject: change.problem.kind for change in news} == {
+        "worse.pdf": "units_failed",
+        "series0/report0.md": "documents_stale",
+    }
+    assert all(change.problem.since > first[0].since for change in news)
+    made.write("bad.pdf", BROKEN + ", still")
+    refresh(made.config, retry=True)
+    assert changes(second, state_problems(made.store, made.config)) == []
+
+    (made.documents / "bad.pdf").unlink()
+    refresh(made.config)
+    [over] = changes(second, state_problems(made.store, made.config))
+    assert over.ended
+    assert over.problem.subject == "bad.pdf"
+
+
+def test_several_files_are_told_as_one_for_each_reason_and_counted_in_words(made):
+    for number in range(4):
+        made.write(f"bad{number}.pdf", f"{BROKEN} {number}")
+    made.write("empty.md", "")
+    refresh(made.config)
+
+    found = state_problems(made.store, made.config)
+    message = messages.message_of([Change(one) for one in found], ui_url=None)
+
+    assert message.title.endswith(": 2 problems")
+    said = "Problem: left out of the index: 4 documents: bad0.pdf, bad1.pdf, bad2.pdf, ..."
+    assert said in message.text
+    assert "Why: PDF: " in message.text
+    assert "rag-assets acknowledge FILE`" in message.text
+    assert "Problem: left out of the index: empty.md" in message.text
+
+
+def test_what_is_acknowledged_is_no_problem_until_another_version_of_it_fails(made, capsys):
+    made.write("locked/bad.pdf", BROKEN)
+    made.write("open.pdf", BROKEN + " 1")
+    assert run(capsys, "refresh")[0] == PARTLY
+    _, said, _ = run(capsys, "status")
+    assert "rag-assets acknowledge" in said
+
+    code, said, _ = run(capsys, "acknowledge", "locked", "*.pdf")
+    assert code == OK
+    assert said.count("acknowledged: ") == 2
+    assert problems(made) == {}
+    code, said, _ = run(capsys, "refresh")
+    assert code == OK
+    assert "Not in the index as it should be" not in said
+    code, said, _ = run(capsys, "status")
+    assert code == OK
+    assert said.startswith("Nothing is wrong.")
+    assert "Acknowledged: 2 (rag-assets acknowledge lists them)" in said
+    assert run(capsys, "refresh", "--retry-failed")[0] == OK, "it fails in the same version"
+
+    made.write("locked/bad.pdf", BROKEN + " again")
+    assert run(capsys, "refresh")[0] == PARTLY
+    assert problems(made) == {"locked/bad.pdf": "units_failed"}
+
+    code, said, _ = run(capsys, "acknowledge", "--undo", "open.pdf")
+    assert "open: open.pdf" in said
+    assert set(problems(made)) == {"locked/bad.pdf", "open.pdf"}
+    record = json.loads(run(capsys, "acknowledge", "--json")[1])
+    assert record == {"acknowledged": [], "open": ["locked/bad.pdf", "open.pdf"]}
+
+
+def test_rows_of_a_table_are_acknowledged_as_one_and_a_new_one_is_news(made, capsys):
+    file = made.home / "lists" / "doubles.csv"
+
+    def write(*keys: int) -> None:
+        file.write_text(
+            "id,name\n" + "".join(f"{key},name {key} {n}\n" for n, key in enumerate(keys))
+        )
+        project.age(file, seconds=60 + len(keys))
+
+    tables = "- {name: lists, url: lists}"
+    keyed = "- {name: lists, url: lists, tables: [suppliers, {name: doubles, key: [id]}]}"
+    made.file.write_text(made.file.read_text().replace(tables, keyed))
+    write(1, 1, 2, 2, 3)
+    assert run(capsys, "refresh")[0] == PARTLY
+    [problem] = state_problems(made.store, made.config)
+    assert len(problem.names) == 2
+    assert problem.subject == '2 rows: lists/doubles row ["1"], lists/doubles row ["2"]'
+
+    assert run(capsys, "acknowledge", "lists/doubles")[0] == OK
+    assert run(capsys, "refresh")[0] == OK
+    write(1, 1, 2, 2, 3, 3)
+    assert run(capsys, "refresh")[0] == PARTLY
+    [problem] = state_problems(made.store, made.config)
+    assert problem.names == ('lists/doubles row ["3"]',)
+
+
+def test_a_name_that_nothing_has_is_refused(made, capsys):
+    code, _, said = run(capsys, "acknowledge", "nothing.pdf")
+    assert code == USAGE
+    assert "nothing that fails is called nothing.pdf" in said
+
+
+def test_documents_that_leave_the_index_unasked_are_told_until_they_are_back(made, capsys):
+    assert run(capsys, "refresh")[0] == OK
+    (made.documents / "series1").rename(made.home / "away")
+    code, said, _ = run(capsys, "refresh")
+    assert code == PARTLY
+    assert "documents or rows of a source left the index: documents, since 20" in said
+    assert "4 of its 12 documents left the index" in said
+    assert "`rag-assets acknowledge documents`" in said
+    assert problems(made) == {"documents": "source_shrank"}
+    assert run(capsys, "refresh")[0] == PARTLY, "until somebody has looked at it"
+
+    (made.home / "away").rename(made.documents / "series1")
+    assert run(capsys, "refresh")[0] == OK
+    assert problems(made) == {}
+
+
+def test_a_loss_that_is_right_is_acknowledged_and_the_next_one_is_news(made, capsys):
+    for folder, held in (("series1", 12), ("series2", 8)):
+        for path in (made.documents / folder).iterdir():
+            path.unlink()
+        refresh(made.config)
+        [problem] = state_problems(made.store, made.config)
+        assert problem.reason == f"4 of its {held} documents left the index"
+        assert run(capsys, "acknowledge", "documents")[0] == OK
+        assert problems(made) == {}
+
+
+def test_what_somebody_asked_for_is_no_loss(made):
+    text = made.file.read_text()
+    excluded = 'documents: [{url: documents, exclude: ["series1/*"]}]'
+    made.file.write_text(text.replace("documents: documents", excluded))
+    refresh(made.config)
+    made.file.write_text(text)
+    refresh(made.config)
+    assert problems(made) == {}
+
+    for path in (made.documents / "series1").iterdir():
+        path.unlink()
+    refresh(made.config, allow_shrink=True)
+    assert problems(made) == {}
+
+
+def test_a_document_here_and_there_and_a_rename_are_no_loss(made):
+    for number in range(4):
+        (made.documents / f"series{number % 3}" / f"report{number}.md").unlink()
+        refresh(made.config)
+        assert problems(made) == {}
+    (made.documents / "series1").rename(made.documents / "series9")
+    refresh(made.config)
+    assert problems(made) == {}
+
+
+def test_rows_that_leave_are_told_too(made):
+    made.execute("DELETE FROM tests WHERE id > 3")
+    refresh(made.config)
+    [problem] = state_problems(made.store, made.config)
+    assert problem.subject == "laboratory"
+    assert problem.reason == "3 of its 9 rows left the index"
+    made.write("other.md", report(99))
+    refresh(made.config)
+    assert problems(made) == {"laboratory": "source_shrank"}
+
+
+def test_a_source_that_stays_away_can_be_acknowledged(made, capsys):
+    made.database.rename(made.home / "away")
+    assert run(capsys, "refresh")[0] == PARTLY
+    assert problems(made) == {"laboratory": "source_unreadable"}
+    assert run(capsys, "acknowledge", "laboratory")[0] == OK
+    assert run(capsys, "refresh")[0] == OK
+    assert problems(made) == {}
