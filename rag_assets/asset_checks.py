@@ -31,6 +31,8 @@ FAILED = "failed"
 """Metadata of a check: what does not hold. `rag-assets refresh` reads it, too."""
 CHARACTERS = 1_000
 """Of a cell of that table: a remedy is shown whole."""
+BEFORE_OTHERS = {"dagster/priority": "1"}
+"""A table is judged at once: a run that is killed later leaves its checks as they are."""
 CHECKS: dict[Severity, str] = {"error": "must_hold", "warning": "should_hold"}
 
 
@@ -61,6 +63,7 @@ def _checks(subject: Subject, *, config: Config) -> dg.AssetChecksDefinition:
             if (of_severity := [item for item in expectations if item.severity == severity])
         ],
         can_subset=True,
+        op_tags=BEFORE_OTHERS,
         config_schema={
             "accept_drift": dg.Field(
                 bool,

@@ -128,6 +128,8 @@ class Chosen:
     request: TableRequest = field(default_factory=TableRequest)
     mark: str | None = None
     """What the table looked like before it was read."""
+    seen: str | None = None
+    """What a cheap look saw of it then."""
 
 
 @contextmanager
@@ -296,11 +298,13 @@ class ExportPass:
             if done is None:
                 moved.append(item)
             else:
-                yield self.outcomes.unchanged(item.spec, item.table, done, seconds=item.seconds)
+                same = self.outcomes.unchanged(item.spec, item.table, done, seconds=item.seconds)
+                yield replace(same, seen=item.seen)
         if moved:
             with self._landing() as folder:
                 for item, reading in self._landed(origin, moved, folder=folder):
-                    yield self._brought_up(origin, item, reading, folder=folder)
+                    done = self._brought_up(origin, item, reading, folder=folder)
+                    yield replace(done, seen=item.seen)
 
     def _look(self, origin: Origin, item: Chosen) -> ExportedTable | None:
         """What is held of a table that looks the same as then; else prepare to read it."""
@@ -433,6 +437,7 @@ class ExportPass:
     def _mark(self, origin: Origin, item: Chosen, increment: Increment | None) -> str | None:
         """What the table looks like, together with all that decides how it is read."""
         observed = origin.observed(item.table, increment=increment)
+        item.seen = observed or origin.glance(item.table, increment=increment)
         if observed is None:
             return None
         listed = dict(headings_of(self.headings, item.table))

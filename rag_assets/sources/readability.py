@@ -43,6 +43,8 @@ class Look:
     """Why it could not be read, and what to do; None if it was read."""
     is_changed: bool = False
     """Whether it held something else than before."""
+    seen: str | None = None
+    """Fingerprint of what a cheap look saw before it was read (`sources.observations`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,8 @@ class Readability:
     """Also when it was looked at and found unchanged; None if it never was."""
     last_changed: datetime | None = None
     """When it was last found to hold something else than before."""
+    seen: str | None = None
+    """Fingerprint of what a cheap look saw before it was last read."""
     unreadable_since: datetime | None = None
     misses: int = 0
     """How many passes in a row could not read it."""
@@ -69,7 +73,7 @@ class Readability:
         """The same after one more pass."""
         if look.reason is None:
             changed = at if look.is_changed else self.last_changed
-            return Readability(last_read=at, last_changed=changed)
+            return Readability(last_read=at, last_changed=changed, seen=look.seen)
         return replace(
             self,
             unreadable_since=self.unreadable_since or at,

@@ -13,7 +13,7 @@ documents, keep what is held and leave a note in the quarantine.
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -68,6 +68,8 @@ class _Manifest:
 
     store: Store
     listings: Sequence[Listing]
+    seen: Mapping[str, str]
+    """What a look saw of each source that can be reached, by its name."""
     failures: list[sync.Failure]
     kept_sources: set[str]
     allow_shrink: bool
@@ -313,7 +315,11 @@ class _Manifest:
             readability.note(
                 self.store,
                 name,
-                whole=Look(reason, is_changed=name in self.changed),
+                whole=Look(
+                    reason,
+                    is_changed=name in self.changed,
+                    seen=None if self.moved else self.seen.get(name),
+                ),
                 parts={f"{folder}/": Look(why) for folder, why in unread.items()},
                 keep=lambda _, is_listed=listing is not None: not is_listed,
             )
@@ -449,10 +455,11 @@ def _manifest(
             failures.append(_source_failure(source.name, str(error)))
             continue
         listings.append(listing)
+    seen = {listing.source.name: listing.seen for listing in listings}
     listings = without_rows(listings, tables)
     for listing in listings:
         failures.extend(_failures_of(listing))
-    return _Manifest(store, listings, failures, unreached, allow_shrink, log)
+    return _Manifest(store, listings, seen, failures, unreached, allow_shrink, log)
 
 
 def _failures_of(listing: Listing) -> Iterator[sync.Failure]:
