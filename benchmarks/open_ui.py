@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -64,7 +64,9 @@ TICK = """{ sensorOrError(sensorSelector: {sensorName: "source_changes",
   sensorState { ticks(limit: 1) { timestamp status skipReason error { message } } } } } }"""
 SENSORS = """{ sensorsOrError(repositorySelector: {repositoryName: "__repository__",
   repositoryLocationName: "rag_assets"}) { ... on Sensors { results { name } } } }"""
-ASSETS = """{ assetNodes { assetKey { path } partitionKeys isMaterializable staleStatus
+READ = """{ assetNodes(assetKeys: [{path: ["document_files"]}]) {
+  assetMaterializations(limit: 1) { runId } } }"""
+ASSETS = """{ assetNodes { assetKey { path } partitionKeys staleStatus
   staleCauses { reason dependency { path } } } }"""
 PARTITIONS = """query ($keys: [AssetKeyInput!]!, $variants: [String!]!) {
   assetNodes(assetKeys: $keys) { assetKey { path }
@@ -105,6 +107,11 @@ class Ui:
             run for run in self.runs() if run["status"] not in ("SUCCESS", "FAILURE", "CANCELED")
         ]
 
+    def has_read(self, run: dict) -> bool:
+        """Whether a run is done with the documents at their source."""
+        [node] = self.answer(READ)["assetNodes"]
+        return [run["runId"]] == [made["runId"] for made in node["assetMaterializations"]]
+
     def is_quiet(self, *, since: float) -> bool:
         """Whether the sensor has looked since, found nothing to do, and no run is going on."""
         [tick] = self.answer(TICK)["sensorOrError"]["sensorState"]["ticks"] or [None]
@@ -120,22 +127,17 @@ class Ui:
         return [each["name"] for each in self.answer(SENSORS)["sensorsOrError"]["results"]]
 
     def assets(self) -> list[str]:
-        return ["/".join(each["assetKey"]["path"]) for each in self.answer(ASSETS)["assetNodes"]]
+        return [_name(node) for node in self.answer(ASSETS)["assetNodes"]]
 
-    def untrue(self) -> Iterator[str]:
-        """Assets of what serves that call themselves anything but up to date."""
-        of_variants = []
-        for node in self.answer(ASSETS)["assetNodes"]:
-            name = "/".join(node["assetKey"]["path"])
-            if node["partitionKeys"]:
-                of_variants.append(node["assetKey"])
-            elif node["isMaterializable"] and node["staleStatus"] != "FRESH":
-                yield f"{name} is {node['staleStatus']}: {node['staleCauses']}"
-        found = self.answer(PARTITIONS, keys=of_variants, variants=[SERVES])
-        for node in found["assetNodes"]:
-            [state] = node["staleStatusByPartition"]
-            if state != "FRESH":
-                yield f"{'/'.join(node['assetKey']['path'])} of {SERVES} is {state}"
+    def stale(self, variant: str) -> list[str]:
+        """Assets that call themselves older than what they are made from."""
+        nodes = self.answer(ASSETS)["assetNodes"]
+        keys = [node["assetKey"] for node in nodes if node["partitionKeys"]]
+        found = self.answer(PARTITIONS, keys=keys, variants=[variant])["assetNodes"]
+        return [
+            *(f"{_name(node)}: {node['staleCauses']}" for node in nodes if _is_stale(node)),
+            *(f"{_name(node)} of {variant}" for node in found if _is_stale(node)),
+        ]
 
     def newest(self, variant: str) -> Mapping[str, str]:
         """When each asset of a variant was last materialized."""
@@ -145,8 +147,16 @@ class Ui:
         for node in self.answer(PARTITIONS, keys=keys, variants=[SERVES])["assetNodes"]:
             for made in node["assetMaterializations"]:
                 if made["partition"] == variant:
-                    found.setdefault("/".join(node["assetKey"]["path"]), made["timestamp"])
+                    found.setdefault(_name(node), made["timestamp"])
         return found
+
+
+def _name(node: dict) -> str:
+    return "/".join(node["assetKey"]["path"])
+
+
+def _is_stale(node: dict) -> bool:
+    return "STALE" in (node.get("staleStatus"), *node.get("staleStatusByPartition", ()))
 
 
 def tags(run: dict) -> dict[str, str]:
@@ -185,7 +195,7 @@ def scene(
     ui.counted |= {run["runId"] for run in new}
     automatic = [run for run in new if "dagster/sensor_name" in tags(run)]
     wrong = [
-        *ui.untrue(),
+        *(f"{line} is stale" for line in ui.stale(SERVES)),
         *(f"run {run['runId']} ended with {run['status']}" for run in new if _failed(run)),
     ]
     touched = [variant for variant in OTHERS if ui.newest(variant) != before[variant]]
@@ -214,16 +224,21 @@ def ten_edits(ui: Ui) -> None:
 
     def twice() -> None:
         heat.write_text("# Heat\n\nInvar hardly expands up to 210 degrees.\n")
-        wait("its run has begun", lambda: bool(ui.going()))
+        wait("a run has read it", lambda: any(map(ui.has_read, ui.going())))
         heat.write_text("# Heat\n\nInvar hardly expands up to 220 degrees.\n")
 
     def by_hand() -> None:
         (documents / "cold.md").write_text("# Cold\n\nSteel is brittle below zero.\n")
         rag_assets("refresh", config=file)
 
+    def beside_a_run() -> None:
+        (documents / "rust.md").write_text("# Rust\n\nZinc protects steel.\n")
+        wait("its run has begun", lambda: bool(ui.going()))
+        config("fourth:", "fifth:")
+
     def broken() -> None:
         config("variants:", "variants: [")
-        wait("the message", lambda: "has an error" in ui.output.read_text())
+        wait("the message", lambda: "The UI keeps" in ui.output.read_text())
 
     scene(ui, "the UI is opened", lambda: None, runs=0)
     scene(ui, "1 a new document", lambda: (documents / "creep.md").write_text(CREEP), runs=1)
@@ -252,11 +267,20 @@ def ten_edits(ui: Ui) -> None:
     )
     scene(
         ui,
-        "10 a new source",
+        "10 a document, and a variant renamed during its run",
+        beside_a_run,
+        runs=1,
+        shown=lambda: "fifth" in ui.partitions(),
+    )
+    scene(
+        ui,
+        "11 a new source",
         lambda: config("  tables:\n", f"  tables:\n{FOLDER}"),
         runs=1,
         shown=lambda: "exports/lists/stock" in ui.assets(),
     )
+    waiting = [variant for variant in OTHERS if ui.stale(variant)]
+    ui.bounds.append(equal("variants that say that they wait", len(waiting), len(OTHERS)))
 
 
 CREEP = "# Creep\n\nP91 creeps above 600 degrees.\n"

@@ -87,7 +87,7 @@ def refresh_exports(
             retry=retry,
         )
         done = list(refresh.run(specs))
-        _note(store, source, done, specs=specs, unreached=refresh.unreached)
+        _note(store, source, done, specs=specs, read=refresh)
         return done
 
 
@@ -97,10 +97,15 @@ def _note(
     done: Sequence[Export],
     *,
     specs: Sequence[TableSpec],
-    unreached: str | None,
+    read: "ExportPass",
 ) -> None:
     """Write down how the source and its tables could be read."""
-    looks = {item.table: look for item in done if (look := item.look)}
+    unreached = read.unreached
+    looks = {
+        item.table: replace(look, seen=read.seen.get(item.table))
+        for item in done
+        if (look := item.look)
+    }
     reasons = {look.reason for look in looks.values()}
     if unreached is None and len(looks) > 1 and len(reasons) == 1:
         [unreached] = reasons  # the connection broke: all tables say the same
@@ -128,8 +133,6 @@ class Chosen:
     request: TableRequest = field(default_factory=TableRequest)
     mark: str | None = None
     """What the table looked like before it was read."""
-    seen: str | None = None
-    """What a cheap look saw of it then."""
 
 
 @contextmanager
@@ -167,6 +170,8 @@ class ExportPass:
         self.outcomes = self._outcomes(warn)
         self.unreached: str | None = None
         """Why the source as a whole cannot be read, and what to do."""
+        self.seen: dict[str, str] = {}
+        """What a cheap look saw of each table before it was read."""
 
     def run(self, specs: Sequence[TableSpec]) -> Iterator[Export]:
         """Refresh the tables of `specs`, one after another."""
@@ -298,13 +303,11 @@ class ExportPass:
             if done is None:
                 moved.append(item)
             else:
-                same = self.outcomes.unchanged(item.spec, item.table, done, seconds=item.seconds)
-                yield replace(same, seen=item.seen)
+                yield self.outcomes.unchanged(item.spec, item.table, done, seconds=item.seconds)
         if moved:
             with self._landing() as folder:
                 for item, reading in self._landed(origin, moved, folder=folder):
-                    done = self._brought_up(origin, item, reading, folder=folder)
-                    yield replace(done, seen=item.seen)
+                    yield self._brought_up(origin, item, reading, folder=folder)
 
     def _look(self, origin: Origin, item: Chosen) -> ExportedTable | None:
         """What is held of a table that looks the same as then; else prepare to read it."""
@@ -437,7 +440,7 @@ class ExportPass:
     def _mark(self, origin: Origin, item: Chosen, increment: Increment | None) -> str | None:
         """What the table looks like, together with all that decides how it is read."""
         observed = origin.observed(item.table, increment=increment)
-        item.seen = observed or origin.glance(item.table, increment=increment)
+        self.seen[item.table] = observed or origin.glance(item.table, increment=increment)
         if observed is None:
             return None
         listed = dict(headings_of(self.headings, item.table))

@@ -33,8 +33,6 @@ class Export:
     """Rows that came over from the source in full."""
     keys_read: int = 0
     """Rows of which only the key, and where it helps a hash, came over."""
-    seen: str | None = None
-    """What a cheap look saw of the table before it was read."""
 
     @property
     def is_touched(self) -> bool:
@@ -48,7 +46,7 @@ class Export:
         reason = next(unread, None)
         if self.exported is None and reason is None:
             return None
-        return Look(reason, is_changed=self.is_touched, seen=self.seen)
+        return Look(reason, is_changed=self.is_touched)
 
 
 class Outcomes:
