@@ -48,24 +48,16 @@ def run(options: argparse.Namespace) -> Reply:
         options.port,
         workspace=dagster_instance.workspace_file(config),
         environment=environment,
-        reloading=Reloading(options.host, options.port, file=configuration.find(), say=say),
     )
     if code:
         raise CommandError(f"the Dagster UI stopped with exit code {code}")
     return Reply(record={"url": url, "stopped": True}, text="Stopped.")
 
 
-def _serve(
-    host: str,
-    port: int,
-    *,
-    workspace: Path,
-    environment: Mapping[str, str],
-    reloading: Reloading,
-) -> int:
+def _serve(host: str, port: int, *, workspace: Path, environment: Mapping[str, str]) -> int:
     """Run web server and daemon until they end or this process is told to stop.
 
-    Every few seconds, `reloading` looks whether they have to load anything anew.
+    Every few seconds, it is looked whether they have to load the definitions anew.
 
     A shell starts background jobs with interrupts ignored; Dagster would inherit that and could
     not be stopped. A handled signal is back at its default in the child, which runs in a session
@@ -76,6 +68,7 @@ def _serve(
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     folder = environment[dagster_instance.HOME_VARIABLE]
+    reloading = Reloading(host, port, file=configuration.find(), say=say)
     server = subprocess.Popen(command, env=environment, cwd=folder, start_new_session=True)
     try:
         while True:
