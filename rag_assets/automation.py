@@ -10,7 +10,7 @@ import itertools
 import json
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import timedelta
 from importlib import import_module
@@ -37,6 +37,7 @@ from rag_assets.store.serving_pointer import serving_variant
 
 BACKFILL_JOB = "backfill_variant"
 ALERT_SECONDS = 60
+DATA_VERSION_TAG = "dagster/data_version"
 CHANGED_TAG = "changed"
 """Tag of a run that the sensor launched: the assets whose sources changed."""
 CHARACTERS_OF_A_TAG = 250
@@ -47,7 +48,7 @@ def with_shared_policies(rooms: dg.Definitions, *, config: Config) -> dg.Definit
     """`rooms` with what all assets share, and the sources in place upstream of them.
 
     Every asset gets a freshness policy and the owner, unless it has its own. What reads a source
-    depends on the source's node.
+    depends on the source's node, on which changes are observed.
     """
     freshness = freshness_policy(config)
     code = _code_of(rooms)
@@ -65,7 +66,7 @@ def with_shared_policies(rooms: dg.Definitions, *, config: Config) -> dg.Definit
     readers = [spec.key for spec in rooms.resolve_all_asset_specs() if _reads_a_source(spec.key)]
     return dg.Definitions.merge(
         rooms.map_asset_specs(func=shared),
-        dg.Definitions(assets=_sources_in_place(readers, config=config)),
+        dg.Definitions(assets=[_sources_in_place(readers, config=config)]),
     )
 
 
@@ -178,19 +179,34 @@ def _reads_a_source(key: dg.AssetKey) -> bool:
     return key.path == [DOCUMENT_FILES.name] or key.path[0] == EXPORTS
 
 
-def _sources_in_place(readers: Sequence[dg.AssetKey], *, config: Config) -> list[dg.AssetSpec]:
-    """A node for the source of each of `readers`, which no run makes."""
-    return [
-        dg.AssetSpec(
-            source_key(reader),
-            description=f"What {reader.to_user_string()} reads, where it lies; never changed.",
-            group_name="sources",
-            kinds={"source"},
-            owners=[config.owner],
-            tags=domain_tags(reader),
-        )
-        for reader in readers
-    ]
+def _sources_in_place(readers: Sequence[dg.AssetKey], *, config: Config) -> dg.AssetsDefinition:
+    """A node for the source of each of `readers`; observing it tells whether it changed."""
+    by_node = {source_key(reader): reader for reader in readers}
+
+    @dg.multi_observable_source_asset(
+        name="observe_sources",
+        specs=[
+            dg.AssetSpec(
+                node,
+                description=f"What {reader.to_user_string()} reads, where it lies; never changed.",
+                group_name="sources",
+                kinds={"source"},
+                owners=[config.owner],
+                tags=domain_tags(reader),
+            )
+            for node, reader in by_node.items()
+        ],
+        can_subset=True,
+    )
+    def observe_sources(context: dg.AssetExecutionContext) -> Iterator[dg.ObserveResult]:
+        """Looks at the sources; one that cannot be reached is left out."""
+        found = look_at_sources(config).fingerprints
+        for node in sorted(context.selected_asset_keys):
+            version = found.get(tuple(by_node[node].path))
+            if version is not None:
+                yield dg.ObserveResult(asset_key=node, data_version=dg.DataVersion(version))
+
+    return observe_sources
 
 
 def check_schedules(config: Config) -> None:
@@ -322,6 +338,10 @@ def _source_sensor(
         }
         asked: dict[str, str] = json.loads(context.cursor or "{}")
         new = sorted(asset for asset, seen in changed.items() if asked.get(asset) != seen)
+        first = () if context.cursor else then.keys()
+        observed = {"/".join(path): {} for path in first} | {
+            asset: {DATA_VERSION_TAG: changed[asset]} for asset in new
+        }
         missed = "".join(
             f"; could not look at {name} ({why})" for name, why in now.unreached.items()
         )
@@ -331,6 +351,10 @@ def _source_sensor(
         )
         return dg.SensorResult(
             run_requests=[request] if new else [],
+            asset_events=[
+                dg.AssetObservation(source_key(dg.AssetKey(asset.split("/"))), tags=tags)
+                for asset, tags in observed.items()
+            ],
             skip_reason=None if new else f"no {'other ' if missed else ''}source changed{missed}",
             cursor=json.dumps(changed),
         )

@@ -4,11 +4,14 @@ import dagster as dg
 import pytest
 
 from rag_assets import config as configuration
+from rag_assets import lineage
 from rag_assets.automation import NIGHTLY_JOB
 from rag_assets.definitions import definitions
 from rag_assets.operations.problems import lost_runs
 from rag_assets.store import Store
 from rag_assets_tests.sources.test_readability import Lab, write
+
+TABLES = (("laboratory", "alloys"), ("shop",))
 
 
 class Daemon:
@@ -77,6 +80,22 @@ def test_changes_lead_to_one_run_of_the_variant_that_serves(lab, daemon):
     assert daemon.reason() == "no source changed", "even if that run failed"
     lab.refresh()
     assert daemon.reason() == "no source changed"
+
+
+def test_the_graph_is_told_of_each_source_once_and_again_when_it_is_newer_than_what_was_read(
+    lab, daemon
+):
+    lab.refresh()
+    alloys, shop = (lineage.source_key(dg.AssetKey(["exports", *path])) for path in TABLES)
+    files = lineage.source_key(dg.AssetKey("document_files"))
+    first = {event.asset_key: event.data_version for event in daemon.look().asset_events}
+    assert first == {files: None, alloys: None, shop: None}
+    assert daemon.look().asset_events == []
+
+    write(lab.home / "documents" / "b.md", "# b")
+    [event] = daemon.look().asset_events
+    assert event.asset_key == files
+    assert event.data_version
 
 
 def test_a_change_during_a_run_leads_to_one_more_after_it(lab, daemon):

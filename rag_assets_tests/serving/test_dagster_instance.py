@@ -122,6 +122,28 @@ def test_a_run_of_the_ui_is_closed_if_its_server_is_gone_or_has_it_no_more(
         assert bool(claimed) == (ends_as == "STARTED")
 
 
+def test_a_command_that_waits_for_the_model_says_what_it_waits_for(tmp_path):
+    said: list[str] = []
+    with dagster_instance.opened(Config(state_dir=tmp_path)) as opened:
+        job = dg.define_asset_job("nightly_refresh", selection=[seen])
+        made = dg.Definitions(assets=[seen], jobs=[job]).resolve_job_def("nightly_refresh")
+        run = opened.create_run_for_job(made, tags={"dagster/partition": "default"})
+        storage = opened.event_log_storage
+        storage.set_concurrency_slots("gpu", 1)
+        storage.claim_concurrency_slot("gpu", run.run_id, "step")
+
+        def say(line: str) -> None:
+            said.append(line)
+            storage.free_concurrency_slots_for_run(run.run_id)
+
+        dagster_instance.wait_for_pools(opened, say=say)
+    short = run.run_id.partition("-")[0]
+    assert said == [
+        f"nightly_refresh of variant default (run {short} of the Dagster UI) is using the model: "
+        "waiting for it to finish"
+    ]
+
+
 def test_a_run_of_a_server_that_is_only_slow_is_left_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(lost_runs, "SECONDS_TO_ANSWER", 0.5)
     with (
