@@ -6,7 +6,7 @@ A project of a few files is built by the real command: one variant serves, anoth
 third was built and rejected. Then `rag-assets ui` is started, web server and daemon, and after each
 edit everything is read by GraphQL as the browser does: the runs that the daemon launched, what they
 touched, whether each asset says of itself what is true, and whether the graph follows the config.
-About a quarter of an hour: the sensor looks at the sources every 30 s, which is the least.
+It takes a quarter of an hour: the sensor looks at the sources every 30 s, which is the least.
 """
 
 import json
