@@ -29,6 +29,8 @@ from rag_assets.store import Store
 
 CHARACTERS = 1_000
 """Of a cell of that table: a remedy is shown whole."""
+BEFORE_OTHERS = {"dagster/priority": "1"}
+"""A table is judged at once: a run that is killed later leaves its checks as they are."""
 CHECKS: dict[Severity, str] = {"error": "must_hold", "warning": "should_hold"}
 
 
@@ -59,6 +61,7 @@ def _checks(subject: Subject, *, config: Config) -> dg.AssetChecksDefinition:
             if (of_severity := [item for item in expectations if item.severity == severity])
         ],
         can_subset=True,
+        op_tags=BEFORE_OTHERS,
         config_schema={
             "accept_drift": dg.Field(
                 bool,

@@ -1,10 +1,8 @@
-"""When things run: jobs, the nightly schedule, the sensor that looks at sources, and conditions.
+"""When things run: jobs, the nightly schedule, and the sensors.
 
-A run is for one variant. The nightly job is the safety net: it refreshes the sources and the
-variant that serves, whatever happened during the day. Between two nights the sensor
-`source_changes` looks at the sources and reports changed ones as observations, without launching a
-run; the automation condition then rebuilds what depends on them, one step at a time, and stops
-where content turns out to be the same. A variant that nobody has built yet waits for its backfill.
+A run is for one variant. The nightly job refreshes the sources and the variant that serves. Between
+two nights the sensor `source_changes` looks at the sources and launches the same job, once for each
+change: what did not change costs it next to nothing. Other variants wait for their backfill.
 """
 
 import inspect
@@ -21,7 +19,7 @@ import dagster as dg
 
 from rag_assets import lineage
 from rag_assets.change.reclaim import clean_up_tables
-from rag_assets.config import Config, ConfigError
+from rag_assets.config import Config, ConfigError, load
 from rag_assets.graph import STEPS
 from rag_assets.lineage import records_of, source_key
 from rag_assets.operations.alerts.record import RecordFile
@@ -30,9 +28,9 @@ from rag_assets.operations.backfills import at_low_priority, backfill_schedule
 from rag_assets.operations.problems import lost_runs
 from rag_assets.operations.problems.current import SERVING_INDEX
 from rag_assets.operations.problems.lost_runs import COMMAND_LOCK
-from rag_assets.operations.problems.runs import CLEAN_UP_JOB, NIGHTLY_JOB
+from rag_assets.operations.problems.runs import CLEAN_UP_JOB, NIGHTLY_JOB, name_of
 from rag_assets.operations.run_history import forget_old_runs
-from rag_assets.sources.observations import fingerprint_of_sources, look_at_sources
+from rag_assets.sources.observations import look_at_sources, seen_by_refresh
 from rag_assets.sources.steps import DOCUMENT_FILES, EXPORTS
 from rag_assets.store import Store, images
 from rag_assets.store.serving_pointer import serving_variant
@@ -40,45 +38,23 @@ from rag_assets.store.serving_pointer import serving_variant
 BACKFILL_JOB = "backfill_variant"
 ALERT_SECONDS = 60
 DATA_VERSION_TAG = "dagster/data_version"
+CHANGED_TAG = "changed"
+"""Tag of a run that the sensor launched: the assets whose sources changed."""
+CHARACTERS_OF_A_TAG = 250
 DOMAIN_TAG = "domain"
-
-AC = dg.AutomationCondition
-CONTENT_CHANGED = AC.any_deps_match(AC.data_version_changed()).with_label(
-    "content of a dependency changed"
-)
-CHANGED_MEANWHILE = (
-    (CONTENT_CHANGED & AC.in_progress())
-    .since((AC.newly_requested() & ~CONTENT_CHANGED) | AC.initial_evaluation())
-    .with_label("content of a dependency changed during a run")
-)
-"""The end of that run does not answer it: it may have read its inputs before the change."""
-ON_CONTENT_CHANGE = (
-    (CONTENT_CHANGED.since_last_handled() | CHANGED_MEANWHILE)
-    & ~AC.missing()
-    & ~AC.any_deps_missing()
-    & ~AC.any_deps_in_progress()
-    & ~AC.in_progress()
-    & AC.all_deps_blocking_checks_passed()
-).with_label("on content change")
-"""Rebuild what exists when the content of a dependency changed and its blocking checks passed.
-
-`AutomationCondition.eager()` reacts to every materialisation, and to a parent that is only about
-to run; data versions tell whether there is anything new.
-"""
 
 
 def with_shared_policies(rooms: dg.Definitions, *, config: Config) -> dg.Definitions:
     """`rooms` with what all assets share, and the sources in place upstream of them.
 
-    Every asset gets the automation condition, a freshness policy and the owner, unless it has its
-    own. What reads a source depends on the source's node, on which changes are observed.
+    Every asset gets a freshness policy and the owner, unless it has its own. What reads a source
+    depends on the source's node, on which changes are observed.
     """
     freshness = freshness_policy(config)
     code = _code_of(rooms)
 
     def shared(spec: dg.AssetSpec) -> dg.AssetSpec:
         return spec.replace_attributes(
-            automation_condition=spec.automation_condition or ON_CONTENT_CHANGE,
             freshness_policy=spec.freshness_policy or freshness,
             owners=spec.owners or [config.owner],
         ).merge_attributes(
@@ -194,7 +170,7 @@ def definitions(rooms: dg.Definitions, *, config: Config) -> dg.Definitions:
             backfill_schedule(backfill, config=config),
             _clean_up_schedule(clean_up, config=config),
         ],
-        sensors=[_source_sensor(config), _automation_sensor(config), *_alert_sensors(config)],
+        sensors=[_source_sensor(nightly, config=config), *_alert_sensors(config)],
     )
 
 
@@ -223,7 +199,7 @@ def _sources_in_place(readers: Sequence[dg.AssetKey], *, config: Config) -> dg.A
     )
     def observe_sources(context: dg.AssetExecutionContext) -> Iterator[dg.ObserveResult]:
         """Looks at the sources; one that cannot be reached is left out."""
-        found = fingerprint_of_sources(config)
+        found = look_at_sources(config).fingerprints
         for node in sorted(context.selected_asset_keys):
             version = found.get(tuple(by_node[node].path))
             if version is not None:
@@ -337,49 +313,75 @@ def _clean_up_schedule(job: dg.JobDefinition, *, config: Config) -> dg.ScheduleD
     )
 
 
-def _source_sensor(config: Config) -> dg.SensorDefinition:
+def _source_sensor(
+    job: "dg.UnresolvedAssetJobDefinition", *, config: Config
+) -> dg.SensorDefinition:
     @dg.sensor(
+        job=job,
         minimum_interval_seconds=config.schedule.sensor_seconds,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Looks at the sources and reports those that changed; launches no run.",
+        description="Looks at the sources. Once one is other than it was last read, launches one "
+        "run that reads it and brings the variant that serves up to date.",
     )
     def source_changes(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
-        seen: dict[str, str] = json.loads(context.cursor or "{}")
+        store = Store.of(config)
+        if why_not := _why_not_now(context.instance, config):
+            return dg.SkipReason(why_not)
+        if not (then := seen_by_refresh(store, config)):
+            return dg.SkipReason(f"no source was read yet: begin with a run of {NIGHTLY_JOB}")
         now = look_at_sources(config)
-        found = {
-            source_key(dg.AssetKey(path)).to_user_string(): version
-            for path, version in now.fingerprints.items()
+        changed = {
+            "/".join(path): seen
+            for path, seen in now.fingerprints.items()
+            if then.get(path) != seen
         }
-        changed = {node: version for node, version in found.items() if seen.get(node) != version}
+        asked: dict[str, str] = json.loads(context.cursor or "{}")
+        new = sorted(asset for asset, seen in changed.items() if asked.get(asset) != seen)
+        first = () if context.cursor else then.keys()
+        observed = {"/".join(path): {} for path in first} | {
+            asset: {DATA_VERSION_TAG: changed[asset]} for asset in new
+        }
         missed = "".join(
             f"; could not look at {name} ({why})" for name, why in now.unreached.items()
         )
-        if not changed:
-            other = "other " if missed else ""
-            return dg.SkipReason(f"no {other}source changed{missed}")
+        request = dg.RunRequest(
+            partition_key=serving_variant(store, config),
+            tags={CHANGED_TAG: ", ".join(new)[:CHARACTERS_OF_A_TAG]},
+        )
         return dg.SensorResult(
+            run_requests=[request] if new else [],
             asset_events=[
-                dg.AssetObservation(
-                    dg.AssetKey.from_user_string(node), tags={DATA_VERSION_TAG: version}
-                )
-                for node, version in changed.items()
+                dg.AssetObservation(source_key(dg.AssetKey(asset.split("/"))), tags=tags)
+                for asset, tags in observed.items()
             ],
-            skip_reason=f"reported as changed: {', '.join(sorted(changed))}{missed}",
-            cursor=json.dumps(seen | changed),
+            skip_reason=None if new else f"no {'other ' if missed else ''}source changed{missed}",
+            cursor=json.dumps(changed),
         )
 
     return source_changes
 
 
-def _automation_sensor(config: Config) -> dg.AutomationConditionSensorDefinition:
-    return dg.AutomationConditionSensorDefinition(
-        "content_changes",
-        target=dg.AssetSelection.all(),
-        run_tags=lineage.run_tags(config),
-        default_status=dg.DefaultSensorStatus.RUNNING,
-        minimum_interval_seconds=min(config.schedule.sensor_seconds, 60),
-        description="Rebuilds what a reported change made stale, and nothing else.",
-    )
+def _why_not_now(instance: dg.DagsterInstance, config: Config) -> str | None:
+    """Why the sources are looked at later only; None if a run could begin now."""
+    from rag_assets.dagster_internals import FINISHED_STATUSES
+
+    _close_killed_runs(instance, config)
+    alive = [status for status in dg.DagsterRunStatus if status not in FINISHED_STATUSES]
+    if going := instance.get_runs(dg.RunsFilter(job_name=NIGHTLY_JOB, statuses=alive), limit=1):
+        return f"{name_of(going[0])} is going on: the sources are looked at after it"
+    try:
+        load()
+    except ConfigError as error:
+        return f"a run would fail, until the config is mended: {error}"
+    return None
+
+
+def _close_killed_runs(instance: dg.DagsterInstance, config: Config) -> None:
+    """Mark runs as failed whose process or server was killed: they would look alive for ever."""
+    with Store.of(config).lock_if_free(COMMAND_LOCK) as is_free:
+        if is_free:
+            lost_runs.close_dead_runs(instance)
+    lost_runs.close_lost_runs(instance)
 
 
 def _alert_sensors(config: Config) -> list[dg.SensorDefinition]:
@@ -395,10 +397,7 @@ def _alert_sensors(config: Config) -> list[dg.SensorDefinition]:
     )
     def alerts(context: dg.SensorEvaluationContext) -> dg.SkipReason:
         lines: list[str] = []
-        with Store.of(config).lock_if_free(COMMAND_LOCK) as is_free:
-            if is_free:
-                lost_runs.close_dead_runs(context.instance)
-        lost_runs.close_lost_runs(context.instance)
+        _close_killed_runs(context.instance, config)
         Teller(config, log=lines.append, file=file).tell(context.instance)
         return dg.SkipReason("\n".join(lines) or "nothing changed")
 

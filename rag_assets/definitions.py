@@ -1,7 +1,7 @@
 """The definitions that Dagster loads: all assets, their checks, jobs and schedules.
 
 Each room has its own `dg.Definitions`; here they are merged. Loading imports nothing heavy and
-reads only the config.
+reads only the config, and which variant serves.
 """
 
 import warnings
@@ -34,8 +34,8 @@ def definitions(config: Config) -> dg.Definitions:
     """
     automation.check_schedules(config)
     with warnings.catch_warnings():
-        # Checks with partitions, observed sources and shared policies are marked as beta or
-        # preview; the tests say what is expected of them.
+        # Checks with partitions and shared policies are marked as beta or preview; the tests say
+        # what is expected of them.
         warnings.simplefilter("ignore", dg.BetaWarning)
         warnings.simplefilter("ignore", dg.PreviewWarning)
         refreshed = dg.Definitions.merge(

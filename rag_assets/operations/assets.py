@@ -30,14 +30,6 @@ REVISION = 1
 PROMOTE_JOB = "promote"
 ROLLBACK_JOB = "rollback"
 
-AC = dg.AutomationCondition
-ON_NEW_INDEX = (
-    AC.any_deps_match(AC.data_version_changed()).since_last_handled()
-    & ~AC.any_deps_in_progress()
-    & ~AC.in_progress()
-).with_label("on a new index or evaluation")
-"""Of one variant alone: the others need not be built, nor their checks pass."""
-
 
 def definitions(config: Config, steps: StepList) -> dg.Definitions:
     """What moves the serving pointer, and the jobs that look after a state."""
@@ -47,14 +39,19 @@ def definitions(config: Config, steps: StepList) -> dg.Definitions:
 
 
 def _serving_index(project: Config, steps: StepList) -> dg.AssetsDefinition:
+    serving = serving_pointer.serving_variant(Store.of(project), project)
+    of_serving = dg.SpecificPartitionsPartitionMapping([serving])
+
     @dg.asset(
         key=SERVING_INDEX,
         group_name="serving",
-        deps=[JOINT_INDEX.name, "retrieval_evaluation"],
+        deps=[  # another variant that is built anew does not make it older
+            dg.AssetDep(name, partition_mapping=of_serving)
+            for name in (JOINT_INDEX.name, "retrieval_evaluation")
+        ],
         kinds={"lancedb"},
         code_version=str(REVISION),
         owners=[project.owner],
-        automation_condition=ON_NEW_INDEX,
         check_specs=[
             dg.AssetCheckSpec(
                 GATE,

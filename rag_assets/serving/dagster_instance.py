@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from rag_assets.config import LONGEST_RUN, Config
 from rag_assets.operations.problems.lost_runs import ORIGIN, close_lost_runs
+from rag_assets.operations.problems.runs import name_of
 from rag_assets.serving.replies import Json
 from rag_assets.store.atomic import write_atomically
 
@@ -139,6 +140,8 @@ def wait_for_pools(instance: "dg.DagsterInstance", *, say: Callable[[str], None]
 
     Dagster would wait as well, but without a message and without reacting to Ctrl-C.
     """
+    import dagster as dg
+
     records = instance.event_log_storage
     reported: set[str] = set()
     while holders := {
@@ -146,8 +149,9 @@ def wait_for_pools(instance: "dg.DagsterInstance", *, say: Callable[[str], None]
         for key in records.get_concurrency_keys()
         for slot in records.get_concurrency_info(key).claimed_slots
     }:
-        for run in sorted(holders - reported):
-            say(f"run {run} of the Dagster UI is using the model: waiting for it to finish")
+        for run in instance.get_runs(dg.RunsFilter(run_ids=sorted(holders - reported))):
+            what = f"{name_of(run)} (run {run.run_id.partition('-')[0]} of the Dagster UI)"
+            say(f"{what} is using the model: waiting for it to finish")
         reported |= holders
         close_lost_runs(instance)
         time.sleep(POLL_SECONDS)

@@ -52,6 +52,7 @@ def _source_readable(config: Config, name: str, assets: Sequence[str]) -> dg.Ass
             for asset in assets
         ],
         can_subset=True,
+        op_tags=asset_checks.BEFORE_OTHERS,
     )
     def source_readable(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckResult]:
         outages = readability.outages_of_assets(Store.of(config), config)

@@ -87,7 +87,7 @@ def refresh_exports(
             retry=retry,
         )
         done = list(refresh.run(specs))
-        _note(store, source, done, specs=specs, pass_=refresh)
+        _note(store, source, done, specs=specs, read=refresh)
         return done
 
 
@@ -104,11 +104,15 @@ def _note(
     done: Sequence[Export],
     *,
     specs: Sequence[TableSpec],
-    pass_: "ExportPass",
+    read: "ExportPass",
 ) -> None:
     """Write down how the source and its tables could be read."""
-    unreached = pass_.unreached
-    looks = {item.table: look for item in done if (look := item.look)}
+    unreached = read.unreached
+    looks = {
+        item.table: replace(look, seen=read.seen.get(item.table))
+        for item in done
+        if (look := item.look)
+    }
     reasons = {look.reason for look in looks.values()}
     if unreached is None and len(looks) > 1 and len(reasons) == 1:
         [unreached] = reasons  # the connection broke: all tables say the same
@@ -121,7 +125,7 @@ def _note(
             is_changed=is_changed,
             held=_rows_held(store, source.name),
             settings=fingerprint(source.model_dump_json()),
-            may_shrink=pass_.allow_shrink,
+            may_shrink=read.allow_shrink,
         ),
         parts=looks if unreached is None else {},
         keep=lambda table: (
@@ -179,6 +183,8 @@ class ExportPass:
         self.outcomes = self._outcomes(warn)
         self.unreached: str | None = None
         """Why the source as a whole cannot be read, and what to do."""
+        self.seen: dict[str, str] = {}
+        """What a cheap look saw of each table before it was read."""
 
     def run(self, specs: Sequence[TableSpec]) -> Iterator[Export]:
         """Refresh the tables of `specs`, one after another."""
@@ -447,6 +453,7 @@ class ExportPass:
     def _mark(self, origin: Origin, item: Chosen, increment: Increment | None) -> str | None:
         """What the table looks like, together with all that decides how it is read."""
         observed = origin.observed(item.table, increment=increment)
+        self.seen[item.table] = observed or origin.glance(item.table, increment=increment)
         if observed is None:
             return None
         listed = dict(headings_of(self.headings, item.table))

@@ -50,6 +50,8 @@ class Look:
     """Fingerprint of what the config says of it: what it takes out of the index was asked for."""
     may_shrink: bool = False
     """Whether somebody asked to take out whatever is gone."""
+    seen: str | None = None
+    """Fingerprint of what a cheap look saw before it was read (`sources.observations`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,8 @@ class Readability:
     """Also when it was looked at and found unchanged; None if it never was."""
     last_changed: datetime | None = None
     """When it was last found to hold something else than before."""
+    seen: str | None = None
+    """Fingerprint of what a cheap look saw before it was last read."""
     unreadable_since: datetime | None = None
     misses: int = 0
     """How many passes in a row could not read it."""
@@ -91,6 +95,7 @@ class Readability:
             return replace(
                 self._counted(look, at=at),
                 last_read=at,
+                seen=look.seen,
                 last_changed=at if look.is_changed else self.last_changed,
                 unreadable_since=None,
                 misses=0,

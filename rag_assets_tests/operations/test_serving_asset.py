@@ -1,11 +1,15 @@
 """The asset `serving_index` and the jobs `promote` and `rollback`, as Dagster runs them."""
 
+import uuid
 from unittest.mock import patch
 
 import dagster as dg
 import pytest
+from dagster._core.definitions.data_version import CachingStaleStatusResolver, StaleStatus
+from dagster._core.loader import LoadingContextForTest
 from dagster._core.storage.tags import PARTITION_NAME_TAG
 
+from rag_assets import lineage
 from rag_assets.graph import STEPS
 from rag_assets.operations import assets
 from rag_assets.store import serving_pointer
@@ -56,6 +60,24 @@ def test_the_asset_moves_the_pointer_and_its_check_holds_back_what_is_worse(made
     assert not check.passed
     assert "what served before still serves" in (check.description or "")
     assert serves(made) == ["default"]
+
+
+def test_only_what_serves_makes_it_older_when_it_is_built_anew(made):
+    def new() -> dg.MaterializeResult:
+        return dg.MaterializeResult(data_version=dg.DataVersion(str(uuid.uuid4())))
+
+    variants = lineage.variants(made.config)
+    (serving,) = assets.definitions(made.config, STEPS).assets or ()
+    names = ("joint_index", "retrieval_evaluation")
+    built = [dg.asset(name=name, partitions_def=variants, code_version="1")(new) for name in names]
+    graph = dg.Definitions(assets=[serving, *built]).resolve_asset_graph()
+
+    with dg.DagsterInstance.ephemeral() as instance:
+        assert dg.materialize([*built, serving], partition_key="default", instance=instance).success
+        for variant, state in (("other", StaleStatus.FRESH), ("default", StaleStatus.STALE)):
+            dg.materialize(built, partition_key=variant, instance=instance)
+            found = CachingStaleStatusResolver(instance, graph, LoadingContextForTest(instance))
+            assert found.get_status(dg.AssetKey("serving_index")) == state, variant
 
 
 def test_a_run_for_another_variant_neither_hides_what_is_held_nor_fails_by_it(made):

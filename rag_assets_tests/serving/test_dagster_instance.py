@@ -1,4 +1,5 @@
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -8,6 +9,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 import yaml
+from dagster._core.events import EngineEventData
 from dagster._core.storage.tags import GRPC_INFO_TAG
 from dagster._grpc.client import DagsterGrpcClient
 from dagster._grpc.types import CanCancelExecutionResult
@@ -120,6 +122,45 @@ def test_a_run_of_the_ui_is_closed_if_its_server_is_gone_or_has_it_no_more(
         assert opened.get_run_by_id(run.run_id).status.name == ends_as
         claimed = storage.get_concurrency_info("gpu").claimed_slots
         assert bool(claimed) == (ends_as == "STARTED")
+
+
+def test_a_run_that_is_alive_is_left_alone_by_a_server_that_has_loaded_its_code_anew(
+    tmp_path, monkeypatch
+):
+    """Such a server no longer knows it."""
+    answer = serialize_value(CanCancelExecutionResult(can_cancel=False))
+    monkeypatch.setattr(DagsterGrpcClient, "can_cancel_execution", lambda *_, **__: answer)
+    server = json.dumps({"host": "localhost", "socket": str(tmp_path / "socket")})
+    with dagster_instance.opened(Config(state_dir=tmp_path)) as opened:
+        job = dg.define_asset_job("j", selection=[seen])
+        made = dg.Definitions(assets=[seen], jobs=[job]).resolve_job_def("j")
+        started = dg.DagsterRunStatus.STARTED
+        run = opened.create_run_for_job(made, status=started, tags={GRPC_INFO_TAG: server})
+        begun = EngineEventData({"pid": dg.MetadataValue.text(str(os.getpid()))})
+        opened.report_engine_event("Started process", run, begun)
+        assert lost_runs.close_lost_runs(opened) == 0
+
+
+def test_a_command_that_waits_for_the_model_says_what_it_waits_for(tmp_path):
+    said: list[str] = []
+    with dagster_instance.opened(Config(state_dir=tmp_path)) as opened:
+        job = dg.define_asset_job("nightly_refresh", selection=[seen])
+        made = dg.Definitions(assets=[seen], jobs=[job]).resolve_job_def("nightly_refresh")
+        run = opened.create_run_for_job(made, tags={"dagster/partition": "default"})
+        storage = opened.event_log_storage
+        storage.set_concurrency_slots("gpu", 1)
+        storage.claim_concurrency_slot("gpu", run.run_id, "step")
+
+        def say(line: str) -> None:
+            said.append(line)
+            storage.free_concurrency_slots_for_run(run.run_id)
+
+        dagster_instance.wait_for_pools(opened, say=say)
+    short = run.run_id.partition("-")[0]
+    assert said == [
+        f"nightly_refresh of variant default (run {short} of the Dagster UI) is using the model: "
+        "waiting for it to finish"
+    ]
 
 
 def test_a_run_of_a_server_that_is_only_slow_is_left_alone(tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ from rag_assets.config import Config
 from rag_assets.graph import STEPS
 from rag_assets.lineage import COUNTS
 from rag_assets.sources.assets import definitions
-from rag_assets.sources.observations import fingerprint_of_sources
+from rag_assets.sources.observations import look_at_sources
 from rag_assets.store import Store
 from rag_assets_testing.exported import tables
 from rag_assets_tests.sources.conftest import settle
@@ -195,18 +195,18 @@ def test_one_table_can_be_refreshed_by_itself(config, tmp_path):
 
 
 def test_a_look_at_the_sources_moves_only_with_what_it_looks_at(config, tmp_path):
-    before = fingerprint_of_sources(config)
+    before = look_at_sources(config).fingerprints
     assert set(before) == {
         ("document_files",),
         ("exports", "erp-export"),
         ("exports", "erp-export", "parts"),
     }
-    assert fingerprint_of_sources(config) == before
+    assert look_at_sources(config).fingerprints == before
     write(tmp_path / "tables" / "stock.csv", "id,name\n1,y\n2,z\n")
-    after = fingerprint_of_sources(config)
+    after = look_at_sources(config).fingerprints
     assert {path for path in after if after[path] != before[path]} == {("exports", "erp-export")}
     (tmp_path / "documents").rename(tmp_path / "away")
-    assert ("document_files",) not in fingerprint_of_sources(config)
+    assert ("document_files",) not in look_at_sources(config).fingerprints
 
 
 @pytest.mark.parametrize("url", ["postgresql://me:secret@here:port/there", "nothing://here"])
@@ -214,7 +214,7 @@ def test_a_url_that_is_none_keeps_no_look_at_other_sources_off(url, tmp_path):
     write(tmp_path / "documents" / "a.md", "# A\n")
     broken = {"name": "erp", "url": url, "tables": ["parts"]}
     sources = {"documents": str(tmp_path / "documents"), "tables": [broken]}
-    found = fingerprint_of_sources(Config(state_dir=tmp_path / "state", sources=sources))
+    found = look_at_sources(Config(state_dir=tmp_path / "state", sources=sources)).fingerprints
     assert set(found) == {("document_files",)}
 
 
@@ -222,7 +222,7 @@ def test_a_look_at_postgresql_sees_every_kind_of_edit(sandbox):
     sandbox.execute("CREATE TABLE t (id int PRIMARY KEY, name text)", "INSERT INTO t VALUES (1)")
     table = {"name": "erp", "url": sandbox.url, "schema": sandbox.schema, "tables": ["t"]}
     config = Config.model_validate({"sources": {"tables": [table]}})
-    seen = [fingerprint_of_sources(config)]
+    seen = [look_at_sources(config).fingerprints]
     for edit in (
         "INSERT INTO t VALUES (2)",
         "UPDATE t SET name = 'x' WHERE id = 2",
@@ -231,8 +231,8 @@ def test_a_look_at_postgresql_sees_every_kind_of_edit(sandbox):
         "DELETE FROM t WHERE id = 3",
     ):
         sandbox.execute(edit)
-        seen.append(fingerprint_of_sources(config))
-        assert seen[-1] == fingerprint_of_sources(config)
+        seen.append(look_at_sources(config).fingerprints)
+        assert seen[-1] == look_at_sources(config).fingerprints
     assert len({found[("exports", "erp", "t")] for found in seen}) == len(seen)
 
 

@@ -4,6 +4,8 @@ Otherwise such a run would look alive for ever, and nobody would be told.
 """
 
 import json
+import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -46,7 +48,11 @@ def close_lost_runs(instance: "dg.DagsterInstance") -> int:
         return 0  # its runs are on other machines, and the launcher watches them
     started = instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED]))
     lost = [
-        run for run in started if not _is_known_to_its_server(run) and not _has_ended(run, instance)
+        run
+        for run in started
+        if not _is_known_to_its_server(run)
+        and not _has_process(run, instance)
+        and not _has_ended(run, instance)
     ]
     for run in lost:
         _close(run, instance, reason="The server of this run was killed.")
@@ -77,6 +83,19 @@ def _is_known_to_its_server(run: "dg.DagsterRun") -> bool:
         cause = error.__cause__
         return not (isinstance(cause, grpc.Call) and cause.code() == grpc.StatusCode.UNAVAILABLE)
     return dg.deserialize_value(answer, CanCancelExecutionResult).can_cancel
+
+
+def _has_process(run: "dg.DagsterRun", instance: "dg.DagsterInstance") -> bool:
+    """Whether the process of `run` is alive here: a server that loads its code anew forgets it."""
+    import dagster as dg
+
+    for entry in instance.all_logs(run.run_id, of_type=dg.DagsterEventType.ENGINE_EVENT):
+        told = entry.dagster_event.engine_event_data.metadata if entry.dagster_event else {}
+        if pid := told.get("pid"):
+            with suppress(ProcessLookupError, PermissionError):  # the latter: it is another one
+                os.kill(int(str(pid.value)), 0)
+                return True
+    return False
 
 
 def _has_ended(run: "dg.DagsterRun", instance: "dg.DagsterInstance") -> bool:

@@ -112,6 +112,11 @@ def name_of_run(job: str, *, variant: str | None, assets: Sequence[str] = ()) ->
     return f"{what} of variant {variant}" if variant else what
 
 
+def name_of(run: "dg.DagsterRun") -> str:
+    """What `run` does, for people: its job, or the assets of a run of single ones; its variant."""
+    return _Work.of(run).name
+
+
 def newest_run(
     instance: "dg.DagsterInstance", job: str, *, variant: str | None = None
 ) -> "RunRecord | None":

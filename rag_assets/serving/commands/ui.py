@@ -6,11 +6,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from rag_assets import config as configuration
 from rag_assets.operations.problems import lost_runs
 from rag_assets.serving import alerting, dagster_instance
+from rag_assets.serving.reloading import Reloading
 from rag_assets.serving.replies import CommandError, Reply, say
 
 SUMMARY = "start the Dagster UI, the nightly schedule and the sensors"
@@ -19,6 +21,7 @@ EXAMPLES = """\
   rag-assets ui --port 4000"""
 
 PORT = 3000
+SECONDS_BETWEEN_LOOKS = 2
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -54,6 +57,8 @@ def run(options: argparse.Namespace) -> Reply:
 def _serve(host: str, port: int, *, workspace: Path, environment: Mapping[str, str]) -> int:
     """Run web server and daemon until they end or this process is told to stop.
 
+    Every few seconds, it is looked whether they have to load the definitions anew.
+
     A shell starts background jobs with interrupts ignored; Dagster would inherit that and could
     not be stopped. A handled signal is back at its default in the child, which runs in a session
     of its own so that a Ctrl-C reaches it once.
@@ -63,9 +68,13 @@ def _serve(host: str, port: int, *, workspace: Path, environment: Mapping[str, s
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     folder = environment[dagster_instance.HOME_VARIABLE]
+    reloading = Reloading(host, port, file=configuration.find(), say=say)
     server = subprocess.Popen(command, env=environment, cwd=folder, start_new_session=True)
     try:
-        return server.wait()
+        while True:
+            with suppress(subprocess.TimeoutExpired):
+                return server.wait(SECONDS_BETWEEN_LOOKS)
+            reloading.look()
     except KeyboardInterrupt:
         server.send_signal(signal.SIGINT)
         server.wait()

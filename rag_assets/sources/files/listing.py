@@ -78,12 +78,23 @@ class Listing:
         return entry.modified < self.looked_at - SETTLED_AFTER
 
     @property
-    def fingerprint(self) -> str:
-        """Hash over names, sizes and times; unlike any other while a file is not settled."""
+    def is_being_written(self) -> bool:
+        """Whether a file was written to a moment ago; one from the future was not."""
+        return any(
+            not self.is_settled(item) and item.modified <= self.looked_at for item in self.entries
+        )
+
+    @property
+    def seen(self) -> str:
+        """Hash over names, sizes and times."""
         seen = [[*item.look, item.problem] for item in self.entries]
+        return fingerprint(seen, dict(self.unread), dict(self.rejected))
+
+    @property
+    def fingerprint(self) -> str:
+        """The same, unlike any other while a file is not settled."""
         settled = all(map(self.is_settled, self.entries))
-        look = None if settled else self.looked_at
-        return fingerprint(seen, dict(self.unread), dict(self.rejected), look)
+        return fingerprint(self.seen, None if settled else self.looked_at)
 
 
 def look(source: DocumentSource, *, without: Path | None = None) -> Listing:

@@ -13,7 +13,7 @@ documents, keep what is held and leave a note in the quarantine.
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -69,6 +69,8 @@ class _Manifest:
 
     store: Store
     listings: Sequence[Listing]
+    seen: Mapping[str, str]
+    """What a look saw of each source that can be reached, by its name."""
     failures: list[sync.Failure]
     kept_sources: set[str]
     allow_shrink: bool
@@ -322,6 +324,7 @@ class _Manifest:
                     else self.store.count(TARGET.name, where=f"source = {quoted(name)}"),
                     settings=fingerprint(source.model_dump_json()),
                     may_shrink=self.allow_shrink,
+                    seen=None if self.moved else self.seen.get(name),
                 ),
                 parts={f"{folder}/": Look(why) for folder, why in unread.items()},
                 keep=lambda _, is_listed=listing is not None: not is_listed,
@@ -458,10 +461,11 @@ def _manifest(
             failures.append(_source_failure(source.name, str(error)))
             continue
         listings.append(listing)
+    seen = {listing.source.name: listing.seen for listing in listings}
     listings = without_rows(listings, tables)
     for listing in listings:
         failures.extend(_failures_of(listing))
-    return _Manifest(store, listings, failures, unreached, allow_shrink, log)
+    return _Manifest(store, listings, seen, failures, unreached, allow_shrink, log)
 
 
 def _failures_of(listing: Listing) -> Iterator[sync.Failure]:

@@ -19,6 +19,7 @@ from rag_assets import config as configuration
 from rag_assets.automation import CLEAN_UP_JOB
 from rag_assets.operations.problems import lost_runs
 from rag_assets.serving import dagster_instance, job_runs
+from rag_assets.serving.commands.ui import SECONDS_BETWEEN_LOOKS
 from rag_assets_testing import small_project
 from rag_assets_testing.ports import free_port
 
@@ -145,6 +146,24 @@ def test_a_schedule_that_is_stopped_in_the_ui_is_stopped_wherever_the_graph_is_l
         schedule = location.get_repository("__repository__").get_schedule("nightly")
         state = instance.get_instigator_state(schedule.get_remote_origin_id(), schedule.selector_id)
         assert not schedule.get_current_instigator_state(state).is_running
+
+
+def test_the_ui_follows_the_config_and_keeps_what_it_has_while_that_has_an_error(server, project):
+    file = project / "rag_assets.yaml"
+    good = file.read_text()
+    file.write_text(good.replace("variants:", "variants: ["))
+    time.sleep(2 * SECONDS_BETWEEN_LOOKS)
+    assert partitions(server) == {"default", "json_rows"}
+
+    file.write_text(good.replace("json_rows:", "renamed:"))
+    while partitions(server) != {"default", "renamed"}:
+        time.sleep(0.5)
+    file.write_text(good)
+
+
+def partitions(server: Server) -> set[str]:
+    nodes = server.answer("{ assetNodes { partitionKeys } }")["assetNodes"]
+    return {key for node in nodes for key in node["partitionKeys"]}
 
 
 def instance_of(project: Path) -> dg.DagsterInstance:
