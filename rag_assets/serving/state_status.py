@@ -116,7 +116,12 @@ class StateStatus:
                 for failure in self.waiting
             ],
             "checks": self.checks.record,
-            "disk": {**self.disk.by_kind, "total": self.disk.total, "to_free": self.to_free},
+            "disk": {
+                **self.disk.by_kind,
+                "total": self.disk.total,
+                "to_free": self.to_free,
+                "shared": self.disk.shared,
+            },
         }
 
 
