@@ -11,7 +11,7 @@ from bounds import Bound, dataset, rag_assets, within
 from retrieval import write_config
 
 from rag_assets.config.retrieval import Retrieval
-from rag_assets.evaluation.intervals import cluster_bootstrap, clusters_of
+from rag_assets.evaluation.intervals import SHARES, cluster_bootstrap, clusters_of
 
 WITH_ARM = Retrieval.model_fields["retriever"].default
 PLAIN = "without_lookup"
@@ -57,7 +57,7 @@ def compared(name: str, reports: Path, *, split: str) -> Iterator[Bound]:
         clusters = clusters_of(
             [a["source_cluster"] for a, _ in pairs], [a["gold_cluster"] for a, _ in pairs]
         )
-        result = cluster_bootstrap(hits, clusters, samples=SAMPLES)
+        result = cluster_bootstrap(hits, clusters, samples=SAMPLES, limits=SHARES)
         low, high = float(result.low[1]), float(result.high[1])
         moved = np.mean([a["question_id"] in changed for a, _ in pairs])
         print(

@@ -23,7 +23,7 @@ import yaml
 from bounds import Bound, dataset, finish, rag_assets
 
 from rag_assets.config import resolve_package_path
-from rag_assets.evaluation.intervals import cluster_bootstrap, clusters_of
+from rag_assets.evaluation.intervals import DIFFERENCES, cluster_bootstrap, clusters_of
 
 RETRIEVERS = ("baseline", "bm25", "hybrid")
 DOMAINS = ("document", "table")
@@ -101,7 +101,7 @@ def compare(name: str, *, state: Path) -> Iterator[Bound]:
                 [row["source_cluster"] for row in rows], [row["gold_cluster"] for row in rows]
             )
             values = np.stack([hits, expected, hits - expected], axis=1)
-            result = cluster_bootstrap(values, clusters, samples=SAMPLES)
+            result = cluster_bootstrap(values, clusters, samples=SAMPLES, limits=DIFFERENCES)
             low, high = result.low[2], result.high[2]
             print(
                 f"{domain:10} {retriever:10} {len(rows):>4}  {result.means[0]:.3f}  "

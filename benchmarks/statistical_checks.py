@@ -15,7 +15,7 @@ from scipy.stats import friedmanchisquare
 from statsmodels.stats import contingency_tables as statsmodels_tables
 from statsmodels.stats.multitest import multipletests
 
-from rag_assets.evaluation.intervals import Clusters, cluster_bootstrap
+from rag_assets.evaluation.intervals import SHARES, Clusters, cluster_bootstrap
 from rag_assets.evaluation.metrics import METRICS
 from rag_assets.evaluation.significance import (
     ALPHA,
@@ -138,7 +138,8 @@ def coverage(world: World, *, simulations: int, value: str, by_cluster: bool = T
         clusters, latent = world.draw(rng)
         values = hits_of(latent, loss=loss) if value == "hits" else latent
         drawn = clusters if by_cluster else Clusters(np.arange(len(values)), by="source")
-        bounds = cluster_bootstrap(values, drawn, samples=SAMPLES, seed=seed)
+        limits = SHARES if value == "hits" else None
+        bounds = cluster_bootstrap(values, drawn, samples=SAMPLES, limits=limits, seed=seed)
         held += bool(bounds.low[0] <= truth <= bounds.high[0])
     return held / simulations
 

@@ -31,7 +31,7 @@ from retrieval import MARGIN, RETRIEVERS, SAMPLES, write_config
 
 from rag_assets.config import Config, load
 from rag_assets.documents.chunks.passages import Block, DocumentText
-from rag_assets.evaluation.intervals import cluster_bootstrap, clusters_of
+from rag_assets.evaluation.intervals import DIFFERENCES, cluster_bootstrap, clusters_of
 from rag_assets.schemas import HEADINGS, slice_of
 from rag_assets.store import Store
 
@@ -226,7 +226,7 @@ def compared(corpus: str, name: str, first: pa.Table, second: pa.Table) -> Itera
             for metric in METRICS:
                 values = np.stack([one[metric].to_numpy() for one in pair], axis=1)
                 values = np.column_stack([values, values[:, 1] - values[:, 0]])
-                result = cluster_bootstrap(values, clusters, samples=SAMPLES)
+                result = cluster_bootstrap(values, clusters, samples=SAMPLES, limits=DIFFERENCES)
                 low, high = float(result.low[2]), float(result.high[2])
                 print(
                     f"{corpus:15} {domain:9} {retriever:9} {metric:12} {len(values):4}  "

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, Phase, settings
 
 from rag_assets.models import openvino, paths
 from rag_assets.models.weights import weights_of
+from rag_assets.process import user_cache
 from rag_assets.process.memory import share_arenas
 from rag_assets.workers import Task
 from rag_assets_tests.models import exporting
@@ -29,6 +30,9 @@ settings.register_profile(
     **BUSY_MACHINE,
 )
 settings.load_profile("project")
+
+os.environ[user_cache.VARIABLE] = ""
+"""What a project of a test derives lies in its state, and goes with it."""
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 """A shell starts what runs in the background with interrupts ignored."""

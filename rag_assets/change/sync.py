@@ -293,7 +293,7 @@ def _written(plan: Plan, work: Work, *, log: Callable[[str], None]) -> tuple[Pen
         tally.failures.extend(batch.failed)
         pending.finish([*batch.done, *(failure.key for failure in batch.failed)])
         tally.failed += len({failure.key for failure in batch.failed}.difference(batch.done))
-        log(f"{target.name}: {_progress(tally, of=len(pending))}")
+        log(f"{target.inputs}: {_progress(tally, of=len(pending))}")
     return pending, tally
 
 
@@ -309,7 +309,7 @@ def held_groups(store: Store, target: Target, keys: Sequence[str]) -> list[str]:
 def _progress(tally: _Tally, *, of: int) -> str:
     done = tally.added + len(tally.replaced)
     failed = f", {tally.failed:,} failed" if tally.failed else ""
-    return f"{done:,} of {of:,} inputs done{failed}"
+    return f"{done:,} of {of:,} done{failed}"
 
 
 def _completion(

@@ -28,6 +28,11 @@ class Target:
     group: str
     """Column that names the row's input; the same as `key` where one input gives one row."""
 
+    @property
+    def inputs(self) -> str:
+        """What its inputs are, for people: `documents`, `rows`."""
+        return f"{self.group.removesuffix('_id').removesuffix('_key')}s"
+
 
 @dataclass(frozen=True, slots=True)
 class Batch:

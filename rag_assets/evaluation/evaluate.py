@@ -42,7 +42,7 @@ from rag_assets.store.pins import Pin
 if TYPE_CHECKING:
     from rag_assets.retrieval.search import VariantIndex
 
-REVISION = 5
+REVISION = 6
 """Raise it when the same tables should give other rankings or numbers, or another report."""
 
 PROBE = "probe"

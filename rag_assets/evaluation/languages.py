@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets.evaluation.intervals import cluster_bootstrap, clusters_of
+from rag_assets.evaluation.intervals import SHARES, cluster_bootstrap, clusters_of
 from rag_assets.evaluation.summary import ALL_QUESTIONS, DOMAINS, MAIN_METRICS, cells_of, where
 
 SAMPLES = 1_000
@@ -47,7 +47,8 @@ def _rows(gold: pa.Table, *, cutoff: int) -> Iterator[dict[str, str | int | floa
                 sources, pieces = (
                     rows[name].to_pylist() for name in ("source_cluster", "gold_cluster")
                 )
-                bounds = cluster_bootstrap(values, clusters_of(sources, pieces), samples=SAMPLES)
+                clusters = clusters_of(sources, pieces)
+                bounds = cluster_bootstrap(values, clusters, samples=SAMPLES, limits=SHARES)
                 about = {
                     "language": language,
                     "domain": domain,

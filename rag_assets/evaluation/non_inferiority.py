@@ -32,6 +32,8 @@ ALPHA = 0.05
 SUSPICION = 0.1
 """Chance of holding an equally good candidate for what its slices lose."""
 POWER = 0.95
+SHOWN = (0.975, 0.8)
+"""A test at 5 % finds a difference four times in five: see `significance.detectable`."""
 DISCORDANT = 0.1
 """Share of questions that two equally good rankers usually answer differently."""
 SMALLEST_MARGIN = 0.02
@@ -132,18 +134,24 @@ def paired_difference(paired: Paired) -> PairedDifference:
     )
 
 
-def more_questions(difference: PairedDifference, *, margin: float) -> int | None:
-    """About how many more questions like these would decide; None if no number would.
+def more_questions(difference: PairedDifference, *, margin: float) -> int:
+    """About how many more questions like these show a difference of `margin`, if there is one.
 
-    The interval narrows with the root of the number of questions while the estimate stays.
+    A test at 5 % finds it four times in five; an equally good candidate passes as often. The spread
+    of one question is taken as it is in these, their estimate is not: a candidate that looks worse
+    is no closer to a verdict.
     """
-    room = abs(difference.estimate + margin)
-    reach = (difference.high - difference.low) / 2
-    if reach <= room:
-        return 0
-    if not room:
-        return None
-    return math.ceil(difference.questions * ((reach / room) ** 2 - 1))
+    error = (difference.high - difference.low) / 2 / _quantile(difference.clusters)
+    needed = difference.questions * (sum(map(NormalDist().inv_cdf, SHOWN)) * error / margin) ** 2
+    return max(0, math.ceil(needed) - difference.questions)
+
+
+def more_questions_text(more: int, *, margin: float) -> str:
+    """The same as a sentence."""
+    return (
+        f"About {more:,} more question{'' if more == 1 else 's'} like these would show a "
+        f"difference of {margin:.3f} (power 80 %)."
+    )
 
 
 def status_of(paired: Paired, *, margin: float) -> SliceStatus:
@@ -241,10 +249,13 @@ def _holm(chances: Sequence[float]) -> list[float]:
 
 def _reach(differences: np.ndarray, clusters: Clusters) -> float:
     """How far the interval reaches to either side of the mean."""
+    return _quantile(clusters.count) * _standard_error(differences, clusters)
+
+
+def _quantile(clusters: int) -> float:
     from scipy.special import stdtrit
 
-    quantile = float(stdtrit(max(clusters.count - 1, 1), 1 - ALPHA))
-    return quantile * _standard_error(differences, clusters)
+    return float(stdtrit(max(clusters - 1, 1), 1 - ALPHA))
 
 
 def _standard_error(differences: np.ndarray, clusters: Clusters) -> float:

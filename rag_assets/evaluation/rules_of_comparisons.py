@@ -9,6 +9,13 @@ from rag_assets.evaluation import flaws
 from rag_assets.evaluation.evidence import Evidence
 from rag_assets.evaluation.flaws import Flaw
 from rag_assets.evaluation.intervals import drawn_means
+from rag_assets.evaluation.non_inferiority import (
+    Paired,
+    default_margin,
+    more_questions,
+    more_questions_text,
+    paired_difference,
+)
 from rag_assets.evaluation.significance import ALPHA, sign_flip
 from rag_assets.evaluation.summary import ALL_QUESTIONS, MAIN_METRICS, where
 
@@ -20,6 +27,8 @@ T_SUM = 2.8
 MOST_OF_DIFFERENCE = 0.5
 FEW_QUESTIONS = 0.25
 """A source that carries half of a difference with at most a quarter of the questions decides it."""
+COMPARED = ("retriever", "reference")
+CLUSTERED = ("source_cluster", "gold_cluster")
 LEAST_ARMS = 3
 LEAST_IN_SET = 20
 """Arms, and questions of a set, from which on the order of arms says something."""
@@ -33,7 +42,7 @@ def ceiling_reached(evidence: Evidence) -> Iterator[Flaw]:
     room = 1 - value
     shown = [_number(row["detectable"]) for row in _differences(evidence, "hit_rate")]
     assumed = T_SUM * np.sqrt(USUAL_DISCORDANT / evidence.questions.num_rows)
-    least = min((one for one in shown if one is not None), default=float(assumed))
+    least = min(1.0, *([one for one in shown if one is not None] or [float(assumed)]))
     if value >= CEILING and least > room:
         yield flaws.BY_NAME["ceiling_reached"].found(
             f"{evidence.reference} has a {evidence.hits} of {value:.3f}: {room:.3f} is left, and "
@@ -147,12 +156,18 @@ def too_few_questions(evidence: Evidence) -> Iterator[Flaw]:
         and not _is_within(row, evidence.margin)
     ]
     if undecided:
-        least = min(_number(row["detectable"]) or 0.0 for row in undecided)
-        wanted = evidence.questions.num_rows * (least / evidence.margin) ** 2
+        closest = min(undecided, key=lambda row: _number(row["detectable"]) or 0.0)
+        of_both = (evidence.values(str(closest[arm]), evidence.hits) for arm in COMPARED)
+        clusters = (evidence.questions[name].to_pylist() for name in CLUSTERED)
+        difference = paired_difference(Paired(np.subtract(*of_both), *clusters))
+        least, count = min(_number(closest["detectable"]) or 0.0, 1.0), difference.questions
+        margins = (default_margin(count), evidence.margin)  # the gate's first
+        wanted = {each: more_questions(difference, margin=each) for each in margins}
+        told = [more_questions_text(more, margin=each) for each, more in wanted.items() if more]
         yield flaws.BY_NAME["too_few_questions"].found(
-            f"{len(undecided)} comparisons decide nothing: {evidence.questions.num_rows} questions "
-            f"show a difference of {least:.3f} at best, and the margin is {evidence.margin:g}. "
-            f"About {wanted:,.0f} such questions would do",
+            f"{len(undecided)} comparisons decide nothing: {count} questions show no difference "
+            f"below {least:.3f}, and the margin is {evidence.margin:g}. "
+            f"{''.join(told[:1])}".rstrip(". "),
             examples=(f"{row['retriever']} against {row['reference']}" for row in undecided),
         )
 

@@ -10,11 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets.evaluation.intervals import (
+    SHARES,
     Clusters,
     Intervals,
     clusters_of,
     drawn_means,
     intervals_of,
+    with_exact_shares,
 )
 from rag_assets.evaluation.metrics import METRICS, f1_of_means
 from rag_assets.evaluation.projection import LEVELS, Level
@@ -133,16 +135,15 @@ def summarize(
             )
         )
         about = {"level": level, "domain": domain, "split": split, **group.about}
+        count = group.clusters.count
         for place, retriever in enumerate(group.retrievers):
-            bounds = intervals_of(means[0, place], drawn[:, place], clusters=group.clusters.count)
+            bounds = intervals_of(means[0, place], drawn[:, place], clusters=count, limits=SHARES)
+            bounds = with_exact_shares(bounds, group.values[place], group.clusters)
             summary += [about | {"retriever": retriever} | cell for cell in cells_of(bounds, named)]
         tested = _tested(group, columns, samples=samples)
         for place, retriever in enumerate(group.retrievers[1:], start=1):
-            bounds = intervals_of(
-                means[0, place] - means[0, 0],
-                drawn[:, place] - drawn[:, 0],
-                clusters=group.clusters.count,
-            )
+            changes = (means[0, place] - means[0, 0], drawn[:, place] - drawn[:, 0])
+            bounds = intervals_of(*changes, clusters=count)
             compared = about | {"retriever": retriever, "reference": group.retrievers[0]}
             differences += [
                 compared | cell | tested.get((retriever, name), {})

@@ -23,8 +23,9 @@ DOMAIN_NAMES: Mapping[str, str] = {
 }
 
 ABOUT_DIFFERENCES = (
-    "Paired, question by question, with 95 % intervals of the cluster bootstrap. Detectable: the "
-    "true difference that these questions would show with a power of 80 %. p: sign-flip test by "
+    "Paired, question by question, with 95 % intervals of the cluster bootstrap; where none shows "
+    "a difference, of how many could still. Detectable: the true difference that these questions "
+    "would show with a power of 80 %; none if it is above 1. p: sign-flip test by "
     "cluster; adjusted for all that the table compares at a cutoff (step-down max-T). McNemar's "
     "exact test counts questions and ignores clusters. Smallest p: what so many clusters could "
     "have given at best."
@@ -92,17 +93,22 @@ def verdict(row: Row, *, margin: float) -> str:
 
     `better` or `worse` if the interval excludes 0 and the corrected test agrees. `equivalent` if
     the interval is within the margin, and there are enough clusters to see a difference of that
-    size. Otherwise the questions cannot separate the two.
+    size. Otherwise the questions cannot separate the two; where only the correction says so, it is
+    named.
     """
     low, high, p, clusters = (row.get(name) for name in ("low", "high", "p_adjusted", "clusters"))
     unknown = f"not separable at n = {row['questions']}"
     if not isinstance(low, float) or not isinstance(high, float):
         return unknown
     is_within = -margin < low and high < margin and margin * float(clusters or 0) >= UNSEEN
-    if (low > 0 or high < 0) and (p is None or float(p) <= ALPHA):
+    excludes_0 = low > 0 or high < 0
+    if excludes_0 and (p is None or float(p) <= ALPHA):
         word = "better" if low > 0 else "worse"
         return f"{word}, but within the margin of {margin:g}" if is_within else word
-    return f"equivalent within the margin of {margin:g}" if is_within else unknown
+    if is_within:
+        return f"equivalent within the margin of {margin:g}"
+    corrected = f" once corrected for all that was compared (p {p_value(p)})" if excludes_0 else ""
+    return f"{unknown}{corrected}"
 
 
 def p_value(value: Cell) -> str:
@@ -135,7 +141,7 @@ def difference_shown(row: Row, *, margin: float) -> Row:
         "metric": f"{row['metric']}@{row['cutoff']}",
         "difference": signed(row),
         "says": verdict(row, margin=margin),
-        "detectable": "-" if row["detectable"] is None else f"{row['detectable']:.3f}",
+        "detectable": _detectable(row["detectable"]),
         "p adjusted": p_value(row["p_adjusted"]),
         "p": p_value(row["p"]),
         "p McNemar": p_value(row["p_mcnemar"]),
@@ -242,11 +248,20 @@ def gains(rows: Sequence[Row], *, margin: float) -> list[Row]:
     return [row for row, says in zip(rows, verdicts, strict=True) if says == "better"]
 
 
+def _detectable(value: Cell) -> str:
+    """The difference that the questions would show; `none` where no metric can differ by that."""
+    if not isinstance(value, float):
+        return "-"
+    return "none" if value > 1 else f"{value:.3f}"
+
+
 def _reach(row: Row) -> str:
     """A sentence on the smallest difference that these questions would show."""
-    if row["detectable"] is None:
-        return ""
-    return f" These questions would show a difference of {row['detectable']:.3f} (power 80 %)."
+    found = _detectable(row["detectable"])
+    if found == "none":
+        return f" These {row['questions']} questions cannot show any difference of {row['metric']}."
+    shown = f" These questions would show a difference of {found} (power 80 %)."
+    return "" if found == "-" else shown
 
 
 def main_table(result: EvaluationResult, *, level: str = "gold") -> tuple[list[str], list[Row]]:

@@ -1,7 +1,7 @@
 """Models in OpenVINO: the fast path of a CPU.
 
-A sentence-transformers model is traced once, with its pooling, into a graph that is kept in the
-state folder; from then on embedding imports neither torch nor transformers. No hub is contacted.
+A sentence-transformers model is traced once, with its pooling, into a graph that all projects of
+the user share; from then on embedding imports neither torch nor transformers. No hub is contacted.
 The graph gives the vectors of texts and those of their tokens, so that embedding and reranking by
 one model hold it in memory once.
 Several requests run at a time, each on a part of the cores, as OpenVINO's throughput hint chooses.
@@ -14,7 +14,9 @@ import logging
 import os
 import sys
 import warnings
+from contextlib import suppress
 from functools import cache
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import rmtree
@@ -35,6 +37,7 @@ from rag_assets.models.replicas import (
     sentence_transformer,
 )
 from rag_assets.models.weights import Weights
+from rag_assets.process.user_cache import shared_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,8 +75,8 @@ def load_openvino(
         weights: The model's files.
         output: What its forwards return: see `Output`.
         precision: `fp32` or `bf16`.
-        home: Folder that keeps exported graphs by `model_id`; without one the model is exported
-            for this process alone.
+        home: Folder that keeps exported graphs where the user's cache cannot: see `_graph_of`;
+            without one the model is exported for this process alone.
 
     Raises:
         EncoderError: OpenVINO is not installed, or cannot compute this model or precision here.
@@ -89,17 +92,31 @@ def load_openvino(
         with TemporaryDirectory() as folder:
             _export(weights, Path(folder))
             return _replicas(Path(folder), precision=precision, output=output)
-    folder = home / weights.model_id / FOLDER
-    _export_to(weights, folder)
+    folder = _graph_of(weights, home)
+    if not folder.is_dir():
+        _export_to(weights, folder)
+        for name in FORMER:
+            rmtree(home / weights.model_id / name, ignore_errors=True)
     try:
         return _replicas(folder, precision=precision, output=output)
     except EncoderError:
         raise
     except Exception as error:  # tokenizers has no narrower one
         logger.warning("the export in %s is damaged and made again: %s", folder, error)
-        rmtree(folder, ignore_errors=True)
-        _export_to(weights, folder)
+        _export_to(weights, folder, precision=precision)
         return _replicas(folder, precision=precision, output=output)
+
+
+def _graph_of(weights: Weights, home: Path) -> Path:
+    """Where the graph lies: in `home` if it is there, else in the user's cache if there is one.
+
+    It names the release that wrote it: another one may not read it.
+    """
+    own = home / weights.model_id / FOLDER
+    cache = shared_folder(home)
+    if cache == home or own.is_dir():
+        return own
+    return cache / "encoders" / f"{weights.model_id}-{version('openvino')}" / FOLDER
 
 
 def _silence() -> None:
@@ -189,22 +206,26 @@ class _Request:
         return found[self._place].copy()  # the request uses its outputs again
 
 
-def _export_to(weights: Weights, folder: Path) -> None:
-    """Export to `folder` unless it exists; a killed export leaves no folder of that name."""
+def _export_to(weights: Weights, folder: Path, *, precision: str | None = None) -> None:
+    """Export to `folder` unless it exists; a killed export leaves no folder of that name.
+
+    With a `precision`, what is there was damaged: it is made again unless it can be read by now.
+    """
     from filelock import FileLock
 
-    if folder.is_dir():
-        return
     folder.parent.mkdir(parents=True, exist_ok=True)
     fresh = folder.with_suffix(".fresh")
     with FileLock(folder.with_suffix(".lock")):
-        if folder.is_dir():  # another process was faster
+        if folder.is_dir() and precision is None:  # another process was faster
             return
+        with suppress(Exception):  # whatever tokenizers raises
+            if precision:
+                _replicas(folder, precision=precision, output=OUTPUTS[0])
+                return
+        rmtree(folder, ignore_errors=True)
         rmtree(fresh, ignore_errors=True)  # of a process that was killed
         _export(weights, fresh)
         fresh.rename(folder)
-        for name in FORMER:
-            rmtree(folder.with_name(name), ignore_errors=True)
 
 
 def _pipeline(model: "SentenceTransformer") -> "Callable[..., tuple[torch.Tensor, ...]]":

@@ -16,13 +16,12 @@ from rag_assets.models.lexical_weights import column_of, weights_in
 from rag_assets.models.paths import Choice, choose
 from rag_assets.models.replicas import EncoderError
 from rag_assets.models.weights import path_in
+from rag_assets.process.user_cache import shared_folder
 from rag_assets.schemas import SPARSE
 from rag_assets.workers import Json, Task
 
 PART_SECONDS = 3_600.0
 """A part takes seconds; one that takes this long hangs."""
-ENCODERS = Path(".cache/rag_assets/encoders")
-"""Below the home folder: files derived from weights on a machine without the state folder."""
 
 _loading = Lock()
 
@@ -135,4 +134,6 @@ def _packed(embedded: Embedded, *, seconds: float) -> bytes:
 
 
 def _home(home: str) -> Path:
-    return Path(home) if Path(home).is_dir() else Path.home() / ENCODERS
+    """The folder of the state; on a machine without it, one in the user's cache."""
+    given = Path(home)
+    return given if given.is_dir() else shared_folder(given) / "encoders"

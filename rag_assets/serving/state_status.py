@@ -103,7 +103,12 @@ class StateStatus:
             "acknowledged": self.acknowledged,
             "damaged": self.damaged,
             "checks": self.checks.record,
-            "disk": {**self.disk.by_kind, "total": self.disk.total, "to_free": self.to_free},
+            "disk": {
+                **self.disk.by_kind,
+                "total": self.disk.total,
+                "to_free": self.to_free,
+                "shared": self.disk.shared,
+            },
         }
 
 

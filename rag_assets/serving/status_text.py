@@ -162,7 +162,8 @@ def _disk(disk: DiskUse, *, to_free: int | None) -> str:
     free = ""
     if to_free is not None:
         free = f" `rag-assets clean-up` would free {_megabytes(to_free)} of the tables."
-    text = f"On disk: {_megabytes(disk.total)} ({kinds}).{free}"
+    shared = f" Shared by all projects: {_megabytes(disk.shared)} in {disk.cache}."
+    text = f"On disk: {_megabytes(disk.total)} ({kinds}).{free}{shared if disk.shared else ''}"
     return "\n".join(_wrapped(text, indent=0))
 
 

@@ -12,13 +12,14 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from rag_assets.process.user_cache import shared_folder
+
 if TYPE_CHECKING:
     import pyarrow as pa
     from simplemma import Lemmatizer
     from simplemma.strategies import DictionaryLookupStrategy
 
 FOLDER = "dictionaries"
-"""In the state."""
 
 
 class KeptDictionary(Mapping[str, str]):
@@ -82,10 +83,7 @@ class Dictionaries:
         try:
             _write(unpacked, path)
         except OSError:
-            return unpacked  # the disk is full, or the state may only be read
-        for other in self._folder.glob(f"{lang}-*.arrow"):
-            if other != path:
-                other.unlink(missing_ok=True)
+            return unpacked  # the disk is full, or may only be read
         return _mapped(path) or unpacked
 
 
@@ -94,8 +92,8 @@ DICTIONARIES = Dictionaries()
 
 
 def keep_in(state: Path) -> None:
-    """Keep the dictionaries in the state at `state`."""
-    DICTIONARIES.keep_in(state / FOLDER)
+    """Keep the dictionaries in the user's cache, or in the state at `state`."""
+    DICTIONARIES.keep_in(shared_folder(state) / FOLDER)
 
 
 def lemmatized(word: str, *, languages: tuple[str, ...]) -> str:

@@ -2,9 +2,12 @@ import numpy as np
 import pytest
 
 from rag_assets.evaluation.intervals import (
+    DIFFERENCES,
+    SHARES,
     Clusters,
     cluster_bootstrap,
     clusters_of,
+    exact_interval,
     standard_errors,
 )
 
@@ -86,3 +89,65 @@ def test_with_few_clusters_the_interval_is_that_of_student() -> None:
     bounds = cluster_bootstrap(values, singles(20), samples=20_000)
     half = 2.093 * values.std(ddof=1) / np.sqrt(20)
     assert bounds.high[0] - bounds.low[0] == pytest.approx(2 * half, rel=0.05)
+
+
+def share_of(hits: np.ndarray, clusters: Clusters) -> tuple[float, float]:
+    bounds = cluster_bootstrap(hits[:, None], clusters, samples=200, limits=SHARES)
+    return float(bounds.low[0]), float(bounds.high[0])
+
+
+def test_shares_of_independent_questions_have_the_exact_intervals_of_statsmodels() -> None:
+    from statsmodels.stats.proportion import proportion_confint
+
+    rng = np.random.default_rng(8)
+    counts = rng.integers(2, 400, size=200)
+    for place, count in enumerate(counts.tolist()):
+        hits = (0, count)[place % 2] if place < 20 else int(rng.integers(0, count + 1))
+        expected = proportion_confint(hits, count, alpha=0.05, method="beta")
+        values = rng.permutation(np.arange(count) < hits).astype(float)
+        assert share_of(values, singles(count)) == pytest.approx(expected, abs=1e-9)
+
+
+def test_nine_of_nine_is_no_certainty() -> None:
+    assert share_of(np.ones(9), singles(9)) == pytest.approx((0.664, 1.0), abs=0.001)
+
+
+def test_a_share_of_clusters_is_worth_fewer_questions() -> None:
+    rng = np.random.default_rng(9)
+    codes = np.repeat(np.arange(30), 4)
+    alike = np.repeat(rng.random(30) < 0.7, 4).astype(float)
+    together, alone = (
+        share_of(alike, clusters) for clusters in (Clusters(codes, by="source"), singles(120))
+    )
+    assert together[1] - together[0] > 1.7 * (alone[1] - alone[0])
+    as_questions = exact_interval(alike[::4].sum(), of=30)
+    assert together == pytest.approx(as_questions, abs=0.02)
+
+
+def test_where_all_clusters_are_hit_each_counts_once() -> None:
+    codes = np.repeat(np.arange(25), 4)
+    found = share_of(np.ones(100), Clusters(codes, by="source"))
+    assert found == pytest.approx(exact_interval(25, of=25))
+
+
+def test_the_intervals_of_shares_hold_the_truth_at_least_95_times_in_100() -> None:
+    rng = np.random.default_rng(10)
+    codes = np.repeat(np.arange(25), 4)
+    held = 0
+    for _ in range(400):
+        hard = rng.beta(9, 1, size=25)  # 9 in 10 are hit, in some documents more than in others
+        low, high = share_of((rng.random(100) < hard[codes]).astype(float), Clusters(codes, "gold"))
+        held += low <= 0.9 <= high
+    assert held / 400 >= 0.93
+
+
+def test_ten_questions_without_a_difference_rule_none_out() -> None:
+    bounds = cluster_bootstrap(np.zeros((10, 1)), singles(10), samples=100, limits=DIFFERENCES)
+    assert (bounds.low[0], bounds.high[0]) == pytest.approx((-0.308, 0.308), abs=0.001)
+    won = cluster_bootstrap(np.ones((9, 1)), singles(9), samples=100, limits=DIFFERENCES)
+    assert (won.low[0], won.high[0]) == pytest.approx((2 * 0.664 - 1, 1.0), abs=0.001)
+
+
+def test_values_without_limits_that_are_all_equal_have_no_interval() -> None:
+    bounds = cluster_bootstrap(np.full((9, 1), 7.0), singles(9), samples=100)
+    assert np.isnan(bounds.low[0])

@@ -9,6 +9,7 @@ from rag_assets.evaluation.non_inferiority import (
     Paired,
     default_margin,
     more_questions,
+    more_questions_text,
     paired_difference,
     questions_needed,
     slices_of,
@@ -86,15 +87,22 @@ def test_the_default_margin_follows_the_number_of_questions():
 
 
 @given(st.lists(CHANGES, min_size=20, max_size=300), margins)
-def test_so_many_more_of_the_same_questions_decide(differences, margin):
-    found = paired_difference(paired(differences))
-    more = more_questions(found, margin=margin)
-    if found.outcome(margin) != "HOLD":
-        assert more == 0
-    elif more is not None and more < 20_000:
+def test_so_many_more_of_the_same_questions_show_a_difference(differences, margin):
+    more = more_questions(paired_difference(paired(differences)), margin=margin)
+    if 0 < more < 20_000:
         copies = 1 + -(-more // len(differences))
-        # the interval of more questions is narrower still: more clusters, less that was added
-        assert paired_difference(paired(differences * (copies + 1))).outcome(margin) != "HOLD"
+        # what was added counts for less among more questions, so that fewer would do
+        asked = paired_difference(paired(differences * (copies + 1)))
+        assert more_questions(asked, margin=margin) == 0
+
+
+def test_the_estimate_of_what_is_needed_is_one_sentence_and_none_where_there_are_enough():
+    few, many = (paired_difference(paired([0.0] * count)) for count in (10, 200))
+    more = more_questions(few, margin=0.1)
+    assert more_questions_text(more, margin=0.1) == (
+        "About 45 more questions like these would show a difference of 0.100 (power 80 %)."
+    )
+    assert more_questions(many, margin=0.1) == 0
 
 
 def test_an_equal_candidate_passes_and_a_worse_one_does_not():

@@ -5,9 +5,11 @@ import pytest
 
 from rag_assets.evaluation.results import EvaluationRecord, EvaluationResult
 from rag_assets.evaluation.scores import Scores
-from rag_assets.evaluation.summary import DIFFERENCES
+from rag_assets.evaluation.summary import DIFFERENCES, SUMMARY
 from rag_assets.evaluation.wording import (
     advice,
+    differences_table,
+    findings,
     markdown_table,
     p_value,
     shown_domains,
@@ -27,7 +29,10 @@ def row(low: float | None, high: float | None, *, p: float | None = 0.001, clust
         (row(0.001, 0.015), "better, but within the margin of 0.02"),
         (row(-0.015, 0.015, p=0.9), "equivalent within the margin of 0.02"),
         (row(-0.03, 0.015, p=0.9), "not separable at n = 500"),
-        (row(0.01, 0.05, p=0.06), "not separable at n = 500"),
+        (
+            row(0.01, 0.05, p=0.06),
+            "not separable at n = 500 once corrected for all that was compared (p 0.060)",
+        ),
         (row(0.01, 0.05, p=None), "better"),
         (row(None, None), "not separable at n = 500"),
     ],
@@ -97,3 +102,28 @@ def test_a_retriever_that_is_worse_in_another_metric_is_not_advised():
         "No retriever that was evaluated (bm25, fast) is better than hybrid on all questions."
     ]
     assert advised() == []
+
+
+@pytest.mark.parametrize(
+    ("detectable", "says"),
+    [
+        (0.12, "These questions would show a difference of 0.120 (power 80 %)."),
+        (7.041, "These 2 questions cannot show any difference of hit_rate."),
+    ],
+)
+def test_no_difference_of_a_rate_is_larger_than_1(detectable, says):
+    means = {"level": "gold", "split": "all", "domain": "combined", "questions": 2, "clusters": 2}
+    means |= {"metric": "hit_rate", "cutoff": 10, "value": 0.5, "low": 0.0, "high": 1.0}
+    named = {"clustered_by": "gold", "p_adjusted": 1.0, "p": 1.0, "smallest_p": 0.5}
+    of_both = [means | {"retriever": name} for name in ("hybrid", "bm25")]
+    compared = means | named | {"retriever": "bm25", "reference": "hybrid"}
+    record = EvaluationRecord(
+        *("", "default", "", 2, ["hybrid", "bm25"], [10], "hybrid", {}, {}), margin=0.02
+    )
+    questions = pa.Table.from_pylist([{"level": "gold", "retriever": "hybrid", "missing": []}])
+    summary = pa.Table.from_pylist(of_both, schema=SUMMARY)
+    differences = pa.Table.from_pylist([compared | {"detectable": detectable}], schema=DIFFERENCES)
+    scores = Scores(questions, summary, differences, pa.table({}), pa.table({}))
+    result = EvaluationResult(Path(), record, scores)
+    assert says in " ".join(findings(result))
+    assert "7.041" not in str(differences_table(result))

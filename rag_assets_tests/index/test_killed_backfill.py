@@ -25,7 +25,7 @@ from rag_assets.store import Store
 parts.UNITS_PER_PART = int(sys.argv[2])
 
 def log(line):
-    done = re.search(r"(\\d+) of (\\d+) inputs done", line)
+    done = re.search(r"(\\d+) of (\\d+) done", line)
     if done and int(done[1]) >= 0.9 * int(done[2]):
         os.kill(os.getpid(), signal.SIGKILL)
 

@@ -2,13 +2,16 @@
 
 import subprocess
 import sys
+from importlib.metadata import version
 
 import numpy as np
 import pytest
 
 from rag_assets.config import EmbeddingModel
 from rag_assets.models import openvino
+from rag_assets.models.paths import chosen_path
 from rag_assets.models.weights import weights_of
+from rag_assets.process import user_cache
 from rag_assets_tests.models.tiny import save_tiny_model
 
 TOGETHER = """
@@ -95,3 +98,38 @@ def test_the_graphs_of_an_earlier_release_go_once_there_is_a_new_one(tmp_path):
     former.mkdir(parents=True)
     openvino.load_openvino(weights, precision="fp32", home=tmp_path / "home")
     assert [each.name for each in former.parent.iterdir() if each.is_dir()] == [openvino.FOLDER]
+
+
+def test_projects_share_a_graph_and_keep_the_path_of_their_vectors_each(tmp_path, monkeypatch):
+    pytest.importorskip("openvino")
+    monkeypatch.setenv(user_cache.VARIABLE, str(tmp_path / "cache"))
+    model = EmbeddingModel(path=str(save_tiny_model(tmp_path / "model")))
+    exported = []
+    export = openvino._export
+
+    def counted(weights, folder):
+        exported.append(folder)
+        export(weights, folder)
+
+    monkeypatch.setattr(openvino, "_export", counted)
+    homes = [tmp_path / name for name in ("first", "second")]
+    paths = [chosen_path(model, name="tiny", home=home) for home in homes]
+    for home in homes:
+        openvino.load_openvino(weights_of(model), precision="fp32", home=home)
+
+    assert len(exported) == 1
+    assert paths[0] == paths[1]
+    assert [sorted(each.name for each in home.iterdir()) for home in homes] == [
+        ["tiny.json", "weights.json"]
+    ] * 2
+    [shared] = (tmp_path / "cache/encoders").iterdir()
+    assert shared.name == f"{weights_of(model).model_id}-{version('openvino')}"
+
+
+def test_a_graph_that_a_state_has_is_used_where_it_is(tmp_path, monkeypatch):
+    pytest.importorskip("openvino")
+    weights = weights_of(EmbeddingModel(path=str(save_tiny_model(tmp_path / "model"))))
+    openvino.load_openvino(weights, precision="fp32", home=tmp_path / "home")
+    monkeypatch.setenv(user_cache.VARIABLE, str(tmp_path / "cache"))
+    openvino.load_openvino(weights, precision="fp32", home=tmp_path / "home")
+    assert not [*(tmp_path / "cache").rglob("model.xml")]

@@ -24,7 +24,8 @@ NUMBERS = {
     "holds_answer": "terms of the reference answer that the answer holds",
     "sentences": "sentences of an answer",
 }
-"""By name, what each is: a share from 0 to 1, `sentences` aside."""
+"""By name, what each is: a share from 0 to 1, `COUNTED` aside."""
+COUNTED = "sentences"
 
 
 @dataclass(frozen=True, slots=True)

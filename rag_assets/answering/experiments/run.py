@@ -20,13 +20,19 @@ from pydantic import TypeAdapter
 from rag_assets import identity, schemas
 from rag_assets.answering.assistant import Assistant, open_models
 from rag_assets.answering.experiments.arms import TITLES, AnswerArm, arms_of
-from rag_assets.answering.experiments.measuring import NUMBERS, AnswerMeasured, measure
+from rag_assets.answering.experiments.measuring import COUNTED, NUMBERS, AnswerMeasured, measure
 from rag_assets.answering.quoting.row_cells import rows_among
 from rag_assets.change.data_versions import current_version
 from rag_assets.config import NOBODY, AnswerExperiment, Config, ConfigError
 from rag_assets.evaluation import questions as question_sets
 from rag_assets.evaluation.gold import DocumentGold, Gold
-from rag_assets.evaluation.intervals import cluster_bootstrap, clusters_of
+from rag_assets.evaluation.intervals import (
+    DIFFERENCES,
+    SHARES,
+    Limits,
+    cluster_bootstrap,
+    clusters_of,
+)
 from rag_assets.evaluation.questions import Question
 from rag_assets.models.hosted import asked_side_by_side
 from rag_assets.store import Store
@@ -34,7 +40,7 @@ from rag_assets.store.atomic import write_atomically
 from rag_assets.store.complete_sets import set_of_recipe
 
 FOLDER = "answer_experiments"
-REVISION = 2
+REVISION = 3
 """Raise it when the same answers should give other numbers."""
 
 
@@ -244,15 +250,19 @@ def _compared(
         AnswerArmResult(
             name=arm.name,
             failed=sum(of_question[place].failed for of_question in answers),
-            numbers=estimates(values[:, place]),
-            differences=estimates(values[:, place] - values[:, 0]) if place else {},
+            numbers=estimates(values[:, place], limits=SHARES),
+            differences=estimates(values[:, place] - values[:, 0], limits=DIFFERENCES)
+            if place
+            else {},
             answers=[of_question[place] for of_question in answers],
         )
         for place, arm in enumerate(arms)
     ]
 
 
-def _estimates(values: np.ndarray, *, golds: Sequence[Gold], samples: int) -> dict[str, Estimate]:
+def _estimates(
+    values: np.ndarray, *, golds: Sequence[Gold], samples: int, limits: Limits
+) -> dict[str, Estimate]:
     """The mean of each number over the questions that have it: `values` is (questions, numbers)."""
     found = {}
     for name, column in zip(NUMBERS, values.T, strict=True):
@@ -264,7 +274,12 @@ def _estimates(values: np.ndarray, *, golds: Sequence[Gold], samples: int) -> di
             [gold.uri if isinstance(gold, DocumentGold) else gold.table for gold in having],
             [gold.label for gold in having],
         )
-        drawn = cluster_bootstrap(column[rows, None], clusters, samples=samples)
+        drawn = cluster_bootstrap(
+            column[rows, None],
+            clusters,
+            samples=samples,
+            limits=None if name == COUNTED else limits,
+        )
         low, high = (
             None if np.isnan(bound[0]) else float(bound[0]) for bound in (drawn.low, drawn.high)
         )

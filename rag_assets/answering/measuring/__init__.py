@@ -6,5 +6,5 @@ the units that reports find for their prompts, `report_prompts`. `designs` are t
 both, which evaluation runs: `follow_ups` and `report_design`.
 """
 
-REVISION = 3
+REVISION = 4
 """Of the code that evaluates answers: raised when equal questions and index give other results."""

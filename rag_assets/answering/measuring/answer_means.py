@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rag_assets.answering.measuring.bench import NUMBERS, UNITS, MeasuredAnswer
-from rag_assets.evaluation.intervals import cluster_bootstrap, clusters_of
+from rag_assets.evaluation.intervals import SHARES, cluster_bootstrap, clusters_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,8 @@ def _mean_of(name: str, answered: Sequence[MeasuredAnswer], *, samples: int) -> 
         return None
     clusters = clusters_of([e.source for _, e in having], [e.gold for _, e in having])
     values = np.array([[value] for value, _ in having], float)
-    found = cluster_bootstrap(values, clusters, samples=samples)
+    limits = None if name == UNITS else SHARES
+    found = cluster_bootstrap(values, clusters, samples=samples, limits=limits)
     low, high = float(found.low[0]), float(found.high[0])
     is_known = not np.isnan(low)
     return AnswerNumber(

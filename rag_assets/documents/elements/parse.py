@@ -343,10 +343,9 @@ class _ParsingPass:
             self.contents += len(parsed)
             self.pages += sum(item.pages for item in parsed)
             seconds = time.monotonic() - started
-            self._log(
-                f"{self._target.name}: {self.contents:,} of {len(by_content):,} files parsed, "
-                f"{self.pages:,} pages in {seconds:.0f} s ({self.pages / seconds:.1f} pages/s)"
-            )
+            if self.pages:
+                speed = f"{self.pages / seconds:.1f} a second"
+                self._log(f"pages: {self.pages:,} read in {seconds:.0f} s, {speed}")
             yield self._batch(parsed, by_content)
 
     def _batch(

@@ -59,7 +59,7 @@ from rag_assets.retrieval.arms import Arms
 from rag_assets.store import Store
 from rag_assets.store.catalog import folder_of
 
-REVISION = 4
+REVISION = 5
 """Raise it when the same scores should give another report."""
 PACKAGES = ("rag-assets", "lancedb", "sentence-transformers", "torch", "openvino", "numpy")
 

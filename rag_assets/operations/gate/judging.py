@@ -290,9 +290,9 @@ def _remedy(decision: Ruling, now: Side, comparison: Comparison | None) -> str:
         steps.append("look at the questions that were lost")
     if comparison and comparison.left_out:
         steps.append("correct the gold of those that were left out")
-    if decision.more_questions:
-        steps.append("add questions and run `rag-assets refresh`")
     variant = now.complete_set.variant
+    if decision.more_questions:
+        steps.append(f"add questions and run `rag-assets promote {variant}`, which reads them")
     if decision.doubts_dense:
         accepts = f"`rag-assets promote {variant} --accept-dense` serves it although dense search "
         return "; ".join([*steps, f"{accepts}alone finds less"])

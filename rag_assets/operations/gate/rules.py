@@ -12,7 +12,11 @@ unless a person accepts that.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rag_assets.evaluation.non_inferiority import Outcome, more_questions
+from rag_assets.evaluation.non_inferiority import (
+    Outcome,
+    more_questions,
+    more_questions_text,
+)
 from rag_assets.operations.gate.comparison import Comparison
 from rag_assets.operations.gate.known_items import FEW
 from rag_assets.operations.gate.verdicts import DenseAlone, KnownItems
@@ -94,8 +98,10 @@ def decide(
         *(_doubts_of_items(items, comparison, margin=items_margin) if asks_items else ()),
     ]
     if doubts:
-        more = None if is_doubted else _more(comparison, is_same_recipe=is_same_recipe)
-        return Ruling("HOLD", (*measured, *of_dense, *doubts, *left_out), more)
+        more = 0 if is_doubted else _more(comparison, is_same_recipe=is_same_recipe)
+        if comparison and more:
+            doubts.append(more_questions_text(more, margin=comparison.margin))
+        return Ruling("HOLD", (*measured, *of_dense, *doubts, *left_out), more or None)
     if is_doubted:
         return Ruling("HOLD", (*measured, *of_dense, *left_out), doubts_dense=True)
     accepted = ("That dense search alone finds less was accepted.",) if loses else ()
@@ -137,19 +143,19 @@ def _doubts(comparison: Comparison | None, *, is_same_recipe: bool) -> Iterator[
         yield f"It looks like a loss beyond the margin of {margin:.3f}, which is not shown yet."
     elif not is_same_recipe and comparison.outcome == "HOLD":
         yield f"A loss beyond the margin of {margin:.3f} is not ruled out."
-    else:
-        return
-    if more := more_questions(difference, margin=margin):
-        way = "for it" if difference.estimate >= -margin else "against it"
-        yield f"About {counted(more)} more like these would decide {way}, if the estimate stays."
 
 
-def _more(comparison: Comparison | None, *, is_same_recipe: bool) -> int | None:
+def _more(comparison: Comparison | None, *, is_same_recipe: bool) -> int:
+    """How many more questions would tell; 0 where none, or where they would let a worse one pass.
+
+    A night is not asked more, nor what looks worse within the margin.
+    """
     difference = comparison.difference if comparison else None
     if comparison is None or difference is None or comparison.outcome != "HOLD":
-        return None
-    if is_same_recipe and difference.estimate >= -comparison.margin:
-        return None
+        return 0
+    is_open = -comparison.margin <= difference.estimate
+    if is_open and (is_same_recipe or difference.estimate < 0):
+        return 0
     return more_questions(difference, margin=comparison.margin)
 
 

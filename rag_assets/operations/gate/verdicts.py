@@ -142,7 +142,7 @@ class Verdict:
     superseded: tuple[NamedQuestion, ...] = ()
     """Questions whose gold lies in a document that a newer version has replaced."""
     more_questions: int | None = None
-    """About how many more questions like these would decide; None: no number, or none is needed."""
+    """About how many more questions like these would tell; None: no number, or none is needed."""
     known_items: KnownItems | None = None
     measured: tuple[BeforeAndNow, ...] = ()
     """What serves, by several metrics; empty if no questions were asked."""

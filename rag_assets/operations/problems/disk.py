@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from rag_assets.process.user_cache import shared_folder
+
 KINDS: Mapping[str, str] = {
     "lance": "tables",
     "exports": "tables",
@@ -31,6 +33,10 @@ class DiskUse:
 
     by_kind: Mapping[str, int]
     """Tables with all their versions, caches (made again if they are lost), records and so on."""
+    cache: Path
+    """What other projects of the user share lies here; the state itself where nothing is shared."""
+    shared: int
+    """Bytes in it, which are not part of the state."""
 
     @property
     def total(self) -> int:
@@ -43,7 +49,9 @@ def disk_use(root: Path) -> DiskUse:
     sizes: defaultdict[str, int] = defaultdict(int)
     for name, size in _files(root):
         sizes[KINDS.get(name, RECORDS)] += size
-    return DiskUse(dict(sorted(sizes.items(), key=lambda item: -item[1])))
+    cache = shared_folder(root)
+    shared = sum(size for _, size in _files(cache)) if cache != root else 0
+    return DiskUse(dict(sorted(sizes.items(), key=lambda item: -item[1])), cache, shared)
 
 
 def _files(root: Path) -> Iterator[tuple[str, int]]:

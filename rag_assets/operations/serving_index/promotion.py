@@ -18,6 +18,7 @@ from typing import Literal, TypeAlias
 
 from rag_assets.change import completing, embeddable
 from rag_assets.config import Config
+from rag_assets.evaluation.questions import QuestionsError, refresh_questions
 from rag_assets.graph import STEPS
 from rag_assets.operations.gate import blocked_candidate
 from rag_assets.operations.gate import judging as gate
@@ -219,6 +220,7 @@ def promote(
         DamagedTablesError: Files of a table cannot be read.
     """
     config.variant(variant)
+    _read_new_questions(store, config, log=log)
     after = serving_pointer.number_now(store)
     pointer = _serving_or_last(store)
     candidate = _candidate(store, config, variant, by="promote")
@@ -256,6 +258,7 @@ def judge_beside(store: Store, config: Config, variant: str, *, log: Log) -> Pro
     Raises:
         DamagedPointerError: It cannot be told what serves.
     """
+    _read_new_questions(store, config, log=log)
     pointer = serving_pointer.current(store)
     told = PromotionResult(status="judged", pointer=pointer, variant=variant)
     try:
@@ -349,6 +352,15 @@ def _candidate(store: Store, config: Config, variant: str, *, by: MovedBy) -> Se
         query_side=QuerySide.of(config.retrieval),
         verdict=None,
     )
+
+
+def _read_new_questions(store: Store, config: Config, *, log: Log) -> None:
+    """Let questions that were written since the last refresh count at once."""
+    try:
+        if config.evaluation.questions:
+            refresh_questions(store, config, log=log)
+    except QuestionsError as error:
+        log(f"judging by the questions that were last read: {error}")
 
 
 def _pinned(store: Store, table: str) -> Pin | None:

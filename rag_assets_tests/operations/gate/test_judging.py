@@ -13,7 +13,11 @@ from rag_assets.operations.gate.judging import basis_of, judge
 from rag_assets.operations.gate.verdicts import Verdict
 from rag_assets.operations.gate.wording import verdict_markdown, verdict_plot, verdict_text
 from rag_assets.operations.problems.current import state_problems
-from rag_assets.operations.serving_index.promotion import PromotionResult, promote_refreshed
+from rag_assets.operations.serving_index.promotion import (
+    PromotionResult,
+    judge_beside,
+    promote_refreshed,
+)
 from rag_assets.retrieval import opening
 from rag_assets.store.complete_sets import CompleteSet
 from rag_assets.store.pins import pin_of
@@ -113,6 +117,7 @@ def test_a_few_questions_decide_nothing_of_another_recipe(project):
     assert verdict.outcome == "HOLD"
     assert verdict.known_items is not None
     assert verdict.more_questions is not None
+    assert "run `rag-assets promote json_rows`, which reads them" in verdict.remedy
     assert any("not ruled out" in reason for reason in verdict.reasons)
 
 
@@ -334,3 +339,21 @@ def test_questions_that_are_all_gone_hold_the_next_index_and_are_told(project):
     gated.ask(made, gated.questions(20, 20))
     assert promoted(edition="four").status == "moved"
     assert state_problems(made.store, config) == []
+
+
+def test_questions_that_were_added_count_at_the_next_promotion(project):
+    made, _ = project
+    gated.ask(made, gated.questions(3, 2))
+    file = made.home / "questions.jsonl"
+    file.write_text("".join(f"{json.dumps(one)}\n" for one in gated.questions(100, 60)))
+    found = judge_beside(made.store, made.config, "json_rows", log=print).verdict
+    assert found
+    assert found.difference
+    assert found.difference.questions == 160
+
+    file.unlink()
+    told: list[str] = []
+    again = judge_beside(made.store, made.config, "json_rows", log=told.append).verdict
+    assert again
+    assert again.outcome == found.outcome
+    assert any("judging by the questions that were last read" in line for line in told)

@@ -33,10 +33,31 @@ def decided(
 def test_the_three_verdicts_on_another_recipe():
     assert decided(compared(wins=27, losses=27, same=494)).outcome == "PASS"
     assert decided(compared(wins=0, losses=60, same=488)).outcome == "FAIL"
-    held = decided(compared(wins=15, losses=39, same=494))
+    assert decided(compared(wins=15, losses=39, same=494)).outcome == "HOLD"
+
+
+def test_how_many_more_questions_would_tell_is_told_but_not_for_what_looks_worse():
+    held = decided(compared(wins=3, losses=3, same=14, margin=0.1), FINE)
     assert held.outcome == "HOLD"
-    assert held.more_questions
-    assert f"{held.more_questions:,} question" in " ".join(held.reasons)
+    assert f"About {held.more_questions:,} more questions" in " ".join(held.reasons)
+    alone = compared(wins=0, losses=10, same=10).difference
+    assert alone
+    dense = DenseAlone("is worse", measured=(BeforeAndNow("hit_rate@10", 0.9, 0.4, alone),))
+    hidden = decide(
+        compared(wins=3, losses=3, same=14, margin=0.1),
+        FINE,
+        is_same_recipe=False,
+        metric="hit_rate@10",
+        items_margin=0.045,
+        dense=dense,
+    )
+    assert hidden.outcome == "HOLD"
+    assert hidden.more_questions is None
+    assert "more question" not in " ".join(hidden.reasons)
+    worse = decided(compared(wins=2, losses=3, same=15, margin=0.1), FINE)
+    assert worse.outcome == "HOLD"
+    assert worse.more_questions is None
+    assert "more question" not in " ".join(worse.reasons)
 
 
 def test_a_night_is_held_only_where_it_looks_worse():

@@ -16,6 +16,7 @@ from rag_assets.operations.problems.current import state_problems
 from rag_assets.operations.problems.disk import disk_use
 from rag_assets.operations.problems.problem import Problem
 from rag_assets.operations.problems.skipped_inputs import entries_of, left_out
+from rag_assets.process import user_cache
 from rag_assets.serving.check_summary import check_summary
 from rag_assets.sources import readability
 from rag_assets.sources.readability import Look
@@ -258,12 +259,17 @@ def test_a_state_that_was_never_refreshed_has_no_problem(config, store):
     assert state_problems(store, config) == []
 
 
-def test_the_disk_use_of_a_state_is_told_by_kind(tmp_path):
+def test_the_disk_use_of_a_state_is_told_by_kind(tmp_path, monkeypatch):
+    cache = tmp_path.with_name("cache of the user")
+    monkeypatch.setenv(user_cache.VARIABLE, str(cache))
     for name, size in {"lance/a.lance/data/x": 5, "cache/c": 3, "completed/t.json": 2}.items():
         path = tmp_path / name
         path.parent.mkdir(parents=True)
         path.write_bytes(bytes(size))
     (tmp_path / "tables.json").write_bytes(b"1")
+    cache.mkdir()
+    (cache / "graph").write_bytes(bytes(7))
     use = disk_use(tmp_path)
     assert use.by_kind == {"tables": 5, "caches": 3, "records": 3}
     assert use.total == 11
+    assert (use.cache, use.shared) == (cache, 7)
