@@ -31,7 +31,7 @@ class Gate(Section):
         500,
         ge=50,
         le=5_000,
-        description="known-item queries that are asked at most, with no questions or few",
+        description="queries cut from units (known items), at most, with no questions or few",
     )
 
     @property

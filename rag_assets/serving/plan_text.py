@@ -186,7 +186,7 @@ def _embedding(asset: AssetPlan, cost: Cost) -> str:
     money = f", {_money(cost.money)} {cost.currency}" if cost.money else ""
     text = f"{asset.asset}, model {asset.model}: {embedding.texts} texts, {tokens}{money}"
     if embedding.reused.is_exact and not embedding.reused.is_zero:
-        text += f"; {embedding.reused} more units take the vector of an equal text"
+        text += f"; {embedding.reused} more are not embedded, as an equal text is embedded already"
     return text
 
 

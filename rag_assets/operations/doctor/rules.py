@@ -123,7 +123,11 @@ UNNAMED = Rule(
     "D801", "unnamed", "warning", "A table that nothing names is kept for too long.", CLEAN_UP
 )
 KEPT_AS_STOCK = Rule(
-    "D802", "stock", "note", "A table that nothing names is kept for its texts.", CLEAN_UP
+    "D802",
+    "stock",
+    "note",
+    "No variant uses it; it is kept as its vectors may be needed.",
+    CLEAN_UP,
 )
 REMNANT = Rule("D803", "remnant", "warning", "A killed run left a table that it had only begun.")
 BAD_CACHE = Rule("D804", "bad-cache", "warning", "A cache cannot be read; it is begun anew.")

@@ -128,8 +128,8 @@ def _grounds(comparison: Comparison | None) -> Iterator[str]:
         yield "The gold of every question is gone or changed: nothing is left to compare it by."
     else:
         yield (
-            f"It is another state of the same recipe, and no loss beyond the margin of "
-            f"{comparison.margin:.3f} shows."
+            "Its settings are those of what serves, only its sources are newer: for that it is "
+            f"enough that no loss beyond the margin of {comparison.margin:.3f} is shown."
         )
 
 

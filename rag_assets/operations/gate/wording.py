@@ -58,15 +58,14 @@ def dense_text(measured: BeforeAndNow, *, is_shown: bool, margin: float) -> str:
 def known_items_text(items: KnownItems) -> str:
     """How well both sides find known items."""
     moved = (
-        f"; the first hit of {items.moved} of the {items.unchanged} queries whose unit did not "
-        "change is another one"
+        f"; of {items.unchanged} whose unit did not change, {items.moved} have another first hit"
         if items.unchanged and not items.by_words
         else ""
     )
     before = "by the words of what serves, whose model is gone" if items.by_words else "before"
     return (
-        f"Of {items.queries} known-item queries {items.serving:.1%} found their unit among the "
-        f"first {items.seen} {before}, and {items.candidate:.1%} do now{moved}."
+        f"Of {items.queries} queries, each cut from a unit of the index, {items.serving:.1%} found "
+        f"that unit among the first {items.seen} {before}, and {items.candidate:.1%} do now{moved}."
     )
 
 

@@ -104,7 +104,7 @@ class Embedding:
     texts: Amount = NOTHING
     """Texts that no table has a vector of."""
     reused: Amount = NOTHING
-    """Units that take the vector of an equal text."""
+    """Units whose text is embedded already."""
     tokens: Amount | None = NOTHING
     """Of the texts, as the model counts them; None if nothing is known of them."""
 

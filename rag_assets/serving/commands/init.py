@@ -40,7 +40,7 @@ TEMPLATE = """\
 # What is indexed, how, and where the state lies. Relative paths start at this file's folder.
 # Every value can be overridden by an environment variable: RAG_ASSETS__SECTION__KEY=value.
 
-defaults: {edition}  # edition of what is built by default: a later release leaves it as it is
+defaults: {edition}  # which release the defaults are taken from: a later one changes nothing here
 state_dir: .rag_assets  # everything that is built lies here; remove it to start afresh
 
 sources:

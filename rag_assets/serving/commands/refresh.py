@@ -21,8 +21,8 @@ from rag_assets.serving.planning_errors import planning_errors
 from rag_assets.serving.refresh_run import RefreshOutcome
 from rag_assets.serving.replies import OK, PARTLY, Json, Reply, say
 from rag_assets.serving.status_text import told
-from rag_assets.store import Store
-from rag_assets.store.serving_pointer import serving_variant
+from rag_assets.store import Store, serving_pointer
+from rag_assets.store.serving_pointer import ServingPointerError, serving_variant
 
 if TYPE_CHECKING:
     from rag_assets.operations.plan.planning import VariantPlan
@@ -145,6 +145,7 @@ def _answer(
     sources = source_problems(store, config) if is_read else ()
     missing = [*sources, *left_out(store, config, unknown)]
     evaluation = _evaluation_of(store, config, outcome)
+    conclusion = outcome.conclusion or _still_serving(store)
     seconds = (datetime.now(UTC) - began).total_seconds()
     record: dict[str, Json] = {
         "variant": outcome.variant,
@@ -154,7 +155,7 @@ def _answer(
         "errors": outcome.errors,
         "checks": checks.record,
         "proposal": proposed,
-        "conclusion": outcome.conclusion,
+        "conclusion": conclusion,
         "seconds": round(seconds, 3),
     }
     kept = ""
@@ -165,9 +166,23 @@ def _answer(
         kept = outcome_text(plan, outcome.assets)
     checked = checks.text_of_run(outcome.variant, began=began)
     judged = "\n\n".join(part for part in (kept, checked, proposed) if part)
-    paragraphs = _paragraphs(outcome, missing, evaluation, judged, seconds)
+    paragraphs = _paragraphs(outcome, missing, evaluation, judged, seconds, conclusion)
     code = job_runs.code_of(outcome.errors) or (PARTLY if missing else OK)
     return Reply(record=record, text="\n\n".join(paragraphs), code=code)
+
+
+def _still_serving(store: Store) -> str:
+    """What serves, and what to do next, after a run that ended before the gate was asked."""
+    try:
+        pointer = serving_pointer.current(store)
+    except ServingPointerError as error:
+        return str(error)
+    serves = (
+        f"{pointer.variant} (number {pointer.number}) still serves"
+        if pointer
+        else "Nothing serves yet"
+    )
+    return f"{serves}. Next: mend what failed, and run this again: it goes on from here."
 
 
 def _in_short(reason: str) -> str:
@@ -181,6 +196,7 @@ def _paragraphs(
     evaluation: str | None,
     judged: str,
     seconds: float,
+    conclusion: str,
 ) -> Iterator[str]:
     rows = [{"asset": key, **counts} for key, counts in outcome.assets.items()]
     if rows:
@@ -195,4 +211,4 @@ def _paragraphs(
         yield "\n".join(["Failed:", *lines])
     done = "The refresh failed" if outcome.errors else "Done"
     ended = f"{done} after {seconds:,.1f} s: variant {outcome.variant}."
-    yield "\n".join(filter(None, (ended, outcome.conclusion)))
+    yield "\n".join(filter(None, (ended, conclusion)))

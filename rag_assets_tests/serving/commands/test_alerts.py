@@ -87,7 +87,8 @@ def test_a_failed_check_is_one_alert_and_its_cure_another(project, web, run, cap
     write(project, "This is confidential: Invar hardly expands.")
     assert run("refresh") == FAILED
     assert run("refresh") == FAILED
-    capsys.readouterr()
+    ends = capsys.readouterr().out.strip().splitlines()[-1]
+    assert ends.startswith("default (number 1) still serves. Next: mend what failed")
     assert run("alerts", "--json") == PARTLY
     [problem] = json.loads(capsys.readouterr().out)["problems"]
     assert problem["kind"] == "check_failed"
