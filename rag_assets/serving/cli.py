@@ -38,6 +38,7 @@ from rag_assets.serving.commands import (
     report,
     rollback,
     search,
+    serve,
     show,
     status,
     try_index,
@@ -68,7 +69,7 @@ COMMANDS = (
     ),
     *(documents, evaluate, experiment),
     *(preview, try_index, backfill, promote, rollback, history),
-    *(status, doctor, alerts, export, clean_up, purge, ui),
+    *(status, doctor, alerts, export, clean_up, purge, serve, ui),
 )
 
 OFFLINE_DEFAULTS: Mapping[str, str] = {

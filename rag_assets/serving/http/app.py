@@ -1,0 +1,54 @@
+"""The app: routes, limits, and what happens when it begins and ends."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+from fastapi import APIRouter, FastAPI
+
+from rag_assets.answering.assistant import AnswerModels
+from rag_assets.config import Config
+from rag_assets.serving.http import problems
+from rag_assets.serving.http.limits import Limits
+from rag_assets.serving.http.metrics import Metrics
+from rag_assets.serving.http.opened import ServedIndex
+from rag_assets.serving.http.routes import answering, searching
+from rag_assets.serving.http.service import Service
+
+ROUTES = (searching.router, answering.router)
+AT_ONCE = 8
+"""Requests in work at the same time; models and tables share the cores of the machine anyway."""
+
+
+def app_of(config: Config, models: AnswerModels, *, user: str) -> FastAPI:
+    """The API and the page over what serves.
+
+    Args:
+        config: Names the state.
+        models: The language models that help to answer.
+        user: Who asks, by whom answers are kept.
+    """
+    metrics = Metrics(config)
+    service = Service(config, ServedIndex(config, models), user, metrics)
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncGenerator[None]:
+        yield
+        await service.streams.finish()
+
+    app = FastAPI(
+        title="rag_assets",
+        version=version("rag-assets"),
+        description="Search and cited answers over what serves.",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.service = service
+    problems.install(app)
+    below = APIRouter(prefix="/v1", responses=dict(problems.RESPONSES))
+    for router in ROUTES:
+        below.include_router(router)
+    app.include_router(below)
+    app.add_middleware(Limits, metrics=metrics, at_once=AT_ONCE)
+    return app
