@@ -12,6 +12,7 @@ from rag_assets.serving.http import problems
 from rag_assets.serving.http.limits import Limits
 from rag_assets.serving.http.metrics import Metrics
 from rag_assets.serving.http.opened import ServedIndex
+from rag_assets.serving.http.page import views
 from rag_assets.serving.http.routes import answering, searching
 from rag_assets.serving.http.service import Service
 
@@ -50,5 +51,7 @@ def app_of(config: Config, models: AnswerModels, *, user: str) -> FastAPI:
     for router in ROUTES:
         below.include_router(router)
     app.include_router(below)
+    app.include_router(views.router)
+    app.mount("/static", views.files)
     app.add_middleware(Limits, metrics=metrics, at_once=AT_ONCE)
     return app
