@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING
 from pydantic import TypeAdapter
 
 from rag_assets.config import Config
-from rag_assets.documents.chunks.location import NotShownError, locate_chunk
+from rag_assets.documents.chunks.location import ChunkLocation, NotShownError, locate_chunk
 from rag_assets.documents.elements.element import Box
 from rag_assets.documents.figures.page_pictures import DPI, boxes_of, draw, in_worker
 from rag_assets.documents.parsers.engines.page_view import PageView, is_inside
 from rag_assets.media.media_types import PDF
 from rag_assets.schemas import slice_of
 from rag_assets.store import Store
+from rag_assets.workers import Json
 
 if TYPE_CHECKING:
     from rag_assets.change.tracing import Row
@@ -66,12 +67,21 @@ def placed_quote(
     place = locate_chunk(store, config, variant=variant, unit_id=str(unit["unit_id"]))
     if place.file.media_type != PDF or not place.pages:
         raise NotShownError(f"{place.file.uri} has no pages to show")
+    arguments = asked_of(store, place, unit, words)
+    found = in_worker(store, config, place.file, f"{__name__}:find_quote", arguments)
+    return TypeAdapter(PlacedQuote).validate_python(found)
+
+
+def asked_of(
+    store: Store, place: ChunkLocation, unit: "Row", words: tuple[int, int]
+) -> dict[str, Json]:
+    """The arguments of `find_quote` for words of a chunk."""
     whole = str(unit["text"])
     text = slice_of(whole, int(str(unit["char_start"])), int(str(unit["char_end"])))
     start, end = (max(each - len(whole) + len(text), 0) for each in words)
     before, quote = letters_of(text[:start]), letters_of(text[start:end])
     blocks = [boxes_of(store, place, page=page) for page in place.pages]
-    arguments = {
+    return {
         "page": place.pages[0],
         "pages": list(place.pages),
         "quote": quote,
@@ -79,8 +89,6 @@ def placed_quote(
         "said": len(places(quote, letters_of(text))),
         "blocks": [[list(box) for box in boxes] for boxes in blocks],
     }
-    found = in_worker(store, config, place.file, f"{__name__}:find_quote", arguments)
-    return TypeAdapter(PlacedQuote).validate_python(found)
 
 
 def find_quote(

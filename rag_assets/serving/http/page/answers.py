@@ -14,6 +14,8 @@ from rag_assets.citations.sentences import Sentence
 from rag_assets.reports import pages
 from rag_assets.serving.http.streams import AnswerStream, Event
 
+FEW = 12
+"""Cells that are shown beside what was computed from them; the evidence card has more."""
 _SENTENCE = TypeAdapter(Sentence)
 
 
@@ -50,9 +52,10 @@ class ToldAnswer:
 
     @property
     def cells(self) -> list[Cell]:
-        """The cells that it tells, and those that values were computed from."""
+        """The cells that it tells, and the few that a value was computed from."""
         told = [each for each in self.answer.citations if isinstance(each, Cell)]
-        return told + [cell for each in self.results for cell in each.inputs]
+        few = [each for each in self.results if each.count <= FEW]
+        return told + [cell for each in few for cell in each.inputs]
 
 
 def told_answer(answer: Answer, answer_id: str | None, version: str) -> ToldAnswer:

@@ -117,8 +117,15 @@ def search(request: Request, service: Asking) -> Response:
         body = _checked(SearchBody, query=asked["query"], filters=filters, explain=True)
         found = searching.search(body, service)
     with service.served.request() as opened:
-        shown = {"opened": opened, "config": service.config, "unit_url": unit_url}
-        return _page("search", "Search", asked=asked, found=found, **shown)
+        return _page(
+            "search",
+            "Search",
+            asked=asked,
+            found=found,
+            opened=opened,
+            config=service.config,
+            unit_url=unit_url,
+        )
 
 
 @router.get("/history")
