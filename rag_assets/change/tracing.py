@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
 
+from typing_extensions import TypeAliasType
+
 from rag_assets.config import Config
 from rag_assets.identity import Canonical
 from rag_assets.store import Store
@@ -18,7 +20,9 @@ from rag_assets.store.pins import Pin, holds
 from rag_assets.store.provenance import Made, made_of, row_of
 from rag_assets.store.serving_pointer import ServingPointer
 
-Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
+Json = TypeAliasType(
+    "Json", "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
+)
 Row: TypeAlias = Mapping[str, object]
 
 

@@ -6,9 +6,12 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
-from typing import TypeAlias
 
-Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
+from typing_extensions import TypeAliasType
+
+Json = TypeAliasType(
+    "Json", "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
+)
 
 OK, FAILED, USAGE, PARTLY, INTERRUPTED = 0, 1, 2, 3, 130
 """Exit codes: see docs/faults.md."""

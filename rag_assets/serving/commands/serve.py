@@ -14,6 +14,7 @@ EXAMPLES = """\
     -d '{"query": "yield strength of hot rolled steel"}'"""
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 PORT = 8000
+MOST_CONNECTIONS = 500
 SECONDS_TO_END = 30
 """For which answers that are on their way are waited for, when the server is told to stop."""
 
@@ -30,9 +31,11 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Reply:
     """Serve until interrupted (Ctrl-C); answers on their way are finished."""
     import uvicorn
+    from sse_starlette.sse import AppStatus
 
     from rag_assets.answering.assistant import open_models
     from rag_assets.serving.http.app import app_of
+    from rag_assets.serving.http.connections import Connection
 
     if options.host not in LOOPBACK:
         raise UsageError(
@@ -44,11 +47,15 @@ def run(options: argparse.Namespace) -> Reply:
         app = app_of(config, models, user=options.user or getpass.getuser())
         url = f"http://{options.host}:{options.port}"
         say(f"Open {url} in a browser; the API is at {url}/v1. Stop it with Ctrl-C.")
+        AppStatus.disable_automatic_graceful_drain()  # answers on their way are finished
         server = uvicorn.Server(
             uvicorn.Config(
                 app,
                 host=options.host,
                 port=options.port,
+                http=Connection,
+                ws="none",
+                limit_concurrency=MOST_CONNECTIONS,
                 log_level="warning",
                 server_header=False,
                 timeout_graceful_shutdown=SECONDS_TO_END,

@@ -1,5 +1,6 @@
 """The app: routes, limits, and what happens when it begins and ends."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
@@ -9,14 +10,14 @@ from fastapi import APIRouter, FastAPI
 from rag_assets.answering.assistant import AnswerModels
 from rag_assets.config import Config
 from rag_assets.serving.http import problems
-from rag_assets.serving.http.limits import Limits
+from rag_assets.serving.http.limits import RequestLimits
 from rag_assets.serving.http.metrics import Metrics
 from rag_assets.serving.http.opened import ServedIndex
 from rag_assets.serving.http.page import views
-from rag_assets.serving.http.routes import answering, searching
+from rag_assets.serving.http.routes import answering, history, searching, state, tables
 from rag_assets.serving.http.service import Service
 
-ROUTES = (searching.router, answering.router)
+ROUTES = (searching.router, answering.router, tables.router, history.router, state.router)
 AT_ONCE = 8
 """Requests in work at the same time; models and tables share the cores of the machine anyway."""
 
@@ -34,6 +35,7 @@ def app_of(config: Config, models: AnswerModels, *, user: str) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncGenerator[None]:
+        asyncio.get_running_loop().run_in_executor(None, service.served.not_ready)
         yield
         await service.streams.finish()
 
@@ -51,7 +53,10 @@ def app_of(config: Config, models: AnswerModels, *, user: str) -> FastAPI:
     for router in ROUTES:
         below.include_router(router)
     app.include_router(below)
+    app.include_router(state.for_machines)
     app.include_router(views.router)
     app.mount("/static", views.files)
-    app.add_middleware(Limits, metrics=metrics, at_once=AT_ONCE)
+    app.add_middleware(
+        RequestLimits, metrics=metrics, at_once=AT_ONCE, version=lambda: service.served.version
+    )
     return app

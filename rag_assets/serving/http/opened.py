@@ -1,26 +1,33 @@
-"""What answers requests: one open index, and another one as soon as the serving pointer moved.
+"""What answers requests: one open index, and another one as soon as what serves moved.
 
 A request keeps the index with which it began. So nothing moves inside one, and the index that was
-replaced goes when its last request has ended.
+replaced goes when its last request has ended. The request that finds the pointer moved opens the
+new index, and those that come meanwhile wait for it: what is told to serve is what answers.
 """
 
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from rag_assets.answering.assistant import AnswerModels, Assistant
+from rag_assets.answering.record.replaying import ReplayError
 from rag_assets.config import Config
+from rag_assets.retrieval.failing import unanswerable
 from rag_assets.retrieval.opening import OutdatedIndexError
 from rag_assets.store import Store, serving_pointer
-from rag_assets.store.serving_pointer import ServingPointer
+from rag_assets.store.complete_sets import CompleteSet, set_of
+from rag_assets.store.serving_pointer import ServingPointer, ServingPointerError
+from rag_assets.table_lookup.arm import WARM_UP
 
 if TYPE_CHECKING:
     from rag_assets.retrieval.search import VariantIndex
 
 UNPROMOTED = "unpromoted"
 """The version of an index that answers although nothing was promoted yet."""
+NOT_YET = "the index is being opened, and its models are loaded: try again in a moment"
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +37,8 @@ class Opened:
     assistant: Assistant
     index_version: str
     """The number of the serving pointer, which `rag-assets history` lists; or `UNPROMOTED`."""
+    serves: ServingPointer | CompleteSet
+    """What it was opened from."""
 
     @property
     def index(self) -> "VariantIndex":
@@ -51,7 +60,13 @@ class ServedIndex:
         self.store = Store.of(config)
         self._models = models
         self._opened: Opened | None = None
+        self._not_ready = NOT_YET
         self._lock = Lock()
+
+    @property
+    def version(self) -> str | None:
+        """The version that was opened last; None before the first one."""
+        return self._opened.index_version if self._opened else None
 
     def now(self) -> Opened:
         """What serves at this moment.
@@ -61,12 +76,16 @@ class ServedIndex:
             DamagedTablesError: Files of its tables cannot be read.
         """
         with self._lock:
-            pointer = serving_pointer.current(self.store)
-            opened = self._opened
-            if opened is None or opened.index_version != _version_of(pointer):
-                opened = self._open(pointer)
-                self._opened = opened if pointer else None
-            return opened
+            try:
+                serves = serving_pointer.current(self.store) or set_of(
+                    self.store, self.config, self.config.serving_variant
+                )
+                if self._opened is None or self._opened.serves != serves:
+                    self._opened = self._warm(self._open(serves))
+            except Exception as error:
+                self._not_ready = str(error)
+                raise
+            return self._opened
 
     @contextmanager
     def request(self) -> Generator[Opened]:
@@ -80,27 +99,63 @@ class ServedIndex:
                     self._opened = None
             raise
 
-    def at(self, version: str) -> Opened:
-        """The index of an earlier version, opened for one request.
+    def unmoved(self, make: Callable[[Opened], Made]) -> tuple[Made, str]:
+        """What `make` reads of what serves, and its version: nothing moved while it was read.
+
+        For readers that look themselves what serves.
+        """
+        while True:
+            opened = self.now()
+            made = make(opened)
+            if self.now() is opened:
+                return made, opened.index_version
+
+    def at(self, number: int) -> Opened:
+        """The index that served under a number, opened for one request.
 
         Raises:
-            ServingPointerError: There never was such a version, or its tables are gone.
+            ReplayError: There never was such a number, or its tables are gone.
         """
-        if version == _version_of(serving_pointer.current(self.store)):
-            return self.now()
-        number = int(version) if version.isdecimal() else 0
-        pointer = serving_pointer.recorded(self.store, number)
-        return Opened(self._assistant(pointer), version)
-
-    def _open(self, pointer: ServingPointer | None) -> Opened:
-        """What `pointer` names; the tables that lookups ask are read before the first request."""
-        opened = Opened(self._assistant(pointer), _version_of(pointer))
-        _ = opened.index, opened.assistant.catalogue
+        now = self.now()
+        if now.index_version == str(number):
+            return now
+        try:
+            opened = self._open(serving_pointer.recorded(self.store, number))
+            _ = opened.index
+        except ServingPointerError as error:
+            raise ReplayError(str(error)) from error
         return opened
 
-    def _assistant(self, pointer: ServingPointer | None) -> Assistant:
-        return Assistant(self.store, self.config, pointer=pointer, models=self._models)
+    def not_ready(self) -> str:
+        """Why nothing can be answered at once, in words; empty where it can.
 
+        What failed is tried once more, unless a request does so already.
+        """
+        if self._not_ready and not self._lock.locked():
+            with suppress(Exception):  # its words are what is told
+                self.now()
+        return self._not_ready
 
-def _version_of(pointer: ServingPointer | None) -> str:
-    return str(pointer.number) if pointer else UNPROMOTED
+    def _open(self, serves: ServingPointer | CompleteSet) -> Opened:
+        pointer = serves if isinstance(serves, ServingPointer) else None
+        assistant = Assistant(
+            self.store,
+            self.config,
+            None if pointer else serves.variant,
+            complete_set=None if isinstance(serves, ServingPointer) else serves,
+            pointer=pointer,
+            models=self._models,
+        )
+        return Opened(assistant, str(pointer.number) if pointer else UNPROMOTED, serves)
+
+    def _warm(self, opened: Opened) -> Opened:
+        """Load what the first request would wait for; what cannot be loaded, each request tells."""
+        try:
+            for _ in range(2):  # units are kept in memory from the second search on
+                opened.assistant.search(WARM_UP)
+            opened.assistant.lookup(WARM_UP)
+        except unanswerable() as error:
+            self._not_ready = str(error)
+        else:
+            self._not_ready = ""
+        return opened

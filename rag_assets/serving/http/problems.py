@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 
 from rag_assets.config import ConfigError, redacted
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MEDIA_TYPE = "application/problem+json"
+UNKNOWN = "nothing is served at this address: /openapi.json lists what is"
 logger = logging.getLogger(__name__)
 
 
-class Problem(BaseModel):
+class ProblemReply(BaseModel):
     """Why a request failed, and what to do."""
 
     type: str = "about:blank"
@@ -37,15 +38,15 @@ class Problem(BaseModel):
 
 
 RESPONSES: Mapping[int | str, dict] = {
-    "4XX": {"description": "The request is wrong; it says where.", "model": Problem},
-    "5XX": {"description": "It cannot be answered now; it says why.", "model": Problem},
+    "4XX": {"description": "The request is wrong; it says where.", "model": ProblemReply},
+    "5XX": {"description": "It cannot be answered now; it says why.", "model": ProblemReply},
 }
 """What every route may answer besides its own reply."""
 
 
 def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
     """A reply that says what is wrong."""
-    content = Problem(title=HTTPStatus(status).phrase, status=status, detail=redacted(detail))
+    content = ProblemReply(title=HTTPStatus(status).phrase, status=status, detail=redacted(detail))
     return JSONResponse(
         content.model_dump(), status, headers=dict(headers or {}), media_type=MEDIA_TYPE
     )
@@ -88,6 +89,7 @@ def statuses() -> "Sequence[tuple[tuple[type[Exception], ...], HTTPStatus]]":
             ),
             HTTPStatus.UNPROCESSABLE_ENTITY,
         ),
+        ((TimeoutError,), HTTPStatus.GATEWAY_TIMEOUT),
     )
 
 
@@ -104,14 +106,15 @@ def install(app: FastAPI) -> None:
 
     async def of_http(_request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, HTTPException)
-        return problem(error.status_code, str(error.detail), error.headers)
+        is_unknown = error.detail == HTTPStatus.NOT_FOUND.phrase
+        detail = UNKNOWN if is_unknown else str(error.detail)
+        return problem(error.status_code, detail, error.headers)
 
     for kinds, _ in known:
         for kind in kinds:
             app.add_exception_handler(kind, told)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, of_http)
-    app.add_exception_handler(Exception, told)
 
 
 def of_error(
@@ -120,7 +123,7 @@ def of_error(
 ) -> JSONResponse:
     """The reply to a request that ended in `error`; of one that nobody foresaw, nothing is told."""
     for kinds, status in known:
-        if isinstance(error, kinds):
+        if isinstance(error, kinds) and not isinstance(error, ValidationError):  # ours, not theirs
             return problem(status, str(error))
     logger.error("a request failed", exc_info=error)
     return problem(
@@ -128,8 +131,15 @@ def of_error(
     )
 
 
+def failed(error: Exception) -> str:
+    """What `of_error` tells, as the data of an event."""
+    return bytes(of_error(error, statuses()).body).decode()
+
+
 def _invalid(error: RequestValidationError) -> str:
     """What is wrong with the first field that does not fit."""
     first = error.errors()[0]
+    if first["type"] == "json_invalid":
+        return f"the body is no valid JSON: {first['ctx']['error']} at character {first['loc'][-1]}"
     place = ".".join(map(str, first["loc"][1:])) or str(first["loc"][0])
     return f"{place}: {first['msg']}"

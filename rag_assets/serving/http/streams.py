@@ -1,23 +1,31 @@
-"""Answers on their way: events that a client reads as they come, and again after it lost its line.
+"""Answers and reports on their way, as events that a client reads as they come.
 
-An answer is made in a thread, whoever reads. Its events are kept for a while, so that a client
-that comes back with `Last-Event-ID` misses none. Where nobody reads any more, the work ends before
-its next stage.
+They are made in a thread, whoever reads. Their events are kept for a while, so that a client that
+comes back with `Last-Event-ID` misses none. Where nobody reads any more, the work ends before its
+next stage.
 """
 
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TypeAlias
 
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+
+from rag_assets.serving.http.limits import BUSY, GIVEN_UP, LATE, SECONDS_TO_ANSWER, InWork
+from rag_assets.serving.http.problems import failed
 
 SECONDS_KEPT = 300.0
 """For which the events of an answer that is made stay readable."""
 SECONDS_WITHOUT_READER = 10.0
 """After which an answer that nobody reads is given up."""
 MOST_STREAMS = 200
+MOST_BYTES_KEPT = 64 << 20
+"""Of all events; the oldest answers that are made go before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +37,20 @@ class Event:
     """JSON, in one line."""
 
 
+Tell: TypeAlias = Callable[[Event], None]
+"""Takes the next event; raises TimeoutError where nobody waits for it any more."""
+Make: TypeAlias = Callable[[Tell], None]
+"""Makes an answer, and tells its events on the way."""
+
+
 class AnswerStream:
-    """The events of one answer."""
+    """The events of one answer or report."""
 
     def __init__(self) -> None:
         self.id = secrets.token_urlsafe(12)
         self.events: list[Event] = []
+        self.size = 0
+        """Bytes of the events."""
         self.is_done = False
         self._changed = asyncio.Event()
         self._readers = 0
@@ -62,39 +78,52 @@ class AnswerStream:
         try:
             place = after
             while True:
+                changed = self._changed  # before looking: an event may come while one is sent
                 for event in self.events[place:]:
                     place += 1
                     yield place, event
                 if self.is_done and place >= len(self.events):
                     return
-                changed = self._changed
                 await changed.wait()
         finally:
             self._readers -= 1
             self._left_at = time.monotonic()
 
-    async def fill(self, made: Callable[[], Iterator[Event]]) -> None:
-        """Make the events in a thread."""
+    async def fill(self, make: Make, in_work: InWork) -> None:
+        """Have `make` tell its events from a thread, which has the place of `in_work`."""
         loop = asyncio.get_running_loop()
 
-        def work() -> None:
-            events = made()
-            for event in events:
-                loop.call_soon_threadsafe(self._add, event)
-                if self.is_given_up:
-                    break
-            close = getattr(events, "close", None)
-            if close is not None:
-                close()
+        def tell(event: Event) -> None:
+            loop.call_soon_threadsafe(self._add, event)
+            if self.is_given_up:
+                raise TimeoutError(GIVEN_UP)
 
+        def run() -> None:
+            try:
+                make(tell)
+            except Exception as error:  # told to the client, like every other error
+                loop.call_soon_threadsafe(self._add, Event("failed", failed(error)))
+
+        making = asyncio.create_task(run_in_threadpool(run))
         try:
-            await run_in_threadpool(work)
+            await asyncio.wait({making}, timeout=SECONDS_TO_ANSWER)
+            if not making.done():
+                self.cancel()
+                self._add(Event("failed", failed(TimeoutError(LATE))))
+            self._end()
+            await making
         finally:
-            self.is_done = True
-            self._tell()
+            self._end()
+            in_work.end()
 
     def _add(self, event: Event) -> None:
-        self.events.append(event)
+        if not self.is_done:
+            self.events.append(event)
+            self.size += len(event.data.encode())
+            self._tell()
+
+    def _end(self) -> None:
+        self.is_done = True
         self._tell()
 
     def _tell(self) -> None:
@@ -109,18 +138,23 @@ class AnswerStreams:
         self._streams: dict[str, AnswerStream] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def start(self, made: Callable[[], Iterator[Event]]) -> AnswerStream | None:
-        """Begin an answer; None if too many are on their way."""
+    def start(self, make: Make, in_work: InWork) -> AnswerStream:
+        """Begin an answer at the place of `in_work`.
+
+        Raises:
+            HTTPException: Too many are on their way.
+        """
         for name in [name for name, each in self._streams.items() if each.is_old()]:
             del self._streams[name]
-        if len(self._streams) >= MOST_STREAMS:
-            done = [name for name, each in self._streams.items() if each.is_done]
-            if not done:
-                return None
-            del self._streams[done[0]]
+        while self._is_full:
+            done = next((name for name, each in self._streams.items() if each.is_done), None)
+            if done is None:
+                raise HTTPException(HTTPStatus.TOO_MANY_REQUESTS, BUSY)
+            del self._streams[done]
         stream = AnswerStream()
         self._streams[stream.id] = stream
-        task = asyncio.create_task(stream.fill(made))
+        in_work.is_handed_on = True
+        task = asyncio.create_task(stream.fill(make, in_work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return stream
@@ -132,3 +166,8 @@ class AnswerStreams:
     async def finish(self) -> None:
         """Wait for the answers that are on their way."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    @property
+    def _is_full(self) -> bool:
+        kept = sum(each.size for each in self._streams.values())
+        return len(self._streams) >= MOST_STREAMS or kept > MOST_BYTES_KEPT

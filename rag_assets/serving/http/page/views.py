@@ -1,39 +1,42 @@
 """The routes of the page: ask, search, history and the evidence card."""
 
 import json
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, TypeVar
 from urllib.parse import parse_qs
 
 from fastapi import APIRouter, Depends, Header, HTTPException, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse
 from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel, ValidationError
 from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.concurrency import run_in_threadpool
 
-from rag_assets.answering.record.database import answers_of
-from rag_assets.answering.record.kept import KeptAnswer
-from rag_assets.answering.record.listing import AnswerFilter, UnknownAnswerError, find, one
+from rag_assets.answering.record.listing import AnswerFilter, find
 from rag_assets.documents.chunks.location import NotShownError
 from rag_assets.documents.figures.quotes import placed_quote
 from rag_assets.reports import pages
 from rag_assets.serving.evidence.cards import Card, plan_card, unit_card, unit_of
-from rag_assets.serving.http.bodies import AskBody, SearchBody
+from rag_assets.serving.http.bodies import AskBody, FeedbackBody, SearchBody
+from rag_assets.serving.http.limits import InWork, in_work_of
 from rag_assets.serving.http.opened import Opened
 from rag_assets.serving.http.page.answers import fragments, render, told_answer, unit_url
 from rag_assets.serving.http.problems import of_error, statuses
+from rag_assets.serving.http.routes import history as answers
 from rag_assets.serving.http.routes import searching
-from rag_assets.serving.http.service import Service, service_of
+from rag_assets.serving.http.service import Answering, Served, Service
 from rag_assets.serving.replies import UsageError
 from rag_assets.table_lookup.plans.plan import plan_from_json
 
 LISTED = 30
 """Answers of the history that are shown at once."""
 Checked = TypeVar("Checked", bound=BaseModel)
-Asking = Annotated[Service, Depends(service_of)]
+Working = Annotated[InWork, Depends(in_work_of)]
 files = StaticFiles(directory=Path(__file__).parents[2] / "static")
 """Style, scripts and icon, below `/static`."""
 
@@ -48,6 +51,8 @@ class PageRoute(APIRoute):
         async def handled(request: Request) -> Response:
             try:
                 return await handle(request)
+            except RequestValidationError:
+                raise
             except HTTPException as error:
                 return _page("problem", "Problem", error.status_code, detail=error.detail)
             except Exception as error:  # told to the reader as it is told to programs
@@ -62,22 +67,16 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 @router.get("/")
-def ask_page(service: Asking) -> Response:
+def ask_page(service: Served, opened: Answering) -> Response:
     """Where one asks."""
-    with service.served.request() as opened:
-        return _page("ask", "Ask", opened=opened, config=service.config)
+    return _page("ask", "Ask", opened=opened, config=service.config)
 
 
 @router.post("/ask")
-async def ask(request: Request, service: Asking) -> Response:
+async def ask(request: Request, service: Served, in_work: Working) -> Response:
     """Begin an answer: the piece that listens to it; a whole page where no script asked."""
-    body = (await request.body()).decode("utf-8", "replace")
-    sent = {name: values[-1].strip() for name, values in parse_qs(body).items()}
-    asked = _checked(AskBody, question=sent.get("question", ""), after=sent.get("after") or None)
-    stream = service.streams.start(lambda: service.events(asked))
-    if stream is None:
-        many = "Too many answers are on their way: try again in a moment."
-        raise HTTPException(HTTPStatus.TOO_MANY_REQUESTS, many)
+    asked = _checked(AskBody, await _form(request))
+    stream = service.streams.start(partial(service.tell_answer, asked), in_work)
     if "hx-request" in request.headers:
         return HTMLResponse(render("asked", question=asked.question, stream_id=stream.id))
     return _page("thread", "Ask", told=None, question=asked.question, stream_id=stream.id)
@@ -85,7 +84,7 @@ async def ask(request: Request, service: Asking) -> Response:
 
 @router.get("/ask/{stream_id}")
 async def follow(
-    stream_id: str, service: Asking, last_event_id: Annotated[str, Header()] = "0"
+    stream_id: str, service: Served, last_event_id: Annotated[str, Header()] = "0"
 ) -> Response:
     """The pieces of an answer that is on its way."""
     stream = service.streams.get(stream_id)
@@ -98,7 +97,7 @@ async def follow(
 
 
 @router.delete("/ask/{stream_id}")
-async def stop(stream_id: str, service: Asking) -> Response:
+async def stop(stream_id: str, service: Served) -> Response:
     """Give up an answer."""
     if (stream := service.streams.get(stream_id)) is not None:
         stream.cancel()
@@ -106,7 +105,7 @@ async def stop(stream_id: str, service: Asking) -> Response:
 
 
 @router.get("/search")
-def search(request: Request, service: Asking) -> Response:
+def search(request: Request, service: Served, opened: Answering) -> Response:
     """What a search finds under the conditions in the address."""
     asked = {name: value for name, value in request.query_params.items() if value.strip()}
     filters: dict[str, object] = {key: value for key, value in asked.items() if key != "query"}
@@ -114,50 +113,61 @@ def search(request: Request, service: Asking) -> Response:
         filters["fields"] = [line for line in asked["fields"].splitlines() if line.strip()]
     found = None
     if "query" in asked:
-        body = _checked(SearchBody, query=asked["query"], filters=filters, explain=True)
-        found = searching.search(body, service)
-    with service.served.request() as opened:
-        return _page(
-            "search",
-            "Search",
-            asked=asked,
-            found=found,
-            opened=opened,
-            config=service.config,
-            unit_url=unit_url,
-        )
+        sent = {"query": asked["query"], "filters": filters, "explain": True}
+        found = searching.search(_checked(SearchBody, sent), service, opened)
+    return _page(
+        "search",
+        "Search",
+        asked=asked,
+        found=found,
+        opened=opened,
+        config=service.config,
+        unit_url=unit_url,
+    )
 
 
 @router.get("/history")
-def history(service: Asking, text: str = "", before: str = "") -> Response:
+def history(service: Served, text: str = "", before: str = "") -> Response:
     """What was asked, newest first."""
     wanted = AnswerFilter(user=service.user, text=text.strip() or None, before=before or None)
-    listed = find(answers_of(service.served.store), wanted, served=None, limit=LISTED)
-    is_full, is_kept = len(listed) == LISTED, service.config.answering.keep
-    return _page("history", "History", listed=listed, text=text, is_full=is_full, is_kept=is_kept)
+    listed = find(service.answers, wanted, served=None, limit=LISTED)
+    return _page(
+        "history",
+        "History",
+        listed=listed,
+        text=text,
+        is_full=len(listed) == LISTED,
+        is_kept=service.config.answering.keep,
+    )
 
 
 @router.get("/history/{answer_id}")
-def kept_answer(answer_id: str, service: Asking) -> Response:
+def kept_answer(answer_id: str, service: Served) -> Response:
     """An answer that was given, to go on from."""
-    kept = _kept(service, answer_id)
-    told = told_answer(kept.answer, kept.answer_id, "")
+    kept = service.own(answer_id)
+    told = told_answer(kept.answer, kept.answer_id, service.version_of(kept))
     return _page("thread", "Answer", told=told)
 
 
 @router.delete("/history/{answer_id}")
-def forget(answer_id: str, service: Asking) -> Response:
+def forget(answer_id: str, service: Served) -> Response:
     """Erase an answer for good."""
-    from rag_assets.operations.erasure.kept_answers import erase
-
-    erase(service.served.store, [_kept(service, answer_id).answer_id], log=lambda _line: None)
+    answers.forget(answer_id, service)
     return HTMLResponse(render("forgotten"))
+
+
+@router.post("/feedback")
+async def feedback(request: Request, service: Served) -> Response:
+    """Keep what one thinks of an answer, or of a source that it shows."""
+    given = _checked(FeedbackBody, await _form(request))
+    await run_in_threadpool(answers.feedback, given, service)
+    return HTMLResponse(render("thanks"))
 
 
 @router.get("/u/{unit_id}")
 def unit(
     unit_id: str,
-    service: Asking,
+    service: Served,
     v: str = "",
     start: int = 0,
     end: int = 0,
@@ -167,13 +177,13 @@ def unit(
     opened = _opened(service, v)
     words = (start, end) if end > start else None
     card = unit_card(opened.assistant, unit_id, words=words, columns=column)
-    page_url = unit_url(f"{unit_id}/page", opened.index_version, start=start, end=end)
-    return _card(card, opened, page_url)
+    page_url = unit_url(unit_id, opened.index_version, start=start, end=end)
+    return _card(card, opened, page_url.replace("?", "/page?"))
 
 
 @router.get("/u/{unit_id}/page")
 def page_of_unit(
-    unit_id: str, service: Asking, v: str = "", start: int = 0, end: int = 0
+    unit_id: str, service: Served, v: str = "", start: int = 0, end: int = 0
 ) -> Response:
     """The page of a chunk with the words marked, as a piece of its card."""
     opened = _opened(service, v)
@@ -189,22 +199,20 @@ def page_of_unit(
 
 
 @router.get("/rows")
-def rows(plan: str, service: Asking, v: str = "") -> Response:
+def rows(plan: str, service: Served, v: str = "") -> Response:
     """The evidence card of a lookup."""
     opened = _opened(service, v)
     return _card(plan_card(opened.assistant, plan_from_json(json.loads(plan))), opened)
 
 
 def _opened(service: Service, version: str) -> Opened:
-    return service.served.at(version) if version else service.served.now()
+    return service.served.at(int(version)) if version.isdecimal() else service.served.now()
 
 
-def _kept(service: Service, answer_id: str) -> KeptAnswer:
-    """An answer that was given to who asks now."""
-    kept = one(answers_of(service.served.store), answer_id)
-    if kept.context.user != service.user:
-        raise UnknownAnswerError(answer_id)
-    return kept
+async def _form(request: Request) -> Mapping[str, str]:
+    """The fields that a form sends, those without a value left out."""
+    body = (await request.body()).decode("utf-8", "replace")
+    return {name: values[-1].strip() for name, values in parse_qs(body).items()}
 
 
 def _card(card: Card, opened: Opened, page_url: str = "") -> HTMLResponse:
@@ -217,7 +225,7 @@ def _page(template: str, title: str, status: int = HTTPStatus.OK, **values: obje
     return HTMLResponse(page, status)
 
 
-def _checked(kind: type[Checked], **values: object) -> Checked:
+def _checked(kind: type[Checked], values: Mapping[str, object]) -> Checked:
     """A request made of what a form sent.
 
     Raises:
