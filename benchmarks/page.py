@@ -65,10 +65,15 @@ FOLLOW_UP = ("What is the density of SAE 1040?", "And its yield strength?")
 
 SCRIPTED = """\
 language_models:
-  scripted: {{base_url: "{url}", model: scripted}}
+  scripted:
+    base_url: "{url}"
+    model: scripted
+    sources: [documents, materials, mendeleev, promaterial]
 answering:
   writer: scripted
 """
+SAID_SO = re.compile(r"status of 4\d\d|Status Error Code 4\d\d")
+"""What the console says of a request that was refused, as it should be."""
 ATTACK = '<script>document.title="broken"</script><img src=x onerror="document.title=\'broken\'">'
 TURNED = "\u202eteehs detsur\u202c"
 LONG = "Donaudampfschiff" * 60
@@ -109,9 +114,7 @@ class Here:
         page.on("request", lambda sent: seen.append(sent.url) if _is_outside(sent.url) else None)
         try:
             yield page
-            refused = [
-                each for each in seen if "the server responded with a status of 4" not in each
-            ]
+            refused = [each for each in seen if not SAID_SO.search(each)]
             assert not refused, refused
             assert "broken" not in page.title(), "a text of a source was run"
         finally:
@@ -392,7 +395,8 @@ def written(here: Here) -> None:
         page.goto(here.url)
         assert ask(page, FOUND) == "written"
         assert "Written by" in last(page, ".outcome").inner_text()
-        assert last(page, ".said > p .cite").count() >= 1
+        assert last(page, ".said > p .cite").count() == 2
+        assert last(page, ".said > p .unproven").all_inner_texts() == ["not compared"]
         here.shot(page, "written")
         last(page, ".said > p .cite").first.click()
         page.locator("#evidence .card").wait_for()
@@ -414,7 +418,7 @@ def stopped(here: Here) -> None:
 def written_by(body: dict) -> Behaviour:
     """What the scripted model answers."""
     told = str(body["messages"])
-    text = "Welds of frame rails meet quality level B [1]. It is a demanding level."
+    text = "Welds of frame rails meet quality level B [1]. Good welds take care and patience [1]."
     return Behaviour(text, seconds=20.0 if "Slowly:" in told else 0.3, pause=0.05)
 
 
@@ -447,7 +451,7 @@ def serious(here: Here, axe: str) -> list[str]:
 
         page.goto(here.url)
         looked()
-        for question in (COMPUTED, FOUND, NOTHING):
+        for question in (NOTHING, FOUND, COMPUTED):
             ask(page, question)
         last(page, ".cite").first.click()
         page.locator("#evidence .card").wait_for()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 NEIGHBOURS = 2
 """Rows that are shown before a row, and as many behind it."""
-MOST_ROWS = 30
+MOST_ROWS = 12
 """Rows of a lookup that are shown."""
 
 
