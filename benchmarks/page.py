@@ -71,6 +71,7 @@ language_models:
     sources: [documents, materials, mendeleev, promaterial]
 answering:
   writer: scripted
+  unsupported: mark
 """
 SAID_SO = re.compile(r"status of 4\d\d|Status Error Code 4\d\d")
 """What the console says of a request that was refused, as it should be."""
@@ -419,7 +420,7 @@ def written_by(body: dict) -> Behaviour:
     """What the scripted model answers."""
     told = str(body["messages"])
     text = "Welds of frame rails meet quality level B [1]. Good welds take care and patience [1]."
-    return Behaviour(text, seconds=20.0 if "Slowly:" in told else 0.3, pause=0.05)
+    return Behaviour(text, seconds=6.0 if "Slowly:" in told else 0.3, pause=0.05)
 
 
 def first_view(here: Here) -> int:
