@@ -61,12 +61,11 @@ class Server:
 
     async def get(self, path="/x", *, left=None, taken=None):
         """Status and body; the client leaves with `left`, and takes the body with `taken`."""
-        sent = []
+        sent, body = [], [{"type": "http.request", "body": b""}]
 
         async def receive():
-            if not sent:
-                sent.append(None)
-                return {"type": "http.request", "body": b""}
+            if body:
+                return body.pop()
             await (left or asyncio.Event()).wait()
             return {"type": "http.disconnect"}
 
@@ -83,7 +82,7 @@ class Server:
             "query_string": b"",
         }
         await self._app(scope, receive, send)
-        return sent[1]["status"], sent[2]["body"]
+        return sent[0]["status"], sent[1]["body"]
 
 
 async def soon(condition):
@@ -103,21 +102,24 @@ def test_a_reader_that_takes_its_time_holds_no_place(tmp_path):
         taken.set()
         await slow
 
-    asyncio.run(run())
+    asyncio.run(asyncio.wait_for(run(), 60))
 
 
 def test_too_many_that_wait_are_told_to_come_back_and_machines_are_answered(tmp_path, monkeypatch):
     monkeypatch.setattr(limits, "MOST_WAITING", 1)
-    going_on = asyncio.Event()
+    going_on, asked = asyncio.Event(), []
 
     async def app(scope, receive, send):
+        asked.append(scope["path"])
         if scope["path"] == "/x":
             await going_on.wait()
         await JSONResponse("ok")(scope, receive, send)
 
     async def run():
         server = Server(app, tmp_path)
-        first, second = (asyncio.create_task(server.get()) for _ in range(2))
+        first = asyncio.create_task(server.get())
+        await soon(lambda: asked)
+        second = asyncio.create_task(server.get())
         await soon(lambda: server._app._waiting == 1)
         status, body = await server.get()
         assert (status, b"try again" in body) == (429, True)
@@ -126,7 +128,7 @@ def test_too_many_that_wait_are_told_to_come_back_and_machines_are_answered(tmp_
         assert [(await each)[0] for each in (first, second)] == [200, 200]
         assert server._app._waiting == 0
 
-    asyncio.run(run())
+    asyncio.run(asyncio.wait_for(run(), 60))
 
 
 def test_who_left_while_waiting_waits_no_more(tmp_path):
@@ -150,7 +152,7 @@ def test_who_left_while_waiting_waits_no_more(tmp_path):
         await first
         assert asked == ["/first"]
 
-    asyncio.run(run())
+    asyncio.run(asyncio.wait_for(run(), 60))
 
 
 def test_what_takes_too_long_is_told_and_holds_its_place_until_its_thread_ends(
@@ -175,7 +177,7 @@ def test_what_takes_too_long_is_told_and_holds_its_place_until_its_thread_ends(
         await soon(lambda: not server._app._places.locked())
         assert given_up == [True]
 
-    asyncio.run(run())
+    asyncio.run(asyncio.wait_for(run(), 60))
 
 
 def test_who_leaves_has_the_work_end_before_its_next_stage(tmp_path):
@@ -195,7 +197,7 @@ def test_who_leaves_has_the_work_end_before_its_next_stage(tmp_path):
         assert status == HTTPStatus.GATEWAY_TIMEOUT
         assert not server._app._places.locked()
 
-    asyncio.run(run())
+    asyncio.run(asyncio.wait_for(run(), 60))
     assert stages == ["first"]
 
 
@@ -220,7 +222,7 @@ def test_a_place_that_a_stream_took_over_is_left_when_the_stream_ends(tmp_path):
         assert not server._app._places.locked()
         assert server._app._places._value == 1
 
-    asyncio.run(run())
+    asyncio.run(asyncio.wait_for(run(), 60))
 
 
 def test_an_error_that_nobody_foresaw_tells_nothing_of_itself(tmp_path):

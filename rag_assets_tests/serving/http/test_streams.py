@@ -50,7 +50,7 @@ def test_a_place_is_left_when_all_is_made():
         await asyncio.sleep(0)
         assert ended
 
-    asyncio.run(run())
+    asyncio.run(asyncio.wait_for(run(), 60))
 
 
 def test_what_nobody_reads_ends_before_its_next_stage(monkeypatch):
@@ -67,7 +67,7 @@ def test_what_nobody_reads_ends_before_its_next_stage(monkeypatch):
         started(make, found)
         await found.finish()
 
-    asyncio.run(run())
+    asyncio.run(asyncio.wait_for(run(), 60))
     assert stages == [0]
 
 
@@ -88,7 +88,7 @@ def test_what_is_cancelled_ends_before_its_next_stage():
             going_on.set()
         await found.finish()
 
-    asyncio.run(run())
+    asyncio.run(asyncio.wait_for(run(), 60))
     assert not stages
 
 
@@ -106,7 +106,7 @@ def test_what_takes_too_long_is_told_and_holds_its_place_until_its_thread_ends(m
         await found.finish()
         assert ended
 
-    asyncio.run(run())
+    asyncio.run(asyncio.wait_for(run(), 60))
 
 
 def test_memory_of_streams_is_bounded_in_bytes(monkeypatch):
@@ -124,7 +124,7 @@ def test_memory_of_streams_is_bounded_in_bytes(monkeypatch):
         assert kept == made[-2:]
         assert await all_of(made[0]) == ["done"]  # who reads already, reads to the end
 
-    asyncio.run(run())
+    asyncio.run(asyncio.wait_for(run(), 60))
 
 
 def test_too_many_on_their_way_are_refused(monkeypatch):
@@ -139,4 +139,4 @@ def test_too_many_on_their_way_are_refused(monkeypatch):
         end.set()
         await found.finish()
 
-    asyncio.run(run())
+    asyncio.run(asyncio.wait_for(run(), 60))
