@@ -390,14 +390,16 @@ def without_scripts(here: Here) -> None:
         page.locator(".body").wait_for()
 
 
-@check(WITH_MODEL, "a language model writes: sentences with numbers, what was not compared marked")
+@check(
+    WITH_MODEL, "a language model writes: sentences with numbers, what is not in its sources marked"
+)
 def written(here: Here) -> None:
     with here.page() as page:
         page.goto(here.url)
         assert ask(page, FOUND) == "written"
         assert "Written by" in last(page, ".outcome").inner_text()
         assert last(page, ".said > p .cite").count() == 2
-        assert last(page, ".said > p .unproven").all_inner_texts() == ["not compared"]
+        assert last(page, ".said > p .unproven").all_inner_texts() == ["not in its sources"]
         here.shot(page, "written")
         last(page, ".said > p .cite").first.click()
         page.locator("#evidence .card").wait_for()

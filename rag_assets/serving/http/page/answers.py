@@ -9,13 +9,11 @@ from pydantic import TypeAdapter
 from sse_starlette import ServerSentEvent
 
 from rag_assets.answering.answer import Answer, from_json
-from rag_assets.citations.kinds import Cell, Citation, Computed, Span
+from rag_assets.citations.kinds import Cell, Citation, Span
 from rag_assets.citations.sentences import Sentence
 from rag_assets.reports import pages
 from rag_assets.serving.http.streams import AnswerStream, Event
 
-FEW = 12
-"""Cells that are shown beside what was computed from them; the evidence card has more."""
 _SENTENCE = TypeAdapter(Sentence)
 
 
@@ -44,18 +42,6 @@ class ToldAnswer:
     def sources(self) -> Mapping[str, Link]:
         """The places that are cited, in the order of their numbers."""
         return {link.place: link for _, links in self.sentences for link in links}
-
-    @property
-    def results(self) -> list[Computed]:
-        """The values that were computed."""
-        return [each for each in self.answer.citations if isinstance(each, Computed)]
-
-    @property
-    def cells(self) -> list[Cell]:
-        """The cells that it tells, and the few that a value was computed from."""
-        told = [each for each in self.answer.citations if isinstance(each, Cell)]
-        few = [each for each in self.results if each.count <= FEW]
-        return told + [cell for each in few for cell in each.inputs]
 
 
 def told_answer(answer: Answer, answer_id: str | None, version: str) -> ToldAnswer:
