@@ -379,7 +379,7 @@ def hostile(here: Here) -> None:
             assert not page.locator("a[href^='javascript']").count()
 
 
-@check(WITHOUT_MODEL, "without scripts: ask page, search, evidence and history can be read")
+@check(WITHOUT_MODEL, "without scripts: search, evidence and history can be read")
 def without_scripts(here: Here) -> None:
     with here.page(scripts=False) as page:
         page.goto(f"{here.url}/search?query=hot+rolled+steel")

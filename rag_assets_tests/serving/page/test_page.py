@@ -100,6 +100,7 @@ def test_no_script_or_style_stands_in_a_page(client, place):
     policy = reply.headers["content-security-policy"]
     assert "script-src 'self';" in policy
     assert "unsafe" not in policy
+    assert reply.headers["referrer-policy"] == "same-origin", "else a form has no origin"
     assert not re.search(r"<script(?![^>]* src=)|<style|\sstyle=|\son\w+=", reply.text)
     assert not re.search(r"(?:src|href|action)=\"(?!/|#|data:image/png)", reply.text)
     config = html.unescape(
