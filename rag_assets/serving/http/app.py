@@ -17,7 +17,7 @@ from rag_assets.serving.http.routes import answering, history, searching, state,
 from rag_assets.serving.http.service import Service
 
 ROUTES = (searching.router, answering.router, tables.router, history.router, state.router)
-AT_ONCE = 8
+AT_ONCE = 4
 """Requests in work at the same time; models and tables share the cores of the machine anyway."""
 
 
@@ -45,6 +45,7 @@ def app_of(config: Config, models: AnswerModels, *, user: str) -> FastAPI:
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
+        separate_input_output_schemas=False,
     )
     app.state.service = service
     problems.install(app)
