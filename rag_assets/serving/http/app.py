@@ -1,6 +1,7 @@
 """The app: routes, limits, and what happens when it begins and ends."""
 
 import asyncio
+import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
@@ -17,8 +18,10 @@ from rag_assets.serving.http.routes import answering, history, searching, state,
 from rag_assets.serving.http.service import Service
 
 ROUTES = (searching.router, answering.router, tables.router, history.router, state.router)
-AT_ONCE = 4
-"""Requests in work at the same time; models and tables share the cores of the machine anyway."""
+AT_ONCE = max(2, os.cpu_count() or 1)
+"""Requests in work at the same time: models and tables share the cores of the machine anyway."""
+WAITING = 4
+"""Times as many, where a language model writes: most of them wait for it."""
 
 
 def app_of(config: Config, models: AnswerModels, *, user: str) -> FastAPI:
@@ -55,6 +58,9 @@ def app_of(config: Config, models: AnswerModels, *, user: str) -> FastAPI:
     app.include_router(below)
     app.include_router(state.for_machines)
     app.add_middleware(
-        RequestLimits, metrics=metrics, at_once=AT_ONCE, version=lambda: service.served.version
+        RequestLimits,
+        metrics=metrics,
+        at_once=AT_ONCE * (WAITING if models.writer else 1),
+        version=lambda: service.served.version,
     )
     return app
