@@ -26,7 +26,7 @@ from rag_assets.answering.record.database import answers_of
 from rag_assets.answering.record.rows import select
 from rag_assets.store import Store
 
-MEGABYTES = 700
+MEGABYTES = 300
 """That memory may grow by: 200 clients hold a connection each, and 64 a body of one megabyte."""
 IN_TIME = (200, 429)
 QUESTION = {"question": serving.QUERIES[0]}

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -72,10 +72,9 @@ class Server:
         return Client(self.port)
 
     def megabytes(self) -> float:
-        """What the process has in memory."""
+        """What the process has in memory; 0 once it was killed."""
         lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
-        [line] = [each for each in lines if each.startswith("VmRSS")]
-        return int(line.split()[1]) / 1024
+        return sum(int(each.split()[1]) for each in lines if each.startswith("VmRSS")) / 1024
 
 
 class Client:
@@ -122,7 +121,7 @@ def load(
 
 
 @contextmanager
-def sampled(read: Callable[[], float], *, every: float = 0.5) -> Iterator[list[float]]:
+def sampled(read: Callable[[], float], *, every: float = 0.5) -> Generator[list[float]]:
     """Values of `read` while the block runs."""
     found: list[float] = []
     is_over = False

@@ -6,11 +6,16 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
+from typing import Annotated
 
+from pydantic import WithJsonSchema
 from typing_extensions import TypeAliasType
 
+ANY = WithJsonSchema({})
+"""Generators of clients know no schema that holds itself."""
 Json = TypeAliasType(
-    "Json", "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
+    "Json",
+    "Annotated[str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None, ANY]",
 )
 
 OK, FAILED, USAGE, PARTLY, INTERRUPTED = 0, 1, 2, 3, 130

@@ -1,6 +1,7 @@
 """The app: routes, limits, and what happens when it begins and ends."""
 
 import asyncio
+import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
@@ -18,8 +19,10 @@ from rag_assets.serving.http.routes import answering, history, searching, state,
 from rag_assets.serving.http.service import Service
 
 ROUTES = (searching.router, answering.router, tables.router, history.router, state.router)
-AT_ONCE = 8
-"""Requests in work at the same time; models and tables share the cores of the machine anyway."""
+AT_ONCE = max(2, os.cpu_count() or 1)
+"""Requests in work at the same time: models and tables share the cores of the machine anyway."""
+WAITING = 4
+"""Times as many, where a language model writes: most of them wait for it."""
 
 
 def app_of(config: Config, models: AnswerModels, *, user: str) -> FastAPI:
@@ -46,6 +49,7 @@ def app_of(config: Config, models: AnswerModels, *, user: str) -> FastAPI:
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
+        separate_input_output_schemas=False,
     )
     app.state.service = service
     problems.install(app)
@@ -57,6 +61,9 @@ def app_of(config: Config, models: AnswerModels, *, user: str) -> FastAPI:
     app.include_router(views.router)
     app.mount("/static", views.files)
     app.add_middleware(
-        RequestLimits, metrics=metrics, at_once=AT_ONCE, version=lambda: service.served.version
+        RequestLimits,
+        metrics=metrics,
+        at_once=AT_ONCE * (WAITING if models.writer else 1),
+        version=lambda: service.served.version,
     )
     return app

@@ -208,7 +208,7 @@ class RequestLimits:
             self._waiting -= 1
 
 
-def in_work_of(request: Request) -> InWork:
+async def in_work_of(request: Request) -> InWork:
     """A request that has a place."""
     return request.state.in_work
 

@@ -182,7 +182,7 @@ def answer_reply(answer: Answer, kept: str | None, opened: Opened) -> dict[str, 
     return {"id": kept, "index_version": opened.index_version, "answer": to_json(answer)}
 
 
-def service_of(request: Request) -> Service:
+async def service_of(request: Request) -> Service:
     """The service of the app that handles `request`."""
     return request.app.state.service
 

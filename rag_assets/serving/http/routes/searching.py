@@ -74,7 +74,7 @@ def page(
 def _units(opened: Opened, ids: list[str]) -> list[UnitFields]:
     columns = [name for name in UnitFields.model_fields if name != "unit_id"]
     rows = opened.index.read(ids, columns).to_pylist()
-    found = [UnitFields(**{**row, "fields": row["fields"] or []}) for row in rows]
+    found = [UnitFields.model_validate({**row, "fields": row["fields"] or []}) for row in rows]
     return sorted(found, key=lambda each: ids.index(each.unit_id))
 
 
