@@ -62,5 +62,7 @@ document.addEventListener("htmx:afterSwap", event => {
     one("form.ask").reset()
     target.lastElementChild.scrollIntoView({ block: "start" })
   }
-  one("rect.quote", target)?.scrollIntoView({ block: "center" })
+  const frame = target.closest("#evidence"), mark = frame && one("rect.quote", target)
+  const below = mark ? mark.getBoundingClientRect().bottom - window.innerHeight * .8 : 0
+  if (below > 0) frame.scrollTop += below + window.innerHeight * .3
 })
