@@ -536,7 +536,7 @@ def serving(config: Path) -> Generator[str]:
     try:
         for _ in range(240):
             try:
-                urllib.request.urlopen(f"{url}/static/icon.svg", timeout=5).close()
+                urllib.request.urlopen(f"{url}/readyz", timeout=60).close()
                 break
             except OSError:
                 time.sleep(0.5)
