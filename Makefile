@@ -27,7 +27,7 @@ export RUNTIME__DLTHUB_TELEMETRY := false
 export GX_ANALYTICS_ENABLED := false
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help install demo prove ui quick test fuzz parsers clean
+.PHONY: help install demo prove ui serve quick test fuzz parsers clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
@@ -47,6 +47,10 @@ prove: .venv/installed ## Edit and delete a file, kill a run, lose a source, swa
 
 ui: .venv/installed ## Open the Dagster UI and start its daemon on the same state
 	@exec env $(RUN) ui
+
+serve: .venv/installed ## Open the HTTP API and the page on the index of the demo
+	@test -e data/.state/serving/current.json || $(MAKE) demo
+	@exec env $(RUN) serve
 
 quick: .venv/installed-dev ## Lint, types, and the tests that your change touches (or ROOM=retrieval)
 	.venv/bin/ruff check .

@@ -31,7 +31,7 @@ COMPOSE = yaml.safe_load((DEPLOY / "docker-compose.yaml").read_text("utf-8"))
 LOGIN = yaml.safe_load((DEPLOY / "docker-compose.login.yaml").read_text("utf-8"))
 HELM = yaml.safe_load((DEPLOY / "helm-values.yaml").read_text("utf-8"))
 INSTANCE = yaml.safe_load((DEPLOY / "dagster.yaml").read_text("utf-8"))
-OURS = ("code", "webserver", "daemon")
+OURS = ("code", "webserver", "daemon", "serve")
 
 
 @pytest.fixture(scope="module")
@@ -194,6 +194,16 @@ def test_the_dagster_ui_which_has_no_login_is_published_on_this_machine_only():
     assert published
     assert [port for port in published if not port.startswith("127.0.0.1:")] == []
     assert "basic_auth" in (DEPLOY / "Caddyfile").read_text("utf-8")
+
+
+def test_the_page_which_has_no_login_is_led_to_on_this_machine_only():
+    serve, page = COMPOSE["services"]["serve"], COMPOSE["services"]["page"]
+
+    assert "--host" not in serve["command"]
+    assert serve["network_mode"] == "service:page"
+    [port] = re.findall(r"--port (\d+)", serve["command"])
+    assert page["command"].endswith(f"--to 127.0.0.1:{port}")
+    assert f"127.0.0.1:{port}/healthz" in serve["healthcheck"]["test"]
 
 
 def test_nothing_of_ours_runs_as_root():

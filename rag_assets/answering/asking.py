@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from datetime import date
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from pydantic import JsonValue
 
@@ -71,6 +71,28 @@ class AnswerSources:
     """Reads questions to tables that the rules refuse: see `table_lookup.by_model`."""
 
 
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """How a question is read, before anything is searched."""
+
+    question: str
+    read_as: str
+    """With what it took from the conversation before it; empty where it took nothing."""
+    planned_as: str
+    """How a language model read it to a table, in words; empty where none did."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """What was found for a question, before anything is written."""
+
+    hits: tuple[Hit, ...]
+
+
+Asked: TypeAlias = Planned | Retrieved | Sentence | Answer
+"""What becomes known of an answer, in this order; the answer is the last."""
+
+
 def ask(
     sources: AnswerSources,
     question: str,
@@ -80,7 +102,26 @@ def ask(
     filters: Filters | None = None,
     retriever: RetrieverName | None = None,
 ) -> Answer:
-    """The answer to `question` from `sources`.
+    """The answer to `question` from `sources`: the last of what `stream` gives."""
+    told = stream(
+        sources, question, read_as=read_as, said=said, filters=filters, retriever=retriever
+    )
+    return next(each for each in told if isinstance(each, Answer))
+
+
+def stream(
+    sources: AnswerSources,
+    question: str,
+    *,
+    read_as: str = "",
+    said: "Sequence[Turn]" = (),
+    filters: Filters | None = None,
+    retriever: RetrieverName | None = None,
+) -> Iterator[Asked]:
+    """The answer to `question` from `sources`, and on the way to it all that is known already.
+
+    A sentence comes when it was compared with what it cites, and is not taken back. Whoever stops
+    reading stops the work before its next stage.
 
     Args:
         sources: What it is made from.
@@ -97,12 +138,16 @@ def ask(
     times = StageTimes()
     whole, index, tables = read_as or question, sources.index, sources.catalogue
     top_k = sources.config.answering.hits
-    with times.timed("search"):
-        results = index.search(whole, retriever=retriever, top_k=top_k, filters=filters)
     with times.timed("lookup"):
         looked = _looked_up(whole, tables, filters=filters, planner=sources.planner)
         told = _computed(looked, tables)
+    yield Planned(question, read_as, told.planned_as if told else "")
+    with times.timed("search"):
+        results = index.search(whole, retriever=retriever, top_k=top_k, filters=filters)
+    yield Retrieved(results.hits)
+    yield from told.sentences if told else ()
     hits, generation, unwritten = results.hits, None, ""
+    said_already = len(told.sentences) if told else 0
     if sources.writer is not None and results:
         with times.timed("write"):
             told, unwritten, hits, generation = _written(
@@ -127,7 +172,8 @@ def ask(
                 filters=filters,
             )
             told = replace(told, reason="; ".join(filter(None, [told.reason, unwritten])))
-    return Answer(
+    yield from told.sentences[said_already:]
+    yield Answer(
         question=question,
         outcome=told.outcome,
         sentences=told.sentences,

@@ -8,7 +8,7 @@
 Commands, evaluations and benchmarks go through it, so that each of them asks in the same way.
 """
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,7 +21,7 @@ from rag_assets.table_lookup.arm import LookupArm
 
 if TYPE_CHECKING:
     from rag_assets.answering.answer import Answer
-    from rag_assets.answering.asking import AnswerSources
+    from rag_assets.answering.asking import AnswerSources, Asked
     from rag_assets.answering.checks.judging import SupportJudge
     from rag_assets.answering.checks.verifying import SentenceVerdict
     from rag_assets.answering.condensation.conversation import Condensed, Turn
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from rag_assets.retrieval.hits import Hit, Results
     from rag_assets.retrieval.search import VariantIndex
     from rag_assets.store.complete_sets import CompleteSet
+    from rag_assets.store.serving_pointer import ServingPointer
     from rag_assets.table_lookup.by_model.model_planner import ModelPlanner
     from rag_assets.table_lookup.looking_up import LookedUp
     from rag_assets.table_lookup.plans.plan import LookupPlan
@@ -65,14 +66,19 @@ class Assistant:
         variant: str | None = None,
         *,
         complete_set: "CompleteSet | None" = None,
+        pointer: "ServingPointer | None" = None,
         models: AnswerModels = AnswerModels(),
     ) -> None:
-        """Open nothing yet; see `open_assistant`."""
+        """Open nothing yet; see `open_assistant`.
+
+        With `pointer`, what it names is searched, whatever serves by then.
+        """
         self.store = store
         self.config = config
         self.models = models
         self._variant = variant
         self._complete_set = complete_set
+        self._pointer = pointer
         self._tables = LookupArm(store, config)
 
     @cached_property
@@ -86,9 +92,11 @@ class Assistant:
             DamagedTablesError: Files of its tables cannot be read.
         """
         from rag_assets.retrieval.opening import open_index
-        from rag_assets.retrieval.serving import open_serving
+        from rag_assets.retrieval.serving import open_pointer, open_serving
 
         arms: Mapping[ArmName, Arm] = {"lookup": self._tables}
+        if self._pointer is not None:
+            return open_pointer(self.store, self.config, self._pointer, arms=arms)
         if self._variant is None:
             return open_serving(self.store, self.config, arms=arms)
         return open_index(
@@ -130,7 +138,22 @@ class Assistant:
         retriever: RetrieverName | None = None,
         log: Callable[[str], None] = lambda _line: None,
     ) -> "Answer":
-        """The answer to `question`, with its proof.
+        """The answer to `question`, with its proof: the last of what `stream` gives."""
+        from rag_assets.answering.answer import Answer
+
+        told = self.stream(question, said=said, filters=filters, retriever=retriever, log=log)
+        return next(each for each in told if isinstance(each, Answer))
+
+    def stream(
+        self,
+        question: str,
+        *,
+        said: "Sequence[Turn]" = (),
+        filters: Filters | None = None,
+        retriever: RetrieverName | None = None,
+        log: Callable[[str], None] = lambda _line: None,
+    ) -> "Iterator[Asked]":
+        """The answer to `question`, with its proof, and on the way to it all that is known already.
 
         Args:
             question: In words; a follow-up is completed.
@@ -144,7 +167,7 @@ class Assistant:
             ModelMismatchError, MissingTextIndexError, RerankerError, OutdatedIndexError: As
                 `search`.
         """
-        from rag_assets.answering.asking import ask
+        from rag_assets.answering.asking import stream
 
         writer = self.models.writer
         if writer and not writer.sees_all:
@@ -152,7 +175,7 @@ class Assistant:
         whole = self.completed(question, said)
         if whole.note:
             log(whole.note)
-        return ask(
+        yield from stream(
             self._sources,
             question,
             read_as=whole.question if whole.is_follow_up else "",

@@ -7,7 +7,10 @@ need for that: the unit, and the tables as they answer.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
+
+from pydantic import WithJsonSchema
+from typing_extensions import TypeAliasType
 
 from rag_assets.config import Config
 from rag_assets.identity import Canonical
@@ -18,7 +21,12 @@ from rag_assets.store.pins import Pin, holds
 from rag_assets.store.provenance import Made, made_of, row_of
 from rag_assets.store.serving_pointer import ServingPointer
 
-Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
+ANY = WithJsonSchema({})
+"""Generators of clients know no schema that holds itself."""
+Json = TypeAliasType(
+    "Json",
+    "Annotated[str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None, ANY]",
+)
 Row: TypeAlias = Mapping[str, object]
 
 

@@ -52,7 +52,7 @@ def _reads(units: Sequence[Unit], *, settings: Expansion) -> Iterator[tuple[str,
             yield condition, settings.rows + 1
     if settings.neighbours:
         near = dict.fromkeys(
-            _near(unit, distance=settings.neighbours)
+            beside(unit, distance=settings.neighbours)
             for unit in units
             if unit["domain"] == "document" and unit["index"] is not None
         )
@@ -65,7 +65,8 @@ def _of_table(unit: Unit) -> str:
     return f"domain = 'table' AND source = {source} AND `table` = {table}"
 
 
-def _near(unit: Unit, *, distance: int) -> str:
+def beside(unit: Unit, *, distance: int) -> str:
+    """SQL that selects a chunk and those at most `distance` before or behind it."""
     source, uri = (literal(str(unit[name])) for name in ("source", "uri"))
     place = int(unit["index"] or 0)
     return (

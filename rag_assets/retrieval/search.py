@@ -250,6 +250,18 @@ class VariantIndex:
             around = self._contexts(units, settings=settings)
         return tuple(replace(hit, context=around.get(hit.unit_id, hit.context)) for hit in hits)
 
+    def beside(self, chunk: context.Unit, *, distance: int) -> list[str]:
+        """The chunk and those at most `distance` before or behind it, in their document's order.
+
+        Raises:
+            OutdatedIndexError: As `search`.
+        """
+        with self._open_tables():
+            where = context.beside(chunk, distance=distance)
+            dataset = self._tables[JOINT].dataset
+            found = dataset.to_table(columns=["unit_id", "index"], filter=where)
+        return found.sort_by("index")["unit_id"].to_pylist()
+
     def _stale_now(self) -> Mapping[str, str]:
         """Since when documents are stale; read anew after `STALE_KEPT`, as a search takes less."""
         read_at, stale = self._stale

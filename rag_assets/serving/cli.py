@@ -24,7 +24,7 @@ from rag_assets.store.places import UnreachableTablesError
 from rag_assets.store.serving_pointer import ServingPointerError
 
 COMMANDS: Mapping[str, str] = {
-    "The first day": "init refresh search ask show status ui",
+    "The first day": "init refresh search ask show serve status ui",
     "Build and inspect": "plan documents export",
     "Search and measure": "lookup explain evaluate experiment",
     "Swap a model or a setting": "variants preview backfill promote rollback history try-index",

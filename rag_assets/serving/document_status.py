@@ -22,6 +22,7 @@ COLUMNS = ("document", "pages", "parsed", "read_by", "empty", "tables", "figures
 class DocumentStatus:
     """The result of one parser for one document."""
 
+    source: str
     document: str
     """The URI of the document."""
     pages: int | None
@@ -81,13 +82,14 @@ class DocumentStatus:
 
 def answer(store: Store, config: Config, *, parsers: Sequence[str]) -> Reply:
     """The documents of each of `parsers` (names in the config), those with problems first."""
-    found = {parser: _documents(store, config, parser=parser) for parser in parsers}
+    found = {parser: statuses_of(store, config, parser=parser) for parser in parsers}
     parts = [part for parser, documents in found.items() for part in _text(parser, documents)]
     record = {parser: [asdict(each) for each in documents] for parser, documents in found.items()}
     return Reply(record={"parsers": record}, text="\n\n".join(parts))
 
 
-def _documents(store: Store, config: Config, *, parser: str) -> list[DocumentStatus]:
+def statuses_of(store: Store, config: Config, *, parser: str) -> list[DocumentStatus]:
+    """The documents as `parser` (a name in the config) read them, those with problems first."""
     if not store.exists(schemas.DOCUMENT_FILES_TABLE):
         return []
     unread = sync.quarantined(store, schemas.DOCUMENT_FILES_TABLE)
@@ -98,10 +100,11 @@ def _documents(store: Store, config: Config, *, parser: str) -> list[DocumentSta
     }
     if not accounts and not failures:
         return []
-    files = store.read(schemas.DOCUMENT_FILES_TABLE, columns=["document_id", "uri"])
+    files = store.read(schemas.DOCUMENT_FILES_TABLE, columns=["document_id", "source", "uri"])
     refused = refused_files(store)
     documents = [
         _document(
+            file["source"],
             file["uri"],
             account=accounts.get(file["document_id"], {}),
             failure=reasons.get(file["document_id"]),
@@ -113,9 +116,15 @@ def _documents(store: Store, config: Config, *, parser: str) -> list[DocumentSta
 
 
 def _document(
-    uri: str, *, account: Mapping, failure: sync.Failure | None, refused: Collection[str]
+    source: str,
+    uri: str,
+    *,
+    account: Mapping,
+    failure: sync.Failure | None,
+    refused: Collection[str],
 ) -> DocumentStatus:
     return DocumentStatus(
+        source=source,
         document=uri,
         pages=account.get("pages"),
         parsed=account.get("parsed", 0),

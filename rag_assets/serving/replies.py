@@ -6,9 +6,17 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
-from typing import TypeAlias
+from typing import Annotated
 
-Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
+from pydantic import WithJsonSchema
+from typing_extensions import TypeAliasType
+
+ANY = WithJsonSchema({})
+"""Generators of clients know no schema that holds itself."""
+Json = TypeAliasType(
+    "Json",
+    "Annotated[str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None, ANY]",
+)
 
 OK, FAILED, USAGE, PARTLY, INTERRUPTED = 0, 1, 2, 3, 130
 """Exit codes: see docs/faults.md."""

@@ -52,6 +52,17 @@ MIGRATIONS = (
     ALTER TABLE answers DROP COLUMN mode;
     UPDATE answers SET is_exported = 0;
     """,
+    """
+    CREATE TABLE feedback (
+        answer_id TEXT NOT NULL REFERENCES answers (answer_id) ON DELETE CASCADE,
+        unit_id TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        rank INTEGER,
+        index_version TEXT NOT NULL,
+        given_at TEXT NOT NULL,
+        PRIMARY KEY (answer_id, unit_id)
+    ) WITHOUT ROWID;
+    """,
 )
 """What each schema version adds to the one before; `user_version` of the file counts them."""
 

@@ -4,7 +4,7 @@ A page is drawn in a worker process, from a copy of the bytes that were parsed. 
 edited since then is refused, as its page may show something else.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -17,7 +17,7 @@ from rag_assets.documents.elements.element import POINTS_AN_INCH, Box
 from rag_assets.documents.files import FetchError, SourceFile, SourceReader
 from rag_assets.media.media_types import PDF
 from rag_assets.store import Store, images
-from rag_assets.workers import Failed, Pool, Task
+from rag_assets.workers import Failed, Json, Pool, Task
 
 DPI = 120
 MARGIN = 2.0
@@ -80,8 +80,10 @@ def picture_of(
     if wanted not in pages:
         there = ", ".join(map(str, pages))
         raise NotShownError(f"{unit_id} is not on page {wanted} of {file.uri}: it is on {there}")
-    boxes = _boxes(store, unit, page=wanted)
-    data = _drawn(store, config, file, page=wanted, boxes=boxes, dpi=dpi)
+    boxes = boxes_of(store, unit, page=wanted)
+    arguments = {"page": wanted, "boxes": [list(box) for box in boxes], "dpi": dpi}
+    data = in_worker(store, config, file, f"{__name__}:draw", arguments)
+    assert isinstance(data, bytes), "a drawn page is PNG"
     return Picture(data, "page", file.uri, wanted, pages, len(boxes))
 
 
@@ -138,7 +140,8 @@ def _as_png(data: bytes) -> bytes:
     return png.getvalue()
 
 
-def _boxes(store: Store, unit: ChunkLocation, *, page: int) -> list[Box]:
+def boxes_of(store: Store, unit: ChunkLocation, *, page: int) -> list[Box]:
+    """The blocks of a chunk on a page; none if the parser gives no boxes."""
     rows = store.read(
         unit.elements,
         columns=["box"],
@@ -148,15 +151,14 @@ def _boxes(store: Store, unit: ChunkLocation, *, page: int) -> list[Box]:
     return [(box[0], box[1], box[2], box[3]) for box in rows["box"].to_pylist()]
 
 
-def _drawn(
-    store: Store,
-    config: Config,
-    file: SourceFile,
-    *,
-    page: int,
-    boxes: Sequence[Box],
-    dpi: int,
-) -> bytes:
+def in_worker(
+    store: Store, config: Config, file: SourceFile, function: str, arguments: Mapping[str, Json]
+) -> Json | bytes:
+    """What `function` says of a page: called in a worker, on the bytes of `file` that were parsed.
+
+    Raises:
+        NotShownError: The file is gone or was edited, or the function failed.
+    """
     sources = {source.name: source for source in config.sources.documents}
     if file.source not in sources:
         raise NotShownError(f"{file.uri}: its source {file.source} is no longer in the config")
@@ -168,11 +170,9 @@ def _drawn(
             SourceReader(sources[file.source]).fetch(file, to=copy)
         except FetchError as error:
             raise NotShownError(f"{file.uri} {error}") from error
-        arguments = {"page": page, "boxes": boxes, "dpi": dpi}
-        function = f"{__name__}:draw"
         pool.submit(Task("page", function, arguments, SECONDS, file=copy, offline=True))
         ((_, outcome),) = pool.finished()
     if isinstance(outcome, Failed):
+        page = arguments["page"]
         raise NotShownError(f"page {page} of {file.uri} cannot be drawn: {outcome.reason}")
-    assert isinstance(outcome.value, bytes), "a drawn page is PNG"
     return outcome.value

@@ -116,9 +116,16 @@ def prepared(plan: LookupPlan, table: TableInfo, catalogue: Catalogue) -> pa.Tab
 
 def cells_of(found: Found, catalogue: Catalogue, name: str) -> list[str | Number | None]:
     """The cells of one column in the rows found: a number where it is one, else its text."""
-    places = pa.array(found.places, pa.int64())
-    typed = catalogue.rows(found.table)[name].take(places).to_pylist()
-    texts = catalogue.texts(found.table)[name].take(places).to_pylist()
+    return cells_at(found.table, found.places, catalogue, name)
+
+
+def cells_at(
+    table: TableInfo, places: Sequence[int], catalogue: Catalogue, name: str
+) -> list[str | Number | None]:
+    """The cells of one column of a table at places in `Catalogue.rows`, as `cells_of` has them."""
+    wanted = pa.array(places, pa.int64())
+    typed = catalogue.rows(table)[name].take(wanted).to_pylist()
+    texts = catalogue.texts(table)[name].take(wanted).to_pylist()
     return [
         text if value is None else value if isinstance(value, (int, str)) else number_of(text)
         for value, text in zip(typed, texts, strict=True)

@@ -52,6 +52,10 @@ class PageView:
     def __len__(self) -> int:
         return len(self._document)
 
+    def size(self, number: int) -> tuple[float, float]:
+        """Width and height of page `number`."""
+        return self._page(number).get_size()
+
     def picture(self, number: int, box: Box) -> Image | None:
         """The part of page `number` in `box`; None if nothing of it lies on the page."""
         page = self._page(number)
@@ -100,7 +104,7 @@ class PageView:
     def _words(self, number: int) -> list[Word]:
         words: list[Word] = []
         letters: list[tuple[str, Box]] = []
-        for letter, box in self._letters(self._page(number)):
+        for letter, box in self.letters(number):
             if letters and (letter.isspace() or _is_apart(letters[-1][1], box)):
                 words.append(_joined(letters))
                 letters = []
@@ -110,10 +114,11 @@ class PageView:
             words.append(_joined(letters))
         return [word for word in words if word.text]
 
-    def _letters(self, page: "PdfPage") -> Iterator[tuple[str, Box]]:
-        """Characters with their boxes, in the order of the page's content."""
+    def letters(self, number: int) -> Iterator[tuple[str, Box]]:
+        """Characters of a page with their boxes, in the order of the page's content."""
         import pypdfium2.raw as pdfium
 
+        page = self._page(number)
         shown = shown_by(page)
         text = page.get_textpage()
         edges = pdfium.FS_RECTF()

@@ -1,0 +1,177 @@
+"""The page of a PDF on which words of a unit stand, and where: found by letters, or not marked.
+
+The letters of the words are looked for among those that lie in the unit's blocks, without regard to
+case, blanks, hyphens and ligatures, which parsers change. Where they are found more often, or less
+often, than the unit says them, nobody knows which place is meant, and none is marked.
+"""
+
+import re
+import unicodedata
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pydantic import TypeAdapter
+
+from rag_assets.config import Config
+from rag_assets.documents.chunks.location import ChunkLocation, NotShownError, locate_chunk
+from rag_assets.documents.elements.element import Box
+from rag_assets.documents.figures.page_pictures import DPI, boxes_of, draw, in_worker
+from rag_assets.documents.parsers.engines.page_view import PageView, is_inside
+from rag_assets.media.media_types import PDF
+from rag_assets.schemas import slice_of
+from rag_assets.store import Store
+from rag_assets.workers import Json
+
+if TYPE_CHECKING:
+    from rag_assets.change.tracing import Row
+
+SAME_LINE = 0.3
+"""Of the height of the lower of two letters: what they share of it where they are of one line."""
+MARGIN = 2.0
+"""Points by which a letter may stand out of its block."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedQuote:
+    """Words on a page."""
+
+    page: int
+    """From 1; the unit's first page where the words are not found."""
+    width: float
+    """Of the page in points, as `height`."""
+    height: float
+    boxes: tuple[Box, ...]
+    """One for each line, in points from the top left; none where the place is not sure."""
+    picture: str
+    """PNG of the page, the blocks of the unit marked; in Base64."""
+
+
+def placed_quote(
+    store: Store, config: Config, unit: "Row", *, variant: str | None, words: tuple[int, int]
+) -> PlacedQuote:
+    """The page on which words of a chunk stand.
+
+    Args:
+        store: Holds chunks and elements.
+        config: Says where the documents lie.
+        unit: The chunk as it is searched.
+        variant: The variant whose parser and chunking made it; None: what serves.
+        words: First character of the words in its text, and one past the last.
+
+    Raises:
+        NotShownError: There is no such chunk, it is of no PDF, or its file cannot be read.
+        MissingIndexError: The variant was never built.
+    """
+    place = locate_chunk(store, config, variant=variant, unit_id=str(unit["unit_id"]))
+    if place.file.media_type != PDF or not place.pages:
+        raise NotShownError(f"{place.file.uri} has no pages to show")
+    arguments = asked_of(store, place, unit, words)
+    found = in_worker(store, config, place.file, f"{__name__}:find_quote", arguments)
+    return TypeAdapter(PlacedQuote).validate_python(found)
+
+
+def asked_of(
+    store: Store, place: ChunkLocation, unit: "Row", words: tuple[int, int]
+) -> dict[str, Json]:
+    """The arguments of `find_quote` for words of a chunk."""
+    whole = str(unit["text"])
+    text = slice_of(whole, int(str(unit["char_start"])), int(str(unit["char_end"])))
+    start, end = (max(each - len(whole) + len(text), 0) for each in words)
+    before, quote = letters_of(text[:start]), letters_of(text[start:end])
+    blocks = [boxes_of(store, place, page=page) for page in place.pages]
+    return {
+        "page": place.pages[0],
+        "pages": list(place.pages),
+        "quote": quote,
+        "said_before": len(places(quote, before + quote[:-1])),
+        "said": len(places(quote, letters_of(text))),
+        "blocks": [[list(box) for box in boxes] for boxes in blocks],
+    }
+
+
+def find_quote(
+    path: str,
+    page: int,
+    pages: Sequence[int],
+    quote: str,
+    said_before: int,
+    said: int,
+    blocks: Sequence[Sequence[Box]],
+) -> dict:
+    """The lines of a quote on one of some pages, as `PlacedQuote`: called in a worker.
+
+    Args:
+        path: A PDF.
+        page: The page that is shown where the quote is on none of them for sure.
+        pages: Numbers of the pages that the unit touches.
+        quote: Its letters: see `letters_of`.
+        said_before: How often the unit says them before.
+        said: How often it says them in all.
+        blocks: The boxes of the unit on each of the pages; none: all of them.
+    """
+    with PageView(path) as view:
+        found = [
+            (number, boxes)
+            for number, within in zip(pages, blocks, strict=True)
+            if within or not any(blocks)
+            for boxes in _on_page(view, number, quote, within)
+        ]
+        page, boxes = found[said_before] if found and len(found) == said else (page, [])
+        width, height = view.size(page)
+    picture = draw(path, page, blocks[pages.index(page)], DPI)
+    return {
+        "page": page,
+        "width": width,
+        "height": height,
+        "boxes": list(_lines(boxes)),
+        "picture": b64encode(picture).decode(),
+    }
+
+
+def letters_of(text: str) -> str:
+    """The letters and digits of a text, without case, accents and ligatures."""
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKD", text).casefold()))
+
+
+def places(quote: str, letters: str) -> list[int]:
+    """Where `quote` begins in `letters`."""
+    return (
+        [each.start() for each in re.finditer(f"(?={re.escape(quote)})", letters)] if quote else []
+    )
+
+
+def _on_page(
+    view: PageView, page: int, quote: str, within: Sequence[Box]
+) -> Iterator[Sequence[Box]]:
+    """The boxes of the letters of each place where `quote` stands."""
+    wide = [(x0 - MARGIN, y0 - MARGIN, x1 + MARGIN, y1 + MARGIN) for x0, y0, x1, y1 in within]
+    placed = [
+        (letter, box)
+        for said, box in view.letters(page)
+        if not wide or any(is_inside(box, block) for block in wide)
+        for letter in letters_of(said)
+    ]
+    boxes = [box for _, box in placed]
+    for start in places(quote, "".join(letter for letter, _ in placed)):
+        yield boxes[start : start + len(quote)]
+
+
+def _lines(letters: Sequence[Box]) -> Iterator[Box]:
+    """The boxes of letters, those of one line as one."""
+    line: Box | None = None
+    for box in letters:
+        if line is None:
+            line = box
+            continue
+        shared = min(line[3], box[3]) - max(line[1], box[1])
+        lower = min(line[3] - line[1], box[3] - box[1])
+        if shared > SAME_LINE * lower and box[2] > line[0]:
+            (x0, y0, x1, y1), (left, top, right, bottom) = line, box
+            line = (min(x0, left), min(y0, top), max(x1, right), max(y1, bottom))
+        else:
+            yield line
+            line = box
+    if line is not None:
+        yield line

@@ -1,0 +1,68 @@
+"""`rag-assets serve`: the HTTP API and the page over what serves."""
+
+import argparse
+import getpass
+
+from rag_assets import config as configuration
+from rag_assets.serving.replies import CommandError, Reply, UsageError, assistant_errors, say
+
+SUMMARY = "start the HTTP API and the page where one asks and sees the proof"
+EXAMPLES = """\
+  rag-assets serve
+  rag-assets serve --port 9000
+  curl -s localhost:8000/v1/search -H 'content-type: application/json' \\
+    -d '{"query": "yield strength of hot rolled steel"}'"""
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+PORT = 8000
+MOST_CONNECTIONS = 500
+SECONDS_TO_END = 30
+"""For which answers that are on their way are waited for, when the server is told to stop."""
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Declare the options of this command."""
+    command.add_argument("--host", default=LOOPBACK[0], help="address of this machine to listen on")
+    command.add_argument("--port", type=int, default=PORT, help=f"port (default: {PORT})")
+    command.add_argument(
+        "--user", default=None, help="who asks: answers are kept by this name (default: your login)"
+    )
+
+
+def run(options: argparse.Namespace) -> Reply:
+    """Serve until interrupted (Ctrl-C); answers on their way are finished."""
+    import uvicorn
+    from sse_starlette.sse import AppStatus
+
+    from rag_assets.answering.assistant import open_models
+    from rag_assets.serving.http.app import app_of
+    from rag_assets.serving.http.connections import Connection
+
+    if options.host not in LOOPBACK:
+        raise UsageError(
+            f"--host {options.host}: there is no login yet, so that only this machine may connect: "
+            f"leave it out, or name one of {', '.join(LOOPBACK)}"
+        )
+    config = configuration.load()
+    with assistant_errors(), open_models(config) as models:
+        app = app_of(config, models, user=options.user or getpass.getuser())
+        url = f"http://{options.host}:{options.port}"
+        say(f"Open {url} in a browser; the API is at {url}/v1. Stop it with Ctrl-C.")
+        AppStatus.disable_automatic_graceful_drain()  # answers on their way are finished
+        server = uvicorn.Server(
+            uvicorn.Config(
+                app,
+                host=options.host,
+                port=options.port,
+                http=Connection,
+                ws="none",
+                limit_concurrency=MOST_CONNECTIONS,
+                log_level="warning",
+                server_header=False,
+                timeout_graceful_shutdown=SECONDS_TO_END,
+            )
+        )
+        try:
+            server.run()
+        except SystemExit as error:
+            raise CommandError(f"port {options.port} cannot be used: name another one") from error
+    return Reply(record={"url": url, "stopped": True}, text="Stopped.")

@@ -1,0 +1,69 @@
+"""The app: routes, limits, and what happens when it begins and ends."""
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+from fastapi import APIRouter, FastAPI
+
+from rag_assets.answering.assistant import AnswerModels
+from rag_assets.config import Config
+from rag_assets.serving.http import problems
+from rag_assets.serving.http.limits import RequestLimits
+from rag_assets.serving.http.metrics import Metrics
+from rag_assets.serving.http.opened import ServedIndex
+from rag_assets.serving.http.page import views
+from rag_assets.serving.http.routes import answering, history, searching, state, tables
+from rag_assets.serving.http.service import Service
+
+ROUTES = (searching.router, answering.router, tables.router, history.router, state.router)
+AT_ONCE = max(2, os.cpu_count() or 1)
+"""Requests in work at the same time: models and tables share the cores of the machine anyway."""
+WAITING = 4
+"""Times as many, where a language model writes: most of them wait for it."""
+
+
+def app_of(config: Config, models: AnswerModels, *, user: str) -> FastAPI:
+    """The API and the page over what serves.
+
+    Args:
+        config: Names the state.
+        models: The language models that help to answer.
+        user: Who asks, by whom answers are kept.
+    """
+    metrics = Metrics(config)
+    service = Service(config, ServedIndex(config, models), user, metrics)
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncGenerator[None]:
+        asyncio.get_running_loop().run_in_executor(None, service.served.not_ready)
+        yield
+        await service.streams.finish()
+
+    app = FastAPI(
+        title="rag_assets",
+        version=version("rag-assets"),
+        description="Search and cited answers over what serves.",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        separate_input_output_schemas=False,
+    )
+    app.state.service = service
+    problems.install(app)
+    below = APIRouter(prefix="/v1", responses=dict(problems.RESPONSES))
+    for router in ROUTES:
+        below.include_router(router)
+    app.include_router(below)
+    app.include_router(state.for_machines)
+    app.include_router(views.router)
+    app.mount("/static", views.files)
+    app.add_middleware(
+        RequestLimits,
+        metrics=metrics,
+        at_once=AT_ONCE * (WAITING if models.writer else 1),
+        version=lambda: service.served.version,
+    )
+    return app

@@ -1,0 +1,258 @@
+"""Who may connect, how much may be sent, how many are served at once, and what browsers may do.
+
+The server listens on this machine alone, without a login. A page of another site that a browser
+shows could still send requests here: they are refused by the names in `Host` and `Origin`.
+
+Few requests are in work at a time. A request has its place until its reply begins, however slowly
+that is read then; a thread that works for nobody any more has it until it ends. What streams takes
+the place over (see `streams`).
+"""
+
+import asyncio
+import re
+import time
+from asyncio import FIRST_COMPLETED
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from http import HTTPStatus
+
+from fastapi import Request
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from rag_assets.serving.http.metrics import Metrics
+from rag_assets.serving.http.problems import of_error, problem, statuses
+
+LOOPBACK = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:\d+)?", re.ASCII | re.IGNORECASE)
+MOST_BYTES = 1 << 20
+SECONDS_TO_SEND = 10.0
+"""In which a client has to send its whole request."""
+MOST_WAITING = 64
+"""Requests that are being sent or wait for one in work to end; more are told to come back."""
+SECONDS_TO_WAIT = 30.0
+SECONDS_TO_ANSWER = 120.0
+"""In which a reply has to begin, or a streamed answer to be made."""
+LATE = f"this took longer than {SECONDS_TO_ANSWER:.0f} seconds: ask for less, or filter"
+SLOW = f"the request did not arrive within {SECONDS_TO_SEND:.0f} seconds"
+TOO_LARGE = f"a request has at most {MOST_BYTES:,} bytes"
+ELSEWHERE = "this server answers requests to localhost and 127.0.0.1 alone"
+FOREIGN = "a page of another site may not send requests here"
+AGAIN = {"Retry-After": "1"}
+GIVEN_UP = "nobody waits for this answer any more"
+BUSY = "too many requests wait already: try again in a moment"
+ALWAYS = ("/healthz", "/readyz", "/metrics", "/static/")
+"""Answered however many requests wait."""
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+HEADERS: Mapping[str, str] = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+VERSION = "X-Index-Version"
+"""The header that names the index version that answered."""
+
+
+class InWork:
+    """One request in work, as whoever works on it sees it."""
+
+    is_handed_on = False
+    """Whether its place is taken over, by who then calls `end`."""
+    is_given_up = False
+    """Whether nobody waits for it any more."""
+
+    def __init__(self, end: Callable[[], None]) -> None:
+        self._end = end
+
+    def go_on(self) -> None:
+        """Pass between two stages.
+
+        Raises:
+            TimeoutError: Nobody waits for it any more.
+        """
+        if self.is_given_up:
+            raise TimeoutError(GIVEN_UP)
+
+    def give_up(self, *_: object) -> None:
+        """Say that nobody waits for it any more."""
+        self.is_given_up = True
+
+    def end(self) -> None:
+        """Leave the place to the next request; further calls do nothing."""
+        self._end()
+        self._end = lambda: None
+
+
+class RequestLimits:
+    """The outermost layer of the app (ASGI)."""
+
+    def __init__(
+        self, app: ASGIApp, *, metrics: Metrics, at_once: int, version: Callable[[], str | None]
+    ) -> None:
+        """Let `at_once` requests be in work; `version` is that of replies that no index gave."""
+        self._app, self._metrics, self._version = app, metrics, version
+        self._places = asyncio.Semaphore(at_once)
+        self._waiting = 0
+        self._late: set[asyncio.Task[None]] = set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse the request, or hand it on when there is a place."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, status, state = time.perf_counter(), 0, scope.setdefault("state", {})
+
+        async def told(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status, headers = message["status"], MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+                version = state.get("index_version") or self._version()
+                if version and not headers.get("content-type", "").startswith("text/event-stream"):
+                    headers.setdefault(VERSION, version)
+            await send(message)
+
+        try:
+            await self._answer(scope, receive, told)
+        except HTTPException as error:
+            reply = problem(error.status_code, error.detail, error.headers)
+            await reply(scope, receive, told)
+        finally:
+            route = getattr(scope.get("route"), "path", "other")
+            seconds = time.perf_counter() - began
+            self._metrics.request(route, status=status, seconds=seconds)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand a request on; raises HTTPException where it is refused."""
+        _refuse(scope)
+        is_first = scope["path"].startswith(ALWAYS)
+        with self._waits(is_first=is_first):
+            try:
+                body = await asyncio.wait_for(_whole(receive), SECONDS_TO_SEND)
+            except TimeoutError as error:
+                raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, SLOW) from error
+        left = asyncio.create_task(_left(receive))
+        try:
+            in_work = InWork(lambda: None) if is_first else await self._place(left)
+            scope["state"]["in_work"] = in_work
+            left.add_done_callback(in_work.give_up)
+            await self._work(in_work, scope, _replayed(body, left), send)
+        finally:
+            left.cancel()
+
+    async def _work(self, in_work: InWork, scope: Scope, receive: Receive, send: Send) -> None:
+        """Have the app answer; if that does not begin in time, say so and let it end alone."""
+        has_begun = is_late = False
+
+        async def told(message: Message) -> None:
+            nonlocal has_begun
+            if message["type"] == "http.response.start":
+                has_begun = True
+                if not in_work.is_handed_on:
+                    in_work.end()
+            if not is_late:
+                await send(message)
+
+        async def answer() -> None:
+            try:
+                await self._app(scope, receive, told)
+            except Exception as error:
+                if has_begun:
+                    raise
+                await of_error(error, statuses())(scope, receive, told)
+            finally:
+                if not in_work.is_handed_on:
+                    in_work.end()
+
+        task = asyncio.create_task(answer())
+        await asyncio.wait({task}, timeout=SECONDS_TO_ANSWER)
+        if task.done() or has_begun:
+            await task
+            return
+        is_late = True
+        in_work.give_up()
+        self._late.add(task)
+        task.add_done_callback(self._late.discard)
+        raise HTTPException(HTTPStatus.GATEWAY_TIMEOUT, LATE)
+
+    async def _place(self, left: "asyncio.Task[None]") -> InWork:
+        """Wait for a place, not longer than the client."""
+        found = asyncio.create_task(self._places.acquire())
+        with self._waits(is_first=False), self._metrics.waiting.track_inprogress():
+            await asyncio.wait({found, left}, timeout=SECONDS_TO_WAIT, return_when=FIRST_COMPLETED)
+        if not found.done():
+            found.cancel()
+            raise HTTPException(HTTPStatus.TOO_MANY_REQUESTS, BUSY, AGAIN)
+        self._metrics.running.inc()
+        return InWork(self._leave)
+
+    def _leave(self) -> None:
+        self._metrics.running.dec()
+        self._places.release()
+
+    @contextmanager
+    def _waits(self, *, is_first: bool) -> Generator[None]:
+        """Count a request that waits; refuse it if too many do."""
+        if self._waiting >= MOST_WAITING and not is_first:
+            raise HTTPException(HTTPStatus.TOO_MANY_REQUESTS, BUSY, AGAIN)
+        self._waiting += 1
+        try:
+            yield
+        finally:
+            self._waiting -= 1
+
+
+async def in_work_of(request: Request) -> InWork:
+    """A request that has a place."""
+    return request.state.in_work
+
+
+def _refuse(scope: Scope) -> None:
+    """Refuse a request that is not for this server, is of another site, or is too large."""
+    headers = Headers(scope=scope)
+    host, origin = headers.get("host", ""), headers.get("origin")
+    if not LOOPBACK.fullmatch(host):
+        raise HTTPException(HTTPStatus.MISDIRECTED_REQUEST, ELSEWHERE)
+    if scope["method"] not in SAFE_METHODS and origin not in (None, f"http://{host}"):
+        raise HTTPException(HTTPStatus.FORBIDDEN, FOREIGN)
+    if int(headers.get("content-length") or 0) > MOST_BYTES:
+        raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, TOO_LARGE)
+
+
+async def _whole(receive: Receive) -> bytes:
+    """The body of a request."""
+    body, more = b"", True
+    while more:
+        message = await receive()
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+        if len(body) > MOST_BYTES:
+            raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, TOO_LARGE)
+    return body
+
+
+async def _left(receive: Receive) -> None:
+    """Ends when the client has left, or the reply is complete."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _replayed(body: bytes, left: "asyncio.Task[None]") -> Receive:
+    """What hands `body` on at once, and then tells when the client has left."""
+    is_told = False
+
+    async def told() -> Message:
+        nonlocal is_told
+        if is_told:
+            await asyncio.wait({left})
+            return {"type": "http.disconnect"}
+        is_told = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return told

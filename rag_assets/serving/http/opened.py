@@ -1,0 +1,161 @@
+"""What answers requests: one open index, and another one as soon as what serves moved.
+
+A request keeps the index with which it began. So nothing moves inside one, and the index that was
+replaced goes when its last request has ended. The request that finds the pointer moved opens the
+new index, and those that come meanwhile wait for it: what is told to serve is what answers.
+"""
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING, TypeVar
+
+from rag_assets.answering.assistant import AnswerModels, Assistant
+from rag_assets.answering.record.replaying import ReplayError
+from rag_assets.config import Config
+from rag_assets.retrieval.failing import unanswerable
+from rag_assets.retrieval.opening import OutdatedIndexError
+from rag_assets.store import Store, serving_pointer
+from rag_assets.store.complete_sets import CompleteSet, set_of
+from rag_assets.store.serving_pointer import ServingPointer, ServingPointerError
+from rag_assets.table_lookup.arm import WARM_UP
+
+if TYPE_CHECKING:
+    from rag_assets.retrieval.search import VariantIndex
+
+UNPROMOTED = "unpromoted"
+"""The version of an index that answers although nothing was promoted yet."""
+NOT_YET = "the index is being opened, and its models are loaded: try again in a moment"
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What answers one request."""
+
+    assistant: Assistant
+    index_version: str
+    """The number of the serving pointer, which `rag-assets history` lists; or `UNPROMOTED`."""
+    serves: ServingPointer | CompleteSet
+    """What it was opened from."""
+
+    @property
+    def index(self) -> "VariantIndex":
+        """What is searched."""
+        return self.assistant.index
+
+
+class ServedIndex:
+    """The index that serves; safe to share between threads."""
+
+    def __init__(self, config: Config, models: AnswerModels) -> None:
+        """Open nothing yet.
+
+        Args:
+            config: As it was when the process began.
+            models: The language models that help to answer.
+        """
+        self.config = config
+        self.store = Store.of(config)
+        self._models = models
+        self._opened: Opened | None = None
+        self._not_ready = NOT_YET
+        self._lock = Lock()
+
+    @property
+    def version(self) -> str | None:
+        """The version that was opened last; None before the first one."""
+        return self._opened.index_version if self._opened else None
+
+    def now(self) -> Opened:
+        """What serves at this moment.
+
+        Raises:
+            ServingPointerError, MissingIndexError: There is no complete index, or it is gone.
+            DamagedTablesError: Files of its tables cannot be read.
+        """
+        with self._lock:
+            try:
+                serves = serving_pointer.current(self.store) or set_of(
+                    self.store, self.config, self.config.serving_variant
+                )
+                if self._opened is None or self._opened.serves != serves:
+                    self._opened = self._warm(self._open(serves))
+            except Exception as error:
+                self._not_ready = str(error)
+                raise
+            return self._opened
+
+    @contextmanager
+    def request(self) -> Generator[Opened]:
+        """What answers one request; if its tables are gone since, the next one opens them anew."""
+        opened = self.now()
+        try:
+            yield opened
+        except OutdatedIndexError:
+            with self._lock:
+                if self._opened is opened:
+                    self._opened = None
+            raise
+
+    def unmoved(self, make: Callable[[Opened], Made]) -> tuple[Made, str]:
+        """What `make` reads of what serves, and its version: nothing moved while it was read.
+
+        For readers that look themselves what serves.
+        """
+        while True:
+            opened = self.now()
+            made = make(opened)
+            if self.now() is opened:
+                return made, opened.index_version
+
+    def at(self, number: int) -> Opened:
+        """The index that served under a number, opened for one request.
+
+        Raises:
+            ReplayError: There never was such a number, or its tables are gone.
+        """
+        now = self.now()
+        if now.index_version == str(number):
+            return now
+        try:
+            opened = self._open(serving_pointer.recorded(self.store, number))
+            _ = opened.index
+        except ServingPointerError as error:
+            raise ReplayError(str(error)) from error
+        return opened
+
+    def not_ready(self) -> str:
+        """Why nothing can be answered at once, in words; empty where it can.
+
+        What failed is tried once more, unless a request does so already.
+        """
+        if self._not_ready and not self._lock.locked():
+            with suppress(Exception):  # its words are what is told
+                self.now()
+        return self._not_ready
+
+    def _open(self, serves: ServingPointer | CompleteSet) -> Opened:
+        pointer = serves if isinstance(serves, ServingPointer) else None
+        assistant = Assistant(
+            self.store,
+            self.config,
+            None if pointer else serves.variant,
+            complete_set=None if isinstance(serves, ServingPointer) else serves,
+            pointer=pointer,
+            models=self._models,
+        )
+        return Opened(assistant, str(pointer.number) if pointer else UNPROMOTED, serves)
+
+    def _warm(self, opened: Opened) -> Opened:
+        """Load what the first request would wait for; what cannot be loaded, each request tells."""
+        try:
+            for _ in range(2):  # units are kept in memory from the second search on
+                opened.assistant.search(WARM_UP)
+            opened.assistant.lookup(WARM_UP)
+        except unanswerable() as error:
+            self._not_ready = str(error)
+        else:
+            self._not_ready = ""
+        return opened

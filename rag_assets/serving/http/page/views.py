@@ -1,0 +1,238 @@
+"""The routes of the page: ask, search, history and the evidence card."""
+
+import json
+from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
+from http import HTTPStatus
+from pathlib import Path
+from typing import Annotated, TypeVar
+from urllib.parse import parse_qs
+
+from fastapi import APIRouter, Depends, Header, HTTPException, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse
+from fastapi.routing import APIRoute
+from fastapi.staticfiles import StaticFiles
+from pydantic import BaseModel, ValidationError
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.concurrency import run_in_threadpool
+
+from rag_assets.answering.record.listing import AnswerFilter, find
+from rag_assets.documents.chunks.location import NotShownError
+from rag_assets.documents.figures.quotes import placed_quote
+from rag_assets.reports import pages
+from rag_assets.serving.evidence.cards import Card, plan_card, unit_card, unit_of
+from rag_assets.serving.http.bodies import AskBody, FeedbackBody, SearchBody
+from rag_assets.serving.http.limits import InWork, in_work_of
+from rag_assets.serving.http.opened import Opened
+from rag_assets.serving.http.page.answers import fragments, render, told_answer, unit_url
+from rag_assets.serving.http.problems import of_error, statuses
+from rag_assets.serving.http.routes import history as answers
+from rag_assets.serving.http.routes import searching
+from rag_assets.serving.http.service import Answering, Served, Service
+from rag_assets.serving.replies import UsageError
+from rag_assets.table_lookup.plans.plan import plan_from_json
+
+LISTED = 30
+"""Answers of the history that are shown at once."""
+Checked = TypeVar("Checked", bound=BaseModel)
+Working = Annotated[InWork, Depends(in_work_of)]
+files = StaticFiles(directory=Path(__file__).parents[2] / "static")
+"""Style, scripts and icon, below `/static`."""
+
+
+class PageRoute(APIRoute):
+    """A route whose errors are a page that says what is wrong."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[None, None, Response]]:
+        """The handler of the route, which lets no error through."""
+        handle = super().get_route_handler()
+
+        async def handled(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except RequestValidationError:
+                raise
+            except HTTPException as error:
+                return _page("problem", "Problem", error.status_code, detail=error.detail)
+            except Exception as error:  # told to the reader as it is told to programs
+                told = of_error(error, statuses())
+                detail = json.loads(bytes(told.body))["detail"]
+                return _page("problem", "Problem", told.status_code, detail=detail)
+
+        return handled
+
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+@router.get("/")
+def ask_page(service: Served, opened: Answering) -> Response:
+    """Where one asks."""
+    return _page("ask", "Ask", opened=opened, config=service.config)
+
+
+@router.post("/ask")
+async def ask(request: Request, service: Served, in_work: Working) -> Response:
+    """Begin an answer: the piece that listens to it; a whole page where no script asked."""
+    asked = _checked(AskBody, await _form(request))
+    stream = service.streams.start(partial(service.tell_answer, asked), in_work)
+    if "hx-request" in request.headers:
+        return HTMLResponse(render("asked", question=asked.question, stream_id=stream.id))
+    return _page("thread", "Ask", told=None, question=asked.question, stream_id=stream.id)
+
+
+@router.get("/ask/{stream_id}")
+async def follow(
+    stream_id: str, service: Served, last_event_id: Annotated[str, Header()] = "0"
+) -> Response:
+    """The pieces of an answer that is on its way."""
+    stream = service.streams.get(stream_id)
+    if stream is None:
+        gone = {"detail": "This answer is not on its way any more: ask again."}
+        event = ServerSentEvent(render("failed", problem=gone), event="done")
+        return EventSourceResponse(iter([event]))
+    after = int(last_event_id) if last_event_id.isdecimal() else 0
+    return EventSourceResponse(fragments(stream, after=after), ping=15)
+
+
+@router.delete("/ask/{stream_id}")
+async def stop(stream_id: str, service: Served) -> Response:
+    """Give up an answer."""
+    if (stream := service.streams.get(stream_id)) is not None:
+        stream.cancel()
+    return HTMLResponse(render("stopped"))
+
+
+@router.get("/search")
+def search(request: Request, service: Served, opened: Answering) -> Response:
+    """What a search finds under the conditions in the address."""
+    asked = {name: value for name, value in request.query_params.items() if value.strip()}
+    filters: dict[str, object] = {key: value for key, value in asked.items() if key != "query"}
+    if "fields" in asked:
+        filters["fields"] = [line for line in asked["fields"].splitlines() if line.strip()]
+    found = None
+    if "query" in asked:
+        sent = {"query": asked["query"], "filters": filters, "explain": True}
+        found = searching.search(_checked(SearchBody, sent), service, opened)
+    return _page(
+        "search",
+        "Search",
+        asked=asked,
+        found=found,
+        opened=opened,
+        config=service.config,
+        unit_url=unit_url,
+    )
+
+
+@router.get("/history")
+def history(service: Served, text: str = "", before: str = "") -> Response:
+    """What was asked, newest first."""
+    wanted = AnswerFilter(user=service.user, text=text.strip() or None, before=before or None)
+    listed = find(service.answers, wanted, served=None, limit=LISTED)
+    return _page(
+        "history",
+        "History",
+        listed=listed,
+        text=text,
+        is_full=len(listed) == LISTED,
+        is_kept=service.config.answering.keep,
+    )
+
+
+@router.get("/history/{answer_id}")
+def kept_answer(answer_id: str, service: Served) -> Response:
+    """An answer that was given, to go on from."""
+    kept = service.own(answer_id)
+    told = told_answer(kept.answer, kept.answer_id, service.version_of(kept))
+    return _page("thread", "Answer", told=told)
+
+
+@router.delete("/history/{answer_id}")
+def forget(answer_id: str, service: Served) -> Response:
+    """Erase an answer for good."""
+    answers.forget(answer_id, service)
+    return HTMLResponse(render("forgotten"))
+
+
+@router.post("/feedback")
+async def feedback(request: Request, service: Served) -> Response:
+    """Keep what one thinks of an answer, or of a source that it shows."""
+    given = _checked(FeedbackBody, await _form(request))
+    await run_in_threadpool(answers.feedback, given, service)
+    return HTMLResponse(render("thanks"))
+
+
+@router.get("/u/{unit_id}")
+def unit(
+    unit_id: str,
+    service: Served,
+    v: str = "",
+    start: int = 0,
+    end: int = 0,
+    column: Annotated[list[str], Query()] = [],  # noqa: B006 - it is copied for each request
+) -> Response:
+    """The evidence card of a unit."""
+    opened = _opened(service, v)
+    words = (start, end) if end > start else None
+    card = unit_card(opened.assistant, unit_id, words=words, columns=column)
+    page_url = unit_url(unit_id, opened.index_version, start=start, end=end)
+    return _card(card, opened, page_url.replace("?", "/page?"))
+
+
+@router.get("/u/{unit_id}/page")
+def page_of_unit(
+    unit_id: str, service: Served, v: str = "", start: int = 0, end: int = 0
+) -> Response:
+    """The page of a chunk with the words marked, as a piece of its card."""
+    opened = _opened(service, v)
+    found = unit_of(opened.assistant, unit_id)
+    variant = None if opened.index_version.isdecimal() else opened.index.variant
+    try:
+        placed = placed_quote(
+            service.served.store, service.config, found, variant=variant, words=(start, end)
+        )
+    except NotShownError as error:
+        return HTMLResponse(render("unpictured", reason=str(error)))
+    return HTMLResponse(render("picture", placed=placed, is_quote=end > start))
+
+
+@router.get("/rows")
+def rows(plan: str, service: Served, v: str = "") -> Response:
+    """The evidence card of a lookup."""
+    opened = _opened(service, v)
+    return _card(plan_card(opened.assistant, plan_from_json(json.loads(plan))), opened)
+
+
+def _opened(service: Service, version: str) -> Opened:
+    return service.served.at(int(version)) if version.isdecimal() else service.served.now()
+
+
+async def _form(request: Request) -> Mapping[str, str]:
+    """The fields that a form sends, those without a value left out."""
+    body = (await request.body()).decode("utf-8", "replace")
+    return {name: values[-1].strip() for name, values in parse_qs(body).items()}
+
+
+def _card(card: Card, opened: Opened, page_url: str = "") -> HTMLResponse:
+    version = opened.index_version
+    return _page("evidence", card.title, card=card, version=version, page_url=page_url)
+
+
+def _page(template: str, title: str, status: int = HTTPStatus.OK, **values: object) -> HTMLResponse:
+    page = pages.render(f"serving/http/page/{template}.html", title=title, **values)
+    return HTMLResponse(page, status)
+
+
+def _checked(kind: type[Checked], values: Mapping[str, object]) -> Checked:
+    """A request made of what a form sent.
+
+    Raises:
+        UsageError: A field does not fit; the message names the first one.
+    """
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UsageError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error

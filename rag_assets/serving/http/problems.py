@@ -1,0 +1,144 @@
+"""Errors as problem+json (RFC 9457): the sentence and the remedy of the command line.
+
+What is wrong with a request is 4xx and names the field; what is wrong with the state, a model or a
+table is 503, since it may be mended while the client waits.
+"""
+
+import logging
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ValidationError
+from starlette.exceptions import HTTPException
+
+from rag_assets.config import ConfigError, redacted
+from rag_assets.identity import UnknownIdError
+from rag_assets.serving.replies import CommandError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MEDIA_TYPE = "application/problem+json"
+UNKNOWN = "nothing is served at this address: /openapi.json lists what is"
+logger = logging.getLogger(__name__)
+
+
+class ProblemReply(BaseModel):
+    """Why a request failed, and what to do."""
+
+    type: str = "about:blank"
+    title: str
+    """The status in words."""
+    status: int
+    detail: str
+    """What is wrong, and what to do."""
+
+
+RESPONSES: Mapping[int | str, dict] = {
+    "4XX": {"description": "The request is wrong; it says where.", "model": ProblemReply},
+    "5XX": {"description": "It cannot be answered now; it says why.", "model": ProblemReply},
+}
+"""What every route may answer besides its own reply."""
+
+
+def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    """A reply that says what is wrong."""
+    content = ProblemReply(title=HTTPStatus(status).phrase, status=status, detail=redacted(detail))
+    return JSONResponse(
+        content.model_dump(), status, headers=dict(headers or {}), media_type=MEDIA_TYPE
+    )
+
+
+def statuses() -> "Sequence[tuple[tuple[type[Exception], ...], HTTPStatus]]":
+    """The status that each kind of error is told with; of two that fit, the first."""
+    from rag_assets.answering.answer import AnswerFormatError
+    from rag_assets.answering.checks.cited_texts import CitedTextError
+    from rag_assets.answering.checks.judging import JudgeError
+    from rag_assets.answering.record.replaying import ReplayError
+    from rag_assets.documents.chunks.location import NotShownError
+    from rag_assets.retrieval.failing import unanswerable
+    from rag_assets.retrieval.opening import OutdatedIndexError
+    from rag_assets.store import MissingTableError
+    from rag_assets.store.damage import DamagedTablesError
+    from rag_assets.store.places import UnreachableTablesError
+    from rag_assets.store.records_file import RecordsFileError
+    from rag_assets.store.serving_pointer import ServingPointerError
+    from rag_assets.table_lookup.plans.plan import PlanError
+    from rag_assets.table_lookup.plans.sandbox import SandboxError
+
+    return (
+        ((UnknownIdError, NotShownError), HTTPStatus.NOT_FOUND),
+        ((ReplayError,), HTTPStatus.CONFLICT),
+        (
+            (
+                *unanswerable(),
+                *(DamagedTablesError, JudgeError, MissingTableError, OutdatedIndexError),
+                *(RecordsFileError, ServingPointerError, UnreachableTablesError),
+            ),
+            HTTPStatus.SERVICE_UNAVAILABLE,
+        ),
+        (
+            (
+                *(AnswerFormatError, CitedTextError, ConfigError, PlanError, SandboxError),
+                *(UsageError, CommandError, ValueError),
+            ),
+            HTTPStatus.UNPROCESSABLE_ENTITY,
+        ),
+        ((TimeoutError,), HTTPStatus.GATEWAY_TIMEOUT),
+    )
+
+
+def install(app: FastAPI) -> None:
+    """Have `app` tell every error as a problem."""
+    known = statuses()
+
+    async def told(_request: Request, error: Exception) -> JSONResponse:
+        return of_error(error, known)
+
+    async def invalid(_request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, RequestValidationError)
+        return problem(HTTPStatus.UNPROCESSABLE_ENTITY, _invalid(error))
+
+    async def of_http(_request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, HTTPException)
+        is_unknown = error.detail == HTTPStatus.NOT_FOUND.phrase
+        detail = UNKNOWN if is_unknown else str(error.detail)
+        return problem(error.status_code, detail, error.headers)
+
+    for kinds, _ in known:
+        for kind in kinds:
+            app.add_exception_handler(kind, told)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(HTTPException, of_http)
+
+
+def of_error(
+    error: Exception,
+    known: "Sequence[tuple[tuple[type[Exception], ...], HTTPStatus]]",
+) -> JSONResponse:
+    """The reply to a request that ended in `error`; of one that nobody foresaw, nothing is told."""
+    for kinds, status in known:
+        if isinstance(error, kinds) and not isinstance(error, ValidationError):  # ours, not theirs
+            return problem(status, str(error))
+    logger.error("a request failed", exc_info=error)
+    return problem(
+        HTTPStatus.INTERNAL_SERVER_ERROR, "something went wrong: the log of the server says what"
+    )
+
+
+def failed(error: Exception) -> str:
+    """What `of_error` tells, as the data of an event."""
+    return bytes(of_error(error, statuses()).body).decode()
+
+
+def _invalid(error: RequestValidationError) -> str:
+    """What is wrong with the first field that does not fit."""
+    first = error.errors()[0]
+    if first["type"] == "json_invalid":
+        return f"the body is no valid JSON: {first['ctx']['error']} at character {first['loc'][-1]}"
+    place = ".".join(map(str, first["loc"][1:])) or str(first["loc"][0])
+    return f"{place}: {first['msg']}"

@@ -1,0 +1,159 @@
+"""Answers, reports and checks: `/v1/answers`, `/v1/reports`, `/v1/verify`, `/v1/streams`."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import nullcontext
+from functools import partial
+from http import HTTPStatus
+from typing import Annotated, Literal, TypeAlias
+
+from fastapi import APIRouter, Depends, Header, HTTPException, Request, Response
+from fastapi.responses import JSONResponse
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.concurrency import run_in_threadpool
+
+from rag_assets.answering.answer import Answer
+from rag_assets.answering.checks.judging import open_judge
+from rag_assets.answering.reporting.as_docx import as_docx
+from rag_assets.answering.reporting.as_html import as_html
+from rag_assets.answering.reporting.as_markdown import as_markdown
+from rag_assets.answering.reporting.report import CitedReport, to_json
+from rag_assets.serving.http.bodies import (
+    AnswerReply,
+    AskBody,
+    ReportBody,
+    ReportReply,
+    VerifyBody,
+    VerifyReply,
+)
+from rag_assets.serving.http.limits import VERSION, InWork, in_work_of
+from rag_assets.serving.http.service import Answering, Served, Service, answer_reply
+from rag_assets.serving.http.streams import AnswerStream, Make
+from rag_assets.serving.replies import UsageError
+
+router = APIRouter(tags=["answers"])
+EVENTS = "text/event-stream"
+SECONDS_TO_READ = 30.0
+"""In which a client has to take an event, before its line is cut."""
+ReportForm: TypeAlias = Literal["json", "markdown", "html", "docx"]
+DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+FORMS: Mapping[str, tuple[str, str, Callable[[CitedReport], str | bytes]]] = {
+    "markdown": ("md", "text/markdown", as_markdown),
+    "html": ("html", "text/html", as_html),
+    "docx": ("docx", DOCX, as_docx),
+}
+"""The ending, the media type, and what writes it."""
+Working = Annotated[InWork, Depends(in_work_of)]
+OF_EVENTS: Mapping[int | str, dict] = {
+    200: {"content": {EVENTS: {}}, "description": "JSON, or events if `Accept` asks for them."}
+}
+
+
+@router.post("/answers", response_model=AnswerReply, responses=dict(OF_EVENTS))
+async def ask(body: AskBody, request: Request, service: Served, in_work: Working) -> Response:
+    """The answer to a question, with its proof.
+
+    With `Accept: text/event-stream` it comes as events: `plan`, `cards`, `sentence` for each
+    sentence once it was compared with what it cites, then `done` with the whole answer, or
+    `failed`. Each event has an id; a client that lost its line goes on at the URL in the header
+    `Content-Location`, with `Last-Event-ID`.
+    """
+    if EVENTS not in request.headers.get("accept", ""):
+        return await run_in_threadpool(_answered, body, service, in_work)
+    return _started(partial(service.tell_answer, body), service, in_work)
+
+
+@router.post("/reports", response_model=ReportReply, responses=dict(OF_EVENTS))
+async def report(
+    body: ReportBody,
+    request: Request,
+    service: Served,
+    in_work: Working,
+    form: ReportForm = "json",
+) -> Response:
+    """A report on a prompt with several topics, as JSON, Markdown, HTML or a Word document.
+
+    With `Accept: text/event-stream` it comes as events: `progress` with what is done next, then
+    `done` with the report as JSON, or `failed`.
+    """
+    if EVENTS not in request.headers.get("accept", ""):
+        return await run_in_threadpool(_reported, body, service, in_work, form)
+    return _started(partial(service.tell_report, body), service, in_work)
+
+
+@router.get("/streams/{stream_id}", response_class=EventSourceResponse)
+async def resume(
+    stream_id: str, service: Served, last_event_id: Annotated[int, Header(ge=0)] = 0
+) -> EventSourceResponse:
+    """The events of an answer or report from the beginning, or behind `Last-Event-ID`."""
+    return _events(_stream(stream_id, service), after=last_event_id)
+
+
+@router.delete("/streams/{stream_id}", status_code=HTTPStatus.NO_CONTENT)
+async def cancel(stream_id: str, service: Served) -> None:
+    """Give up an answer or a report that is on its way."""
+    _stream(stream_id, service).cancel()
+
+
+@router.post("/verify")
+def verify(body: VerifyBody, service: Served, opened: Answering) -> VerifyReply:
+    """What of an answer is in the sources that it cites, sentence by sentence."""
+    with open_judge(service.config) if body.judge else nullcontext() as judge:
+        if body.judge and judge is None:
+            raise UsageError("judge: the config names no judge (answering.judge)")
+        verdicts = opened.assistant.verify(body.text, judge=judge)
+    numbered = [*enumerate(verdicts, start=1)]
+    return VerifyReply(
+        index_version=opened.index_version,
+        sentences=verdicts,
+        supported=[place for place, each in numbered if each.is_supported],
+        not_in_sources=[place for place, each in numbered if each.is_bad],
+    )
+
+
+def _answered(body: AskBody, service: Service, in_work: InWork) -> Response:
+    with service.served.request() as opened:
+        for each in service.ask(opened, body):
+            in_work.go_on()
+            if isinstance(each, Answer):
+                kept = service.keep(opened, body, each)
+                return JSONResponse(answer_reply(each, kept, opened))
+    raise AssertionError("the answer is the last that a stream gives")
+
+
+def _reported(body: ReportBody, service: Service, in_work: InWork, form: ReportForm) -> Response:
+    with service.served.request() as opened:
+        made = service.report(opened, body, lambda _line: in_work.go_on())
+        return _as_form(made, form, opened.index_version)
+
+
+def _as_form(report: CitedReport, form: ReportForm, version: str) -> Response:
+    """A report as JSON, or as a file, whose name has no word of a user."""
+    if form == "json":
+        return JSONResponse({"index_version": version, "report": to_json(report)})
+    ending, media_type, write = FORMS[form]
+    name = f'attachment; filename="report.{ending}"'
+    headers = {"Content-Disposition": name, VERSION: version}
+    return Response(write(report), media_type=media_type, headers=headers)
+
+
+def _stream(stream_id: str, service: Service) -> AnswerStream:
+    if (stream := service.streams.get(stream_id)) is None:
+        raise HTTPException(HTTPStatus.NOT_FOUND, "no such answer is on its way: ask again")
+    return stream
+
+
+def _started(make: Make, service: Service, in_work: InWork) -> EventSourceResponse:
+    return _events(service.streams.start(make, in_work), after=0)
+
+
+def _events(stream: AnswerStream, *, after: int) -> EventSourceResponse:
+    async def told() -> AsyncIterator[ServerSentEvent]:
+        async for number, event in stream.read(after=after):
+            yield ServerSentEvent(data=event.data, event=event.name, id=str(number))
+
+    return EventSourceResponse(
+        told(),
+        headers={"Content-Location": f"/v1/streams/{stream.id}"},
+        ping=15,
+        send_timeout=SECONDS_TO_READ,
+    )

@@ -1,0 +1,85 @@
+"""Your kept answers: `/v1/history`, asked again, and what you think of them: `/v1/feedback`."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+
+from rag_assets.answering.record import replaying
+from rag_assets.answering.record.differing import difference_of
+from rag_assets.answering.record.feedback import Feedback, feedback_on, give
+from rag_assets.answering.record.listing import AnswerFilter, ListedAnswer, find
+from rag_assets.operations.erasure.kept_answers import erase, questions_of
+from rag_assets.operations.erasure.model_calls import erase_asking
+from rag_assets.serving.http import bodies
+from rag_assets.serving.http.bodies import AnswerId
+from rag_assets.serving.http.service import Served
+
+router = APIRouter(tags=["history"])
+
+
+@router.get("/history")
+def history(
+    wanted: Annotated[bodies.HistoryQuery, Query()], service: Served
+) -> bodies.HistoryReply:
+    """Your answers, the newest first."""
+    chosen = wanted.model_dump(include={"since", "outcome", "text", "before"})
+    found = find(
+        service.answers,
+        AnswerFilter(user=service.user, **chosen),
+        served=service.compared_with(),
+        limit=wanted.limit + 1,
+        stale_only=wanted.stale,
+    )
+    entries = [bodies.HistoryEntry.of(each) for each in found[: wanted.limit]]
+    goes_on = len(found) > wanted.limit
+    return bodies.HistoryReply(answers=entries, next=entries[-1].answer_id if goes_on else None)
+
+
+@router.get("/history/{answer_id}")
+def kept(answer_id: AnswerId, service: Served) -> bodies.KeptReply:
+    """One of your answers, with its proof and what you said of it."""
+    found, served = service.own(answer_id), service.compared_with()
+    listed = ListedAnswer(found, served.touched_of([found])[0] if served else None)
+    return bodies.KeptReply(
+        **dict(bodies.HistoryEntry.of(listed)),
+        index_version=service.version_of(found),
+        answer=found.answer,
+        history=found.context.history,
+        tables_gone=replaying.tables_gone(found, service.served.store),
+        feedback=feedback_on(service.answers, found.answer_id),
+    )
+
+
+@router.delete("/history/{answer_id}", status_code=204)
+def forget(answer_id: AnswerId, service: Served) -> None:
+    """Erase one of your answers for good, with what language models were asked for it."""
+    store, found = service.served.store, [service.own(answer_id).answer_id]
+    erase_asking(store, questions_of(store, found))
+    erase(store, found, log=lambda _line: None)
+
+
+@router.post("/history/{answer_id}/replay")
+def replay(
+    answer_id: AnswerId, body: bodies.ReplayBody, request: Request, service: Served
+) -> bodies.ReplayReply:
+    """Ask the question of one of your answers again, and tell what differs; nothing is kept."""
+    found, served, notes = service.own(answer_id), service.served, ()
+    if body.on == "kept":
+        done = replaying.replay(found, config=service.config)
+        version, answer, notes = service.version_of(found), done.answer, done.notes
+    else:
+        opened = served.now() if body.on == "current" else served.at(int(body.on))
+        version, answer = opened.index_version, replaying.asked_again(opened.assistant, found)
+    request.state.index_version = version
+    difference = difference_of(found.answer, answer)
+    return bodies.ReplayReply(
+        index_version=version, answer=answer, difference=difference, notes=notes
+    )
+
+
+@router.post("/feedback", status_code=201)
+def feedback(body: bodies.FeedbackBody, service: Served) -> Feedback:
+    """Say that one of your answers is good or not, or which of its units is the right source."""
+    found = service.own(body.answer_id)
+    version = service.version_of(found)
+    return give(service.answers, found, body.kind, unit_id=body.unit_id, index_version=version)

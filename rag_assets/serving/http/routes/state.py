@@ -1,0 +1,67 @@
+"""How things stand, for people and for machines."""
+
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import APIRouter, HTTPException, Query, Response
+from prometheus_client import CONTENT_TYPE_LATEST
+
+from rag_assets.config.addresses import families_table
+from rag_assets.documents.families.shown import documents_of
+from rag_assets.serving.document_status import statuses_of
+from rag_assets.serving.http.bodies import DocumentReply, DocumentsQuery, HealthReply, PageReply
+from rag_assets.serving.http.service import Served
+from rag_assets.serving.state_status import StateStatus, state_status
+from rag_assets.store.serving_pointer import serving_variant
+
+router = APIRouter(tags=["state"])
+for_machines = APIRouter(tags=["state"])
+
+
+@router.get("/status")
+def status(service: Served) -> StateStatus:
+    """What is wrong, what runs now, and how sources and tables stand."""
+    config = service.config
+    return state_status(service.served.store, config, variants=list(config.variants))
+
+
+@router.get("/documents")
+def documents(
+    wanted: Annotated[DocumentsQuery, Query()], service: Served
+) -> PageReply[DocumentReply]:
+    """The documents, what became of each, and its versions; those with problems first."""
+    store, config = service.served.store, service.config
+    parser = config.variant(serving_variant(store, config)).parser
+    members = documents_of(store, families_table(config, parser))
+    known = {(each.source, each.uri): each for each in members}
+    every = (
+        DocumentReply(
+            state="stale" if each.stale_since else "failed" if each.reason else "read",
+            read=each,
+            member=known.get((each.source, each.document)),
+        )
+        for each in statuses_of(store, config, parser=parser)
+    )
+    found = [each for each in every if wanted.fits(each)]
+    version = service.served.version or ""
+    return PageReply(index_version=version, total=len(found), entries=wanted.page(found))
+
+
+@for_machines.get("/healthz")
+async def healthy(service: Served) -> HealthReply:
+    """That the process answers."""
+    return HealthReply(index_version=service.served.version)
+
+
+@for_machines.get("/readyz")
+def ready(service: Served) -> HealthReply:
+    """That an index is open and its models are loaded; else 503 with the reason."""
+    if why := service.served.not_ready():
+        raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, why)
+    return HealthReply(index_version=service.served.version)
+
+
+@for_machines.get("/metrics", response_class=Response)
+def metrics(service: Served) -> Response:
+    """Requests, seconds of each stage, and how old each source is, for Prometheus."""
+    return Response(service.metrics.text(), media_type=CONTENT_TYPE_LATEST)

@@ -1,0 +1,203 @@
+"""What the routes and the page share: the open index, the answers on their way, and who asks."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+from fastapi import Depends, Request
+from pydantic import TypeAdapter
+
+from rag_assets.answering.answer import Answer, to_json
+from rag_assets.answering.asking import Asked, Planned, Retrieved
+from rag_assets.answering.record.kept import KeptAnswer
+from rag_assets.citations.sentences import Sentence
+from rag_assets.config import Config
+from rag_assets.serving.http import bodies
+from rag_assets.serving.http.bodies import AskBody, HitReply, ReportBody
+from rag_assets.serving.http.metrics import Metrics
+from rag_assets.serving.http.opened import UNPROMOTED, Opened, ServedIndex
+from rag_assets.serving.http.streams import AnswerStreams, Event, Tell
+from rag_assets.store import serving_pointer
+from rag_assets.store.damage import DamagedTablesError
+from rag_assets.store.serving_pointer import ServingPointerError
+
+if TYPE_CHECKING:
+    from rag_assets.answering.condensation.conversation import Turn
+    from rag_assets.answering.record.database import AnswersFile
+    from rag_assets.answering.record.staleness import Served as StaleIndex
+    from rag_assets.answering.reporting.report import CitedReport
+
+_SENTENCES = TypeAdapter(Sentence)
+
+
+@dataclass(slots=True)
+class Service:
+    """One process that answers."""
+
+    config: Config
+    served: ServedIndex
+    user: str
+    """Who asks: the person at this machine."""
+    metrics: Metrics
+    streams: AnswerStreams = field(default_factory=AnswerStreams)
+
+    @property
+    def answers(self) -> "AnswersFile":
+        """Where answers are kept."""
+        from rag_assets.answering.record.database import answers_of
+
+        return answers_of(self.served.store)
+
+    def own(self, answer_id: str) -> KeptAnswer:
+        """A kept answer of who asks.
+
+        Raises:
+            UnknownIdError: There is none of that id, or somebody else asked.
+        """
+        from rag_assets.answering.record.listing import one
+        from rag_assets.identity import UnknownIdError
+
+        kept = one(self.answers, answer_id)
+        if kept.context.user != self.user:
+            raise UnknownIdError(f"you have no kept answer {answer_id}: the history lists yours")
+        return kept
+
+    def compared_with(self) -> "StaleIndex | None":
+        """What serves now, to tell stale answers by; None where it cannot be told."""
+        from rag_assets.answering.record.staleness import Served as StaleIndex
+
+        with suppress(DamagedTablesError, ServingPointerError):
+            return StaleIndex.now(self.served.store, self.config)
+        return None
+
+    def version_of(self, kept: KeptAnswer) -> str:
+        """The index version that gave a kept answer; `UNPROMOTED` where none has its tables."""
+        then = kept.context.conditions.complete_set
+        return next(
+            (
+                str(each.number)
+                for each in serving_pointer.history(self.served.store)
+                if each.complete_set == then
+            ),
+            UNPROMOTED,
+        )
+
+    def ask(self, opened: Opened, body: AskBody) -> Iterator[Asked]:
+        """What becomes known of an answer, the answer last: see `Assistant.stream`."""
+        return opened.assistant.stream(
+            body.question,
+            said=self._said_before(body),
+            filters=body.filters.filters(),
+            retriever=body.retriever,
+        )
+
+    def keep(self, opened: Opened, body: AskBody, answer: Answer) -> str | None:
+        """Keep an answer; its id, or None where answers are not kept."""
+        from rag_assets.answering.record.keeping import keep
+        from rag_assets.answering.record.kept import context_of, cost_of
+
+        self.metrics.stages(answer.seconds)
+        context = context_of(
+            opened.index,
+            self.config,
+            retriever=body.retriever,
+            filters=body.filters.filters(),
+            user=self.user,
+            history=tuple(turn.question for turn in self._said_before(body)),
+            cost=cost_of(answer),
+        )
+        return keep(opened.assistant.store, self.config, answer, context)
+
+    def tell_answer(self, body: AskBody, tell: Tell) -> None:
+        """Answer, telling what becomes known as events: plan, cards, sentences, and done."""
+        with self.served.request() as opened:
+            for event in self._told(opened, body):
+                tell(event)
+
+    def report(
+        self, opened: Opened, body: ReportBody, progress: Callable[[str], None]
+    ) -> "CitedReport":
+        """A report: see `Assistant.report`."""
+        made = opened.assistant.report(
+            body.prompt,
+            filters=body.filters.filters(),
+            retriever=body.retriever,
+            progress=progress,
+        )
+        self.metrics.stages(made.seconds)
+        return made
+
+    def tell_report(self, body: ReportBody, tell: Tell) -> None:
+        """Write a report, telling what is done as events: progress, and done."""
+        from rag_assets.answering.reporting.report import to_json
+
+        def doing(line: str) -> None:
+            tell(Event("progress", bodies.ProgressEvent(doing=line).model_dump_json()))
+
+        with self.served.request() as opened:
+            made = to_json(self.report(opened, body, doing))
+            tell(Event("done", _json({"index_version": opened.index_version, "report": made})))
+
+    def _told(self, opened: Opened, body: AskBody) -> Iterator[Event]:
+        place = 0
+        for each in self.ask(opened, body):
+            match each:
+                case Planned(question, read_as, planned_as):
+                    plan = bodies.PlanEvent(
+                        question=question,
+                        read_as=read_as,
+                        planned_as=planned_as,
+                        index_version=opened.index_version,
+                    )
+                    yield Event("plan", plan.model_dump_json())
+                case Retrieved(hits):
+                    cards = [HitReply.of(hit).model_dump(mode="json") for hit in hits]
+                    yield Event("cards", _json({"hits": cards}))
+                case Sentence():
+                    place += 1
+                    sentence = bodies.SentenceEvent(
+                        place=place,
+                        sentence=_SENTENCES.dump_python(each, mode="json"),
+                        mark=each.mark,
+                    )
+                    yield Event("sentence", sentence.model_dump_json())
+                case Answer():
+                    kept = self.keep(opened, body, each)
+                    yield Event("done", _json(answer_reply(each, kept, opened)))
+
+    def _said_before(self, body: AskBody) -> "list[Turn]":
+        """The conversation that a question goes on."""
+        from rag_assets.serving.conversations import turns_of
+
+        return turns_of(self.own(body.after)) if body.after else []
+
+
+_json = partial(json.dumps, ensure_ascii=False)
+
+
+def answer_reply(answer: Answer, kept: str | None, opened: Opened) -> dict[str, object]:
+    """An answer as `bodies.AnswerReply` describes it."""
+    return {"id": kept, "index_version": opened.index_version, "answer": to_json(answer)}
+
+
+async def service_of(request: Request) -> Service:
+    """The service of the app that handles `request`."""
+    return request.app.state.service
+
+
+Served = Annotated[Service, Depends(service_of)]
+"""The service, as a parameter of a route."""
+
+
+def answering(request: Request, service: Served) -> Iterator[Opened]:
+    """What answers a request; the reply names its version."""
+    with service.served.request() as opened:
+        request.state.index_version = opened.index_version
+        yield opened
+
+
+Answering = Annotated[Opened, Depends(answering)]
+"""What answers, as a parameter of a route."""

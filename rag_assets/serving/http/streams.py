@@ -1,0 +1,173 @@
+"""Answers and reports on their way, as events that a client reads as they come.
+
+They are made in a thread, whoever reads. Their events are kept for a while, so that a client that
+comes back with `Last-Event-ID` misses none. Where nobody reads any more, the work ends before its
+next stage.
+"""
+
+import asyncio
+import secrets
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TypeAlias
+
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+
+from rag_assets.serving.http.limits import BUSY, GIVEN_UP, LATE, SECONDS_TO_ANSWER, InWork
+from rag_assets.serving.http.problems import failed
+
+SECONDS_KEPT = 300.0
+"""For which the events of an answer that is made stay readable."""
+SECONDS_WITHOUT_READER = 10.0
+"""After which an answer that nobody reads is given up."""
+MOST_STREAMS = 200
+MOST_BYTES_KEPT = 64 << 20
+"""Of all events; the oldest answers that are made go before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that became known."""
+
+    name: str
+    data: str
+    """JSON, in one line."""
+
+
+Tell: TypeAlias = Callable[[Event], None]
+"""Takes the next event; raises TimeoutError where nobody waits for it any more."""
+Make: TypeAlias = Callable[[Tell], None]
+"""Makes an answer, and tells its events on the way."""
+
+
+class AnswerStream:
+    """The events of one answer or report."""
+
+    def __init__(self) -> None:
+        self.id = secrets.token_urlsafe(12)
+        self.events: list[Event] = []
+        self.size = 0
+        """Bytes of the events."""
+        self.is_done = False
+        self._changed = asyncio.Event()
+        self._readers = 0
+        self._left_at = time.monotonic()
+        self._is_cancelled = False
+
+    @property
+    def is_given_up(self) -> bool:
+        """Whether its client cancelled it, or nobody came back to read it."""
+        waited = time.monotonic() - self._left_at
+        return self._is_cancelled or (not self._readers and waited > SECONDS_WITHOUT_READER)
+
+    def is_old(self) -> bool:
+        """Whether it may be forgotten."""
+        waited = time.monotonic() - self._left_at
+        return self.is_done and not self._readers and waited > SECONDS_KEPT
+
+    def cancel(self) -> None:
+        """Have the work end before its next stage."""
+        self._is_cancelled = True
+
+    async def read(self, *, after: int) -> AsyncIterator[tuple[int, Event]]:
+        """The events behind the first `after`, each with its number, until the last one."""
+        self._readers += 1
+        try:
+            place = after
+            while True:
+                changed = self._changed  # before looking: an event may come while one is sent
+                for event in self.events[place:]:
+                    place += 1
+                    yield place, event
+                if self.is_done and place >= len(self.events):
+                    return
+                await changed.wait()
+        finally:
+            self._readers -= 1
+            self._left_at = time.monotonic()
+
+    async def fill(self, make: Make, in_work: InWork) -> None:
+        """Have `make` tell its events from a thread, which has the place of `in_work`."""
+        loop = asyncio.get_running_loop()
+
+        def tell(event: Event) -> None:
+            loop.call_soon_threadsafe(self._add, event)
+            if self.is_given_up:
+                raise TimeoutError(GIVEN_UP)
+
+        def run() -> None:
+            try:
+                make(tell)
+            except Exception as error:  # told to the client, like every other error
+                loop.call_soon_threadsafe(self._add, Event("failed", failed(error)))
+
+        making = asyncio.create_task(run_in_threadpool(run))
+        try:
+            await asyncio.wait({making}, timeout=SECONDS_TO_ANSWER)
+            if not making.done():
+                self.cancel()
+                self._add(Event("failed", failed(TimeoutError(LATE))))
+            self._end()
+            await making
+        finally:
+            self._end()
+            in_work.end()
+
+    def _add(self, event: Event) -> None:
+        if not self.is_done:
+            self.events.append(event)
+            self.size += len(event.data.encode())
+            self._tell()
+
+    def _end(self) -> None:
+        self.is_done = True
+        self._tell()
+
+    def _tell(self) -> None:
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+
+
+class AnswerStreams:
+    """All answers on their way, and those that were made a moment ago."""
+
+    def __init__(self) -> None:
+        self._streams: dict[str, AnswerStream] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self, make: Make, in_work: InWork) -> AnswerStream:
+        """Begin an answer at the place of `in_work`.
+
+        Raises:
+            HTTPException: Too many are on their way.
+        """
+        for name in [name for name, each in self._streams.items() if each.is_old()]:
+            del self._streams[name]
+        while self._is_full:
+            done = next((name for name, each in self._streams.items() if each.is_done), None)
+            if done is None:
+                raise HTTPException(HTTPStatus.TOO_MANY_REQUESTS, BUSY)
+            del self._streams[done]
+        stream = AnswerStream()
+        self._streams[stream.id] = stream
+        in_work.is_handed_on = True
+        task = asyncio.create_task(stream.fill(make, in_work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return stream
+
+    def get(self, stream_id: str) -> AnswerStream | None:
+        """The answer of that id; None if there is none, or it was made too long ago."""
+        return self._streams.get(stream_id)
+
+    async def finish(self) -> None:
+        """Wait for the answers that are on their way."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    @property
+    def _is_full(self) -> bool:
+        kept = sum(each.size for each in self._streams.values())
+        return len(self._streams) >= MOST_STREAMS or kept > MOST_BYTES_KEPT

@@ -1,0 +1,317 @@
+"""Each route says what the command line says, and names the index version that answered."""
+
+import io
+import json
+import zipfile
+
+import pytest
+
+from rag_assets.answering.answer import from_json
+from rag_assets.serving.http.limits import VERSION
+from rag_assets.store import serving_pointer
+
+SPRING = "What is the stiffness of the spring?"
+DENSITY = "What is the density of Invar?"
+EVENTS = {"Accept": "text/event-stream"}
+
+
+def events_of(text):
+    """Number, name and data of each event."""
+    found = []
+    for block in text.split("\r\n\r\n"):
+        fields = dict(line.split(": ", 1) for line in block.splitlines() if ": " in line)
+        if "data" in fields:
+            found.append((int(fields["id"]), fields["event"], json.loads(fields["data"])))
+    return found
+
+
+def test_a_search_is_that_of_the_library(post, service):
+    found = post("search", query=SPRING, top_k=2, explain=True)
+    opened = service.served.now()
+    wanted = opened.assistant.search(SPRING, top_k=2)
+    assert [each["unit_id"] for each in found["hits"]] == [each.unit_id for each in wanted]
+    assert found["hits"][0]["stages"].keys() == wanted[0].arms.keys()
+    assert found["index_version"] == opened.index_version == "1"
+
+
+def test_filters_of_a_search_are_those_of_the_library(post):
+    filters = {"domain": "document", "uri": "spring.md", "versions": "all"}
+    assert {each["uri"] for each in post("search", query=SPRING, filters=filters)["hits"]} == {
+        "spring.md"
+    }
+    assert not post("search", query=SPRING, filters={"fields": ["number: 1"]})["hits"]
+
+
+def test_an_answer_is_kept_as_yours(post, get):
+    found = post("answers", question=DENSITY)
+    assert from_json(found["answer"]).outcome == "computed"
+    assert get("history")["answers"][0]["answer_id"] == found["id"]
+
+
+def test_an_answer_comes_as_events_in_their_order(client, post):
+    reply = client.post("/v1/answers", json={"question": DENSITY}, headers=EVENTS)
+    assert reply.headers["content-type"].startswith("text/event-stream")
+    events = events_of(reply.text)
+    assert [name for _, name, _ in events] == ["plan", "cards", "sentence", "done"]
+    assert events[0][2]["index_version"] == events[-1][2]["index_version"] == "1"
+    whole = post("answers", question=DENSITY)["answer"]
+    assert events[2][2]["sentence"]["text"] == whole["sentences"][0]["text"]
+    assert events[3][2]["answer"]["sentences"] == whole["sentences"]
+
+
+def test_a_client_that_lost_its_line_misses_and_repeats_nothing(client):
+    first = client.post("/v1/answers", json={"question": SPRING}, headers=EVENTS)
+    place = first.headers["content-location"]
+    rest = client.get(place, headers={"Last-Event-ID": "2"})
+    assert events_of(rest.text) == events_of(first.text)[2:]
+    assert client.get(place, headers={"Last-Event-ID": "9" * 5_000}).status_code == 422
+    assert client.get("/v1/streams/nothing").status_code == 404
+
+
+def test_what_fails_on_its_way_is_told_as_an_event(client):
+    body = {"question": SPRING, "retriever": "oracle"}
+    *_, (_, name, problem) = events_of(client.post("/v1/answers", json=body, headers=EVENTS).text)
+    assert (name, problem["status"]) == ("failed", 422)
+    assert "oracle" in problem["detail"]
+
+
+def test_a_follow_up_goes_on_a_kept_answer_of_yours_alone(post, service):
+    first = post("answers", question=DENSITY)
+    second = post("answers", question="And of AlMg3?", after=first["id"])
+    assert "density" in second["answer"]["read_as"]
+    service.user = "somebody else"
+    try:
+        problem = post("answers", 404, question="And of AlMg3?", after=first["id"])
+    finally:
+        service.user = "anna"
+    assert first["id"] in problem["detail"]
+
+
+def test_a_question_to_the_tables_gives_typed_rows_and_a_plan_to_go_on_with(post):
+    found = post("lookup", question="Which alloys have a density above 2?", limit=1)
+    assert found["rows"]["total"] == 2, found
+    [row] = found["rows"]["entries"]
+    plan = {**found["found"]["plan"], "columns": ["name", "density"]}
+    again = post("lookup", plan=plan, limit=1, offset=1)
+    [other] = again["rows"]["entries"]
+    assert other["row_key"] != row["row_key"]
+    assert [type(cell) for cell in other["cells"]] == [str, float]
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ({}, "question or a plan"),
+        ({"plan": {"source": "laboratory", "tabel": "alloys"}}, "no field 'tabel'"),
+        ({"plan": {"source": "laboratory", "table": "alloys", "where": "1=1"}}, "list"),
+    ],
+)
+def test_a_lookup_that_cannot_be_read_is_refused_with_the_reason(post, body, says):
+    assert says in post("lookup", 422, **body)["detail"]
+
+
+def test_tables_tell_their_columns_values_and_rows(get, post):
+    named = {"source": "laboratory", "table": "alloys"}
+    [table] = get("tables", **named)["entries"]
+    assert {each["name"]: each["is_numeric"] for each in table["columns"]}["density"]
+    values = get("tables/values", **named, column="name", limit=2)
+    assert values["total"] == 3
+    assert len(values["entries"]) == 2
+    light = {"column": "density", "op": "<", "values": [5]}
+    rows = post("tables/rows", **named, where=[light], columns=["name", "density"])
+    assert [each["cells"] for each in rows["entries"]] == [["AlMg3", 2.66]]
+    ordered = post("tables/rows", **named, order_by="density", descending=True, columns=["name"])
+    assert [each["cells"] for each in ordered["entries"]] == [["Invar"], ["AlMg3"]]
+
+
+def test_a_name_in_a_plan_is_never_read_as_sql(post):
+    hostile = 'name" = name OR "1"="1'
+    where = [{"column": hostile, "op": "=", "values": ["x"]}]
+    found = post("tables/rows", 422, source="laboratory", table="alloys", where=where)
+    assert "no column" in found["detail"]
+    where = [{"column": "name", "op": "=", "values": ["' OR 1=1 --"]}]
+    assert post("tables/rows", source="laboratory", table="alloys", where=where)["total"] == 0
+
+
+def test_a_unit_has_its_neighbours_and_its_way(post, get):
+    row = post("search", query=DENSITY, filters={"table": "alloys"})["hits"][0]
+    found = get(f"units/{row['unit_id'][:8]}", neighbours=2)
+    assert found["unit_id"] == row["unit_id"]
+    assert len(found["before"]) + len(found["after"]) == 2
+    assert found["lineage"]["steps"][0]["asset"]
+    chunk = post("search", query=SPRING, filters={"uri": "spring.md"})["hits"][0]
+    assert get(f"units/{chunk['unit_id']}")["text"] == chunk["text"]
+
+
+def test_what_has_no_page_says_so(client, post):
+    chunk = post("search", query=SPRING, filters={"uri": "spring.md"})["hits"][0]
+    reply = client.get(f"/v1/units/{chunk['unit_id']}/page.png")
+    assert reply.status_code == 404
+    assert "is no PDF" in reply.json()["detail"]
+
+
+@pytest.mark.parametrize("name", ["..%2f..%2fetc%2fpasswd", "%27%20OR%201%3D1", "a" * 99])
+def test_what_is_no_id_reaches_no_file_and_no_table(client, name):
+    for path in (f"/v1/units/{name}", f"/v1/units/{name}/page.png", f"/v1/history/{name}"):
+        assert client.get(path).status_code in (404, 422)
+
+
+def test_documents_are_listed_with_what_became_of_them(get):
+    found = get("documents", contains="SPRING")
+    [entry] = found["entries"]
+    assert entry["state"] == "read"
+    assert entry["member"]["uri"] == entry["read"]["document"] == "spring.md"
+    assert get("documents", state="failed")["total"] == 0
+
+
+def test_history_is_paged_and_an_answer_is_forgotten_with_its_feedback(client, post, get):
+    ids = [post("answers", question=f"{SPRING} {number}")["id"] for number in range(3)]
+    first = get("history", limit=2)
+    assert [each["answer_id"] for each in first["answers"]] == ids[:0:-1]
+    assert get("history", before=first["next"], limit=1)["answers"][0]["answer_id"] == ids[0]
+    post("feedback", 201, answer_id=ids[0], kind="down")
+    assert client.delete(f"/v1/history/{ids[0]}").status_code == 204
+    assert client.get(f"/v1/history/{ids[0]}").status_code == 404
+
+
+def test_feedback_keeps_version_and_rank_and_the_last_word_counts(post, get):
+    found = post("answers", question=SPRING)
+    second = found["answer"]["shown"][1]["unit_id"]
+    for kind in ("up", "down"):
+        post("feedback", 201, answer_id=found["id"], kind=kind)
+    post("feedback", 201, answer_id=found["id"], kind="right_source", unit_id=second)
+    kept = get(f"history/{found['id']}")["feedback"]
+    assert {(each["kind"], each["rank"]) for each in kept} == {("down", None), ("right_source", 2)}
+    assert {each["index_version"] for each in kept} == {"1"}
+    problem = post("feedback", 422, answer_id=found["id"], kind="right_source", unit_id="0" * 36)
+    assert "neither shows nor cites" in problem["detail"]
+
+
+def test_an_answer_of_somebody_else_is_not_there(client, post, service):
+    found = post("answers", question=SPRING)["id"]
+    service.user = "somebody else"
+    try:
+        replies = [
+            client.get(f"/v1/history/{found}"),
+            client.delete(f"/v1/history/{found}"),
+            client.post(f"/v1/history/{found}/replay", json={}),
+            client.post("/v1/feedback", json={"answer_id": found, "kind": "up"}),
+        ]
+    finally:
+        service.user = "anna"
+    assert [each.status_code for each in replies] == [404] * 4
+
+
+@pytest.mark.parametrize("on", ["kept", "current", "1"])
+def test_a_replay_names_the_version_that_answered(client, post, on):
+    found = post("answers", question=DENSITY)["id"]
+    reply = client.post(f"/v1/history/{found}/replay", json={"on": on})
+    assert reply.status_code == 200, reply.text
+    assert reply.json()["difference"]["is_equal"]
+    assert reply.json()["index_version"] == reply.headers[VERSION] == "1"
+
+
+def test_a_replay_on_a_version_that_never_was_is_refused(post):
+    found = post("answers", question=DENSITY)["id"]
+    assert "no record 77" in post(f"history/{found}/replay", 409, on="77")["detail"]
+    post(f"history/{found}/replay", 422, on="../1")
+
+
+def test_a_text_from_anywhere_is_verified(post):
+    text = "Its stiffness is 12 N/mm [1]. It weighs 5 kg [1].\n\nSources:\n1. spring.md\n"
+    found = post("verify", text=text)
+    assert (found["supported"], found["not_in_sources"]) == ([], [2])
+    assert "valid JSON" not in post("verify", 422, text='{"format": "other"}')["detail"]
+
+
+def test_a_report_comes_in_each_form_and_with_progress(client):
+    body = {"prompt": "Write a report on alloys covering density and salt"}
+    forms = {
+        form: client.post("/v1/reports", params={"form": form}, json=body)
+        for form in ("json", "markdown", "html", "docx")
+    }
+    assert {each.status_code for each in forms.values()} == {200}
+    title = forms["json"].json()["report"]["title"]
+    assert forms["markdown"].text.startswith(f"# {title}")
+    assert zipfile.ZipFile(io.BytesIO(forms["docx"].content)).testzip() is None
+    assert forms["html"].headers["content-disposition"].startswith("attachment")
+    events = events_of(client.post("/v1/reports", json=body, headers=EVENTS).text)
+    assert {name for _, name, _ in events[:-1]} == {"progress"}
+    assert events[-1][2]["report"]["title"] == title
+
+
+def test_the_state_is_that_of_the_command(get, service):
+    found = get("status")
+    assert found["serving"] == "default"
+    assert found["pointer"]["number"] == serving_pointer.number_now(service.served.store)
+
+
+def test_machines_are_told_health_and_counters(client, post):
+    post("search", query=SPRING)
+    assert client.get("/readyz").json() == {"status": "ok", "index_version": "1"}
+    assert client.get("/healthz").status_code == 200
+    text = client.get("/metrics").text
+    assert 'rag_assets_requests_total{route="/search",status="200"}' in text
+    assert 'rag_assets_source_age_seconds{source="laboratory"}' in text
+    assert 'rag_assets_stage_seconds_count{stage="bm25"}' in text
+
+
+def test_nothing_is_ready_without_an_index_and_the_reason_is_told(tmp_path):
+    from starlette.testclient import TestClient
+
+    from rag_assets.answering.assistant import AnswerModels
+    from rag_assets.config import Config
+    from rag_assets.serving.http.app import app_of
+
+    empty = app_of(Config(state_dir=tmp_path), AnswerModels(), user="anna")
+    with TestClient(empty, base_url="http://localhost") as client:
+        replies = [
+            client.get("/readyz"),
+            client.post("/v1/search", json={"query": "x"}),
+            client.get("/v1/tables"),
+        ]
+        assert client.get("/healthz").json() == {"status": "ok", "index_version": None}
+    assert [each.status_code for each in replies] == [503] * 3
+    assert all("rag-assets refresh" in each.json()["detail"] for each in replies)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status"),
+    [
+        ("GET", "/nothing", None, 404),
+        ("GET", "/v1/nothing", None, 404),
+        ("GET", "/v1/search", None, 405),
+        ("POST", "/v1/search", b'{"query":', 422),
+        ("POST", "/v1/search", b"{}", 422),
+        ("POST", "/v1/search", b'{"query": " "}', 422),
+        ("POST", "/v1/search", b'{"query": "x", "top_k": 1000000}', 422),
+        ("POST", "/v1/search", b'{"query": "x", "unknown": 1}', 422),
+        ("POST", "/v1/search", b'{"query": "x", "retriever": "oracle"}', 422),
+        ("POST", "/v1/search", b'{"query": "x", "filters": {"as_of": "never"}}', 422),
+        ("POST", "/v1/search", b'{"query": "\\ud800"}', 422),
+        ("POST", "/v1/search", b"\xff\xfe", 422),
+        ("POST", "/v1/search", b"[" * 100_000, 400),
+        ("GET", "/v1/tables/values?source=a&table=b&column=c", None, 422),
+    ],
+)
+def test_whatever_is_wrong_is_told_as_a_problem(client, method, path, body, status):
+    reply = client.request(method, path, content=body, headers={"content-type": "application/json"})
+    assert reply.status_code == status, reply.text
+    assert reply.headers["content-type"] == "application/problem+json"
+    problem = reply.json()
+    assert problem["status"] == status
+    assert len(problem["detail"]) > 5
+    assert reply.headers[VERSION] == "1"
+
+
+def test_the_document_describes_every_reply(client):
+    document = client.get("/openapi.json").json()
+    bare = []
+    for path, methods in document["paths"].items():
+        for method, route in methods.items():
+            for status, reply in route["responses"].items():
+                schema = reply.get("content", {}).get("application/json", {}).get("schema")
+                if schema is not None and not ({"$ref", "anyOf"} & schema.keys()):
+                    bare.append((path, method, status))
+    assert not bare
+    assert len(document["paths"]) >= 18

@@ -1,0 +1,78 @@
+"""`rag-assets serve` as a process."""
+
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from rag_assets import config as configuration
+from rag_assets.serving import cli
+from rag_assets.serving.replies import FAILED, USAGE
+from rag_assets_testing.faults.kills import until
+from rag_assets_testing.ports import free_port
+from rag_assets_testing.scripted_language_model import ScriptedServer, slow
+from rag_assets_tests.answering.language_models import entry
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.1", "example.com"])
+def test_it_listens_on_this_machine_alone(home, monkeypatch, capsys, host):
+    monkeypatch.setenv(configuration.PATH_VARIABLE, str(home / "rag_assets.yaml"))
+    assert cli.main(["serve", "--host", host]) == USAGE
+    assert "only this machine may connect" in capsys.readouterr().err
+
+
+def test_a_port_that_is_taken_is_named(home, monkeypatch, capsys):
+    monkeypatch.setenv(configuration.PATH_VARIABLE, str(home / "rag_assets.yaml"))
+    with ScriptedServer() as taken:
+        port = taken.url.rpartition(":")[2].partition("/")[0]
+        assert cli.main(["serve", "--port", port]) == FAILED
+    assert "name another one" in capsys.readouterr().err
+
+
+def test_told_to_stop_it_finishes_the_answers_on_their_way(home):
+    """Its language model is still writing when it is told."""
+    port = free_port()
+    with ScriptedServer(slow(2, "Its stiffness is 12 N/mm [1].")) as model:
+        config = yaml.safe_load((home / "rag_assets.yaml").read_text("utf-8"))
+        config |= {
+            "language_models": {"w": entry(model.url, local=True)},
+            "answering": {"writer": "w"},
+        }
+        file = home / "with_writer.yaml"
+        file.write_text(yaml.safe_dump(config), "utf-8")
+        server = subprocess.Popen(
+            [Path(sys.executable).with_name("rag-assets"), "serve", "--port", str(port)],
+            env={**os.environ, configuration.PATH_VARIABLE: str(file)},
+            stdout=subprocess.DEVNULL,
+        )
+        try:
+            until(lambda: status(port, "/readyz") == 200, seconds=300)
+            line = http.client.HTTPConnection("localhost", port, timeout=60)
+            question = {"question": "How stiff is a spring?", "filters": {"domain": "document"}}
+            headers = {"Content-Type": "application/json", "Accept": "text/event-stream"}
+            line.request("POST", "/v1/answers", json.dumps(question), headers)
+            reply = line.getresponse()
+            assert b"event: plan" in reply.readline() + reply.readline()
+            until(lambda: model.calls)
+            server.send_signal(signal.SIGTERM)
+            rest = reply.read().decode()
+            assert server.wait(timeout=60) in (0, -signal.SIGTERM)
+        finally:
+            server.kill()
+    assert "event: done" in rest
+    assert "12 N/mm" in rest
+
+
+def status(port, path):
+    line = http.client.HTTPConnection("localhost", port, timeout=60)
+    try:
+        line.request("GET", path)
+        return line.getresponse().status
+    except OSError:
+        return 0

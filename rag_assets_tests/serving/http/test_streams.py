@@ -1,0 +1,142 @@
+"""Events on their way: none is lost, and none is made for nobody."""
+
+import asyncio
+import threading
+
+import pytest
+from starlette.exceptions import HTTPException
+
+from rag_assets.serving.http import streams
+from rag_assets.serving.http.limits import InWork
+from rag_assets.serving.http.streams import AnswerStreams, Event
+
+ONE, TWO = Event("one", "{}"), Event("two", "{}")
+
+
+def started(make, found=None):
+    ended = []
+    return (found or AnswerStreams()).start(make, InWork(lambda: ended.append(True))), ended
+
+
+async def all_of(stream, *, after=0):
+    return [event.name async for _, event in stream.read(after=after)]
+
+
+def test_an_event_that_comes_while_another_one_is_sent_is_not_lost():
+    going_on = threading.Event()
+
+    def make(tell):
+        tell(ONE)
+        going_on.wait()
+        tell(TWO)
+
+    async def run():
+        stream, _ = started(make)
+        seen = []
+        async for _, event in stream.read(after=0):
+            seen.append(event.name)
+            going_on.set()
+            while not stream.is_done:  # sending takes longer than all the rest
+                await asyncio.sleep(0.001)
+        assert seen == ["one", "two"]
+
+    asyncio.run(asyncio.wait_for(run(), 30))
+
+
+def test_a_place_is_left_when_all_is_made():
+    async def run():
+        stream, ended = started(lambda tell: tell(ONE))
+        assert await all_of(stream) == ["one"]
+        await asyncio.sleep(0)
+        assert ended
+
+    asyncio.run(asyncio.wait_for(run(), 60))
+
+
+def test_what_nobody_reads_ends_before_its_next_stage(monkeypatch):
+    monkeypatch.setattr(streams, "SECONDS_WITHOUT_READER", 0.0)
+    stages = []
+
+    def make(tell):
+        for place in range(100):
+            stages.append(place)
+            tell(ONE)
+
+    async def run():
+        found = AnswerStreams()
+        started(make, found)
+        await found.finish()
+
+    asyncio.run(asyncio.wait_for(run(), 60))
+    assert stages == [0]
+
+
+def test_what_is_cancelled_ends_before_its_next_stage():
+    going_on, stages = threading.Event(), []
+
+    def make(tell):
+        tell(ONE)
+        going_on.wait()
+        tell(TWO)
+        stages.append("next")
+
+    async def run():
+        found = AnswerStreams()
+        stream, _ = started(make, found)
+        async for _ in stream.read(after=0):
+            stream.cancel()
+            going_on.set()
+        await found.finish()
+
+    asyncio.run(asyncio.wait_for(run(), 60))
+    assert not stages
+
+
+def test_what_takes_too_long_is_told_and_holds_its_place_until_its_thread_ends(monkeypatch):
+    monkeypatch.setattr(streams, "SECONDS_TO_ANSWER", 0.05)
+    end = threading.Event()
+
+    async def run():
+        found = AnswerStreams()
+        stream, ended = started(lambda _tell: end.wait(), found)
+        assert await all_of(stream) == ["failed"]
+        assert "504" in stream.events[0].data
+        assert not ended
+        end.set()
+        await found.finish()
+        assert ended
+
+    asyncio.run(asyncio.wait_for(run(), 60))
+
+
+def test_memory_of_streams_is_bounded_in_bytes(monkeypatch):
+    monkeypatch.setattr(streams, "MOST_BYTES_KEPT", 1_000)
+    large = Event("done", '"' + "x" * 600 + '"')
+
+    async def run():
+        found = AnswerStreams()
+        made = []
+        for _ in range(5):
+            stream, _ = started(lambda tell: tell(large), found)
+            await found.finish()
+            made.append(stream)
+        kept = [each for each in made if found.get(each.id)]
+        assert kept == made[-2:]
+        assert await all_of(made[0]) == ["done"]  # who reads already, reads to the end
+
+    asyncio.run(asyncio.wait_for(run(), 60))
+
+
+def test_too_many_on_their_way_are_refused(monkeypatch):
+    monkeypatch.setattr(streams, "MOST_STREAMS", 1)
+    end = threading.Event()
+
+    async def run():
+        found = AnswerStreams()
+        started(lambda _tell: end.wait(), found)
+        with pytest.raises(HTTPException, match="try again"):
+            started(lambda _tell: None, found)
+        end.set()
+        await found.finish()
+
+    asyncio.run(asyncio.wait_for(run(), 60))

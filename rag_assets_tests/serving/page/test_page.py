@@ -1,0 +1,236 @@
+"""The page: what it shows, that source text stays text, and that nothing else runs in it."""
+
+import hashlib
+import html
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import rag_assets
+from rag_assets.answering.answer import Answer, Scope, Shown
+from rag_assets.citations.kinds import Absence, Cell, Computed, Rows, Span
+from rag_assets.citations.sentences import Sentence
+from rag_assets.serving.http.page.answers import links_of, render, told_answer
+from rag_assets_tests.serving.page.conftest import ATTACK, WELDS, events
+
+STATIC = Path(rag_assets.__file__).parent / "serving" / "static"
+SCOPE = Scope("default", "bm25", {}, 10)
+PLAN = {"source": "laboratory", "table": "tests", "operation": "max", "column": "mpa"}
+SPAN = Span("u1", "h", "documents", "a.md", "A", (3,), 5, 9, "four", section="2 Welds")
+CELL = Cell("r1", "h", "laboratory", "tests", "7", "mpa", "strength", 90, unit="MPa")
+ROWS = Rows("laboratory", "tests", PLAN, ("7",), 1, title="tests", where=" where series is 2")
+MAX = Computed("max", (CELL,), 1, PLAN, "SELECT max(mpa)", 90, "MPa", "v1", ROWS, "strength")
+
+ANSWERS = {
+    "computed": Answer(
+        "What is the highest strength?",
+        "computed",
+        (Sentence("The highest strength is 90 MPa.", (MAX,), "computed again"),),
+        SCOPE,
+    ),
+    "written": Answer(
+        "What do welds need?",
+        "written",
+        (
+            Sentence("Welds need care.", (SPAN,), "verbatim", is_written=True),
+            Sentence("Nobody knows why.", (), "nothing", is_written=True),
+        ),
+        SCOPE,
+    ),
+    "found": Answer(
+        "What is near?",
+        "found",
+        (Sentence("four", (SPAN,), "verbatim", before="one two ", after=" five"),),
+        SCOPE,
+        reason="nothing that is shown holds 'near'",
+    ),
+    "nothing": Answer(
+        "What is QX-1?",
+        "nothing",
+        (
+            Sentence(
+                "Nothing holds it.", (Absence("variant default", "QX-1", 10),), "computed again"
+            ),
+        ),
+        SCOPE,
+        shown=(Shown("u1", "h", 1, 1.0, "document", "a.md"),),
+        reason="'QX-1' is nowhere in the index",
+        readings=("QX-2",),
+    ),
+}
+
+
+def shown(outcome):
+    return render("answer", told=told_answer(ANSWERS[outcome], "id-1", "4"))
+
+
+def test_each_outcome_looks_and_reads_differently():
+    pieces = {outcome: shown(outcome) for outcome in ANSWERS}
+    for outcome, piece in pieces.items():
+        assert f'class="body {outcome}"' in piece
+    assert "<b><bdi>90 MPa</bdi></b>" in pieces["computed"]
+    assert "SELECT max(mpa)" in pieces["computed"]
+    assert "tests where series is 2" in pieces["computed"]
+    assert "Written by a language model" in pieces["written"]
+    assert '<span class="unproven">not compared</span>' in pieces["written"]
+    assert "Not an answer" in pieces["found"]
+    assert "one two <mark>four</mark> five" in pieces["found"]
+    assert "is nowhere in the index." in pieces["nothing"]
+    assert "uri=a.md" in pieces["nothing"]
+    assert "QX-2" in pieces["nothing"]
+
+
+def test_one_place_has_one_number_and_leads_to_its_card():
+    numbers = {}
+    first = list(links_of([SPAN, CELL], numbers, "4"))
+    again = list(links_of([CELL], numbers, "4"))
+    assert [(link.number, link.url) for link in first] == [
+        (1, "/u/u1?v=4&start=5&end=9"),
+        (2, "/u/r1?v=4&column=mpa"),
+    ]
+    assert again == [first[1]]
+    assert next(links_of([MAX], {}, "4")).url.startswith("/rows?v=4&plan=%7B%22source")
+
+
+@pytest.mark.parametrize("place", ["/", "/search", "/search?query=specimen", "/history", "/u/gone"])
+def test_no_script_or_style_stands_in_a_page(client, place):
+    reply = client.get(place)
+    policy = reply.headers["content-security-policy"]
+    assert "script-src 'self';" in policy
+    assert "unsafe" not in policy
+    assert reply.headers["referrer-policy"] == "same-origin", "else a form has no origin"
+    assert not re.search(r"<script(?![^>]* src=)|<style|\sstyle=|\son\w+=", reply.text)
+    assert not re.search(r"(?:src|href|action)=\"(?!/|#|data:image/png)", reply.text)
+    config = html.unescape(
+        re.search(r"<meta name=\"htmx-config\" content='(.*?)'", reply.text, re.S)[1]
+    )
+    assert '"allowEval": false' in config
+    assert '"includeIndicatorStyles": false' in config
+
+
+def test_a_first_view_says_what_to_do_next(client):
+    assert "Type a question and press Enter" in client.get("/").text
+    assert "open a result to see it in its place" in client.get("/search").text
+    assert "Nothing was found" in client.get("/search?query=specimen&uri=no.md").text
+    assert "No answer has these words" in client.get("/history?text=never+said").text
+
+
+def test_what_others_made_is_served_as_it_came():
+    said = dict(
+        re.findall(r"\| `([^`]+\.js)` \|.*`([0-9a-f]{64})` \|", (STATIC / "README.md").read_text())
+    )
+    files = {path.name: path for path in STATIC.glob("htmx*.js")}
+    assert said.keys() == files.keys()
+    for name, path in files.items():
+        assert hashlib.sha256(path.read_bytes()).hexdigest() == said[name], name
+
+
+def test_static_files_come_from_their_folder_alone(client):
+    assert client.get("/static/page.css").headers["content-type"].startswith("text/css")
+    for place in ("/static/../http/limits.py", "/static/%2e%2e/http/limits.py", "/static/no.css"):
+        assert client.get(place).status_code == 404
+
+
+def test_an_answer_comes_in_pieces_and_is_listed(client, asked):
+    pieces = asked("Where is quibblezorp?")
+    names = [name for name, _ in pieces]
+    assert names[:2] == ["plan", "cards"]
+    assert names[-1] == "done"
+    done = pieces[-1][1]
+    assert 'class="body found"' in done
+    answer_id = re.search(r'id="after" name="after" value="([^"]+)"', done)[1]
+    listed = client.get("/history?text=quibblezorp").text
+    assert f"/history/{answer_id}" in listed
+    opened = client.get(f"/history/{answer_id}").text
+    assert 'class="body found"' in opened
+    assert f'name="after" value="{answer_id}"' in opened
+    assert "Erased for good" in client.delete(f"/history/{answer_id}").text
+    assert client.get(f"/history/{answer_id}").status_code == 404
+
+
+def test_a_reader_who_comes_back_misses_no_piece(client):
+    begun = client.post("/ask", data={"question": "quibblezorp"}, headers={"HX-Request": "1"}).text
+    place = begun.split('sse-connect="')[1].split('"')[0]
+    whole = events(client.get(place).text)
+    rest = events(client.get(place, headers={"Last-Event-ID": "2"}).text)
+    assert rest == whole[2:]
+    gone = events(client.get("/ask/gone").text)
+    assert [name for name, _ in gone] == ["done"]
+    assert "ask again" in gone[0][1]
+
+
+def test_source_text_stays_text(client, asked):
+    for text in (
+        asked("Where is quibblezorp?")[-1][1],
+        client.get("/search?query=quibblezorp").text,
+    ):
+        assert "<script>" not in text
+        assert "<img" not in text
+        assert html.escape("<script>alert(1)</script>") in text
+    again = client.get("/search", params={"query": ATTACK}).text
+    assert "<img" not in again
+
+
+def test_the_card_of_words_marks_them_in_the_text_and_on_the_page(client, asked):
+    done = asked("Which quality level do welds of frame rails meet?")[-1][1]
+    place = html.unescape(
+        re.search(r'href="(/u/[^"]+)" [^>]*aria-label="Source 1: welds.pdf', done)[1]
+    )
+    card = client.get(place).text
+    assert WELDS in re.search("<mark>(.*?)</mark>", card, re.S)[1]
+    page = client.get(html.unescape(re.search(r'hx-get="(/u/[^"]+/page[^"]*)"', card)[1])).text
+    assert 'class="quote"' in page
+    assert "data:image/png;base64," in page
+
+
+def test_the_card_of_a_row_shows_its_neighbours_and_marks_its_cells(client):
+    found = client.post(
+        "/v1/search", json={"query": "steel 4", "filters": {"domain": "table"}, "explain": True}
+    ).json()["hits"]
+    hit = next(each for each in found if each["row_key"] == "4")
+    card = client.get(f"/u/{hit['unit_id']}", params={"column": "grade"}).text
+    assert card.count("<tr") == 1 + 5
+    assert card.count('class="cited"') == 1
+    assert 'class="marked"' in card.split('class="cited"')[1].split("</tr>")[0]
+
+
+def test_the_card_of_a_lookup_runs_it_again(client):
+    tables = client.app.state.service.served.now().assistant.catalogue.tables
+    table, column = next(
+        (table, column.name)
+        for table in tables
+        for column in table.columns
+        if column.is_numeric and not column.is_hidden
+    )
+    plan = {"source": table.source, "table": table.table, "operation": "max", "column": column}
+    card = client.get("/rows", params={"plan": json.dumps(plan)}).text
+    assert "SQL that was run" in card
+    assert "SELECT" in card.upper()
+    wrong = client.get("/rows", params={"plan": '{"table": 1}'})
+    assert wrong.status_code == 422
+    assert "lookup plan" in wrong.text
+
+
+def test_what_is_wrong_is_said_in_a_sentence(client):
+    for question in ("", "x" * 10_000):
+        reply = client.post("/ask", data={"question": question})
+        assert reply.status_code == 422
+        assert "question: " in reply.text
+    reply = client.get("/search?query=steel&as_of=soon")
+    assert reply.status_code == 422
+    assert 'id="problem"' in reply.text
+    assert "as_of" in reply.text
+
+
+def test_answers_of_others_are_not_shown(client, asked):
+    answer_id = re.search(r'id="after" name="after" value="([^"]+)"', asked("specimen")[-1][1])[1]
+    service = client.app.state.service
+    service.user, before = "berta", service.user
+    try:
+        assert client.get(f"/history/{answer_id}").status_code == 404
+        assert client.delete(f"/history/{answer_id}").status_code == 404
+        assert answer_id not in client.get("/history").text
+    finally:
+        service.user = before
