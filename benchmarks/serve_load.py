@@ -5,8 +5,8 @@ usage: serve_load.py [--units 100000] [--seconds 120] [--clients 8]
 Every client searches with the retriever `best`, with another query each time, as soon as its last
 one is answered. What one client alone waits is measured before. What HTTP adds to a search is the
 difference between warm searches over HTTP and by the library, of which blocks take turns. Then the
-same load goes to a project that is refreshed, promoted and rolled back: each reply names an index version,
-and each of its units has to be in the tables of that version with that text.
+same load goes to a project that is refreshed, promoted and rolled back: each reply names an index
+version, and each of its units has to be in the tables of that version with that text.
 """
 
 import argparse
