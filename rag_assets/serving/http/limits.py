@@ -187,8 +187,8 @@ class RequestLimits:
 
     async def _place(self, left: "asyncio.Task[None]") -> InWork:
         """Wait for a place, not longer than the client."""
-        found = asyncio.create_task(self._places.acquire())
         with self._counted("waiting", MOST_WAITING), self._metrics.waiting.track_inprogress():
+            found = asyncio.create_task(self._places.acquire())
             await asyncio.wait({found, left}, timeout=SECONDS_TO_WAIT, return_when=FIRST_COMPLETED)
         if not found.done():
             found.cancel()

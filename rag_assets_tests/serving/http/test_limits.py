@@ -127,6 +127,7 @@ def test_too_many_that_wait_are_told_to_come_back_and_machines_are_answered(tmp_
         going_on.set()
         assert [(await each)[0] for each in (first, second)] == [200, 200]
         assert server._app._counts["waiting"] == 0
+        assert server._app._places._value == 1  # who was refused took none
 
     asyncio.run(asyncio.wait_for(run(), 60))
 
