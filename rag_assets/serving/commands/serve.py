@@ -14,7 +14,6 @@ EXAMPLES = """\
     -d '{"query": "yield strength of hot rolled steel"}'"""
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 PORT = 8000
-MOST_CONNECTIONS = 500
 SECONDS_TO_END = 30
 """For which answers that are on their way are waited for, when the server is told to stop."""
 
@@ -36,6 +35,7 @@ def run(options: argparse.Namespace) -> Reply:
     from rag_assets.answering.assistant import open_models
     from rag_assets.serving.http.app import app_of
     from rag_assets.serving.http.connections import Connection
+    from rag_assets.serving.http.limits import MOST_CONNECTIONS
 
     if options.host not in LOOPBACK:
         raise UsageError(

@@ -12,6 +12,7 @@ import asyncio
 import re
 import time
 from asyncio import FIRST_COMPLETED
+from collections import Counter
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
@@ -26,10 +27,13 @@ from rag_assets.serving.http.problems import of_error, problem, statuses
 
 LOOPBACK = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:\d+)?", re.ASCII | re.IGNORECASE)
 MOST_BYTES = 1 << 20
+MOST_CONNECTIONS = 500
 SECONDS_TO_SEND = 10.0
 """In which a client has to send its whole request."""
+MOST_SENDING = 128
+"""Requests that are being sent; more are told to come back, as they are of those that wait."""
 MOST_WAITING = 64
-"""Requests that are being sent or wait for one in work to end; more are told to come back."""
+"""Requests that wait for one in work to end."""
 SECONDS_TO_WAIT = 30.0
 SECONDS_TO_ANSWER = 120.0
 """In which a reply has to begin, or a streamed answer to be made."""
@@ -97,7 +101,7 @@ class RequestLimits:
         """Let `at_once` requests be in work; `version` is that of replies that no index gave."""
         self._app, self._metrics, self._version = app, metrics, version
         self._places = asyncio.Semaphore(at_once)
-        self._waiting = 0
+        self._counts: Counter[str] = Counter()
         self._late: set[asyncio.Task[None]] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -132,7 +136,7 @@ class RequestLimits:
         """Hand a request on; raises HTTPException where it is refused."""
         _refuse(scope)
         is_first = scope["path"].startswith(ALWAYS)
-        with self._waits(is_first=is_first):
+        with self._counted("sending", MOST_CONNECTIONS if is_first else MOST_SENDING):
             try:
                 body = await asyncio.wait_for(_whole(receive), SECONDS_TO_SEND)
             except TimeoutError as error:
@@ -183,8 +187,8 @@ class RequestLimits:
 
     async def _place(self, left: "asyncio.Task[None]") -> InWork:
         """Wait for a place, not longer than the client."""
-        found = asyncio.create_task(self._places.acquire())
-        with self._waits(is_first=False), self._metrics.waiting.track_inprogress():
+        with self._counted("waiting", MOST_WAITING), self._metrics.waiting.track_inprogress():
+            found = asyncio.create_task(self._places.acquire())
             await asyncio.wait({found, left}, timeout=SECONDS_TO_WAIT, return_when=FIRST_COMPLETED)
         if not found.done():
             found.cancel()
@@ -197,15 +201,15 @@ class RequestLimits:
         self._places.release()
 
     @contextmanager
-    def _waits(self, *, is_first: bool) -> Generator[None]:
-        """Count a request that waits; refuse it if too many do."""
-        if self._waiting >= MOST_WAITING and not is_first:
+    def _counted(self, what: str, most: int) -> Generator[None]:
+        """Count a request while it is sent or waits; refuse it if so many others do."""
+        if self._counts[what] >= most:
             raise HTTPException(HTTPStatus.TOO_MANY_REQUESTS, BUSY, AGAIN)
-        self._waiting += 1
+        self._counts[what] += 1
         try:
             yield
         finally:
-            self._waiting -= 1
+            self._counts[what] -= 1
 
 
 async def in_work_of(request: Request) -> InWork:

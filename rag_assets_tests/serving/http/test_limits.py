@@ -120,13 +120,41 @@ def test_too_many_that_wait_are_told_to_come_back_and_machines_are_answered(tmp_
         first = asyncio.create_task(server.get())
         await soon(lambda: asked)
         second = asyncio.create_task(server.get())
-        await soon(lambda: server._app._waiting == 1)
+        await soon(lambda: server._app._counts["waiting"] == 1)
         status, body = await server.get()
         assert (status, b"try again" in body) == (429, True)
         assert (await server.get("/healthz"))[0] == 200
         going_on.set()
         assert [(await each)[0] for each in (first, second)] == [200, 200]
-        assert server._app._waiting == 0
+        assert server._app._counts["waiting"] == 0
+        assert server._app._places._value == 1  # who was refused took none
+
+    asyncio.run(asyncio.wait_for(run(), 60))
+
+
+def test_requests_that_never_arrive_take_no_turn_of_others(tmp_path):
+    async def app(scope, receive, send):
+        await JSONResponse("ok")(scope, receive, send)
+
+    async def never():
+        await asyncio.Event().wait()
+
+    async def run():
+        server = Server(app, tmp_path)
+        scope = {
+            "type": "http",
+            "method": "GET",
+            "path": "/x",
+            "headers": [(b"host", b"localhost")],
+        }
+        half = [
+            asyncio.create_task(server._app(dict(scope), never, never))
+            for _ in range(limits.MOST_WAITING)
+        ]
+        await soon(lambda: server._app._counts["sending"] == len(half))
+        assert (await server.get())[0] == 200
+        for each in half:
+            each.cancel()
 
     asyncio.run(asyncio.wait_for(run(), 60))
 
@@ -145,7 +173,7 @@ def test_who_left_while_waiting_waits_no_more(tmp_path):
         first = asyncio.create_task(server.get("/first"))
         await soon(lambda: asked)
         gone = asyncio.create_task(server.get("/gone", left=left))
-        await soon(lambda: server._app._waiting == 1)
+        await soon(lambda: server._app._counts["waiting"] == 1)
         left.set()
         await asyncio.wait_for(gone, 10)
         going_on.set()
