@@ -108,7 +108,7 @@ def _count_flaws(flaws: Sequence[Flaw], tally: Tally) -> None:
     for name, severity in (("errors", "error"), ("warnings", "warning")):
         found = [flaw for flaw in flaws if flaw.severity == severity]
         examples = [
-            {"flaw": f"{flaw.code} {flaw.name}", "what": flaw.what, "what to do": flaw.remedy}
+            {"flaw": f"{flaw.code} {flaw.name}", "reason": f"{flaw.what}: {flaw.remedy}"}
             for flaw in found
         ]
         tally.put(name, len(found), examples=examples)

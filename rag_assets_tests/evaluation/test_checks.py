@@ -8,6 +8,7 @@ import pytest
 from rag_assets import quality
 from rag_assets.config import Config
 from rag_assets.evaluation import checks, results
+from rag_assets.evaluation.flaws import BY_NAME
 from rag_assets.evaluation.results import EvaluationRecord
 from rag_assets.schemas import RANKING_COLUMNS
 from rag_assets.store import Store
@@ -34,7 +35,7 @@ def config(tmp_path):
     return Config(state_dir=tmp_path)
 
 
-def judge(config, rankings, *, made_from="1", missing=()):
+def judge(config, rankings, *, made_from="1", missing=(), flaws=()):
     store = Store(config.state_dir)
     folder = results.folder_of(store, "default")
     folder.mkdir(parents=True, exist_ok=True)
@@ -47,7 +48,7 @@ def judge(config, rankings, *, made_from="1", missing=()):
     ]
     pq.write_table(pa.Table.from_pylist(questions), folder / "questions.parquet")
     record = EvaluationRecord(
-        made_from, "default", "now", 20, RETRIEVERS, [10], "hybrid", {}, {}, 0.02
+        made_from, "default", "now", 20, RETRIEVERS, [10], "hybrid", {}, {}, 0.02, flaws=flaws
     )
     (folder / results.RECORD_FILE).write_text(json.dumps(asdict(record)))
     return judged(checks.subjects(config), store, asset="retrieval_evaluation")
@@ -128,3 +129,12 @@ def test_a_user_may_expect_something_of_the_columns(config):
 
     assert outcome.unexpected == 40
     assert outcome.examples[0]["unit_id"] == "u3"
+
+
+def test_a_flaw_is_told_as_a_sentence_with_its_remedy(config):
+    flaw = BY_NAME["question_in_index"].found("3 of 20 questions stand in the index")
+
+    result = judge(config, lines(), flaws=[flaw])
+
+    said = "\n".join(result.explain(next(iter(result.failed))))
+    assert f"E003 question_in_index: 3 of 20 questions stand in the index: {flaw.remedy}" in said

@@ -77,3 +77,15 @@ def test_the_command_lists_and_tells_the_cost(made, capsys):
     with hashing():
         assert cli.main(["variants", "--cost", "other"]) == OK
     assert "other is up to date" in capsys.readouterr().out
+
+
+def test_what_serves_by_an_override_needs_nothing_more(made, capsys):
+    text = made.file.read_text()
+    made.file.write_text(text.replace("retriever: bm25", "retriever: baseline"))  # chance
+    with hashing():
+        assert cli.main(["promote", "other"]) == FAILED
+        assert "What to do" in capsys.readouterr().out
+        assert cli.main(["promote", "other", "--override", "to try"]) == OK
+    shown = capsys.readouterr().out
+    assert "Variant other serves now" in shown
+    assert "What to do" not in shown

@@ -44,7 +44,7 @@ def blocking_flaws(
         return [_sentence(candidate, flaw) for flaw in now if flaw.code not in known]
     found = [(serving, flaw) for flaw in before] + [(candidate, flaw) for flaw in now]
     found += [(candidate, flaw) for flaw in _lacking(serving.side, candidate.side)]
-    return [_sentence(examined, flaw) for examined, flaw in found]
+    return list(dict.fromkeys(_sentence(examined, flaw) for examined, flaw in found))
 
 
 def _sentence(examined: Examined, flaw: Flaw) -> str:

@@ -45,6 +45,10 @@ class Amount:
         few, usual, many = each
         return Amount(self.expected / usual, self.low / few, self.high / many)
 
+    def at_least(self, number: float) -> "Amount":
+        """This, where so many are to be expected: the lower bound stays."""
+        return Amount(max(number, self.expected), self.low, max(number, self.high))
+
     def holds(self, number: float) -> bool:
         """Whether `number` lies within the bounds, rounded to whole ones."""
         return round(self.low) <= number <= round(self.high)

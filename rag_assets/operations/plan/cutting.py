@@ -212,6 +212,7 @@ class Cutting:
             lengths = zip(CHARACTERS_A_CHUNK, CHARACTERS_A_TOKEN, strict=True)
             characters = self._characters(others)
             told = characters.over([min(of * longer, size * each) for of, each in lengths])
+            told = told.at_least(int(others.sum()))
             tokens = characters.over(CHARACTERS_A_TOKEN)
         amount = tokens if name == "tokens" else told
         if name == "added" or self._encoder is None:

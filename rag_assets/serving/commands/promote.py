@@ -1,6 +1,7 @@
 """`rag-assets promote`: let another index serve, if the gate lets it pass."""
 
 import argparse
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
@@ -92,5 +93,6 @@ def _text(done: "PromotionResult") -> str:
     assert pointer is not None, "it has just moved"
     how = "by an override: " if pointer.by == "override" else ""
     by = f", {how}{pointer.reason}" if pointer.reason else ""
+    verdict = [verdict_text(replace(done.verdict, remedy=""))] if done.verdict else []
     head = f"Variant {done.variant} serves now (number {pointer.number}{by})."
     return "\n\n".join([head, *verdict])

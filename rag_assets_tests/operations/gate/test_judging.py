@@ -286,6 +286,18 @@ def test_question_text_in_the_new_index_holds_it(project):
     assert any("E003" in reason for reason in verdict.reasons)
 
 
+def test_a_flaw_of_both_recipes_of_a_variant_is_said_once(project):
+    made, _ = project
+    asked = gated.questions(60, 60)
+    gated.ask(made, asked)
+    made.write("asked.md", "\n\n".join(one["question"] for one in asked))
+    serving = gated.build(made)
+    text = made.file.read_text()
+    made.file.write_text(text.replace("chunking: small}", "chunking: small, serializer: yaml}", 1))
+    verdict = gated.judged(made, serving, gated.build(made))
+    assert len([reason for reason in verdict.reasons if "E003" in reason]) == 1
+
+
 def test_a_verdict_survives_json(built):
     made, sets = built
     verdict = gated.judged(made, sets["default"], sets["json_rows"])

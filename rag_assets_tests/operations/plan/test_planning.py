@@ -209,6 +209,14 @@ def test_where_nothing_is_read_the_bounds_are_wide(made, monkeypatch):
     assert wrong(planned(made), refresh(made.config)) == []
 
 
+def test_a_short_new_document_of_another_kind_may_give_a_text(made):
+    document = docx.Document()
+    document.add_paragraph("Gloves: size 9.")
+    document.save(made.documents / "gloves.docx")
+    project.age(made.documents / "gloves.docx")
+    assert planned(made).of("chunk_vectors").changes.added.holds(1)
+
+
 def test_texts_tell_nothing_of_how_many_chunks_a_pdf_has(made, tmp_path):
     """A PDF has pictures and fonts: many bytes for each chunk."""
     picture = random.Random(1)
