@@ -4,9 +4,9 @@ import argparse
 
 from rag_assets import config as configuration
 from rag_assets.config import Config
-from rag_assets.operations.variants import NotDroppedError, drop, variants_of
 from rag_assets.operations.problems import lost_runs
 from rag_assets.operations.problems.runs import PARTITION_TAG, name_of
+from rag_assets.operations.variants import NotDroppedError, drop, variants_of
 from rag_assets.reports.text_tables import table
 from rag_assets.serving import dagster_instance, disk_errors, refresh_run
 from rag_assets.serving.planning_errors import planning_errors
