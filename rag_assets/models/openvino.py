@@ -94,7 +94,7 @@ def load_openvino(
             return _replicas(Path(folder), precision=precision, output=output)
     folder = _graph_of(weights, home)
     if not folder.is_dir():
-        _export_to(weights, folder)
+        folder = _exported(weights, folder, home=home)
         for name in FORMER:
             rmtree(home / weights.model_id / name, ignore_errors=True)
     try:
@@ -103,7 +103,7 @@ def load_openvino(
         raise
     except Exception as error:  # tokenizers has no narrower one
         logger.warning("the export in %s is damaged and made again: %s", folder, error)
-        _export_to(weights, folder, precision=precision)
+        folder = _exported(weights, folder, home=home, precision=precision)
         return _replicas(folder, precision=precision, output=output)
 
 
@@ -112,11 +112,29 @@ def _graph_of(weights: Weights, home: Path) -> Path:
 
     It names the release that wrote it: another one may not read it.
     """
-    own = home / weights.model_id / FOLDER
+    own = _own(weights, home)
     cache = shared_folder(home)
     if cache == home or own.is_dir():
         return own
     return cache / "encoders" / f"{weights.model_id}-{version('openvino')}" / FOLDER
+
+
+def _own(weights: Weights, home: Path) -> Path:
+    return home / weights.model_id / FOLDER
+
+
+def _exported(weights: Weights, folder: Path, *, home: Path, precision: str | None = None) -> Path:
+    """Export to `folder`; to `home` if that is a cache with files of another user."""
+    try:
+        _export_to(weights, folder, precision=precision)
+        return folder
+    except OSError as error:
+        own = _own(weights, home)
+        if own == folder:
+            raise
+        logger.warning("%s cannot be written (%s): %s is used", folder, error, own)
+        _export_to(weights, own)
+        return own
 
 
 def _silence() -> None:

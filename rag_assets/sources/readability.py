@@ -117,7 +117,7 @@ class Readability:
         now = replace(self, held=look.held, settings=look.settings)
         is_asked = look.may_shrink or look.settings != self.settings
         if not is_asked and is_loss(self.held, look.held):
-            return replace(now, lost_since=at, lost_from=self.held)
+            return replace(now, lost_since=at, lost_from=self.lost_from or self.held)
         if not is_asked and is_loss(self.lost_from, look.held):
             return now
         return replace(now, lost_since=None, lost_from=None)
@@ -251,6 +251,16 @@ def note(
         }
         found = SourceReadability(source, before.whole.after(whole, at=at), kept | looked_at)
         _write(store, found)
+
+
+def accept_losses(store: Store, sources: Collection[str]) -> None:
+    """Count later losses of `sources` from what these hold now."""
+    with store.lock(LOCK, log=lambda _: None):
+        for source in sources:
+            found = readability(store, source)
+            if found.whole.lost_from:
+                whole = replace(found.whole, lost_since=None, lost_from=None)
+                _write(store, replace(found, whole=whole))
 
 
 def forget_others(store: Store, *, besides: Collection[str]) -> None:

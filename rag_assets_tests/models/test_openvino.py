@@ -126,6 +126,19 @@ def test_projects_share_a_graph_and_keep_the_path_of_their_vectors_each(tmp_path
     assert shared.name == f"{weights_of(model).model_id}-{version('openvino')}"
 
 
+def test_a_cache_whose_files_are_those_of_another_user_stops_nobody(tmp_path, monkeypatch):
+    pytest.importorskip("openvino")
+    weights = weights_of(EmbeddingModel(path=str(save_tiny_model(tmp_path / "model"))))
+    cache, home = tmp_path / "cache", tmp_path / "home"
+    monkeypatch.setenv(user_cache.VARIABLE, str(cache))
+    cache.mkdir()
+    (cache / "encoders").write_text("no folder: nothing can be written below it")
+
+    openvino.load_openvino(weights, precision="fp32", home=home)
+
+    assert (home / weights.model_id / openvino.FOLDER).is_dir()
+
+
 def test_a_graph_that_a_state_has_is_used_where_it_is(tmp_path, monkeypatch):
     pytest.importorskip("openvino")
     weights = weights_of(EmbeddingModel(path=str(save_tiny_model(tmp_path / "model"))))

@@ -3,12 +3,13 @@
 import re
 from dataclasses import astuple
 
+import dagster as dg
 import pytest
 
 from rag_assets import config as configuration
 from rag_assets.operations.serving_index.promotion import promote, roll_back
 from rag_assets.operations.variants import NotDroppedError, drop, variants_of
-from rag_assets.serving import cli
+from rag_assets.serving import cli, dagster_instance
 from rag_assets.serving.replies import FAILED, OK
 from rag_assets_testing.faults.built import two_variants
 from rag_assets_testing.faults.hashing import hashing
@@ -89,3 +90,20 @@ def test_what_serves_by_an_override_needs_nothing_more(made, capsys):
     shown = capsys.readouterr().out
     assert "Variant other serves now" in shown
     assert "What to do" not in shown
+
+
+def test_what_a_run_of_the_ui_builds_is_not_dropped_meanwhile(made, capsys):
+    from dagster._core.test_utils import create_run_for_test
+
+    with dagster_instance.opened(made.config) as opened:
+        create_run_for_test(
+            opened,
+            job_name="backfill_variant",
+            status=dg.DagsterRunStatus.STARTED,
+            tags={"dagster/partition": "other"},
+        )
+
+    assert cli.main(["variants", "--drop", "other"]) == FAILED
+
+    assert "backfill_variant of variant other is going on" in capsys.readouterr().err
+    assert states(made)["other"]["built"]

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 FILE = "alerts.json"
 RUN_KINDS: frozenset[ProblemKind] = frozenset({"run_failed", "run_overlong", "asset_overdue"})
 """Kinds that Dagster's records tell."""
+TOLD_AGAIN: frozenset[ProblemKind] = frozenset({"source_shrank"})
+"""Kinds that are news once more if they begin again before they are over."""
 ROOM = 16_384
 """The file's size is a multiple of so many bytes: a record that grew little still fits into the
 file that is there, when the disk is full and no other can be written."""
@@ -67,7 +69,13 @@ class AlertRecord:
     def changes(self, found: Sequence[Problem], *, now: datetime) -> list[Change]:
         """What began and what is over, now that `found` is open: of files that fail each one."""
         here = {key for problem in found for key in problem.keys}
-        before = {key for problem in self.open for key in problem.keys}
+        began = {key: problem.since for problem in found for key in problem.keys}
+        before = {
+            key
+            for problem in self.open
+            for key in problem.keys
+            if problem.kind not in TOLD_AGAIN or problem.since >= began.get(key, problem.since)
+        }
         new = [new for problem in found if (new := problem.without(before))]
         over = [over for problem in self.open if (over := problem.without(here))]
         return [*map(Change, new), *(Change(problem, ended=now) for problem in over)]
@@ -76,6 +84,9 @@ class AlertRecord:
         """`found`, each with the time when it was first open; files that began later are apart."""
         began = {key: problem.since for problem in self.open for key in problem.keys}
         for problem in found:
+            if problem.kind in TOLD_AGAIN:
+                yield problem
+                continue
             first = now if any(key in began for key in problem.keys) else problem.since
             times = {key: began.get(key, first) for key in problem.keys}
             for since in dict.fromkeys(times.values()):

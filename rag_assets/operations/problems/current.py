@@ -24,7 +24,7 @@ from rag_assets.operations.problems import skipped_inputs
 from rag_assets.operations.problems.acknowledged import Failing, acknowledged, failing, how
 from rag_assets.operations.problems.problem import Problem
 from rag_assets.sources import readability
-from rag_assets.sources.readability import Outage, SourceReadability
+from rag_assets.sources.readability import Outage, Readability, SourceReadability
 from rag_assets.store import MissingTableError, Store, complete_sets, serving_pointer
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.serving_pointer import (
@@ -156,7 +156,7 @@ def source_problems(store: Store, config: Config) -> Iterator[Problem]:
                 assets=tuple(readers[outage.subject]),
             )
         whole = known.whole
-        if whole.lost_since and whole.lost and _loss(known) not in accepted:
+        if whole.lost_since and whole.lost:
             items = "rows" if isinstance(source, TableSource) else "documents"
             yield Problem(
                 "source_shrank",
@@ -170,10 +170,14 @@ def source_problems(store: Store, config: Config) -> Iterator[Problem]:
 def _parts(known: SourceReadability, outage: Outage) -> list[Failing]:
     """What there is to acknowledge of an outage."""
     if not outage.parts:
-        return [failing(known.source, known.whole.reason or "")]
-    return [
-        failing(f"{known.source}/{part}", known.part(part).reason or "") for part in outage.parts
-    ]
+        return [_away(known.source, known.whole)]
+    return [_away(f"{known.source}/{part}", known.part(part)) for part in outage.parts]
+
+
+def _away(name: str, known: Readability) -> Failing:
+    """One outage for one reason: once it is over, the next one is another."""
+    reason = failing(name, known.reason or "").version
+    return Failing(name, f"{known.unreadable_since}: {reason}")
 
 
 def _loss(known: SourceReadability) -> Failing:

@@ -1,13 +1,14 @@
 """`rag-assets acknowledge`: what is known to fail and is to stay so is no problem any more."""
 
 import argparse
+import re
 from collections.abc import Iterable
-from fnmatch import fnmatch
 
 from rag_assets import config as configuration
 from rag_assets.operations.problems.acknowledged import Failing, acknowledged, keep
 from rag_assets.operations.problems.current import acknowledgeable
 from rag_assets.serving.replies import Reply, UsageError
+from rag_assets.sources import readability
 from rag_assets.store import Store
 
 SUMMARY = "accept that a file, row, table or source fails as it does, until it fails anew"
@@ -37,6 +38,8 @@ def run(options: argparse.Namespace) -> Reply:
     if chosen:
         known = known - chosen if options.undo else known | chosen
         keep(store, known)
+    if not options.undo:
+        readability.accept_losses(store, {each.name for each in chosen})
     shown = {each: reasons[each] for each in sorted(chosen or reasons)}
     lines = [
         f"{'acknowledged' if each in known else 'open'}: {each.name} ({reason})"
@@ -57,10 +60,12 @@ def _matching(pattern: str, failing: Iterable[Failing]) -> list[Failing]:
     Raises:
         UsageError: Nothing that fails is called so.
     """
+    parts = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
+    called = re.compile(parts, re.DOTALL)
     found = [
         each
         for each in failing
-        if fnmatch(each.name, pattern)
+        if called.fullmatch(each.name)
         or each.name.startswith((f"{pattern.rstrip('/')}/", f"{pattern} "))
     ]
     if not found:

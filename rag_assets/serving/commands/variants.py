@@ -4,9 +4,11 @@ import argparse
 
 from rag_assets import config as configuration
 from rag_assets.config import Config
+from rag_assets.operations.problems import lost_runs
+from rag_assets.operations.problems.runs import PARTITION_TAG, name_of
 from rag_assets.operations.variants import NotDroppedError, drop, variants_of
 from rag_assets.reports.text_tables import table
-from rag_assets.serving import disk_errors, refresh_run
+from rag_assets.serving import dagster_instance, disk_errors, refresh_run
 from rag_assets.serving.planning_errors import planning_errors
 from rag_assets.serving.replies import CommandError, Reply, say
 from rag_assets.store import Store
@@ -69,6 +71,7 @@ def _cost(store: Store, config: Config, variant: str) -> Reply:
 
 def _dropped(store: Store, config: Config, variant: str) -> Reply:
     with disk_errors.writing(config.state_dir), store.lock(refresh_run.LOCK, log=say):
+        _require_at_rest(config, variant)
         try:
             freed = drop(store, config, variant, log=say)
         except NotDroppedError as error:
@@ -80,3 +83,20 @@ def _dropped(store: Store, config: Config, variant: str) -> Reply:
             "builds it again."
         )
     return Reply({"variant": variant, "bytes_freed": freed}, text)
+
+
+def _require_at_rest(config: Config, variant: str) -> None:
+    """Refuse to remove tables that a run of the Dagster UI is building.
+
+    Raises:
+        CommandError: A run for `variant` is going on.
+    """
+    import dagster as dg
+
+    alive = [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED]
+    with dagster_instance.opened(config) as opened:
+        lost_runs.close_dead_runs(opened)
+        lost_runs.close_lost_runs(opened)
+        building = dg.RunsFilter(statuses=alive, tags={PARTITION_TAG: variant})
+        if going := opened.get_runs(building, limit=1):
+            raise CommandError(f"{name_of(going[0])} is going on: drop it after that, or stop it")

@@ -358,13 +358,18 @@ def test_questions_that_were_added_count_at_the_next_promotion(project):
     gated.ask(made, gated.questions(3, 2))
     file = made.home / "questions.jsonl"
     file.write_text("".join(f"{json.dumps(one)}\n" for one in gated.questions(100, 60)))
-    found = judge_beside(made.store, made.config, "json_rows", log=print).verdict
+    with file.open("a") as lines:
+        lines.write('{"question": "half a line"')
+    told: list[str] = []
+    found = judge_beside(made.store, made.config, "json_rows", log=told.append).verdict
     assert found
     assert found.difference
     assert found.difference.questions == 160
+    assert any(
+        "unusable lines of questions: 1, such as questions.jsonl line 161" in line for line in told
+    )
 
     file.unlink()
-    told: list[str] = []
     again = judge_beside(made.store, made.config, "json_rows", log=told.append).verdict
     assert again
     assert again.outcome == found.outcome

@@ -1,6 +1,7 @@
 """Each failure is a problem of its own, until it is over or somebody acknowledges it."""
 
 import json
+import shlex
 
 import pytest
 
@@ -222,3 +223,46 @@ def test_a_source_that_stays_away_can_be_acknowledged(made, capsys):
     assert run(capsys, "acknowledge", "laboratory")[0] == OK
     assert run(capsys, "refresh")[0] == OK
     assert problems(made) == {}
+
+
+def test_the_name_that_a_remedy_gives_is_taken_as_it_is(made, capsys):
+    made.write("offers/bad [copy] 100%?.pdf", BROKEN)
+    assert run(capsys, "refresh")[0] == PARTLY
+    [problem] = state_problems(made.store, made.config)
+    command = problem.remedy.rpartition("`rag-assets ")[2].removesuffix("`")
+
+    assert run(capsys, *shlex.split(command))[0] == OK
+
+    assert problems(made) == {}
+
+
+def test_a_second_loss_is_news_while_the_first_is_open(made):
+    first = [f"series0/report{number}.md" for number in (0, 3, 6)]
+    second = [f"series1/report{number}.md" for number in (1, 4, 7)]
+    found = []
+    for names in (first, second):
+        for name in names:
+            (made.documents / name).unlink()
+        refresh(made.config)
+        found.append(state_problems(made.store, made.config))
+
+    [told] = [change for change in changes(*found) if change.ended is None]
+    assert told.problem.reason == "6 of its 12 documents left the index"
+
+    for number, name in enumerate((*first, *second)):
+        made.write(name, report(number))
+    refresh(made.config)
+    assert problems(made) == {}
+
+
+def test_a_source_that_was_back_and_is_away_once_more_is_news(made, capsys):
+    away = made.home / "away"
+    made.database.rename(away)
+    run(capsys, "refresh")
+    run(capsys, "acknowledge", "laboratory")
+    away.rename(made.database)
+    assert run(capsys, "refresh")[0] == OK
+
+    made.database.rename(away)
+    assert run(capsys, "refresh")[0] == PARTLY
+    assert problems(made) == {"laboratory": "source_unreadable"}
