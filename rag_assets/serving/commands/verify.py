@@ -89,8 +89,8 @@ def run(options: argparse.Namespace) -> Reply:
     }
     lines = [line for each in verdicts for line in _lines(each)]
     lines.append(
-        f"Of {len(verdicts)} sentences {supported} are supported, {bad} are not in their sources; "
-        f"of {record['left_open']} nobody knows: numbers and names agree, or nothing was compared."
+        f"Sentences: {len(verdicts)}. Supported: {supported}; not in their sources: {bad}; "
+        f"left open: {record['left_open']} (numbers and names agree, or nothing was compared)."
     )
     return Reply(record, "\n".join(lines), PARTLY if bad else OK)
 
