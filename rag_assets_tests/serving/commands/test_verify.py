@@ -29,10 +29,10 @@ def verified(tmp_path, capsys):
     ("text", "told"),
     [
         (GOOD, ["?   The rotor weighs 12 kg.", "numbers and names agree", "left open: 1"]),
-        (GOOD.replace("weighs 12 kg", "turns"), ["not compared", "0 are supported"]),
+        (GOOD.replace("weighs 12 kg", "turns"), ["not compared", "Supported: 0"]),
         (
             GOOD.replace("The rotor weighs 12 kg", "The mass of the rotor is 12000 g"),
-            ["supported: verbatim", "1 are supported"],
+            ["supported: verbatim", "Supported: 1"],
         ),
     ],
 )
