@@ -2,6 +2,9 @@
 
 import json
 import shlex
+from datetime import timedelta
+from itertools import count
+from unittest.mock import patch
 
 import pytest
 
@@ -237,13 +240,15 @@ def test_the_name_that_a_remedy_gives_is_taken_as_it_is(made, capsys):
 
 
 def test_a_second_loss_is_news_while_the_first_is_open(made):
+    nights = (clock.now() + timedelta(days=day) for day in count())
     first = [f"series0/report{number}.md" for number in (0, 3, 6)]
     second = [f"series1/report{number}.md" for number in (1, 4, 7)]
     found = []
     for names in (first, second):
         for name in names:
             (made.documents / name).unlink()
-        refresh(made.config)
+        with patch.object(clock, "now", return_value=next(nights)):
+            refresh(made.config)
         found.append(state_problems(made.store, made.config))
 
     [told] = [change for change in changes(*found) if change.ended is None]
