@@ -7,10 +7,13 @@ third of that to three times as much; a model that nobody measured there has no 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import TypeAdapter
 
 from rag_assets.change.throughput import Throughput, kind_of, throughput
 from rag_assets.config import Config
-from rag_assets.config.models import DEFAULT_MODELS
+from rag_assets.config.base import read_data
 from rag_assets.graph import STEPS
 from rag_assets.index import encoders
 from rag_assets.operations.plan.amounts import Amount, Embedding
@@ -20,18 +23,10 @@ from rag_assets.sources.steps import EXPORTS
 from rag_assets.store import Store
 
 A_MILLION = 1_000_000
-LAPTOP = {
-    "document_files": 0.02,
-    "exports": 2e-4,
-    "table_rows": 3e-4,
-    "serialized_rows": 1e-4,
-    "chunks": 0.01,
-    "families": 0.005,
-    "joint": 1e-4,
-    DEFAULT_MODELS["e5"].path: 1.1e-4,
-    DEFAULT_MODELS["minilm"].path: 4.5e-5,
-}
-"""Seconds for an item of each kind, or for a token of a default model, on two cores of a laptop."""
+LAPTOP = TypeAdapter(dict[str, float]).validate_python(
+    read_data(Path(__file__).with_name("laptop.yaml"))
+)
+"""Seconds for an item of each kind, or a token of a model by its path, on two cores of a laptop."""
 UNSURE = (3.0, 1.0, 1 / 3)
 """What a guess is divided by for little, the usual and much time."""
 

@@ -311,7 +311,7 @@ def test_a_replay_searches_as_the_record_says_and_not_by_later_defaults():
 
 def test_a_replay_of_an_unknown_run_names_those_that_there_are(inside, capsys):
     store, _ = opened(inside)
-    assert cli.main(["experiment", "mine", "--replay", "nothing"]) == 2
+    assert cli.main(["experiment", "mine", "--replay", "nothing"]) == 1
     assert runs_of(store, "mine")[0].record.id in capsys.readouterr().err
 
 

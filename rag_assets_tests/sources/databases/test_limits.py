@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from rag_assets.config import TableSource
+from rag_assets.config import Config, TableSource
 from rag_assets.sources import observations
 from rag_assets.sources.databases import database, limits
 from rag_assets.sources.exports import refresh_exports
@@ -237,7 +237,9 @@ def test_a_locked_table_hides_no_other_from_the_sensor(sandbox: Sandbox, monkeyp
     source = TableSource(url=sandbox.url, schema=sandbox.schema, tables=[*TABLES])
     with sandbox.engine.connect() as holder:
         holder.exec_driver_sql(f"LOCK TABLE {LOCKED} IN ACCESS EXCLUSIVE MODE")
-        seen = observations.looked_at(source)
+        seen = observations.look_at_sources(
+            Config.model_validate({"sources": {"tables": [source]}})
+        )
     assert {path[-1] for path in seen.fingerprints} == {*TABLES} - {LOCKED}
     [(name, why)] = seen.unreached.items()
     assert name.endswith(f"/{LOCKED}")
