@@ -99,7 +99,7 @@ def store(tmp_path: Path) -> Store:
 def test_progress_counts_what_gave_nothing_apart(store):
     lines = []
     refresh(store, {"a": "BROKEN", "b": "one BROKEN", "c": "BROKEN"}, log=lines.append)
-    assert lines[-1] == "words: 1 of 3 done, 2 failed"
+    assert lines[-1] == "documents: 1 of 3 done, 2 failed"
 
 
 def test_only_changed_inputs_are_transformed(store):

@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -139,13 +140,14 @@ def _answer(
     plan: "VariantPlan | None",
     began: datetime,
 ) -> Reply:
+    if not outcome.conclusion:
+        outcome = replace(outcome, conclusion=_still_serving(store))
     checks, proposed = check_summary(store, config), hint(config)
     unknown = refresh_run.quarantine_of(store, outcome)
     is_read = any(name.startswith((DOCUMENT_FILES_TABLE, EXPORTS)) for name in outcome.assets)
     sources = source_problems(store, config) if is_read else ()
     missing = [*sources, *left_out(store, config, unknown)]
     evaluation = _evaluation_of(store, config, outcome)
-    conclusion = outcome.conclusion or _still_serving(store)
     seconds = (datetime.now(UTC) - began).total_seconds()
     record: dict[str, Json] = {
         "variant": outcome.variant,
@@ -155,7 +157,7 @@ def _answer(
         "errors": outcome.errors,
         "checks": checks.record,
         "proposal": proposed,
-        "conclusion": conclusion,
+        "conclusion": outcome.conclusion,
         "seconds": round(seconds, 3),
     }
     kept = ""
@@ -166,7 +168,7 @@ def _answer(
         kept = outcome_text(plan, outcome.assets)
     checked = checks.text_of_run(outcome.variant, began=began)
     judged = "\n\n".join(part for part in (kept, checked, proposed) if part)
-    paragraphs = _paragraphs(outcome, missing, evaluation, judged, seconds, conclusion)
+    paragraphs = _paragraphs(outcome, missing, evaluation, judged, seconds)
     code = job_runs.code_of(outcome.errors) or (PARTLY if missing else OK)
     return Reply(record=record, text="\n\n".join(paragraphs), code=code)
 
@@ -196,7 +198,6 @@ def _paragraphs(
     evaluation: str | None,
     judged: str,
     seconds: float,
-    conclusion: str,
 ) -> Iterator[str]:
     rows = [{"asset": key, **counts} for key, counts in outcome.assets.items()]
     if rows:
@@ -211,4 +212,4 @@ def _paragraphs(
         yield "\n".join(["Failed:", *lines])
     done = "The refresh failed" if outcome.errors else "Done"
     ended = f"{done} after {seconds:,.1f} s: variant {outcome.variant}."
-    yield "\n".join(filter(None, (ended, conclusion)))
+    yield "\n".join(filter(None, (ended, outcome.conclusion)))
