@@ -93,19 +93,8 @@ Asked: TypeAlias = Planned | Retrieved | Sentence | Answer
 """What becomes known of an answer, in this order; the answer is the last."""
 
 
-def ask(
-    sources: AnswerSources,
-    question: str,
-    *,
-    read_as: str = "",
-    said: "Sequence[Turn]" = (),
-    filters: Filters | None = None,
-    retriever: RetrieverName | None = None,
-) -> Answer:
-    """The answer to `question` from `sources`: the last of what `stream` gives."""
-    told = stream(
-        sources, question, read_as=read_as, said=said, filters=filters, retriever=retriever
-    )
+def answer_of(told: Iterator[Asked]) -> Answer:
+    """The answer that `stream` ends with."""
     return next(each for each in told if isinstance(each, Answer))
 
 

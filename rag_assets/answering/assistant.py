@@ -139,10 +139,11 @@ class Assistant:
         log: Callable[[str], None] = lambda _line: None,
     ) -> "Answer":
         """The answer to `question`, with its proof: the last of what `stream` gives."""
-        from rag_assets.answering.answer import Answer
+        from rag_assets.answering.asking import answer_of
 
-        told = self.stream(question, said=said, filters=filters, retriever=retriever, log=log)
-        return next(each for each in told if isinstance(each, Answer))
+        return answer_of(
+            self.stream(question, said=said, filters=filters, retriever=retriever, log=log)
+        )
 
     def stream(
         self,
@@ -193,9 +194,11 @@ class Assistant:
         retriever: RetrieverName | None,
     ) -> "Answer":
         """The answer to a question that was completed before: `read_as`, empty for none."""
-        from rag_assets.answering.asking import ask
+        from rag_assets.answering.asking import answer_of, stream
 
-        return ask(self._sources, question, read_as=read_as, filters=filters, retriever=retriever)
+        return answer_of(
+            stream(self._sources, question, read_as=read_as, filters=filters, retriever=retriever)
+        )
 
     def lookup(self, question: str) -> "LookedUp":
         """What the tables alone say to a question."""

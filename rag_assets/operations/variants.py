@@ -9,6 +9,7 @@ from rag_assets.change.reclaim import only_of, remove_unnamed
 from rag_assets.config import Config
 from rag_assets.graph import STEPS
 from rag_assets.operations.gate import blocked_candidate
+from rag_assets.operations.problems.disk import files_below
 from rag_assets.store import MissingTableError, Store, complete_sets, serving_pointer
 from rag_assets.store.atomic import take_away
 
@@ -76,6 +77,6 @@ def drop(store: Store, config: Config, variant: str, *, log: Callable[[str], Non
 def _bytes_alone(store: Store, config: Config, variant: str) -> dict[str, int]:
     """The generations that only `variant` uses, and what each takes on this machine's disk."""
     return {
-        each: sum(file.stat().st_size for file in Path(store.uri(each)).rglob("*"))
+        each: sum(size for _, size in files_below(Path(store.uri(each))))
         for each in only_of(store, config, STEPS, variant=variant)
     }

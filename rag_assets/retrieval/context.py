@@ -65,10 +65,10 @@ def _of_table(unit: Unit) -> str:
     return f"domain = 'table' AND source = {source} AND `table` = {table}"
 
 
-def beside(unit: Unit, *, distance: int) -> str:
+def beside(unit: Mapping[str, object], *, distance: int) -> str:
     """SQL that selects a chunk and those at most `distance` before or behind it."""
     source, uri = (literal(str(unit[name])) for name in ("source", "uri"))
-    place = int(unit["index"] or 0)
+    place = int(str(unit["index"] or 0))
     return (
         f"(domain = 'document' AND source = {source} AND uri = {uri} "
         f"AND `index` >= {place - distance} AND `index` <= {place + distance})"

@@ -250,12 +250,21 @@ def recorded(store: Store, number: int) -> ServingPointer:
 
 def history(store: Store) -> list[ServingPointer]:
     """All records that can be read, the newest first."""
-    last, found = number_now(store), []
-    for number in _numbers(store):
+    return [*_newest_first(store)]
+
+
+def number_of(store: Store, complete_set: CompleteSet) -> int | None:
+    """The last number under which a complete set served; None if it never did."""
+    records = _newest_first(store)
+    return next((each.number for each in records if each.complete_set == complete_set), None)
+
+
+def _newest_first(store: Store) -> Iterator[ServingPointer]:
+    last = number_now(store)
+    for number in reversed(_numbers(store)):
         with suppress(DamagedPointerError):
             if number <= last:
-                found.append(_read(_file(store, number)))
-    return found[::-1]
+                yield _read(_file(store, number))
 
 
 def previous(store: Store) -> ServingPointer | None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from rag_assets.answering.answer import Answer, from_json, to_json
-from rag_assets.answering.asking import AnswerSources, ask
+from rag_assets.answering.asking import AnswerSources, answer_of, stream
 from rag_assets.answering.measuring.evaluating import evaluate_answers, file_of
 from rag_assets.answering.measuring.report import report_of
 from rag_assets.citations.kinds import Absence, Cell, Span
@@ -40,7 +40,8 @@ def asked(config: Config, index: VariantIndex) -> Asked:
         store = Store.of(config)
         tables = catalogue_of(store, index.complete_set)
         helpers = {name: wishes.pop(name) for name in ("writer", "planner") if name in wishes}
-        return ask(AnswerSources(index, store, config, tables, **helpers), question, **wishes)
+        sources = AnswerSources(index, store, config, tables, **helpers)
+        return answer_of(stream(sources, question, **wishes))
 
     return answer
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from rag_assets.answering.quoting.row_cells import cells_of
 from rag_assets.change.tracing import Row
-from rag_assets.columns.sql import quoted
 from rag_assets.operations.explain.explaining import FoundUnit
+from rag_assets.retrieval.context import beside
 from rag_assets.schemas import slice_of
 from rag_assets.store import Store
 
@@ -40,11 +40,7 @@ def excerpt_of(store: Store, found: FoundUnit) -> Excerpt:
         rows = cells_of([found.unit_id], store=store, complete_set=found.complete_set)
         lines = [f"{each.heading}: {each.value}" for row in rows.values() for each in row.cells]
         return Excerpt(f"{unit['title']}\n", "\n".join(lines) or str(unit["text"]), "")
-    joint, place = found.complete_set.joint, int(str(unit["index"]))
-    where = (
-        f"document_id = {quoted(str(unit['document_id']))} AND "
-        f"`index` BETWEEN {place - NEIGHBOURS} AND {place + NEIGHBOURS}"
-    )
+    joint, where = found.complete_set.joint, beside(unit, distance=NEIGHBOURS)
     read = store.read(joint.table, columns=COLUMNS, where=where, version=joint.version)
     chunks = [_placed(each) for each in read.sort_by("char_start").to_pylist()]
     start, end, passage = _placed(unit)

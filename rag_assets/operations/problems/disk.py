@@ -47,14 +47,14 @@ class DiskUse:
 def disk_use(root: Path) -> DiskUse:
     """What the state at `root` takes; files that go away meanwhile count as nothing."""
     sizes: defaultdict[str, int] = defaultdict(int)
-    for name, size in _files(root):
+    for name, size in files_below(root):
         sizes[KINDS.get(name, RECORDS)] += size
     cache = shared_folder(root)
-    shared = sum(size for _, size in _files(cache)) if cache != root else 0
+    shared = sum(size for _, size in files_below(cache)) if cache != root else 0
     return DiskUse(dict(sorted(sizes.items(), key=lambda item: -item[1])), cache, shared)
 
 
-def _files(root: Path) -> Iterator[tuple[str, int]]:
+def files_below(root: Path) -> Iterator[tuple[str, int]]:
     """The first part of the path below `root` of each file, and its size on disk."""
     for folder, _, files in os.walk(root):
         below = Path(folder).relative_to(root).parts

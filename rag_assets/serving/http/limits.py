@@ -166,7 +166,7 @@ class RequestLimits:
         async def answer() -> None:
             try:
                 await self._app(scope, receive, told)
-            except Exception as error:
+            except Exception as error:  # told to the client; the log has what nobody foresaw
                 if has_begun:
                     raise
                 await of_error(error, statuses())(scope, receive, told)

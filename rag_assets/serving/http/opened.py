@@ -82,7 +82,7 @@ class ServedIndex:
                 )
                 if self._opened is None or self._opened.serves != serves:
                     self._opened = self._warm(self._open(serves))
-            except Exception as error:
+            except Exception as error:  # whatever it is, `readyz` says it until an index is open
                 self._not_ready = str(error)
                 raise
             return self._opened

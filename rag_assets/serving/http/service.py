@@ -76,40 +76,37 @@ class Service:
     def version_of(self, kept: KeptAnswer) -> str:
         """The index version that gave a kept answer; `UNPROMOTED` where none has its tables."""
         then = kept.context.conditions.complete_set
-        return next(
-            (
-                str(each.number)
-                for each in serving_pointer.history(self.served.store)
-                if each.complete_set == then
-            ),
-            UNPROMOTED,
-        )
+        number = serving_pointer.number_of(self.served.store, then)
+        return UNPROMOTED if number is None else str(number)
 
-    def ask(self, opened: Opened, body: AskBody) -> Iterator[Asked]:
-        """What becomes known of an answer, the answer last: see `Assistant.stream`."""
-        return opened.assistant.stream(
-            body.question,
-            said=self._said_before(body),
-            filters=body.filters.filters(),
-            retriever=body.retriever,
-        )
+    def ask(self, opened: Opened, body: AskBody) -> Iterator[tuple[Asked, str | None]]:
+        """What becomes known of an answer: see `Assistant.stream`.
 
-    def keep(self, opened: Opened, body: AskBody, answer: Answer) -> str | None:
-        """Keep an answer; its id, or None where answers are not kept."""
+        The answer is the last. With it comes the id under which it is kept; None where answers are
+        not kept, as with all before.
+        """
         from rag_assets.answering.record.keeping import keep
         from rag_assets.answering.record.kept import context_of, cost_of
 
-        self.metrics.stages(answer.seconds)
-        context = context_of(
-            opened.index,
-            self.config,
-            retriever=body.retriever,
-            filters=body.filters.filters(),
-            user=self.user,
-            history=tuple(turn.question for turn in self._said_before(body)),
-            cost=cost_of(answer),
+        said, filters = self._said_before(body), body.filters.filters()
+        told = opened.assistant.stream(
+            body.question, said=said, filters=filters, retriever=body.retriever
         )
-        return keep(opened.assistant.store, self.config, answer, context)
+        for each in told:
+            if not isinstance(each, Answer):
+                yield each, None
+                continue
+            self.metrics.stages(each.seconds)
+            context = context_of(
+                opened.index,
+                self.config,
+                retriever=body.retriever,
+                filters=filters,
+                user=self.user,
+                history=tuple(turn.question for turn in said),
+                cost=cost_of(each),
+            )
+            yield each, keep(opened.assistant.store, self.config, each, context)
 
     def tell_answer(self, body: AskBody, tell: Tell) -> None:
         """Answer, telling what becomes known as events: plan, cards, sentences, and done."""
@@ -143,7 +140,7 @@ class Service:
 
     def _told(self, opened: Opened, body: AskBody) -> Iterator[Event]:
         place = 0
-        for each in self.ask(opened, body):
+        for each, kept in self.ask(opened, body):
             match each:
                 case Planned(question, read_as, planned_as):
                     plan = bodies.PlanEvent(
@@ -154,8 +151,8 @@ class Service:
                     )
                     yield Event("plan", plan.model_dump_json())
                 case Retrieved(hits):
-                    cards = [HitReply.of(hit).model_dump(mode="json") for hit in hits]
-                    yield Event("cards", _json({"hits": cards}))
+                    cards = bodies.CardsEvent(hits=[HitReply.of(hit) for hit in hits])
+                    yield Event("cards", cards.model_dump_json())
                 case Sentence():
                     place += 1
                     sentence = bodies.SentenceEvent(
@@ -165,7 +162,6 @@ class Service:
                     )
                     yield Event("sentence", sentence.model_dump_json())
                 case Answer():
-                    kept = self.keep(opened, body, each)
                     yield Event("done", _json(answer_reply(each, kept, opened)))
 
     def _said_before(self, body: AskBody) -> "list[Turn]":

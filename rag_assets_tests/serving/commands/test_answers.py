@@ -20,9 +20,9 @@ QUESTION = "specimen 0 of series"
 
 
 def without_models(sources, *given, **named):
-    """Stands in for `asking.ask` where the config names no language model."""
+    """Stands in for `asking.stream` where the config names no language model."""
     assert (sources.writer, sources.planner) == (None, None)
-    return quoting(sources, *given, **named)
+    yield quoting(sources, *given, **named)
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def command(made, capsys, monkeypatch):
     """A command for the project; gives code, reply as JSON, and what was said on the way."""
     monkeypatch.setenv(configuration.PATH_VARIABLE, str(made.file))
     asking = types.ModuleType("rag_assets.answering.asking")
-    asking.ask, asking.AnswerSources = without_models, AnswerSources
+    asking.stream, asking.answer_of, asking.AnswerSources = without_models, next, AnswerSources
     monkeypatch.setitem(sys.modules, "rag_assets.answering.asking", asking)
 
     def run(*arguments, as_json=True):

@@ -112,10 +112,9 @@ def verify(body: VerifyBody, service: Served, opened: Answering) -> VerifyReply:
 
 def _answered(body: AskBody, service: Service, in_work: InWork) -> Response:
     with service.served.request() as opened:
-        for each in service.ask(opened, body):
+        for each, kept in service.ask(opened, body):
             in_work.go_on()
             if isinstance(each, Answer):
-                kept = service.keep(opened, body, each)
                 return JSONResponse(answer_reply(each, kept, opened))
     raise AssertionError("the answer is the last that a stream gives")
 
