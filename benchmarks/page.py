@@ -625,7 +625,11 @@ def quotes_of(config: "Config", count: int) -> list[Quote]:
         placed = []
         with pymupdf.open(folder_of(config) / unit["uri"]) as document:
             for number in unit["pages"]:
-                words = document[number - 1].get_text("words", sort=False)
+                page = document[number - 1]
+                words = [  # as the page is shown: some are turned
+                    (*(pymupdf.Rect(word[:4]) * page.rotation_matrix), word[4])
+                    for word in page.get_text("words", sort=False)
+                ]
                 places = [(word, letter) for word in words for letter in _folded(word[4])]
                 said = "".join(letter for _, letter in places)
                 at = said.find(wanted)
