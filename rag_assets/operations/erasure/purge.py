@@ -113,7 +113,10 @@ def verify(state: PurgeContext, plan: PurgePlan) -> Proof:
     """Search the whole state; if nothing is found, the purge is complete."""
     found = proof.search(state.store, plan.traces, document=plan.document.document_id)
     if not found.left:
-        begun_file(state.store, plan.document).unlink(missing_ok=True)
+        begun = begun_file(state.store, plan.document)
+        for unfinished in begun.parent.glob(f".{begun.name}.*"):  # of a purge killed as it began
+            unfinished.unlink(missing_ok=True)
+        begun.unlink(missing_ok=True)
     return found
 
 

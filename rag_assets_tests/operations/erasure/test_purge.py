@@ -430,6 +430,18 @@ def test_a_purge_that_is_killed_anywhere_is_finished_by_the_next(made, purge, ru
     assert comparing.contents(made.home / "state") == fresh(tmp_path)
 
 
+def test_what_a_purge_left_that_was_killed_as_it_began_goes_with_the_next(made, purge):
+    project.withdraw(made)
+    begun = made.home / "state" / "purges"
+    begun.mkdir()
+    (begun / f".{document_id('documents', SECRET)}.json.4711").write_text("{")
+
+    code, _, said = purge("--yes")
+
+    assert code == OK, said
+    assert not list(begun.glob("*"))
+
+
 def test_answers_that_cite_or_show_it_are_erased_and_others_stay(made, purge):
     state = made.home / "state"
     gone = asked(made, "plasma fortnights alloy", user="anna")
