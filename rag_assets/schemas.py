@@ -361,6 +361,24 @@ QUESTIONS = derived(
 """Questions with gold evidence anchored to the source. Key: `question_id`."""
 
 
+GENERATED_QUESTIONS = derived(
+    _required("question_id", pa.string(), "origin/hash of what it was made from and its text"),
+    _required("made_from", pa.string(), "id of the document, or source/table"),
+    _column("document_id", pa.string(), "the document that it was made from; NULL for a table"),
+    _required("origin", pa.string(), "from_documents, known_items or from_tables"),
+    _required("kind", pa.string(), "sort of question, such as list or count"),
+    _required("question", pa.string(), "the query"),
+    _required("language", pa.string(), "language code"),
+    _required("split", pa.string(), "dev or test, the same for all of one document or table"),
+    _required("gold", pa.string(), "JSON list of what must be found, anchored to the source"),
+    _column("answer", pa.string(), "for reading, not for retrieval"),
+    _column("plan", pa.string(), "JSON of the lookup plan; NULL for questions to documents"),
+    _required("maker", pa.string(), "the template or the language model that worded it"),
+    _required("left_out", pa.string(), "why it is not in the test set; empty if it is"),
+)
+"""Questions made from one's own documents and tables. Key: `question_id`."""
+
+
 ANSWERS = pa.schema(
     [
         _required("answer_id", pa.string(), "UUIDv7: begins with the time"),
@@ -392,6 +410,7 @@ IMAGES_TABLE = "images"
 TABLE_ROWS_TABLE = "table_rows"
 ANSWERS_TABLE = "answers"
 QUESTIONS_TABLE = "questions"
+GENERATED_QUESTIONS_TABLE = "generated_questions"
 
 
 @dataclass(frozen=True, slots=True)

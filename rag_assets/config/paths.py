@@ -44,6 +44,9 @@ def with_absolute_paths(config: Config, *, root: Path) -> Config:
             "state_dir": _from(root, config.state_dir),
             "sources": sources,
             "evaluation": config.evaluation.model_copy(update={"questions": questions}),
+            "questions": config.questions.model_copy(
+                update={"folder": _from(root, config.questions.folder)}
+            ),
             "glossary": config.glossary
             and config.glossary.model_copy(
                 update={"files": [_from(root, file) for file in config.glossary.files]}

@@ -47,6 +47,7 @@ from rag_assets.config.named_models import (
     with_marker_model,
 )
 from rag_assets.config.parsers import DEFAULT_PARSERS, ParserSettings
+from rag_assets.config.questions import Questions
 from rag_assets.config.recipes import Tables, Variant
 from rag_assets.config.retrieval import Retrieval, Retriever, with_former_retrievers
 from rag_assets.config.running import CleanUp, Execution, Schedule, Serving
@@ -101,6 +102,7 @@ class Config(Section):
     answering: Answering = Answering()
     answer_experiments: AnswerExperiments = Field({})
     evaluation: Evaluation = Evaluation()
+    questions: Questions = Questions()
     gate: Gate = Gate()
     schedule: Schedule = Schedule()
     clean_up: CleanUp = CleanUp()
@@ -257,6 +259,7 @@ class Config(Section):
         yield "answering.condenser", answering.condenser
         yield "answering.planner", answering.planner
         yield "answering.judge.model", answering.judge.model if answering.judge else None
+        yield "questions.model", self.questions.model
         yield "answering.writer", None if answering.writer == NOBODY else answering.writer
         for key, retriever in self._configured_retrievers():
             if fusion := retriever.query_fusion:

@@ -1,0 +1,29 @@
+"""The section `questions`: the test set that is made from one's own documents and tables."""
+
+from pathlib import Path
+
+from pydantic import Field
+
+from rag_assets.config.base import Section, Slug
+
+
+class Questions(Section):
+    """How questions are made, and where people's own lie."""
+
+    folder: Path = Field(
+        Path("questions"),
+        description="people's questions (people.jsonl) and what they decided on those that were "
+        "made (review.jsonl); nothing in it is ever overwritten",
+    )
+    from_documents: int = Field(60, ge=0, le=10_000, description="how many, at most; 0 makes none")
+    per_document: int = Field(2, gt=0, le=20, description="from one document, at most")
+    from_tables: int = Field(60, ge=0, le=10_000, description="how many, at most; 0 makes none")
+    rows: int = Field(10, gt=0, le=100, description="rows that answer a question, at most")
+    languages: list[Slug] = Field(
+        ["en"], min_length=1, description="in which questions to tables are worded"
+    )
+    model: Slug | None = Field(
+        None,
+        description="entry of language_models that writes questions to documents and rewords those "
+        "to tables; without one, questions to documents are sentences of them: a smoke test",
+    )
