@@ -42,3 +42,8 @@ class Questions(Section):
     def review_file(self) -> Path:
         """What people decided on questions that were made, where the file is there."""
         return self.folder / "review.jsonl"
+
+    @property
+    def asked_file(self) -> Path:
+        """Which questions of kept answers people were asked about, without the questions."""
+        return self.folder / "asked.jsonl"
