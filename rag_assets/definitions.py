@@ -18,6 +18,7 @@ from rag_assets.evaluation.experiments import assets as experiments
 from rag_assets.graph import STEPS
 from rag_assets.index import assets as index
 from rag_assets.operations import assets as operations
+from rag_assets.questions import assets as questions
 from rag_assets.sources import assets as sources
 from rag_assets.table_lookup.arm import arms_of
 from rag_assets.tables import assets as tables
@@ -47,6 +48,7 @@ def definitions(config: Config) -> dg.Definitions:
             automation.with_shared_policies(refreshed, config=config),
             automation.definitions(refreshed, config=config),
             automation.with_code(compared),
+            automation.with_code(questions.definitions(config, STEPS)),
             automation.with_code(answering.definitions(config, STEPS)),
             dg.Definitions(executor=automation.executor_of(config)),
         )

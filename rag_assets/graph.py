@@ -8,6 +8,7 @@ from rag_assets.change.steps import StepList
 from rag_assets.documents.steps import CHUNKS, FIGURE_DESCRIPTIONS, PARSED_DOCUMENTS
 from rag_assets.evaluation.steps import QUESTION_SETS
 from rag_assets.index.steps import CHUNK_VECTORS, JOINT_INDEX, ROW_VECTORS
+from rag_assets.questions.steps import GENERATED_QUESTIONS
 from rag_assets.sources.steps import DOCUMENT_FILES
 from rag_assets.tables.steps import SERIALIZED_ROWS, TABLE_ROWS
 
@@ -21,5 +22,6 @@ STEPS = StepList(
     CHUNK_VECTORS,
     ROW_VECTORS,
     JOINT_INDEX,
+    GENERATED_QUESTIONS,
     QUESTION_SETS,
 )

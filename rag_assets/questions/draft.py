@@ -1,19 +1,32 @@
 """A question that a program made, with its gold, and why it was left out if it was."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+import pyarrow as pa
+
+from rag_assets.config import Config
+from rag_assets.evaluation import gold as golds
 from rag_assets.evaluation.gold import Gold
-from rag_assets.table_lookup.plans.plan import LookupPlan
+from rag_assets.identity import fingerprint
+from rag_assets.models.language.calls import LanguageModel
+from rag_assets.store import Store
+from rag_assets.table_lookup.plans.plan import LookupPlan, plan_to_json
+from rag_assets.terms.words import words_of
+
+ID_DIGITS = 12
+"""Hexadecimal digits of a question's id."""
 
 Origin: TypeAlias = Literal["from_documents", "known_items", "from_tables"]
 """Where a made question comes from: a model that read a document, a sentence cut from one, or a
 plan over a table. It is the name of its question set."""
+Split: TypeAlias = Literal["dev", "test"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class QuestionDraft:
     """A question as it was made."""
 
     origin: Origin
@@ -33,11 +46,53 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class MadeQuestions:
     """What became of one document or table."""
 
     key: str
     """Id of the document, or `source/table`."""
-    drafts: Sequence[Draft] = ()
+    drafts: Sequence[QuestionDraft] = ()
+    """At least one, which may be left out, unless there is a `failure`."""
     failure: str = ""
     """Why nothing could be made now, and what to do; empty if it could."""
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """What makes questions of inputs of one sort: of documents, or of tables."""
+
+    inputs: Callable[[Store, Config], pa.Table]
+    """Key of each input, and a fingerprint of all that its questions are made from: schema
+    `INPUTS`."""
+    made: Callable[[Store, Config, Sequence[str], LanguageModel | None], Iterator[MadeQuestions]]
+    """What becomes of the inputs with these keys, one by one and in this order. The model is that
+    of `questions.model`; None without one."""
+
+
+def split_of(key: str) -> Split:
+    """The split of all questions that are made from one document or table, by a hash of its key."""
+    return "dev" if int(fingerprint("split", key)[:8], 16) % 2 else "test"
+
+
+def row_of(draft: QuestionDraft, *, made_from: str) -> dict[str, str | None]:
+    """The row of a draft in `schemas.GENERATED_QUESTIONS`, without the columns of the system.
+
+    The same question of the same document or table has the same id whenever it is made.
+    """
+    digits = fingerprint(made_from, " ".join(words_of(draft.question)))[:ID_DIGITS]
+    is_document = draft.origin != "from_tables"
+    return {
+        "question_id": f"{draft.origin}/{digits}",
+        "made_from": made_from,
+        "document_id": made_from if is_document else None,
+        "origin": draft.origin,
+        "kind": draft.kind,
+        "question": draft.question,
+        "language": draft.language,
+        "split": split_of(made_from),
+        "gold": golds.to_json(draft.gold),
+        "answer": draft.answer,
+        "plan": json.dumps(plan_to_json(draft.plan), ensure_ascii=False) if draft.plan else None,
+        "maker": draft.maker,
+        "left_out": draft.left_out,
+    }

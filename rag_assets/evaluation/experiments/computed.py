@@ -31,7 +31,7 @@ class Given:
     def paths(self) -> dict[str, str]:
         """The path of each document id of the question sets."""
         paths: dict[str, str] = {}
-        for one in self.config.evaluation.questions:
+        for one in self.config.question_files:
             paths |= question_sets.document_paths(one)
         return paths
 

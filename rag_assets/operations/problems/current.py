@@ -294,7 +294,7 @@ def _serving_problems(store: Store, config: Config) -> Iterator[Problem]:
 def are_questions_lost(store: Store, config: Config, pointer: ServingPointer | None) -> bool:
     """Whether what serves was judged with questions, and the sets of `config` hold none now."""
     name = schemas.QUESTIONS_TABLE
-    if not (pointer and pointer.verdict and config.evaluation.questions and store.exists(name)):
+    if not (pointer and pointer.verdict and config.question_files and store.exists(name)):
         return False
     try:
         then = Verdict.from_json(pointer.verdict).basis.questions

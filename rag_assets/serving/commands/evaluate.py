@@ -120,7 +120,7 @@ def _evaluated(
 ) -> "EvaluationResult":
     """The evaluation of the file of `options`, or of the imported questions without one."""
     from rag_assets.evaluation.evaluate import compared, evaluate_file, evaluate_variant
-    from rag_assets.evaluation.questions import QuestionsError
+    from rag_assets.evaluation.json_lines import QuestionsError
     from rag_assets.table_lookup.arm import arms_of
 
     arms = arms_of(store, config)
@@ -149,6 +149,7 @@ def _chosen(store: Store, config: Config, options: argparse.Namespace, *, varian
     from rag_assets.evaluation import questions as imported
     from rag_assets.evaluation.choosing import choose_retriever
     from rag_assets.evaluation.evaluate import parsed_file
+    from rag_assets.evaluation.json_lines import QuestionsError
     from rag_assets.table_lookup.arm import arms_of
 
     failures: list[Failure] = []
@@ -164,7 +165,7 @@ def _chosen(store: Store, config: Config, options: argparse.Namespace, *, varian
             found = choose_retriever(
                 store, config, questions, variant=variant, arms=arms_of(store, config), log=say
             )
-    except imported.QuestionsError as error:
+    except QuestionsError as error:
         raise CommandError(str(error)) from error
     return Reply(
         record={
