@@ -8,7 +8,9 @@ from rag_assets.config.base import Section, Slug
 
 PEOPLE = "people"
 """The question set of the file of that name."""
-GENERATED_SETS = ("from_documents", "known_items", "from_tables")
+KNOWN_ITEMS = "known_items"
+"""The set of sentences cut from documents."""
+GENERATED_SETS = ("from_documents", KNOWN_ITEMS, "from_tables")
 """The question sets that a program makes, by the origin of their questions."""
 
 
