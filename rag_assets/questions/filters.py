@@ -22,7 +22,7 @@ FEWEST_WORDS, MOST_WORDS = 4, 60
 FEWEST_IN_SPAN = 3
 """Words of a span: fewer stand in many places."""
 ANSWERED = 0.5
-"""Share of the answer's terms that its span has; numbers and identifiers it has all."""
+"""Share of the words of an answer that its span has; numbers and identifiers it has all."""
 ALIKE = 0.8
 """Share of common words from which two questions are near duplicates."""
 
@@ -72,7 +72,8 @@ def fault_of_answer(question: str, answer: str, span: str) -> str:
         return "it gives its answer away"
     sought, held = terms_of(answer), [HeldTerms(span)]
     exact = [term for term in sought if term.kind in ("number", "identifier")]
-    if coverage(exact, held) < 1 or coverage(sought, held) < ANSWERED:
+    words = [term for term in sought if term not in exact]
+    if coverage(exact, held) < 1 or coverage(words, held) < ANSWERED:
         return "its span alone does not say the answer"
     return ""
 
