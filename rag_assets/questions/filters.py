@@ -92,9 +92,12 @@ def is_answered_by(others: Iterable[str], question: str, answer: str, *, gold: s
 
 
 def is_near_duplicate(question: str, others: Iterable[str]) -> bool:
-    """Whether a question has nearly the words of one of `others`."""
-    words, held = set(words_of(question)), (set(words_of(each)) for each in others)
-    return any(len(words & other) >= ALIKE * len(words | other) for other in held)
+    """Whether a question has the names and numbers of one of `others`, and nearly its words."""
+    words, exact = set(words_of(question)), _exact(question)
+    held = ((set(words_of(each)), _exact(each)) for each in others)
+    return any(
+        len(words & other) >= ALIKE * len(words | other) and exact == names for other, names in held
+    )
 
 
 def place_of(span: str, text: str) -> range:
@@ -110,6 +113,10 @@ def place_of(span: str, text: str) -> range:
 def language_of(text: str) -> str:
     """The language of a text; empty if it is too short to tell."""
     return language_of_each(pa.array([text], pa.string()))[0].as_py() or ""
+
+
+def _exact(text: str) -> set[str]:
+    return {term.text.casefold() for term in terms_of(text) if term.kind != "word"}
 
 
 def _names_something(question: str, *, about: str) -> bool:
