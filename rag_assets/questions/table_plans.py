@@ -179,7 +179,7 @@ def _is_meant(kind: Kind, found: Found, table: AskedTable) -> bool:
     rows, plan = len(found.row_keys), found.plan
     if plan.order_by:
         ordered = [table.cells(plan.order_by)[at] for at in found.places]
-        rows = len(set(ordered))  # of equal numbers none is the second highest
+        rows *= len(set(ordered)) == rows  # of equal numbers none is the highest
     if kind in ("look_up", "extreme", "top", "compare"):
         return rows == (2 if kind == "compare" else plan.limit or 1)
     parts = [LookupPlan(plan.source, plan.table, (each,)) for each in plan.where]

@@ -219,8 +219,9 @@ def _translated(words: str, language: Language, glossary: Sequence[GlossaryEntry
 
 def _small(word: str) -> str:
     """A word that is no name or symbol without its capital."""
-    is_word = word.istitle() and len(word) > LONGEST_SYMBOL and _known(word.lower())
-    return word.lower() if is_word and word.lower() not in in_list("names") else word
+    small, is_title = word.lower(), word[:1].isupper() and word[1:].islower()
+    is_word = len(word) > LONGEST_SYMBOL and all(map(_known, _LETTERS.findall(small)))
+    return small if is_title and is_word and small not in in_list("names") else word
 
 
 def _head(heading: str) -> str:
