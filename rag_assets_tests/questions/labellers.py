@@ -20,7 +20,7 @@ class Labeller:
         return False
 
     def readline(self) -> str:
-        shown = PROGRESS.split(self.screen.getvalue())[-1].rpartition("\n")[0]
+        shown = PROGRESS.split(self.screen.getvalue())[-1].rstrip("\n").rpartition("\n")[0]
         question, *items = ITEM.split(shown)
         texts = [each.strip() for each in items[1::2]]
         question = " ".join(question.split())
