@@ -17,6 +17,7 @@ from rag_assets.evaluation.wording import (
     domains_of,
     main_cutoff,
     report_markdown,
+    sets_table,
 )
 from rag_assets.index.steps import JOINT_INDEX
 from rag_assets.process.interrupts import stoppable
@@ -88,6 +89,7 @@ def _metadata(result: EvaluationResult) -> dict[str, dg.MetadataValue]:
         for retriever in result.record.retrievers
     ]
     listings = {
+        "question sets": sets_table(result),
         "flaws of the evaluation": flaw_rows(flaws),
         "missing gold": missing[:MISSING_SHOWN],
         "worst questions": _worst(result),
