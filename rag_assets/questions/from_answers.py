@@ -22,7 +22,7 @@ import pyarrow as pa
 from rag_assets import schemas
 from rag_assets.answering.quoting.highlighting import passages_of
 from rag_assets.answering.quoting.row_cells import rows_among
-from rag_assets.answering.record.asked import AskedQuestion
+from rag_assets.answering.record.asked import KeptQuestion
 from rag_assets.config import Config, QuestionSet, RetrieverName
 from rag_assets.config.questions import PEOPLE, Questions
 from rag_assets.evaluation.json_lines import LineError, append, lines_of, record_of
@@ -31,10 +31,10 @@ from rag_assets.identity import fingerprint
 from rag_assets.quality.languages import language_of_each
 from rag_assets.questions.draft import split_of
 from rag_assets.questions.labelling import (
-    Asked,
-    Decision,
-    Item,
+    Label,
     Screen,
+    ScreenItem,
+    ToLabel,
 )
 from rag_assets.retrieval.hits import LATER_COLUMNS, SHOWN_COLUMNS, hits_of
 from rag_assets.retrieval.rankings import ranking_of
@@ -59,7 +59,7 @@ COLUMNS = (*SHOWN_COLUMNS, *LATER_COLUMNS, "pages", "char_start", "char_end")
 
 Unit: TypeAlias = Mapping
 """A unit of the index with `COLUMNS`."""
-Wordings: TypeAlias = Sequence[AskedQuestion]
+Wordings: TypeAlias = Sequence[KeptQuestion]
 """A question in all its wordings, the one first that was asked most often."""
 
 
@@ -105,12 +105,12 @@ def left_with_people(settings: Questions, questions: Iterable[str]) -> str:
         return ""
     return (
         f"{settings.people_file} has some of these questions, since people took them into the test "
-        f"set, and is not changed: remove its lines {', '.join(found)}."
+        f"set, and is not changed: remove its lines {', '.join(found)}, and refresh."
     )
 
 
 def open_questions(
-    asked: Iterable[AskedQuestion],
+    asked: Iterable[KeptQuestion],
     *,
     test_set: Sequence[str],
     decided: set[str],
@@ -137,7 +137,7 @@ def open_questions(
         return []
     texts = [*known, *(each.text for each in fresh)]
     compared = _compared(texts, embed(texts), known=len(known), test_set=len(test_set))
-    groups: dict[int, list[AskedQuestion]] = {}
+    groups: dict[int, list[KeptQuestion]] = {}
     nearest: dict[int, float] = {}
     for each, (owner, cosine) in zip(fresh, compared, strict=True):
         if owner >= len(known):
@@ -150,21 +150,17 @@ def open_questions(
 
 
 def screens(
-    index: VariantIndex,
-    questions: Iterable[Wordings],
-    retrievers: Iterable[RetrieverName],
-    *,
-    store: Store,
-    settings: Questions,
-) -> Iterator[Asked]:
+    index: VariantIndex, questions: Iterable[Wordings], config: Config
+) -> Iterator[ToLabel]:
     """What is asked of a person; a question for which nothing is found is left for another time."""
-    names = [name for name in retrievers if index.usable(name)]
+    names = dict.fromkeys([index.settings.retriever, *config.evaluation.retrievers])
+    usable = list(filter(index.usable, names))
     for wordings in questions:
-        if units := _pool(index, wordings, names):
+        if units := _pool(index, wordings, usable):
             question = wordings[0].text
-            items = _items(index, question, units, store=store)
+            items = _items(index, question, units, store=Store.of(config))
             screen = Screen(question, items, {"n": NONE}, can_tick=True)
-            yield screen, partial(_keep, settings, wordings, units)
+            yield screen, partial(_keep, config.questions, wordings, units)
 
 
 def _ids_of_people(settings: Questions) -> list[str]:
@@ -220,14 +216,14 @@ def _right_sources(wordings: Wordings) -> frozenset[str]:
 
 def _items(
     index: VariantIndex, question: str, units: Sequence[Unit], *, store: Store
-) -> list[Item]:
+) -> list[ScreenItem]:
     """The units as they are shown, with the passage that fits best, as where units are found."""
     unranked = ranking_of((unit["unit_id"], 0.0) for unit in units)
     hits = hits_of(unranked, units, around={}, families=index.families, stale={})
     rows = rows_among(hits, store=store, complete_set=index.complete_set)
     passages = passages_of(question, hits, rows=rows, embed=index.encoder.embed_queries)
     return [
-        Item(_title(unit), passage.text, _text(unit))
+        ScreenItem(_title(unit), passage.text, _text(unit))
         for unit, passage in zip(units, passages, strict=True)
     ]
 
@@ -246,9 +242,7 @@ def _text(unit: Unit) -> str:
     return schemas.slice_of(unit["text"], unit["char_start"], unit["char_end"])
 
 
-def _keep(
-    settings: Questions, wordings: Wordings, units: Sequence[Unit], decision: Decision
-) -> None:
+def _keep(settings: Questions, wordings: Wordings, units: Sequence[Unit], decision: Label) -> None:
     """Write a decision down; the gold comes first, so that no tick is lost."""
     ids = [id_of(each.text) for each in wordings]
     if decision.ticked:

@@ -22,7 +22,7 @@ REWORD, SHOW, QUIT = "e", "v", "q"
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ScreenItem:
     """Something that a question may be about: a passage or a row."""
 
     title: str
@@ -37,7 +37,7 @@ class Screen:
     """What a person is asked."""
 
     question: str
-    items: Sequence[Item]
+    items: Sequence[ScreenItem]
     decisions: Mapping[str, str]
     """What may be decided, by its key, beside `SKIP`."""
     can_tick: bool = False
@@ -46,7 +46,7 @@ class Screen:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class Label:
     """What a person decided."""
 
     name: str
@@ -57,12 +57,12 @@ class Decision:
     """Places of the ticked items, from 0."""
 
 
-Asked: TypeAlias = tuple[Screen, Callable[[Decision], None]]
+ToLabel: TypeAlias = tuple[Screen, Callable[[Label], None]]
 """What is asked, with what keeps the decision."""
 
 
 def label(
-    screens: Iterable[Asked], *, count: int, answers: TextIO, say: Callable[[str], None]
+    screens: Iterable[ToLabel], *, count: int, answers: TextIO, say: Callable[[str], None]
 ) -> Counter[str]:
     """Ask about each screen, and hand on each decision at once; returns how many of each were made.
 
@@ -100,7 +100,7 @@ def printable(text: str) -> str:
     )
 
 
-def _decided(screen: Screen, answers: TextIO, say: Callable[[str], None]) -> Decision | None:
+def _decided(screen: Screen, answers: TextIO, say: Callable[[str], None]) -> Label | None:
     """The decision on one screen; None where the person ends the work.
 
     Raises:
@@ -118,9 +118,9 @@ def _decided(screen: Screen, answers: TextIO, say: Callable[[str], None]) -> Dec
         elif key == SHOW and len(places) == 1:
             say("\n".join(_wrapped(screen.items[places[0]].text)))
         elif line.strip() in keys:
-            return Decision(keys[key], screen.question)
+            return Label(keys[key], screen.question)
         elif screen.can_tick and ticked:
-            return Decision(TICKED, screen.question, ticked)
+            return Label(TICKED, screen.question, ticked)
         else:
             say(f"That is no answer here. {_help(screen)}")
     raise EOFError

@@ -10,12 +10,12 @@ from pathlib import Path
 from rag_assets.evaluation import gold as golds
 from rag_assets.evaluation.gold import DocumentGold, Gold
 from rag_assets.evaluation.json_lines import append
-from rag_assets.questions.labelling import SKIP, Asked, Decision, Item, Screen
+from rag_assets.questions.labelling import SKIP, Label, Screen, ScreenItem, ToLabel
 
 KEEP, DROP = "keep", "drop"
 
 
-def screens(rows: Iterable[Mapping[str, str | None]], *, file: Path) -> Iterator[Asked]:
+def screens(rows: Iterable[Mapping[str, str | None]], *, file: Path) -> Iterator[ToLabel]:
     """What is asked of a person about made questions, given as `reviewed.made_questions` does."""
     for row in rows:
         items = [_item(each) for each in golds.from_json(str(row["gold"]))]
@@ -24,12 +24,12 @@ def screens(rows: Iterable[Mapping[str, str | None]], *, file: Path) -> Iterator
         yield screen, partial(_keep, file, row)
 
 
-def _item(gold: Gold) -> Item:
+def _item(gold: Gold) -> ScreenItem:
     quote = gold.quote or "" if isinstance(gold, DocumentGold) else ""
-    return Item(gold.label, quote, quote)
+    return ScreenItem(gold.label, quote, quote)
 
 
-def _keep(file: Path, row: Mapping[str, str | None], decision: Decision) -> None:
+def _keep(file: Path, row: Mapping[str, str | None], decision: Label) -> None:
     """Write a decision down; a question that was skipped is asked again at another time."""
     if decision.name != SKIP:
         other = {"question": decision.question} if decision.question != row["question"] else {}

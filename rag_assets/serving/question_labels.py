@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 
 from rag_assets.config import Config
-from rag_assets.questions.labelling import TICKED, Asked, label
+from rag_assets.questions.labelling import TICKED, ToLabel, label
 from rag_assets.serving import disk_errors
 from rag_assets.serving.replies import CommandError, Reply, UsageError, say, search_errors
 from rag_assets.store import Store
@@ -23,10 +23,9 @@ def from_answers(config: Config) -> Reply:
     from rag_assets.answering.assistant import Assistant
     from rag_assets.answering.record.asked import asked_questions
     from rag_assets.answering.record.database import answers_of
-    from rag_assets.evaluation.evaluate import compared
     from rag_assets.questions import from_answers as asking
 
-    store, settings = Store.of(config), config.questions
+    store, file_of_people = Store.of(config), config.questions.people_file
     file = answers_of(store)
     with _errors(config), search_errors():
         if not file.exists:
@@ -35,18 +34,16 @@ def from_answers(config: Config) -> Reply:
         questions = asking.open_questions(
             asked_questions(file),
             test_set=asking.test_set_of(config),
-            decided=asking.decided_ids(settings),
+            decided=asking.decided_ids(config.questions),
             embed=index.encoder.embed_queries,
         )
-        retrievers = dict.fromkeys([index.settings.retriever, *compared(config)])
-        shown = asking.screens(index, questions, retrievers, store=store, settings=settings)
-        made = _asked(shown, count=len(questions))
+        made = _asked(asking.screens(index, questions, config), count=len(questions))
     gold, left = made[TICKED], len(questions) - made.total()
     text = (
         f"{made.total():,} questions were asked, and {gold:,} have gold now, in "
-        f"{settings.people_file}. {left:,} are left."
+        f"{file_of_people}. {left:,} are left."
     )
-    record = {"asked": made.total(), "gold": gold, "left": left, "file": str(settings.people_file)}
+    record = {"asked": made.total(), "gold": gold, "left": left, "file": str(file_of_people)}
     return Reply(record, text)
 
 
@@ -72,7 +69,7 @@ def review(config: Config) -> Reply:
     return Reply({"kept": kept, "dropped": dropped, "left": left, "file": str(file)}, text)
 
 
-def _asked(screens: Iterable[Asked], *, count: int) -> Counter[str]:
+def _asked(screens: Iterable[ToLabel], *, count: int) -> Counter[str]:
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")  # the person sees what was not UTF-8
     try:

@@ -33,7 +33,7 @@ _QUESTIONS = """
 
 
 @dataclass(frozen=True, slots=True)
-class AskedQuestion:
+class KeptQuestion:
     """A question, as it was typed, or as it was completed."""
 
     text: str
@@ -47,7 +47,7 @@ class AskedQuestion:
     """Ids of the units that people marked as its right source."""
 
 
-def asked_questions(file: AnswersFile) -> Iterator[AskedQuestion]:
+def asked_questions(file: AnswersFile) -> Iterator[KeptQuestion]:
     """All questions of kept answers, those first that were asked last.
 
     Raises:
@@ -59,4 +59,4 @@ def asked_questions(file: AnswersFile) -> Iterator[AskedQuestion]:
         for text, times, _, outcome, place, downs, sources in connection.execute(_QUESTIONS):
             tier = 0 if downs or outcome == "nothing" else 1 if outcome == "found" else 2
             marked = frozenset(sources.split(",") if sources else ())
-            yield AskedQuestion(text, times, (tier, place), marked)
+            yield KeptQuestion(text, times, (tier, place), marked)
