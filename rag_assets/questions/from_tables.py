@@ -22,6 +22,7 @@ from rag_assets.change.data_versions import data_version_of
 from rag_assets.change.sync import INPUTS
 from rag_assets.columns.sql import quoted
 from rag_assets.config import Config
+from rag_assets.config.questions import Questions
 from rag_assets.evaluation.gold import RowGold
 from rag_assets.identity import fingerprint
 from rag_assets.models.language.calls import LanguageModel
@@ -82,7 +83,8 @@ def tables_made(
     share_of, glossary = _shares(store, config), read_glossary(config)
     for name in tables:
         contents = contents_at(store, name)
-        yield made_of(contents, config, draws=share_of[name], glossary=glossary, model=model)
+        draws, settings = share_of[name], config.questions
+        yield made_of(contents, settings, draws=draws, glossary=glossary, model=model)
 
 
 def contents_at(store: Store, name: str) -> TableContents:
@@ -100,7 +102,7 @@ def contents_at(store: Store, name: str) -> TableContents:
 
 def made_of(
     contents: TableContents,
-    config: Config,
+    settings: Questions,
     *,
     draws: int,
     glossary: Glossary | None = None,
@@ -113,8 +115,8 @@ def made_of(
     key = f"{contents.info.source}/{contents.info.table}"
     entries = glossary.entries if glossary else ()
     tables = [
-        AskedTable(contents, TableWords(contents.info, language, entries), config.questions.rows)
-        for language in in_order(sorted(set(config.questions.languages)), key)
+        AskedTable(contents, TableWords(contents.info, language, entries), settings.rows)
+        for language in in_order(sorted(set(settings.languages)), key)
     ]
     drafts: list[QuestionDraft] = []
     seen: set[object] = set()
