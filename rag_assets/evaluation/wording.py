@@ -120,12 +120,17 @@ def p_value(value: Cell) -> str:
     return f"{value:.3f}" if value >= LEAST_P_SHOWN else f"< {LEAST_P_SHOWN}"
 
 
-def differences_table(result: EvaluationResult) -> list[Row]:
-    """Paired differences of the main metrics: effect and interval first, p-values last."""
+def differences_table(
+    result: EvaluationResult, *, domains: Sequence[str] | None = None
+) -> list[Row]:
+    """Paired differences of the main metrics: effect and interval first, p-values last.
+
+    Of all groups of questions, unless `domains` are given.
+    """
     cutoff = main_cutoff(result)
     return [
         difference_shown(row, margin=result.record.margin)
-        for domain, metric in product(domains_of(result), MAIN_METRICS)
+        for domain, metric in product(domains or domains_of(result), MAIN_METRICS)
         for row in result.difference_rows(
             domain=domain, metric=metric, cutoff=cutoff, level="gold", split="all"
         )
@@ -186,7 +191,7 @@ def smoke_sentence(result: EvaluationResult) -> Iterator[str]:
 
 
 def sets_table(result: EvaluationResult) -> list[Row]:
-    """Each question set and retriever with its main metrics; empty for one set of people."""
+    """Each question set and retriever with its main metrics; empty if there is one set."""
     cutoff, smoke = main_cutoff(result), result.record.smoke_tests
     shown: dict[tuple[str, str], dict[str, Cell]] = {}
     for row in by_set(result.scores.questions, cutoff=cutoff):
@@ -199,7 +204,7 @@ def sets_table(result: EvaluationResult) -> list[Row]:
         cells = shown.setdefault((name, retriever), about)
         if row["metric"] in SET_METRICS:
             cells[f"{row['metric']}@{cutoff}"] = with_interval({"low": None} | row)
-    return list(shown.values()) if smoke or len({name for name, _ in shown}) > 1 else []
+    return list(shown.values()) if len({name for name, _ in shown}) > 1 else []
 
 
 def findings(result: EvaluationResult) -> Iterator[str]:

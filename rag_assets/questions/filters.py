@@ -22,7 +22,7 @@ FEWEST_WORDS, MOST_WORDS = 4, 60
 FEWEST_IN_SPAN = 3
 """Words of a span: fewer stand in many places."""
 ANSWERED = 0.5
-"""Share of the answer's terms that its span has; numbers and identifiers it has all."""
+"""Share of the words of an answer that its span has; numbers and identifiers it has all."""
 ALIKE = 0.8
 """Share of common words from which two questions are near duplicates."""
 
@@ -72,7 +72,8 @@ def fault_of_answer(question: str, answer: str, span: str) -> str:
         return "it gives its answer away"
     sought, held = terms_of(answer), [HeldTerms(span)]
     exact = [term for term in sought if term.kind in ("number", "identifier")]
-    if coverage(exact, held) < 1 or coverage(sought, held) < ANSWERED:
+    words = [term for term in sought if term not in exact]
+    if coverage(exact, held) < 1 or coverage(words, held) < ANSWERED:
         return "its span alone does not say the answer"
     return ""
 
@@ -91,9 +92,12 @@ def is_answered_by(others: Iterable[str], question: str, answer: str, *, gold: s
 
 
 def is_near_duplicate(question: str, others: Iterable[str]) -> bool:
-    """Whether a question has nearly the words of one of `others`."""
-    words, held = set(words_of(question)), (set(words_of(each)) for each in others)
-    return any(len(words & other) >= ALIKE * len(words | other) for other in held)
+    """Whether a question has the names and numbers of one of `others`, and nearly its words."""
+    words, exact = set(words_of(question)), _exact(question)
+    held = ((set(words_of(each)), _exact(each)) for each in others)
+    return any(
+        len(words & other) >= ALIKE * len(words | other) and exact == names for other, names in held
+    )
 
 
 def place_of(span: str, text: str) -> range:
@@ -109,6 +113,10 @@ def place_of(span: str, text: str) -> range:
 def language_of(text: str) -> str:
     """The language of a text; empty if it is too short to tell."""
     return language_of_each(pa.array([text], pa.string()))[0].as_py() or ""
+
+
+def _exact(text: str) -> set[str]:
+    return {term.text.casefold() for term in terms_of(text) if term.kind != "word"}
 
 
 def _names_something(question: str, *, about: str) -> bool:

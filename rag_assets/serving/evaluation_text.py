@@ -16,12 +16,11 @@ FIRST_SHOWN = 5
 
 def scores(result: "EvaluationResult") -> str:
     """The main numbers of an evaluation at the gold's own level, for people."""
-    from rag_assets.evaluation.wording import sets_table, smoke_sentence
+    from rag_assets.evaluation.wording import domains_of, sets_table, smoke_sentence
 
-    domains = dict.fromkeys(row["domain"] for row in result.summary_rows(level="gold", split="all"))
     rows = [
-        _row(result, domain=str(domain), retriever=retriever)
-        for domain in domains
+        _row(result, domain=domain, retriever=retriever)
+        for domain in domains_of(result)
         for retriever in result.record.retrievers
     ]
     sets = sets_table(result)

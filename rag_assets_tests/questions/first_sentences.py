@@ -24,7 +24,7 @@ class FirstSentences:
 
     @property
     def maker(self) -> Maker:
-        return Maker(self._inputs, self._made)
+        return Maker(self._inputs, lambda _: True, self._made)
 
     def _inputs(self, store, config) -> pa.Table:
         columns = ["document_id", "sha256"]
