@@ -14,6 +14,7 @@ from typing import TextIO, TypeAlias
 WIDTH = 96
 SCREEN = (WIDTH, 40)
 """Columns and lines where the size of the terminal is not known."""
+LINES_OF_QUESTION = 4
 AROUND_ITEMS = 8
 """Lines of a screen that are not items."""
 INDENT = "      "
@@ -140,7 +141,8 @@ def _places(line: str, screen: Screen) -> tuple[int, ...]:
 def _shown(screen: Screen, progress: str) -> str:
     height = shutil.get_terminal_size(SCREEN).lines
     room = max((height - AROUND_ITEMS) // max(len(screen.items), 1) - 1, 1)
-    lines = ["", *textwrap.wrap(f"{progress}: {printable(screen.question)}", WIDTH)]
+    question = f"{progress}: {printable(screen.question)}"
+    lines = ["", *textwrap.wrap(question, WIDTH, max_lines=LINES_OF_QUESTION, placeholder=" ...")]
     lines += [printable(screen.note)] if screen.note else []
     for number, item in enumerate(screen.items, start=1):
         lines.append(f"[{number}] {printable(item.title)}"[:WIDTH])

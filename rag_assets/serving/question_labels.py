@@ -31,6 +31,7 @@ def from_answers(config: Config) -> Reply:
         if not file.exists:
             return Reply({"asked": 0, "left": 0}, "No answer is kept yet: ask something first.")
         index = Assistant(store, config).index
+        say("Comparing the questions that were asked with each other and with the test set.")
         questions = asking.open_questions(
             asked_questions(file),
             test_set=asking.test_set_of(config),

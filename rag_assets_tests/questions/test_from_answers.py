@@ -174,6 +174,21 @@ def test_the_pool_is_blind_the_same_each_time_and_holds_what_was_marked(made, ru
     assert not any(word in places for word in ("bm25", "baseline", "score", "rank"))
 
 
+def test_a_question_for_which_nothing_is_found_waits_until_something_is(made, run, monkeypatch):
+    monkeypatch.setenv("RAG_ASSETS__EVALUATION__RETRIEVERS", '["bm25"]')
+    [gone, _] = kept(made, "Zwetschgen?", QUESTIONS[0])
+    with answers_of(made.store).writing() as connection:
+        feedback = [gone, "a unit of a purged document", "right_source", 9, "1", "2026-01-01"]
+        connection.execute("INSERT INTO feedback VALUES (?, ?, ?, ?, ?, ?)", feedback)
+    labeller = Labeller(truth)
+
+    record = run(labeller)
+
+    assert labeller.asked == [QUESTIONS[0]]
+    assert (record["gold"], record["left"]) == (1, 1)
+    assert decided_ids(made.config.questions) == {id_of(QUESTIONS[0])}
+
+
 def test_an_interrupt_says_what_is_kept_and_the_next_run_goes_on(made, run, monkeypatch):
     kept(made, *QUESTIONS[:6])
     labeller = Labeller(truth)

@@ -91,7 +91,7 @@ def test_no_text_moves_or_colours_the_terminal():
 def test_a_long_list_fits_the_screen(monkeypatch):
     monkeypatch.setenv("LINES", "30")
     item = ScreenItem("a" * 500, "word " * 500, "")
-    screen = Screen("How?", [item] * 10, {"n": "none"})
+    screen = Screen("How? " * 200, [item] * 10, {"n": "none"})
 
     _, shown = labelled("q\n", screen=screen)
 
