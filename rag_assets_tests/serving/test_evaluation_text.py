@@ -13,8 +13,6 @@ from rag_assets.serving.evaluation_text import scores
 NONE = pa.table({})
 COLUMNS = ("level", "question_id", "retriever")
 NOBODY = pa.table({name: pa.array([], pa.string()) for name in COLUMNS})
-    {name: pa.array([], pa.string()) for name in ("level", "question_id", "retriever")}
-)
 
 
 def of(domain: str, *, cutoff: int = 10, **interval: float) -> dict[str, str | int | float]:
