@@ -76,7 +76,7 @@ def of_set(scores: pa.Table, name: str, *, split: str) -> pa.Table:
 
 
 def chosen(scores: pa.Table, name: str) -> str:
-    """The retriever with the highest mean on the dev questions of a set; the first of equal ones."""
+    """The retriever with the highest mean on a set's dev questions; of equal ones the first."""
     dev = of_set(scores, name, split="dev").group_by("retriever", use_threads=False)
     means = dev.aggregate([(METRIC, "mean")])
     ordered = means.sort_by([(f"{METRIC}_mean", "descending")])
