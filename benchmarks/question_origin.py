@@ -65,9 +65,8 @@ def measured(folder: Path) -> tuple[pa.Table, Sequence[Mapping]]:
     scores = pq.read_table(run / "scores.parquet", filters=[("level", "=", "gold")])
     names = pc.list_element(pc.split_pattern(scores["question_id"], "/", max_splits=1), 0)
     origin = pc.if_else(pc.is_in(names, pa.array(GENERATED_SETS)), names, "people")
-    return scores.append_column("set", origin), json.loads((run / "record.json").read_text())[
-        "orders"
-    ]
+    record = json.loads((run / "record.json").read_text("utf-8"))
+    return scores.append_column("set", origin), record["orders"]
 
 
 def of_set(scores: pa.Table, name: str, *, split: str) -> pa.Table:
