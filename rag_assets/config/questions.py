@@ -1,6 +1,7 @@
 """The section `questions`: the test set that is made from one's own documents and tables."""
 
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field
 
@@ -8,7 +9,9 @@ from rag_assets.config.base import Section, Slug
 
 PEOPLE = "people"
 """The question set of the file of that name."""
-GENERATED_SETS = ("from_documents", "known_items", "from_tables")
+KNOWN_ITEMS = "known_items"
+"""The set of sentences cut from documents."""
+GENERATED_SETS = ("from_documents", KNOWN_ITEMS, "from_tables")
 """The question sets that a program makes, by the origin of their questions."""
 
 
@@ -24,7 +27,7 @@ class Questions(Section):
     per_document: int = Field(2, gt=0, le=20, description="from one document, at most")
     from_tables: int = Field(60, ge=0, le=10_000, description="how many, at most; 0 makes none")
     rows: int = Field(10, gt=0, le=100, description="rows that answer a question, at most")
-    languages: list[Slug] = Field(
+    languages: list[Literal["en", "sv"]] = Field(
         ["en"], min_length=1, description="in which questions to tables are worded"
     )
     model: Slug | None = Field(
@@ -42,3 +45,8 @@ class Questions(Section):
     def review_file(self) -> Path:
         """What people decided on questions that were made, where the file is there."""
         return self.folder / "review.jsonl"
+
+    @property
+    def asked_file(self) -> Path:
+        """Which questions of kept answers people were asked about, without the questions."""
+        return self.folder / "asked.jsonl"

@@ -33,6 +33,7 @@ from rag_assets.evaluation.projection import IndexedGold
 from rag_assets.evaluation.questions import Question, QuestionFile
 from rag_assets.evaluation.results import EvaluationRecord, EvaluationResult, Settings
 from rag_assets.evaluation.scores import evaluate
+from rag_assets.evaluation.smoke_tests import shown_sets, smoke_tests
 from rag_assets.evaluation.superseded_gold import among_all_versions, split_superseded
 from rag_assets.retrieval.arms import Arms, revisions_of
 from rag_assets.retrieval.failing import unanswerable
@@ -188,6 +189,7 @@ def fingerprint_of(
         *([models] if models else []),
         *([glossary.content] if glossary else []),
         *sorted(generated_sets(config).difference(GENERATED_SETS)),  # the others are so everywhere
+        *sorted(shown_sets(store, config)),
         *(complete_set.indexes or ()),
         *revisions_of(arms, *(config.retrieval.retrievers[name] for name in retrievers)),
     )
@@ -339,6 +341,7 @@ class _Evaluation:
                 cutoffs=cutoffs,
                 depth=depth,
             ),
+            smoke_tests=smoke_tests(store, config, questions),
             unmeasured=unmeasured,
         )
         result = EvaluationResult(

@@ -1,13 +1,14 @@
 """Files of JSON objects, one a line, that people write: questions, and decisions on questions.
 
 A line that cannot be used raises `LineError`, which says why and what to do; a file that cannot be
-read raises `QuestionsError`.
+read raises `QuestionsError`. Commands only add lines: nothing that stands in a file is changed.
 """
 
 import codecs
 import hashlib
 import json
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 
@@ -85,3 +86,18 @@ def text_of(record: dict[str, object], name: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise LineError(f"{name} = {value!r}: write a text that is not blank")
     return value
+
+
+def append(path: Path, record: Mapping[str, object]) -> None:
+    """Add a line; it is on the disk when this returns.
+
+    A last line without an end, of an editor or of a process that died, stays a line of its own.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+b") as file:
+        file.seek(max(file.tell() - 1, 0))
+        ends_open = file.read(1) not in (b"", b"\n")
+        line = f"{json.dumps(record, ensure_ascii=False)}\n".encode("utf-8", "replace")
+        file.write(b"\n" + line if ends_open else line)
+        file.flush()
+        os.fsync(file.fileno())

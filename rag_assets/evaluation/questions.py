@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -50,6 +51,8 @@ DOCUMENT_ID = re.compile(r"doc:(?P<id>.+?)(#page=(?P<page>.*))?", re.DOTALL)
 ROW_NAME = re.compile(r"row:(?P<table>(?:\\:|[^:])+):(?P<key>.+)", re.DOTALL)
 """`\\:` is a colon of the table's name."""
 PAGE = re.compile(r"[1-9][0-9]{0,6}")
+
+NO_PATHS: Mapping[str, str] = MappingProxyType({})
 
 Row: TypeAlias = dict[str, str | None]
 """A row of `schemas.QUESTIONS`, without its system columns."""
@@ -196,7 +199,7 @@ def parse(questions: QuestionSet, *, text: str = "question") -> QuestionFile:
     for number, line in lines_of(questions.path, what=f"question set {questions.name}"):
         where = f"{questions.path.name} line {number}"
         try:
-            row = _row(record_of(line), set_name=questions.name, paths=paths, text=text)
+            row = row_of_record(record_of(line), set_name=questions.name, paths=paths, text=text)
             key = str(row["question_id"])
             if key in rows:
                 raise LineError(
@@ -247,7 +250,24 @@ def document_paths(questions: QuestionSet) -> dict[str, str]:
     return paths
 
 
-def _row(record: dict[str, object], *, set_name: str, paths: Mapping[str, str], text: str) -> Row:
+def row_of_record(
+    record: dict[str, object],
+    *,
+    set_name: str,
+    paths: Mapping[str, str] = NO_PATHS,
+    text: str = "question",
+) -> Row:
+    """The row of a line of a question file.
+
+    Args:
+        record: The line.
+        set_name: Name of the question set.
+        paths: Path of each id of a document that is none itself.
+        text: The key that holds the question.
+
+    Raises:
+        LineError: It is no question.
+    """
     identifier = record.get("id")
     if isinstance(identifier, int):
         record = record | {"id": str(identifier)}

@@ -25,7 +25,7 @@ DECISIONS = ("keep", "drop")
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class ReviewDecision:
     """What a person decided on a made question."""
 
     is_kept: bool
@@ -34,22 +34,22 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Review:
+class ReviewFile:
     """The content of a file of decisions."""
 
-    decisions: Mapping[str, Decision]
+    decisions: Mapping[str, ReviewDecision]
     """By id of the question."""
     failures: Mapping[str, Failure]
     """Lines that are no decisions, by name and number."""
 
 
-def read_review(file: Path) -> Review:
+def read_review(file: Path) -> ReviewFile:
     """The decisions of a file; none if there is no file.
 
     Raises:
         QuestionsError: It cannot be read.
     """
-    decisions: dict[str, Decision] = {}
+    decisions: dict[str, ReviewDecision] = {}
     failures: dict[str, Failure] = {}
     for number, line in lines_of(file, what="decisions on questions") if file.exists() else ():
         where = f"{file.name} line {number}"
@@ -59,14 +59,14 @@ def read_review(file: Path) -> Review:
             if decision not in DECISIONS:
                 raise LineError(f"decision = {decision!r}: write keep or drop")
             words = text_of(record, "question") if record.get("question") else None
-            decisions[text_of(record, "id")] = Decision(decision == "keep", words)
+            decisions[text_of(record, "id")] = ReviewDecision(decision == "keep", words)
         except LineError as error:
             failures[where] = Failure(where, f"{where}: {error}", where)
-    return Review(decisions, failures)
+    return ReviewFile(decisions, failures)
 
 
 def made_questions(
-    store: Store, decisions: Mapping[str, Decision]
+    store: Store, decisions: Mapping[str, ReviewDecision]
 ) -> Iterable[dict[str, str | None]]:
     """The made questions that are left, as rows of `schemas.QUESTIONS`.
 
@@ -79,7 +79,7 @@ def made_questions(
     )
     asked: set[tuple[str, ...]] = set()
     for row in made.sort_by("question_id").to_pylist():
-        decision = decisions.get(row["question_id"], Decision(is_kept=True, question=None))
+        decision = decisions.get(row["question_id"], ReviewDecision(is_kept=True, question=None))
         question = decision.question or row["question"]
         words = tuple(words_of(question))
         if not decision.is_kept or words in asked:

@@ -64,6 +64,8 @@ class Maker:
     inputs: Callable[[Store, Config], pa.Table]
     """Key of each input, and a fingerprint of all that its questions are made from: schema
     `INPUTS`."""
+    is_own: Callable[[str], bool]
+    """Whether a key is that of such an input: ids of documents have no slash, tables have one."""
     made: Callable[[Store, Config, Sequence[str], LanguageModel | None], Iterator[MadeQuestions]]
     """What becomes of the inputs with these keys, one by one and in this order. The model is that
     of `questions.model`; None without one."""

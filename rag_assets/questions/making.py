@@ -8,10 +8,10 @@ used up, is tried again at the next time.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, fields
+from functools import cache
 from itertools import islice
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from rag_assets import schemas
 from rag_assets.change import sync
@@ -35,8 +35,9 @@ class MakingReport(sync.Report):
 
 
 def derivation(store: Store, config: Config, makers: Sequence[Maker]) -> sync.Derivation:
-    """The questions, made from documents and tables."""
+    """The questions, made from documents and tables, which are looked at once."""
 
+    @cache
     def inputs() -> pa.Table:
         every = [sync.INPUTS.empty_table(), *(maker.inputs(store, config) for maker in makers)]
         return pa.concat_tables(every)
@@ -74,8 +75,7 @@ def refresh_generated(
 
         def transform(changed: pa.Table) -> Iterator[sync.Batch]:
             for maker in makers:
-                own = maker.inputs(store, config)["key"]
-                keys = changed["key"].filter(pc.is_in(changed["key"], own)).to_pylist()
+                keys = [key for key in changed["key"].to_pylist() if maker.is_own(key)]
                 made = maker.made(store, config, keys, model)
                 while part := list(islice(made, INPUTS_A_COMMIT)):
                     yield _batch(store, part)

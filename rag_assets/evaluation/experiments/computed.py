@@ -160,6 +160,13 @@ def _arms(given: Given) -> Values:
     }
 
 
+def _question_origin(given: Given) -> Values:
+    retrievers = given.config.retrieval.retrievers
+    return {
+        "named": [(name, retrievers[name]) for name in given.experiment.value("retrievers", list)]
+    }
+
+
 COMPUTED: Mapping[str, Callable[[Given], Values]] = {
     "weighted_retriever": _weighted_retriever,
     "retrieval_methods": _retrieval_methods,
@@ -168,5 +175,6 @@ COMPUTED: Mapping[str, Callable[[Given], Values]] = {
     "headers": _headers,
     "signal_domain_fusion": _signal_domain_fusion,
     "arms": _arms,
+    "question_origin": _question_origin,
 }
 """By design."""

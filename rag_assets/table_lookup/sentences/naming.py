@@ -26,7 +26,7 @@ def naming_column(table: TableInfo) -> ColumnInfo | None:
     The column called so, else the first one of short texts that tells most rows apart, or one of
     whole numbers that tells all apart. Names may be numbers: `6082` is an alloy.
     """
-    texts = [column for column in table.columns if _is_of_names(column)]
+    texts = [column for column in table.columns if is_of_names(column)]
     telling = [column for column in texts if column.distinct >= _TELLS_FROM * table.rows]
     for column in table.columns:
         tells = column in telling or (column.names and not column.is_hidden)
@@ -80,7 +80,8 @@ def _named(
     return short if is_alone else f"{short}, {by_key}"
 
 
-def _is_of_names(column: ColumnInfo) -> bool:
+def is_of_names(column: ColumnInfo) -> bool:
+    """Whether a column holds short texts that people read: no hashes, addresses or dates."""
     if column.is_numeric or column.is_hidden or not column.values:
         return False
     shown = column.values[:50]

@@ -30,9 +30,9 @@ class WordLists:
 
 
 @cache
-def word_lists(language: str) -> WordLists:
-    """The lists of one language."""
-    file = resources.files(__package__ or "").joinpath(f"{language}.toml")
+def word_lists(language: str, package: str = __package__ or "") -> WordLists:
+    """The lists of one language: those of lookups, or in the files of another package."""
+    file = resources.files(package).joinpath(f"{language}.toml")
     return _adapter().validate_python(tomllib.loads(file.read_text("utf-8")))
 
 
@@ -41,11 +41,11 @@ def _adapter() -> TypeAdapter[WordLists]:
     return TypeAdapter(WordLists)
 
 
-def words(name: str) -> frozenset[str]:
+@cache
+def words(name: str, package: str = __package__ or "") -> frozenset[str]:
     """The words of a list."""
-    return frozenset(
-        word for each in LANGUAGES for word in word_lists(each).words.get(name, "").split()
-    )
+    lists = (word_lists(each, package).words.get(name, "") for each in LANGUAGES)
+    return frozenset(word for each in lists for word in each.split())
 
 
 def phrases(name: str) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from rag_assets.answering.record.database import answers_of
 from rag_assets.answering.record.exporting import export
 from rag_assets.answering.record.listing import one
 from rag_assets.change.quarantine import Failure, record
+from rag_assets.evaluation.json_lines import append
 from rag_assets.evaluation.questions import refresh_questions
 from rag_assets.identity import document_id
 from rag_assets.operations.erasure import run_records
@@ -297,6 +298,22 @@ def test_questions_that_are_anchored_on_it_are_named(made, purge):
     assert places_of(made.home / "state", *NEEDLES) == []
     assert made.store.count(schemas.QUESTIONS_TABLE) == 1
     assert SECRET in file.read_text()
+
+
+def test_questions_that_people_ticked_are_told_and_stay(made, purge):
+    own = made.config.questions.people_file
+    append(own, {"id": "asked-1", "question": "What endures?", "gold": [f"doc:{SECRET}"]})
+    reviewed = made.config.questions.review_file
+    append(reviewed, {"id": "x", "decision": "keep", "question": f"What does {SECRET} say?"})
+    refresh_questions(made.store, made.config, log=lambda _: None)
+    project.withdraw(made)
+
+    code, answer, said = purge("--yes")
+
+    assert code == OK, said
+    assert answer["questions"] == {"people": ["people/asked-1"]}
+    assert answer["files_of_user"] == [str(own), str(reviewed)]
+    assert places_of(made.home / "state", *NEEDLES) == []
 
 
 def test_it_asks_and_without_a_terminal_it_wants_to_be_told(made, purge, monkeypatch):

@@ -1,0 +1,1 @@
+"""Templates and lists of words, a file for each language and one for all."""
