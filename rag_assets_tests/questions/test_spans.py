@@ -42,7 +42,7 @@ state_dir: state
 sources: {{documents: documents}}
 variants: {variants}
 language_models: {{writer: {{base_url: "{url}", model: scripted, local: true}}}}
-questions: {{from_documents: 250, per_document: 5, model: writer}}
+questions: {{from_documents: 400, per_document: 7, model: writer}}
 """
 QUESTIONS = 100
 OF_A_PATTERN = 16
