@@ -160,6 +160,7 @@ def test_one_job_builds_a_variant_also_where_experiments_compare_them(project):
         "clean_up",
         "doctor",
         "experiments",
+        "make_questions",
         "promote",
         "rollback",
         "explain",
