@@ -118,33 +118,28 @@ class IndexedPassages:
         """
         stale = stale_documents(self.store, self.tables.elements)
         left_out = {*self._families.left_out("current"), *stale}
-        columns = ["document_id", "source", "sha256"]
-        files = self.store.read(
-            schemas.DOCUMENT_FILES_TABLE, columns=columns, where="status = 'ok'"
-        )
-        first = {
-            sha256: (document, source)
-            for document, source, sha256 in sorted(
-                zip(*files.select(columns).to_pydict().values(), strict=True), reverse=True
-            )
-            if document in self._languages and document not in left_out
+        files = self.store.read(schemas.DOCUMENT_FILES_TABLE, where="status = 'ok'")
+        in_order = files.sort_by([("document_id", "descending")]).to_pylist()
+        first_of_copies = {
+            file["sha256"]: file
+            for file in in_order
+            if file["document_id"] in self._languages and file["document_id"] not in left_out
         }
-        found = {document: (source, sha256) for sha256, (document, source) in first.items()}
-        strata = {each: (source, self._languages[each]) for each, (source, _) in found.items()}
-        return {document: found[document] for document in sampled(strata, most=most)}
+        found = {file["document_id"]: file for file in first_of_copies.values()}
+        strata = {each: (found[each]["source"], self._languages[each]) for each in found}
+        chosen = sampled(strata, most=most)
+        return {each: (found[each]["source"], found[each]["sha256"]) for each in chosen}
 
     def passages(self, documents: Sequence[str], *, most: int) -> Iterator[list[DocumentPassages]]:
         """At most so many windows of each of `documents`, for some of these at a time."""
-        heads = self._heads(documents)
+        heads, otherwise = self._heads(documents), self.config.questions.languages[0]
         numbers = heads["number"].to_numpy()
         for first in range(0, len(documents), DOCUMENTS_AT_ONCE):
             part = documents[first : first + DOCUMENTS_AT_ONCE]
             low, high = numbers.searchsorted([first, first + len(part)])
             found = self._chosen(part, heads.slice(low, high - low), first=first, most=most)
-            yield [
-                DocumentPassages(document, self._language(document), own)
-                for document, own in zip(part, found, strict=True)
-            ]
+            languages = (self._languages.get(each) or otherwise for each in part)
+            yield [*map(DocumentPassages, part, languages, found)]
 
     def nearest(self, chunk: PassageChunk, span: range, *, document: str) -> list[str]:
         """The texts of the chunks nearest to `chunk` that hold nothing of a `span` of its document.
@@ -155,27 +150,25 @@ class IndexedPassages:
         query = vector_query(opened(self.store, self.pin), chunk.vector, search=ann, where=where)
         columns = ["document_id", "char_start", "char_end", "text", "_distance"]
         found = query.select(columns).limit(2 * NEAREST).to_arrow().to_pylist()
-        return [
-            each["text"]
+        others = [
+            each
             for each in found
             if each["document_id"] != document
-            or not (each["char_start"] < span.stop and span.start < each["char_end"])
-        ][:NEAREST]
+            or each["char_end"] <= span.start
+            or span.stop <= each["char_start"]
+        ]
+        return [each["text"] for each in others[:NEAREST]]
 
     def gold_of(self, quote: str, chunk: PassageChunk, *, document: str) -> DocumentGold:
         """A quote of a chunk as gold; without its page if that is unclear."""
         pages = {*chunk.pages}
         if len(pages) > 1:
-            columns, where = ["page", "text"], f"document_id = {quoted(document)}"
-            elements = self.store.read(self.tables.elements, columns=columns, where=where)
-            pages &= {
-                each["page"]
-                for each in elements.to_pylist()
-                if normalized(quote) in normalized(each["text"])
-            }
-        return DocumentGold(
-            f"{chunk.source}/{chunk.uri}", *(pages if len(pages) == 1 else [None]), quote
-        )
+            where, wanted = f"document_id = {quoted(document)}", normalized(quote)
+            elements = self.store.read(self.tables.elements, columns=["page", "text"], where=where)
+            on_page = (each for each in elements.to_pylist() if wanted in normalized(each["text"]))
+            pages &= {each["page"] for each in on_page}
+        page = pages.pop() if len(pages) == 1 else None
+        return DocumentGold(f"{chunk.source}/{chunk.uri}", page, quote)
 
     @cached_property
     def _recipe(self) -> Variant:
@@ -191,9 +184,6 @@ class IndexedPassages:
         accounts = self.config.tables_of(serving_variant(self.store, self.config)).accounts
         found = self.store.read(accounts, columns=["document_id", "language"])
         return dict(zip(*found.to_pydict().values(), strict=True))
-
-    def _language(self, document: str) -> str:
-        return self._languages.get(document) or self.config.questions.languages[0]
 
     def _heads(self, documents: Sequence[str]) -> pa.Table:
         """Of each chunk of `documents` what is known without its text and vector, in order.
@@ -234,17 +224,12 @@ class IndexedPassages:
             own = np.flatnonzero(owners == number)
             marks = (starts[own], ends[own], coherence[own])
             places = chosen_windows(*marks, kinds, sections, document=document, most=most)
+            read = [kept[starts[place] : ends[place]] for place in own[places]]
+            rows = [self._take(row_ids[each], *COLUMNS).to_pylist() for each in read]
             yield [
-                self._read(kept[start:end], row_ids, vectors)
-                for start, end in zip(starts[own][places], ends[own][places], strict=True)
+                [PassageChunk(**row, vector=vectors[at]) for row, at in zip(*each, strict=True)]
+                for each in zip(rows, read, strict=True)
             ]
-
-    def _read(
-        self, places: np.ndarray, row_ids: np.ndarray, vectors: np.ndarray
-    ) -> list[PassageChunk]:
-        rows = self._take(row_ids[places], *COLUMNS).to_pylist()
-        found = zip(rows, vectors[places], strict=True)
-        return [PassageChunk(**row, vector=vector) for row, vector in found]
 
     def _take(self, row_ids: np.ndarray, *columns: str) -> pa.Table:
         table, version = self.pin.table, self.pin.version
