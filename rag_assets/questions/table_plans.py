@@ -329,4 +329,6 @@ def _equals(table: AskedTable, name: str, place: int) -> Condition:
 
 def _is_said(value: PlanValue, longest: int) -> bool:
     """Whether people would write a value into a question."""
-    return len(str(value)) <= longest and not _UNSAID.search(str(value))
+    text = str(value)
+    is_short = len(text) <= longest and not _UNSAID.search(text)
+    return is_short and folded(text) not in in_list("blanks")
