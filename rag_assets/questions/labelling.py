@@ -89,7 +89,7 @@ def label(
         if not (made or answers.isatty()):
             raise
     except KeyboardInterrupt:
-        say(f"\nStopped: {made.total():,} decisions were made, and all of them are kept.")
+        say(f"\nStopped. All decisions are kept: {made.total():,}.")
         raise
     return made
 

@@ -39,12 +39,13 @@ def from_answers(config: Config) -> Reply:
             embed=index.encoder.embed_queries,
         )
         made = _asked(asking.screens(index, questions, config), count=len(questions))
-    gold, left = made[TICKED], len(questions) - made.total()
+    asked, gold = made.total(), made[TICKED]
+    left = len(questions) - asked
     text = (
-        f"{made.total():,} questions were asked, and {gold:,} have gold now, in "
-        f"{file_of_people}. {left:,} are left."
+        f"Questions asked: {asked:,}, of which {gold:,} have gold now; left: {left:,}. "
+        f"The test set has them in {file_of_people}. Next: rag-assets evaluate"
     )
-    record = {"asked": made.total(), "gold": gold, "left": left, "file": str(file_of_people)}
+    record = {"asked": asked, "gold": gold, "left": left, "file": str(file_of_people)}
     return Reply(record, text)
 
 
@@ -66,7 +67,9 @@ def review(config: Config) -> Reply:
         done = _asked(reviewing.screens(waiting, file=file), count=len(waiting))
     kept, dropped = done[reviewing.KEEP], done[reviewing.DROP]
     left = len(waiting) - kept - dropped
-    text = f"{kept:,} kept and {dropped:,} dropped, in {file}; {left:,} are left."
+    text = (
+        f"Questions kept: {kept:,}, dropped: {dropped:,}; left: {left:,}. Decisions are in {file}."
+    )
     return Reply({"kept": kept, "dropped": dropped, "left": left, "file": str(file)}, text)
 
 

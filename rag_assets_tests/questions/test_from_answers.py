@@ -205,7 +205,7 @@ def test_an_interrupt_says_what_is_kept_and_the_next_run_goes_on(made, run, monk
     *lines, _ = asked_file.read_bytes().splitlines(keepends=True)
     asked_file.write_bytes(b"".join(lines) + b'{"decision": "tic')  # it died as it wrote the last
 
-    assert "3 decisions were made, and all of them are kept" in labeller.screen.getvalue()
+    assert "Stopped. All decisions are kept: 3." in labeller.screen.getvalue()
     rest = Labeller(truth)
     record = run(rest)
     assert record["gold"] == 3

@@ -68,4 +68,4 @@ def test_only_what_was_skipped_is_asked_again(review):
 def test_without_made_questions_nothing_is_asked(tmp_path):
     project = Project(tmp_path / "none", documents=0)
 
-    assert "0 are left" in question_labels.review(project.config).text
+    assert "left: 0" in question_labels.review(project.config).text
