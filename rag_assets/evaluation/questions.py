@@ -110,7 +110,7 @@ def refresh_questions(
         files.append([hash_of(review, what="decisions on questions")])
     parts = {"files": identity.fingerprint(REVISION, files)}
     if store.exists(generated):
-        parts[generated] = current_version(store, generated, key="made_from")
+        parts[generated] = current_version(store, generated, key="input_id")
 
     @cache
     def parsed() -> list[QuestionFile]:

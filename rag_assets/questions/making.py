@@ -96,7 +96,7 @@ def _batch(store: Store, part: Sequence[MadeQuestions]) -> sync.Batch:
     rows = {
         row["question_id"]: row
         for made in part
-        for row in reversed([row_of(draft, made_from=made.key) for draft in made.drafts])
+        for row in reversed([row_of(draft, input_id=made.key) for draft in made.drafts])
     }  # of equal questions of one document the first one stays
     system = schemas.SYSTEM_COLUMNS
     content = [item for item in schemas.GENERATED_QUESTIONS if item.name not in system]

@@ -75,7 +75,7 @@ def test_an_edited_document_of_300_makes_its_own_questions_again_and_no_others(t
     assert (report.changed, report.added, report.removed) == (1, 0, 0)
     assert report.unchanged == DOCUMENTS - 1
     assert len(again.asked) == 1
-    assert {row["question"] for row in project.made if row["made_from"] == again.asked[0]} == {
+    assert {row["question"] for row in project.made if row["input_id"] == again.asked[0]} == {
         "Report 7 tells of brass",
         "It says more",
     }
@@ -109,7 +109,7 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path):
     project.make(rest)
 
     assert len(rest.asked) < 3 * INPUTS_A_COMMIT
-    assert {*killed.asked, *rest.asked} == {row["made_from"] for row in project.made}
+    assert {*killed.asked, *rest.asked} == {row["input_id"] for row in project.made}
     whole = Project(tmp_path / "whole", documents=3 * INPUTS_A_COMMIT)
     whole.make(FirstSentences())
     assert project.made == whole.made
@@ -126,8 +126,8 @@ def test_what_got_no_answer_is_named_and_tried_again(tmp_path):
 
 
 def test_all_questions_of_a_document_are_in_one_split(few):
-    assert {row["made_from"]: row["split"] for row in few.made} == {
-        row["made_from"]: split_of(row["made_from"]) for row in few.made
+    assert {row["input_id"]: row["split"] for row in few.made} == {
+        row["input_id"]: split_of(row["input_id"]) for row in few.made
     }
     assert {split_of(str(number)) for number in range(20)} == {"dev", "test"}
 
@@ -216,5 +216,5 @@ def test_another_model_or_chunking_of_the_variant_makes_nothing_again(few):
 def test_a_question_has_the_columns_of_its_table(few):
     for row in few.made:
         assert set(schemas.GENERATED_QUESTIONS.names) == set(row)
-        assert row["document_id"] == row["made_from"]
+        assert row["document_id"] == row["input_id"]
         assert row["question_id"].startswith("known_items/")

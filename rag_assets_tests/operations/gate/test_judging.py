@@ -415,7 +415,7 @@ def made_rows(count: int) -> pa.Table:
     rows = [
         {
             "question_id": f"known_items/{number}",
-            "made_from": str(number),
+            "input_id": str(number),
             "origin": "known_items",
             "kind": "sentence",
             "question": f"Nothing is like number {number}",
