@@ -1,17 +1,23 @@
 """Generated sets order retrievers as people's questions do, or they are smoke tests."""
 
+import json
+from dataclasses import asdict
+
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from scipy.stats import kendalltau
 
 from rag_assets.config import Config
 from rag_assets.config.experiments import experiments_of
-from rag_assets.evaluation import smoke_tests
 from rag_assets.evaluation.experiments.question_origin import METRIC, order_tables, set_orders
-from rag_assets.evaluation.experiments.runs import Run
+from rag_assets.evaluation.experiments.results import RunRecord
+from rag_assets.evaluation.experiments.runs import RECORD, folder_of
 from rag_assets.evaluation.gold import DocumentGold
 from rag_assets.evaluation.questions import Question
+from rag_assets.evaluation.smoke_tests import smoke_tests
+from rag_assets.store import Store
 
 ARMS = [f"arm{place}" for place in range(8)]
 GENERATED = ("from_documents", "known_items")
@@ -130,24 +136,27 @@ def asked(name, places):
 
 
 @pytest.fixture
-def shown(monkeypatch):
-    """As if the newest run had shown `from_documents` on 100 questions to order as people do."""
-    [one] = set_orders(
-        scores({"own": RISING, "from_documents": RISING}, count=100),
-        generated=GENERATED,
-        samples=200,
-    )
-
-    class Newest(Run):
-        def asked(self):
-            return {(each.question_id, each.text) for each in asked("from_documents", range(100))}
-
-    class Record:
-        orders = (one,)
-
-    monkeypatch.setattr(smoke_tests, "runs_of", lambda store, name: [Newest(None, Record())])
+def shown(tmp_path):
+    """Store and config: the newest run showed it of `from_documents`, on 100 questions."""
+    table = scores({"own": RISING, "from_documents": RISING}, count=100)
+    orders = set_orders(table, generated=GENERATED, samples=200)
     experiment = experiments_of("question_origin").model_validate({"design": "question_origin"})
-    return Config().model_copy(update={"experiments": {"question_origin": experiment}})
+    config = Config(state_dir=tmp_path).model_copy(update={"experiments": {"origin": experiment}})
+    record = RunRecord(
+        **dict.fromkeys(("id", "made_from", "title", "source", "evaluated_at"), "now"),
+        **dict.fromkeys(("split", "level", "criterion", "reference"), "any"),
+        **{key: {} for key in ("questions", "chosen", "settings", "versions", "variants", "arms")},
+        **dict.fromkeys(("finalists", "notes"), ()),
+        name="origin",
+        margin=0.02,
+        orders=orders,
+    )
+    store = Store(tmp_path)
+    folder = folder_of(store, "origin", "now")
+    folder.mkdir(parents=True)
+    pq.write_table(table, folder / "scores.parquet")
+    (folder / RECORD).write_text(json.dumps(asdict(record)))
+    return store, config
 
 
 def test_generated_sets_are_smoke_tests_unless_they_were_shown(shown):
@@ -157,14 +166,15 @@ def test_generated_sets_are_smoke_tests_unless_they_were_shown(shown):
         *asked("known_items", [1]),
     ]
 
-    assert smoke_tests.smoke_tests(None, Config(), questions) == ["from_documents", "known_items"]
-    assert smoke_tests.smoke_tests(None, shown, questions) == ["known_items"]
+    assert smoke_tests(*shown, questions) == ["known_items"]
+    without = (shown[0], Config())
+    assert smoke_tests(*without, questions) == ["from_documents", "known_items"]
 
 
 @pytest.mark.parametrize(("places", "holds"), [(range(95), True), (range(89), False)])
 def test_what_was_shown_of_a_set_holds_while_most_of_its_questions_are_the_same(
     shown, places, holds
 ):
-    found = smoke_tests.smoke_tests(None, shown, asked("from_documents", places))
+    found = smoke_tests(*shown, asked("from_documents", places))
 
     assert (found == []) == holds
