@@ -26,9 +26,8 @@ ANSWERED = 0.5
 ALIKE = 0.8
 """Share of common words from which two questions are near duplicates."""
 
-_WORDING = tomllib.loads(
-    resources.files(__package__ or "").joinpath("wording.toml").read_text("utf-8")
-)
+_FILE = resources.files(__package__ or "") / "wording.toml"
+_WORDING = tomllib.loads(_FILE.read_text("utf-8"))
 
 
 def _one_of(words: Iterable[str], *, before: str = r"(?!\w)") -> re.Pattern[str]:

@@ -30,7 +30,6 @@ from rag_assets.questions.filters import is_near_duplicate, language_of
 from rag_assets.questions.passages import DocumentPassages, IndexedPassages
 from rag_assets.questions.reading import KINDS, PACKAGE, PICK, ModelAwayError, read_documents
 from rag_assets.store import Store
-from rag_assets.workers import Json
 
 REVISION = 1
 """Raise it when the same document should give other questions."""
@@ -84,7 +83,7 @@ def _per_document(config: Config) -> int:
     return min(config.questions.per_document, config.questions.from_documents)
 
 
-def _reader(config: Config, source: str) -> Sequence[Json]:
+def _reader(config: Config, source: str) -> list[str]:
     """Which model reads the documents of a source, and by which prompts; empty without one."""
     if not config.questions.model:
         return []

@@ -88,8 +88,9 @@ class _WindowReading:
         language, document = self.document.language, self.document.document_id
         turn = int(fingerprint("kind of question", document)[:8], 16) + self.place
         kind = [*KINDS][turn % len(KINDS)]
+        title = self.window[0].title
         text = {
-            "document": self.window[0].title,
+            "document": title.rpartition(".")[0] or title,
             "section": self.window[0].section,
             "passage": "\n\n".join(chunk.own_text for chunk in self.window),
         }
