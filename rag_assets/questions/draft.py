@@ -77,7 +77,7 @@ def split_of(key: str) -> Split:
 
 
 def row_of(draft: QuestionDraft, *, input_id: str) -> dict[str, str | None]:
-    """The row of a draft in `schemas.GENERATED_QUESTIONS`, without the columns of the system.
+    """The row of a draft in `schemas.GENERATED_QUESTIONS`, without `index` and those of the system.
 
     The same question of the same document or table has the same id whenever it is made.
     """

@@ -93,17 +93,19 @@ def refresh_generated(
 
 
 def _batch(store: Store, part: Sequence[MadeQuestions]) -> sync.Batch:
-    rows = {
-        row["question_id"]: row
-        for made in part
-        for row in reversed([row_of(draft, input_id=made.key) for draft in made.drafts])
-    }  # of equal questions of one document the first one stays
+    rows = []
+    for made in part:
+        own: dict[str | None, dict[str, str | None]] = {}
+        for draft in made.drafts:
+            row = row_of(draft, input_id=made.key)
+            own.setdefault(row["question_id"], row)
+        rows += [row | {"index": place} for place, row in enumerate(own.values())]
     system = schemas.SYSTEM_COLUMNS
     content = [item for item in schemas.GENERATED_QUESTIONS if item.name not in system]
     failed = {made.key: made.failure for made in part if made.failure}
     labels = _labels(store, list(failed))
     return sync.Batch(
-        pa.Table.from_pylist(list(rows.values()), schema=pa.schema(content)),
+        pa.Table.from_pylist(rows, schema=pa.schema(content)),
         done=[made.key for made in part if not made.failure],
         failed=[
             sync.Failure(key, reason, labels.get(key, key), "environment")

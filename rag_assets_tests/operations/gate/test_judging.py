@@ -416,6 +416,7 @@ def made_rows(count: int) -> pa.Table:
         {
             "question_id": f"known_items/{number}",
             "input_id": str(number),
+            "index": 0,
             "origin": "known_items",
             "kind": "sentence",
             "question": f"Nothing is like number {number}",
