@@ -347,6 +347,7 @@ def test_questions_that_are_all_gone_hold_the_next_index_and_are_told(project):
     assert [promoted(edition=edition).status for edition in ("one", "two")] == ["moved", "moved"]
     assert state_problems(made.store, config) == []
 
+    append_made(made, 3)  # which are no questions of the user
     gated.ask(made, [])
     assert [each.assets for each in state_problems(made.store, config)] == [("question_sets",)]
     held = promoted(edition="three")
@@ -397,9 +398,7 @@ def test_questions_of_a_program_that_were_not_shown_decide_nothing(project):
 def test_questions_of_people_decide_beside_those_of_a_program(project):
     made, sets = project
     gated.ask(made, gated.questions(100, 60))
-    made.store.append(
-        schemas.GENERATED_QUESTIONS_TABLE, made_rows(40), schema=schemas.GENERATED_QUESTIONS
-    )
+    append_made(made, 40)
     refresh_questions(made.store, made.config, log=lambda _: None)
 
     verdict = gated.judged(made, sets["default"], sets["json_rows"])
@@ -409,8 +408,8 @@ def test_questions_of_people_decide_beside_those_of_a_program(project):
     assert verdict.reasons[-1].startswith("40 generated questions are a smoke test")
 
 
-def made_rows(count: int) -> pa.Table:
-    """Made questions that nothing finds."""
+def append_made(made: Project, count: int) -> None:
+    """Let there be so many made questions, which nothing finds."""
     gold = golds.to_json([DocumentGold("alloy000.md")])
     rows = [
         {
@@ -430,4 +429,7 @@ def made_rows(count: int) -> pa.Table:
         }
         for number in range(count)
     ]
-    return pa.Table.from_pylist(rows, schema=schemas.GENERATED_QUESTIONS)
+    schema = schemas.GENERATED_QUESTIONS
+    made.store.append(
+        schemas.GENERATED_QUESTIONS_TABLE, pa.Table.from_pylist(rows, schema=schema), schema=schema
+    )

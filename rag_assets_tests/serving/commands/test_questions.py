@@ -108,3 +108,11 @@ def test_before_any_question_it_says_how_to_get_some(asked, made):
 
     assert code == OK
     assert "`rag-assets questions make`" in text
+
+
+def test_the_doctor_finds_nothing_in_a_state_with_made_questions(made, asked, capsys):
+    asked("make")
+    with hashing():
+        cli.main(["doctor"])
+
+    assert "generated_questions" not in capsys.readouterr().out
