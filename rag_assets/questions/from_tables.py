@@ -34,7 +34,12 @@ from rag_assets.questions.table_words import PACKAGE, TableWords
 from rag_assets.retrieval.glossary import Glossary, read_glossary
 from rag_assets.store import Store
 from rag_assets.table_lookup.plans.running import Found, cells_of
-from rag_assets.table_lookup.tables.catalogue import MOST_ROWS_OF_TABLE, TableContents, contents_of
+from rag_assets.table_lookup.tables.catalogue import (
+    MOST_ROWS_OF_TABLE,
+    Catalogue,
+    TableContents,
+    contents_of,
+)
 from rag_assets.table_lookup.tables.cells import cells_by_column
 from rag_assets.table_lookup.words.word_lists import word_lists
 
@@ -113,9 +118,11 @@ def made_of(
     Two questions for the same rows and the same columns are one question, in whatever language.
     """
     key = f"{contents.info.source}/{contents.info.table}"
+    held = {(contents.info.source, contents.info.table): contents}
+    catalogue = Catalogue(data_version="", load=lambda: (held, ()), glossary=glossary)
     entries = glossary.entries if glossary else ()
     tables = [
-        AskedTable(contents, TableWords(contents.info, language, entries), settings.rows)
+        AskedTable(contents, catalogue, TableWords(contents.info, language, entries), settings.rows)
         for language in in_order(sorted(set(settings.languages)), key)
     ]
     drafts: list[QuestionDraft] = []
@@ -130,12 +137,12 @@ def made_of(
                 drafts.append(draft)
                 break
     if model is not None:
-        found_words = reworded(drafts, contents, model, glossary=glossary)
+        found_words = reworded(drafts, catalogue, model)
         if isinstance(found_words, str):
             return MadeQuestions(key, failure=found_words)
         drafts = found_words
-    drafts += [each for table in tables for each in _not_asked(table)]
-    return MadeQuestions(key, drafts or [_left_out(tables[0], contents.info.title, NOTHING)])
+    left = [each for table in tables for each in _not_asked(table, nothing=not drafts)]
+    return MadeQuestions(key, [*drafts, *left])
 
 
 def _draft(
@@ -182,36 +189,30 @@ def _draft(
 
 def _answer(table: AskedTable, found: Found) -> str:
     """What the plan computed: a number of rows, or the cells that are asked for, row by row."""
-    if found.value is not None:
-        return f"{found.value}"
     names = found.plan.columns or [each.column for each in found.plan.where]
-    cells = [
-        [
-            table.words.value(cell, table.columns[name])
-            for cell in cells_of(found, table.catalogue, name)
-        ]
-        for name in names
-    ]
-    return "; ".join(": ".join(row) for row in zip(*cells, strict=True))
+    cells = ((table.columns[name], cells_of(found, table.catalogue, name)) for name in names)
+    said = [[table.words.value(cell, column) for cell in own] for column, own in cells]
+    rows = (": ".join(row) for row in zip(*said, strict=True))
+    return "; ".join(rows) if found.value is None else f"{found.value}"
 
 
-def _not_asked(table: AskedTable) -> Iterator[QuestionDraft]:
+def _not_asked(table: AskedTable, *, nothing: bool) -> Iterator[QuestionDraft]:
     """For each reason the columns that no question asks for, for people to mend."""
-    unused = table.words.unused
-    for reason in dict.fromkeys(unused.values()):
-        yield _left_out(table, ", ".join(name for name in unused if unused[name] == reason), reason)
-
-
-def _left_out(table: AskedTable, what: str, reason: str) -> QuestionDraft:
-    return QuestionDraft(
-        origin="from_tables",
-        kind="columns",
-        question=what,
-        language=table.words.language,
-        gold=(),
-        maker="templates",
-        left_out=reason,
-    )
+    columns: dict[str, list[str]] = {}
+    for name, reason in table.words.unused.items():
+        columns.setdefault(reason, []).append(name)
+    if nothing and not columns:
+        columns[NOTHING] = [table.contents.info.title]
+    for reason, names in columns.items():
+        yield QuestionDraft(
+            origin="from_tables",
+            kind="columns",
+            question=", ".join(names),
+            language=table.words.language,
+            gold=(),
+            maker="templates",
+            left_out=reason,
+        )
 
 
 def _shares(store: Store, config: Config) -> Mapping[str, int]:

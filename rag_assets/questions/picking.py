@@ -7,12 +7,14 @@ and else not at all.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from hashlib import blake2b
 from typing import TypeVar
 
 import numpy as np
 
-T = TypeVar("T")
+T = TypeVar("T", bound=str | int | Decimal | tuple[Decimal | int, ...])
+"""What is the same text in any process."""
 
 FACTORS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB), np.uint64(1))
 SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))

@@ -11,12 +11,11 @@ from dataclasses import replace
 from rag_assets.models.language.calls import LanguageModel, Message, Request
 from rag_assets.models.language.prompts import Prompt, read_prompt
 from rag_assets.questions.draft import QuestionDraft
-from rag_assets.retrieval.glossary import Glossary
 from rag_assets.table_lookup.plans.plan import LookupPlan, PlanError
 from rag_assets.table_lookup.plans.running import run_plan
 from rag_assets.table_lookup.plans.sandbox import SandboxError
 from rag_assets.table_lookup.question.understanding import Understood, understand
-from rag_assets.table_lookup.tables.catalogue import Catalogue, TableContents
+from rag_assets.table_lookup.tables.catalogue import Catalogue
 from rag_assets.table_lookup.words.phrases import language_of
 
 OUTPUT_TOKENS = 200
@@ -34,21 +33,17 @@ def prompt() -> Prompt:
 
 
 def reworded(
-    drafts: Sequence[QuestionDraft],
-    contents: TableContents,
-    model: LanguageModel,
-    *,
-    glossary: Glossary | None,
+    drafts: Sequence[QuestionDraft], catalogue: Catalogue, model: LanguageModel
 ) -> list[QuestionDraft] | str:
-    """`drafts` in other words where these ask the same; why not, if the model did not answer.
+    """Questions to the one table of `catalogue` in other words, where these ask the same.
+
+    If the model did not answer, why.
 
     A model that may not see the source of the table is asked nothing.
     """
-    info = contents.info
-    if not model.may_see([info.source]):
+    sources = frozenset(each.source for each in catalogue.tables)
+    if not model.may_see(sources):
         return [*drafts]
-    held = {(info.source, info.table): contents}
-    catalogue = Catalogue(data_version="", load=lambda: (held, ()), glossary=glossary)
     instruction = Message("system", prompt().text)
     answers = model.complete_all(
         [
@@ -56,7 +51,7 @@ def reworded(
                 (instruction, Message("user", each.question)),
                 max_tokens=OUTPUT_TOKENS,
                 schema=SCHEMA,
-                sources=frozenset({info.source}),
+                sources=sources,
             )
             for each in drafts
         ]
@@ -66,30 +61,23 @@ def reworded(
     )
     if missing is not None:
         return f"{missing.outcome}: {missing.reason}"
-    said = [
-        " ".join(str(each.parsed["question"]).split()) if isinstance(each.parsed, dict) else ""
-        for each in answers
-    ]
-    return [
-        replace(draft, question=text, maker=model.name)
-        if _is_same(text, draft, catalogue)
-        else draft
-        for draft, text in zip(drafts, said, strict=True)
-    ]
-
-
-def _is_same(text: str, draft: QuestionDraft, catalogue: Catalogue) -> bool:
-    assert draft.plan is not None, "a question to a table has a plan"
-    if not text or language_of(text) != draft.language:
-        return False
-    read = understand(text, catalogue)
-    return isinstance(read, Understood) and gives_the_same(read.plan, draft.plan, catalogue)
+    made = []
+    for draft, each in zip(drafts, answers, strict=True):
+        text = str(each.parsed["question"]) if isinstance(each.parsed, dict) else ""
+        read = understand(text, catalogue) if language_of(text) == draft.language else None
+        is_same = (
+            isinstance(read, Understood)
+            and draft.plan is not None
+            and gives_the_same(read.plan, draft.plan, catalogue)
+        )
+        made.append(replace(draft, question=text, maker=model.name) if is_same else draft)
+    return made
 
 
 def gives_the_same(read: LookupPlan, meant: LookupPlan, catalogue: Catalogue) -> bool:
     """Whether a plan as it was read selects the rows of the one that was meant, and shows as much.
 
-    Their order is not compared, nor what is shown beside what is asked for: that is the last column.
+    Their order is not compared, nor what is shown beside the last column, which is asked for.
     """
     if read.operation in ("max", "min"):
         is_max, by = read.operation == "max", read.column

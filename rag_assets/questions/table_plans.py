@@ -20,13 +20,7 @@ from rag_assets.citations.values import Number, exact
 from rag_assets.identity import canonical_number
 from rag_assets.questions.picking import hashes, in_order, weights
 from rag_assets.questions.table_words import TableWords, in_list
-from rag_assets.table_lookup.plans.plan import (
-    Condition,
-    LookupPlan,
-    Operation,
-    PlanError,
-    PlanValue,
-)
+from rag_assets.table_lookup.plans.plan import Condition, LookupPlan, PlanError, PlanValue
 from rag_assets.table_lookup.plans.running import Found, cells_at, run_plan
 from rag_assets.table_lookup.plans.sandbox import SandboxError
 from rag_assets.table_lookup.sentences.naming import LONGEST_NAME, is_of_names, naming_column
@@ -61,15 +55,11 @@ class AskedTable:
     """A table, and what may be asked of it in the words of one language."""
 
     contents: TableContents
+    catalogue: Catalogue
+    """Holds this table alone."""
     words: TableWords
     most: int
     """Rows that a plan may select."""
-
-    @cached_property
-    def catalogue(self) -> Catalogue:
-        """This table alone."""
-        held = {(self.contents.info.source, self.contents.info.table): self.contents}
-        return Catalogue(data_version="", load=lambda: (held, ()))
 
     @cached_property
     def columns(self) -> Mapping[str, ColumnInfo]:
@@ -125,11 +115,10 @@ class AskedTable:
             ]
         return self._cells[name]
 
-    def shown(self, name: str, place: int) -> PlanValue:
-        """A cell that is not empty, as it stands."""
-        [cell] = cells_at(self.contents.info, [place], self.catalogue, name)
-        assert cell is not None, "places of empty cells are not asked for"
-        return cell
+    def shown(self, name: str, places: Sequence[int]) -> tuple[PlanValue, ...]:
+        """Those cells at some places that are not empty, as they stand."""
+        cells = cells_at(self.contents.info, places, self.catalogue, name)
+        return tuple(cell for cell in cells if cell is not None)
 
     def places(self, condition: Condition) -> Sequence[int]:
         """The rows whose cell equals the one value of a condition."""
@@ -205,8 +194,10 @@ class _Draw:
             case "limit":
                 return self._rows(self._limit(every))
             case "count":
-                first, second = in_order((self._value, self._limit), *self.seed, "of")
-                return self._rows(first(every) or second(every), operation="count")
+                either = (self._value(every), self._limit(every))
+                order = in_order((0, 1), *self.seed, "of")
+                plan = self._rows(either[order[0]] or either[order[1]])
+                return plan and replace(plan, columns=(), operation="count")
             case "two_conditions":
                 first = self._value(every, most=len(every))
                 places = self.table.places(first) if first else []
@@ -220,12 +211,12 @@ class _Draw:
         if table.label is None or asked is None:
             return None
         for row in self._filled([table.label.name, asked])[:1]:
-            where = [_equals(table, table.label.name, row)]
+            where = [Condition(table.label.name, "=", table.shown(table.label.name, [row]))]
             others = [each for each in (*table.choices, *table.measured) if each != asked]
             others = [each for each in others if table.cells(each)[row] is not None]
             if len(table.places(where[0])) > 1 and (other := self._chosen(others, "other")):
-                where.append(_equals(table, other, row))
-            is_short = len(str(table.shown(asked, row))) <= 2 * LONGEST_NAME
+                where.append(Condition(other, "=", table.shown(other, [row])))
+            is_short = len(str(*table.shown(asked, [row]))) <= 2 * LONGEST_NAME
             if is_short and all(_is_said(each.values[0], LONGEST_NAME) for each in where):
                 return self._rows(*where, columns=[asked])
         return None
@@ -238,12 +229,11 @@ class _Draw:
             return None
         names, where = [table.label.name] if table.label else [], []
         if kind == "compare":
-            names_of = table.cells(table.label.name) if table.label else []
-            held = Counter(names_of)
-            alone = [at for at in self._filled([*names, by]) if names and held[names_of[at]] == 1]
-            values = tuple(table.shown(names[0], at) for at in alone[:2])
-            differ = len({table.cells(by)[at] for at in alone[:2]}) == 2
-            if not differ or not all(_is_said(each, LONGEST_NAME) for each in values):
+            called = table.cells(names[0]) if names else []
+            held = Counter(called)
+            alone = [at for at in self._filled([*names, by]) if names and held[called[at]] == 1]
+            values = table.shown(names[0], alone[:2]) if alone[1:] else ()
+            if not values or not all(_is_said(each, LONGEST_NAME) for each in values):
                 return None
             where = [Condition(names[0], "in", values)]
         plan = self._rows(*where, columns=[*names, by])
@@ -251,20 +241,13 @@ class _Draw:
         limit = None if kind == "compare" else limit
         return plan and replace(plan, order_by=by, descending=descending, limit=limit)
 
-    def _rows(
-        self,
-        *where: Condition | None,
-        columns: Sequence[str] | None = None,
-        operation: Operation = "rows",
-    ) -> LookupPlan | None:
+    def _rows(self, *where: Condition | None, columns: Sequence[str] = ()) -> LookupPlan | None:
         """A plan for rows; where no column is asked for, the one that names rows is."""
-        found = [each for each in where if each]
-        if len(found) < len(where):
-            return None
         info, label = self.table.contents.info, self.table.label
-        names = [label.name] if label and operation == "rows" else []
-        shown = tuple(names if columns is None else columns)
-        return LookupPlan(info.source, info.table, tuple(found), shown, operation=operation)
+        found = tuple(each for each in where if each)
+        shown = tuple(columns) or ((label.name,) if label else ())
+        whole = LookupPlan(info.source, info.table, found, shown)
+        return whole if len(found) == len(where) else None
 
     def _value(
         self, places: Sequence[int], *, most: int = 0, without: Condition | None = None
@@ -280,16 +263,16 @@ class _Draw:
         if name is None or not fitting:
             return None
         value = in_order(fitting, *self.seed, "value")[0]
-        spelled = Counter(table.shown(name, at) for at in places if cells[at] == value)
+        own = [at for at in places if cells[at] == value]
+        spelled = Counter(table.shown(name, own))
         return Condition(name, "=", (min(spelled, key=lambda one: (-spelled[one], str(one))),))
 
     def _limit(self, places: Sequence[int]) -> Condition | None:
         """A round limit of a column of numbers, beyond which 1 to the most of these rows lie."""
         name = self._chosen(self.table.measured, "measured")
         cells = self.table.cells(name) if name else []
-        numbers = [
-            exact(cell) for at in places if cells and isinstance(cell := cells[at], (int, Decimal))
-        ]
+        own = (cells[at] for at in places if cells)
+        numbers = [cell for cell in own if isinstance(cell, (int, Decimal))]
         op: Comparison = in_order((">", ">=", "<", "<="), *self.seed, "op")[0]
         numbers.sort(reverse=op in (">", ">="))
         gaps = [pair for pair in pairwise(numbers[: self.table.most + 1]) if len({*pair}) > 1]
@@ -321,10 +304,6 @@ def round_between(low: Number, high: Number, *, with_low: bool) -> Number:
             if found > least or (with_low and found == least):
                 return exact(found)
     raise AssertionError("some step is smaller than the gap")
-
-
-def _equals(table: AskedTable, name: str, place: int) -> Condition:
-    return Condition(name, "=", (table.shown(name, place),))
 
 
 def _is_said(value: PlanValue, longest: int) -> bool:

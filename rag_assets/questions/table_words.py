@@ -22,6 +22,7 @@ from rag_assets.table_lookup.tables.catalogue import ColumnInfo, TableInfo
 from rag_assets.table_lookup.words.phrases import Language
 from rag_assets.table_lookup.words.word_lists import LANGUAGES, WordLists, word_lists
 from rag_assets.table_lookup.words.word_lists import words as words_of_list
+from rag_assets.terms.formulas import symbols_by_name
 from rag_assets.terms.lemmas import is_known
 
 PACKAGE = "rag_assets.questions.words"
@@ -141,7 +142,8 @@ class TableWords:
     def _plain(self) -> Mapping[str, str]:
         """Headings without remarks that explain values; a last part is a remark.
 
-        Where most headings begin with a capital, words that are no names lose it.
+        Where most headings begin with a capital, words that are no names lose it. An element with
+        percents below it is its content.
         """
         shown = [each for each in self.table.columns if not each.is_hidden]
         are_titles = 2 * sum(each.heading[:1].isupper() for each in shown) > len(shown)
@@ -152,7 +154,10 @@ class TableWords:
             parts = words.split(" ")
             styled = parts if all(part[:1].isupper() for part in parts) else parts[:1]
             small = [_small(part) for part in styled] if are_titles else styled
-            plain[each.name] = " ".join([*small, *parts[len(small) :]])
+            said = " ".join([*small, *parts[len(small) :]])
+            if "%" in (each.unit or "") and said.lower() in symbols_by_name():
+                said = _own(language_of(said) or "en").by_word["signs"]["content"].format(said)
+            plain[each.name] = said
         return plain
 
     @cached_property

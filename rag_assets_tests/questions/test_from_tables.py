@@ -79,13 +79,13 @@ def selected(columns, keys, plan):
     return {keys[at] for at in places}
 
 
-@effort(max_examples=40)
+@effort(max_examples=25)
 @given(st.lists(st.tuples(TEXTS, TEXTS, st.none() | NUMBERS, NUMBERS), min_size=1, max_size=25))
 def test_gold_is_the_rows_that_another_filter_finds(rows):
     name, mill, density, strength = ([row[at] for row in rows] for at in range(4))
     keys = [f"k{number}" for number in range(len(rows))]
     columns = {"id": keys, "desig": name, "suppl": mill, "rho": density, "rp02_mpa": strength}
-    made = questions_of(steels(columns), rows=5)
+    made = questions_of(steels(columns), rows=5, draws=10)
     for each in made:
         assert each.plan is not None
         assert keys_of(each) == selected(columns, keys, each.plan)
@@ -326,3 +326,9 @@ def test_a_useless_answer_leaves_the_words_of_the_template(script, tmp_path):
 def test_a_model_that_does_not_answer_fails_the_table(tmp_path):
     with scripted(status(503), tmp_path) as (writer, _):
         assert drafts_of(steels(), draws=3, model=writer) == ()
+
+
+def test_a_model_that_may_not_see_the_source_is_asked_nothing(tmp_path):
+    made, server = reworded(answers('{"question": "x"}'), tmp_path, sources=["secret"])
+    assert server.calls == 0
+    assert made == questions_of(steels(), draws=12)

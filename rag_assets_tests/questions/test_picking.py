@@ -30,3 +30,8 @@ def test_draws_are_spread_over_the_names():
     shared = shares([f"table {number}" for number in range(10)], 1_000)
     assert min(shared.values()) > 60
     assert max(shared.values()) < 140
+
+
+def test_choices_are_the_same_on_any_machine():
+    assert in_order([*"abcdef"], "seed", 1) == [*"afdcbe"]
+    assert shares(["a", "b", "c"], 10) == {"a": 4, "b": 4, "c": 2}

@@ -42,6 +42,8 @@ def said(heading, *, name="x1", language="en"):
         ("x1", "contains hexavalent chromium", NO_NAME),
         ("x1", "certificate valid until", NO_NAME),
         ("x1", "The share of the world reserves. The higher it is, the larger the risk.", NO_NAME),
+        ("x1", "Copper (wt%)", "copper content"),
+        ("x1", "Area (wt%)", "area"),
         ("x1", "leverantör", FOREIGN),
         ("x1", "densitet", "density"),
     ],
