@@ -22,6 +22,7 @@ import pyarrow as pa
 from rag_assets.change.sync import INPUTS
 from rag_assets.config import Config
 from rag_assets.evaluation.known_items import Rarity, sentences_to_ask
+from rag_assets.evaluation.quotes import normalized
 from rag_assets.identity import fingerprint
 from rag_assets.models.language.calls import LanguageModel
 from rag_assets.models.language.prompts import read_prompt
@@ -33,6 +34,8 @@ from rag_assets.store import Store
 
 REVISION = 1
 """Raise it when the same document should give other questions."""
+SENTENCES_TRIED = 5
+"""Sentences of a window, of which the first is asked that stands in one place."""
 BEHIND = "the index is behind the sources: run `rag-assets refresh`"
 
 
@@ -94,7 +97,7 @@ def _reader(config: Config, source: str) -> list[str]:
 
 
 def _known_items(indexed: IndexedPassages, document: DocumentPassages) -> MadeQuestions:
-    """The most distinctive sentence of each window."""
+    """The most distinctive sentence of each window that no chunk near its own has as well."""
     rarity = Rarity(chunk.own_text for window in document.windows for chunk in window)
     nothing = QuestionDraft(
         origin="known_items",
@@ -110,9 +113,15 @@ def _known_items(indexed: IndexedPassages, document: DocumentPassages) -> MadeQu
         before = [each.question for each in found]
         sentences = {each: chunk for chunk in window for each in sentences_to_ask(chunk.own_text)}
         new = (each for each in sentences if not is_near_duplicate(each, before))
-        if text := max(new, key=rarity.of, default=None):
-            gold = indexed.gold_of(text, sentences[text], document=document.document_id)
+        for text in sorted(new, key=rarity.of, reverse=True)[:SENTENCES_TRIED]:
+            chunk, wanted = sentences[text], normalized(text)
+            own = range(chunk.char_start, chunk.char_end)
+            others = indexed.nearest(chunk, own, document=document.document_id)
+            if any(wanted in normalized(other) for other in others):
+                continue
+            gold = indexed.gold_of(text, chunk, document=document.document_id)
             language = language_of(text) or document.language
             draft = replace(nothing, question=text, language=language, gold=(gold,), left_out="")
             found.append(draft)
+            break
     return MadeQuestions(document.document_id, found or [nothing])

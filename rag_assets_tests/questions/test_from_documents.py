@@ -241,6 +241,28 @@ def test_without_a_model_sentences_are_asked_for(home, tmp_path):
         assert draft.gold[0].quote == draft.question
 
 
+def test_a_sentence_that_stands_elsewhere_as_well_is_not_asked_for(changing):
+    sentence = "Quarantined bolts await spectroscopic adjudication before shipment."
+    for name in ("zinc", "wax"):
+        write(changing, name, text_of(name, sections=2, more=f" {sentence}"))
+    config = config_of(changing)
+    store = Store.of(config)
+
+    def asked():
+        build(changing)
+        made = from_documents.documents_made(store, config, [id_of("zinc")], None)
+        return [draft.question for each in made for draft in each.drafts]
+
+    shared = asked()
+    write(changing, "wax", text_of("wax", sections=2))
+    write(changing, "zinc", text_of("zinc", sections=2).strip() + f" {sentence}\n")
+    alone = asked()
+
+    assert shared
+    assert sentence not in shared
+    assert sentence in alone
+
+
 def test_of_a_source_that_the_model_may_not_see_nothing_is_sent(home, tmp_path):
     with ScriptedServer(model()) as server:
         config = config_of(home, url=server.url)
