@@ -11,13 +11,14 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rag_assets import identity, schemas
 from rag_assets.change.data_versions import current_version
@@ -32,7 +33,7 @@ from rag_assets.evaluation.json_lines import QuestionsError
 from rag_assets.evaluation.projection import IndexedGold
 from rag_assets.evaluation.questions import Question, QuestionFile
 from rag_assets.evaluation.results import EvaluationRecord, EvaluationResult, Settings
-from rag_assets.evaluation.scores import evaluate
+from rag_assets.evaluation.scores import evaluate, without_sets
 from rag_assets.evaluation.smoke_tests import shown_sets, smoke_tests
 from rag_assets.evaluation.superseded_gold import among_all_versions, split_superseded
 from rag_assets.retrieval.arms import Arms, revisions_of
@@ -45,7 +46,7 @@ from rag_assets.store.pins import Pin
 if TYPE_CHECKING:
     from rag_assets.retrieval.search import VariantIndex
 
-REVISION = 6
+REVISION = 7
 """Raise it when the same tables should give other rankings or numbers, or another report."""
 
 PROBE = "probe"
@@ -297,6 +298,7 @@ class _Evaluation:
             )
         )
         retrievers = list(rankings)
+        smoke = smoke_tests(store, config, questions)
         scores = evaluate(
             rankings,
             questions,
@@ -304,9 +306,11 @@ class _Evaluation:
             cutoffs=cutoffs,
             depth=depth,
             samples=config.evaluation.bootstrap_samples,
+            apart=smoke,
         )
+        counted = without_sets(scores.questions, smoke)
         evidence = evidence_of(
-            scores,
+            replace(scores, questions=counted),
             retrievers=retrievers,
             cutoffs=cutoffs,
             words=question_words(index, questions, indexed=indexed),
@@ -316,7 +320,7 @@ class _Evaluation:
             made_from=made_from,
             variant=variant,
             evaluated_at=datetime.now(UTC).isoformat(timespec="seconds"),
-            questions=len(questions),
+            questions=pc.count_distinct(counted["question_id"]).as_py(),
             retrievers=retrievers,
             cutoffs=cutoffs,
             main_retriever=_main(config, retrievers),
@@ -341,7 +345,7 @@ class _Evaluation:
                 cutoffs=cutoffs,
                 depth=depth,
             ),
-            smoke_tests=smoke_tests(store, config, questions),
+            smoke_tests=smoke,
             unmeasured=unmeasured,
         )
         result = EvaluationResult(

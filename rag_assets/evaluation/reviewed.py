@@ -8,6 +8,7 @@ Commands only append to it, and a person edits it freely. A decision on a questi
 this time waits until it is.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,10 @@ class ReviewDecision:
     is_kept: bool
     question: str | None
     """The question in the person's words; None as it was made."""
+
+
+AS_MADE = ReviewDecision(is_kept=True, question=None)
+"""Where nobody decided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,25 +75,29 @@ def made_questions(
 ) -> Iterable[dict[str, str | None]]:
     """The made questions that are left, as rows of `schemas.QUESTIONS`.
 
-    What was left out or dropped is not among them, and of equal questions there is one.
+    What was left out or dropped is not among them. Nor is a question that was made of several
+    documents or tables, since nobody can tell which of them it asks for, unless a person kept it.
     """
     if not store.exists(schemas.GENERATED_QUESTIONS_TABLE):
         return
     made = store.read(
         schemas.GENERATED_QUESTIONS_TABLE, columns=["origin", *COPIED], where="left_out = ''"
     )
-    asked: set[tuple[str, ...]] = set()
+    left: list[dict[str, str | None]] = []
     for row in made.sort_by("question_id").to_pylist():
-        decision = decisions.get(row["question_id"], ReviewDecision(is_kept=True, question=None))
-        question = decision.question or row["question"]
-        words = tuple(words_of(question))
-        if not decision.is_kept or words in asked:
-            continue
-        asked.add(words)
-        yield {
-            **{name: row[name] for name in COPIED},
-            "question": question,
-            "question_set": row["origin"],
-            "domain": golds.domain_of(golds.from_json(row["gold"])),
-            "support": golds.to_json([]),
-        }
+        decision = decisions.get(row["question_id"], AS_MADE)
+        if decision.is_kept:
+            left.append(row | {"question": decision.question or row["question"]})
+    times = Counter(_words(row) for row in left)
+    for row in left:
+        if times[_words(row)] == 1 or row["question_id"] in decisions:
+            yield {
+                **{name: row[name] for name in COPIED},
+                "question_set": row["origin"],
+                "domain": golds.domain_of(golds.from_json(str(row["gold"]))),
+                "support": golds.to_json([]),
+            }
+
+
+def _words(row: Mapping[str, str | None]) -> tuple[str, ...]:
+    return tuple(words_of(str(row["question"])))

@@ -1,12 +1,13 @@
 """From rankings and gold to a row of scores for each question, and to the tables of `summary`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import combinations
 from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rag_assets.evaluation.agreement import agreement
 from rag_assets.evaluation.gold import Gold, RowGold
@@ -93,6 +94,7 @@ def evaluate(
     cutoffs: Sequence[int],
     depth: int,
     samples: int,
+    apart: Collection[str] = (),
 ) -> Scores:
     """Score rankings of the same questions against their gold.
 
@@ -104,6 +106,8 @@ def evaluate(
         cutoffs: The k of each metric.
         depth: Units that each retriever returned at most: the candidates of a reranker.
         samples: Of the bootstrap and of the tests.
+        apart: Question sets that are scored, and are part of no mean and no test where there are
+            others.
     """
     ranked = {
         retriever: units_of(table, count=len(questions)) for retriever, table in rankings.items()
@@ -121,14 +125,22 @@ def evaluate(
         for retriever, units in ranked.items()
     ]
     per_question = pa.concat_tables(parts)
-    summary, differences = summarize(per_question, cutoffs=cutoffs, depth=depth, samples=samples)
+    counted = without_sets(per_question, apart)
+    summary, differences = summarize(counted, cutoffs=cutoffs, depth=depth, samples=samples)
     return Scores(
         per_question,
         summary,
         differences,
-        overall(per_question, cutoff=main_cutoff(cutoffs), samples=samples),
+        overall(counted, cutoff=main_cutoff(cutoffs), samples=samples),
         _agreement(ranked, questions, cutoff=main_cutoff(cutoffs)),
     )
+
+
+def without_sets(scores: pa.Table, sets: Collection[str]) -> pa.Table:
+    """The rows of `Scores.questions` of questions in no set of `sets`; all if there are no such."""
+    names = pc.list_element(pc.split_pattern(scores["question_id"], "/", max_splits=1), 0)
+    others = scores.filter(pc.invert(pc.is_in(names, pa.array(sorted(sets), pa.string()))))
+    return others if others.num_rows else scores
 
 
 GoldItemsByLevel: TypeAlias = Mapping[Level, Sequence[GoldItems | None]]

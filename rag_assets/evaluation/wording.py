@@ -186,12 +186,16 @@ def smoke_sentence(result: EvaluationResult) -> Iterator[str]:
         yield (
             f"Smoke test: a program made the questions of {', '.join(names)}, and no experiment "
             "question_origin shows that they order retrievers as people's questions do. They say "
-            "whether gold is found at all, and decide nothing."
+            "whether gold is found at all, and decide nothing: where people's questions are, all "
+            "other numbers are of those alone."
         )
 
 
-def sets_table(result: EvaluationResult) -> list[Row]:
-    """Each question set and retriever with its main metrics; empty if there is one set."""
+def sets_table(result: EvaluationResult, *retrievers: str) -> list[Row]:
+    """Each question set and retriever with its main metrics; empty if there is one set.
+
+    Unless `retrievers` are named, all of them.
+    """
     cutoff, smoke = main_cutoff(result), result.record.smoke_tests
     shown: dict[tuple[str, str], dict[str, Cell]] = {}
     for row in by_set(result.scores.questions, cutoff=cutoff):
@@ -201,6 +205,8 @@ def sets_table(result: EvaluationResult) -> list[Row]:
             "n": row["questions"],
             "retriever": retriever,
         }
+        if retriever not in (retrievers or result.record.retrievers):
+            continue
         cells = shown.setdefault((name, retriever), about)
         if row["metric"] in SET_METRICS:
             cells[f"{row['metric']}@{cutoff}"] = with_interval({"low": None} | row)

@@ -23,8 +23,17 @@ def scores(result: "EvaluationResult") -> str:
         for domain in domains_of(result)
         for retriever in result.record.retrievers
     ]
-    sets = sets_table(result)
-    apart = ["", "By question set", table(sets, columns=list(sets[0])), ""] if sets else []
+    sets = sets_table(result, result.record.main_retriever)
+    apart = (
+        [
+            "",
+            "By question set (the report has all retrievers)",
+            table(sets, columns=list(sets[0])),
+            "",
+        ]
+        if sets
+        else []
+    )
     title = f"Retrieval of variant {result.record.variant} on {result.record.questions:,} questions"
     unmeasured = [
         f"Not measured with {name}: {why}" for name, why in result.record.unmeasured.items()
