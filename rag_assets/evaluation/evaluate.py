@@ -299,6 +299,7 @@ class _Evaluation:
         )
         retrievers = list(rankings)
         smoke = smoke_tests(store, config, questions)
+        deciding = [one for one in questions if one.question_set not in smoke]
         scores = evaluate(
             rankings,
             questions,
@@ -313,7 +314,7 @@ class _Evaluation:
             replace(scores, questions=counted),
             retrievers=retrievers,
             cutoffs=cutoffs,
-            words=question_words(index, questions, indexed=indexed),
+            words=question_words(index, deciding or questions, indexed=indexed),
             config=config,
         )
         record = EvaluationRecord(

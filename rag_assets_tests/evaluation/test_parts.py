@@ -4,6 +4,7 @@ import pyarrow as pa
 import pytest
 
 from rag_assets.evaluation.parts import by_language, by_set
+from rag_assets.evaluation.scores import without_sets
 
 
 def questions(languages):
@@ -57,3 +58,12 @@ def test_each_set_has_its_own_means_with_their_intervals():
     assert hits[("known_items", "bm25")] == (3, pytest.approx(2 / 3))
     assert hits[("people", "hybrid")] == (9, 1.0)
     assert all(row["low"] < row["high"] for row in rows if row["metric"] == "hit_rate")
+
+
+def test_questions_of_a_set_apart_are_left_out_where_there_are_others():
+    rows = questions(["en"] * 8)
+    rest = without_sets(rows, ["known_items"])
+
+    assert {name.partition("/")[0] for name in rest["question_id"].to_pylist()} == {"people"}
+    assert without_sets(rows, []) == rows
+    assert without_sets(rows, ["people", "known_items"]) == rows
