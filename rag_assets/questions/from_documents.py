@@ -32,10 +32,12 @@ from rag_assets.questions.passages import DocumentPassages, IndexedPassages
 from rag_assets.questions.reading import KINDS, PACKAGE, PICK, ModelAwayError, read_documents
 from rag_assets.store import Store
 
-REVISION = 1
+REVISION = 2
 """Raise it when the same document should give other questions."""
 SENTENCES_TRIED = 5
 """Sentences of a window, of which the first is asked that stands in one place."""
+MARKUP = ("|", "$$", "#", "```")
+"""What rows of tables, formulas, headings and code begin with: nobody asks so."""
 BEHIND = "the index is behind the sources: run `rag-assets refresh`"
 
 
@@ -112,7 +114,8 @@ def _known_items(indexed: IndexedPassages, document: DocumentPassages) -> MadeQu
     for window in document.windows:
         before = [each.question for each in found]
         sentences = {each: chunk for chunk in window for each in sentences_to_ask(chunk.own_text)}
-        new = (each for each in sentences if not is_near_duplicate(each, before))
+        spoken = (each for each in sentences if not each.startswith(MARKUP))
+        new = (each for each in spoken if not is_near_duplicate(each, before))
         for text in sorted(new, key=rarity.of, reverse=True)[:SENTENCES_TRIED]:
             chunk, wanted = sentences[text], normalized(text)
             own = range(chunk.char_start, chunk.char_end)

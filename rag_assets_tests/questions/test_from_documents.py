@@ -241,6 +241,19 @@ def test_without_a_model_sentences_are_asked_for(home, tmp_path):
         assert draft.gold[0].quote == draft.question
 
 
+def test_rows_of_tables_and_formulas_are_not_asked_for(changing):
+    row = "| Bolt quarantined | spectroscopic adjudication | before any shipment |"
+    table = f"| Item | Reason | Time |\n|---|---|---|\n{row}"
+    write(changing, "zinc", f"# Zinc\n\n{table}\n\nNo bolt of zinc may be bent when cold.\n")
+    build(changing)
+
+    config = config_of(changing)
+    made = from_documents.documents_made(Store.of(config), config, [id_of("zinc")], None)
+    asked = [draft.question for each in made for draft in each.drafts]
+
+    assert asked == ["No bolt of zinc may be bent when cold."]
+
+
 def test_a_sentence_that_stands_elsewhere_as_well_is_not_asked_for(changing):
     sentence = "Quarantined bolts await spectroscopic adjudication before shipment."
     for name in ("zinc", "wax"):
