@@ -29,6 +29,7 @@ from defaults import files_of
 
 from rag_assets.config.editions import NEWEST
 from rag_assets.config.questions import GENERATED_SETS
+from rag_assets.evaluation.experiments.question_origin import SetOrder
 from rag_assets.evaluation.intervals import DIFFERENCES, cluster_bootstrap, clusters_of
 
 CORPUS = "materials_demo"
@@ -103,7 +104,7 @@ def usefulness(folder: Path) -> Iterator[Bound]:
             means = sorted(order[whose].items(), key=lambda each: -each[1])
             shown = " > ".join(f"{retriever} {mean:.3f}" for retriever, mean in means)
             print(f"{'people' if whose == 'means_of_people' else name}: {shown}")
-        is_gate = order["low"] is not None and order["low"] > 0
+        is_gate = SetOrder(**order).is_shown
         chose = chosen(scores, name)
         mean, low, high = lost(scores, chose=chose, people_chose=people_chose)
         interval = "" if order["low"] is None else f" [{order['low']:+.2f}, {order['high']:+.2f}]"

@@ -1,12 +1,13 @@
 """The table of made questions follows the documents, and what people decided is kept."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from rag_assets import config as configuration
 from rag_assets import schemas
-from rag_assets.evaluation.questions import read_questions, refresh_questions
+from rag_assets.evaluation.questions import brought, read_questions, refresh_questions
 from rag_assets.questions import counts
 from rag_assets.questions.draft import split_of
 from rag_assets.questions.making import GENERATED, INPUTS_A_COMMIT, refresh_generated
@@ -223,3 +224,12 @@ def test_a_question_has_the_columns_of_its_table(few):
         assert set(schemas.GENERATED_QUESTIONS.names) == set(row)
         assert row["document_id"] == row["input_id"]
         assert row["question_id"].startswith("known_items/")
+
+
+def test_made_questions_stand_back_where_people_brought_their_own(few):
+    few.ask()
+    made = read_questions(few.store)
+    people = replace(made[0], question_id="people/1", question_set="people")
+
+    assert brought([*made, people]) == [people]
+    assert brought(made) == made

@@ -203,7 +203,10 @@ def _compared(
     _, differences = summarized(final_scores, splits=[split])
     orders = (
         set_orders(
-            where(scores, level=design.level), generated=generated_sets(config), samples=samples
+            where(scores, level=design.level),
+            generated=generated_sets(config),
+            samples=samples,
+            margin=config.evaluation.margin,
         )
         if design.compares_sets
         else []

@@ -157,7 +157,7 @@ def _chosen(store: Store, config: Config, options: argparse.Namespace, *, varian
     try:
         with search_errors(), disk_errors.writing(config.state_dir):
             if options.questions is None:
-                questions = imported.read_questions(store)
+                questions = imported.brought(imported.read_questions(store))
             else:
                 parsed = parsed_file(config, options.questions)
                 questions, failures = parsed.questions, list(parsed.failures.values())
