@@ -71,7 +71,7 @@ def table_inputs(store: Store, config: Config) -> pa.Table:
         RECIPE,
         [str(word_lists(each, PACKAGE)) for each in sorted(settings.languages)],
         settings.rows,
-        glossary.content if glossary else "",
+        [each.model_dump(mode="json") for each in glossary.entries] if glossary else [],
         [settings.model, model, prompt().hash if model else ""],
     )
     found = {}
