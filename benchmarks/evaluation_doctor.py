@@ -291,7 +291,7 @@ def generated_set(project: Project) -> Case:
         lines.append(line | {"question": f"{' '.join(words[:12])}?"})
     return Case(
         name="e009",
-        sets={"people": project.questions, "machine": lines},
+        sets={"asked": project.questions, "machine": lines},
         generated=frozenset({"machine"}),
         arms=only(ARMS, "dense", "bm25"),
     )

@@ -142,8 +142,14 @@ def executor_of(config: Config) -> dg.ExecutorDefinition:
 
 
 def definitions(rooms: dg.Definitions, *, config: Config) -> dg.Definitions:
-    """Jobs, schedule and sensors over the assets of `rooms`."""
-    specs = list(rooms.resolve_all_asset_specs())
+    """Jobs, schedule and sensors over the assets of `rooms`, and not over what they only read."""
+    made = {
+        key
+        for each in rooms.assets or ()
+        if isinstance(each, dg.AssetsDefinition)
+        for key in each.keys
+    }
+    specs = [spec for spec in rooms.resolve_all_asset_specs() if spec.key in made]
     executor = executor_of(config)
     nightly = dg.define_asset_job(
         NIGHTLY_JOB,

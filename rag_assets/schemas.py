@@ -363,7 +363,8 @@ QUESTIONS = derived(
 
 GENERATED_QUESTIONS = derived(
     _required("question_id", pa.string(), "origin/hash of what it was made from and its text"),
-    _required("made_from", pa.string(), "id of the document, or source/table"),
+    _required("input_id", pa.string(), "id of the document that it was made from, or source/table"),
+    _required("index", pa.int32(), "position among those of the document or table, from 0"),
     _column("document_id", pa.string(), "the document that it was made from; NULL for a table"),
     _required("origin", pa.string(), "from_documents, known_items or from_tables"),
     _required("kind", pa.string(), "sort of question, such as list or count"),

@@ -61,6 +61,7 @@ def test_the_graph_has_these_assets_groups_and_partitions(defs):
         "row_vectors": ("index", variants),
         "joint_index": ("index", variants),
         "serving_index": ("serving", None),
+        "generated_questions": ("questions", None),
         "question_sets": ("evaluation", None),
         "retrieval_evaluation": ("evaluation", variants),
         "answer_evaluation": ("evaluation", variants),
@@ -81,6 +82,8 @@ def test_every_step_depends_on_what_it_is_made_of(defs):
     assert deps["chunk_vectors"] == {"chunks"}
     assert deps["row_vectors"] == {"serialized_rows"}
     assert deps["joint_index"] == {"chunk_vectors", "row_vectors"}
+    assert deps["generated_questions"] == {"joint_index", "table_rows"}
+    assert deps["question_sets"] == {"generated_questions"}
     assert {"joint_index", "question_sets"} <= deps["retrieval_evaluation"]
     assert deps["serving_index"] == {"joint_index", "retrieval_evaluation"}
 
@@ -125,6 +128,7 @@ def test_every_asset_says_where_its_code_stands_and_of_which_domain_its_rows_are
     assert domains[None] == {
         "joint_index",
         "serving_index",
+        "generated_questions",
         "question_sets",
         "retrieval_evaluation",
         "answer_evaluation",
@@ -156,6 +160,7 @@ def test_one_job_builds_a_variant_also_where_experiments_compare_them(project):
         "clean_up",
         "doctor",
         "experiments",
+        "make_questions",
         "promote",
         "rollback",
         "explain",

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 
 from rag_assets.change.deciding import fingerprint_of
-from rag_assets.change.steps import Step, StepList, made_from
+from rag_assets.change.steps import Step, StepList, StepTable, made_from
 from rag_assets.config import Config
 from rag_assets.identity import fingerprint
 from rag_assets.schemas import TABLE_ROWS_TABLE
@@ -102,10 +102,10 @@ def is_up_to_date(store: Store, config: Config, steps: StepList, *, variant: str
 
     Sources are not looked at, nor what is installed: that is for a refresh to find out.
     """
-    return all(_follows(store, step) for step in steps.of_variant(config, variant).values())
+    return all(follows(store, step) for step in steps.of_variant(config, variant).values())
 
 
-def _follows(store: Store, step: Step) -> bool:
+def follows(store: Store, step: StepTable) -> bool:
     """Whether the last pass over the table of a step was made from its inputs as they stand now."""
     finished = store.completion(step.table)
     if finished is None or finished.parts is None:
@@ -146,7 +146,7 @@ def _families(store: Store, name: str) -> Pin | None:
 def _table_rows(store: Store, config: Config, steps: StepList, variant: str) -> Pin | None:
     """The rows of all tables, if its units of rows were made from them as they stand."""
     of_variant = steps.of_variant(config, variant).values()
-    if not all(_follows(store, step) for step in of_variant if step.kind.domain == "table"):
+    if not all(follows(store, step) for step in of_variant if step.kind.domain == "table"):
         return None
     return pin_of(store, TABLE_ROWS_TABLE, key="row_id")
 

@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field, field_validator
 
 from rag_assets.config.base import Section, Slug, duplicates
+from rag_assets.config.questions import GENERATED_SETS, PEOPLE
 from rag_assets.config.retrieval import RetrieverName
 
 
@@ -42,4 +43,7 @@ class Evaluation(Section):
     def _sets_are_named_once(cls, value: list[QuestionSet]) -> list[QuestionSet]:
         if twice := duplicates(item.name for item in value):
             raise ValueError(f"two sets are named {', '.join(twice)}: give each its own name")
+        if taken := {PEOPLE, *GENERATED_SETS}.intersection(item.name for item in value):
+            names = ", ".join(sorted(taken))
+            raise ValueError(f"{names}: sets of the section questions are so named; take another")
         return value

@@ -7,6 +7,13 @@ from pydantic import Field
 
 from rag_assets.config.base import Section, Slug
 
+PEOPLE = "people"
+"""The question set of the file of that name."""
+KNOWN_ITEMS = "known_items"
+"""The set of sentences cut from documents."""
+GENERATED_SETS = ("from_documents", KNOWN_ITEMS, "from_tables")
+"""The question sets that a program makes, by the origin of their questions."""
+
 
 class Questions(Section):
     """How questions are made, and where people's own lie."""
@@ -28,3 +35,18 @@ class Questions(Section):
         description="entry of language_models that writes questions to documents and rewords those "
         "to tables; without one, questions to documents are sentences of them: a smoke test",
     )
+
+    @property
+    def people_file(self) -> Path:
+        """The questions of people: the question set `people`, where the file is there."""
+        return self.folder / f"{PEOPLE}.jsonl"
+
+    @property
+    def review_file(self) -> Path:
+        """What people decided on questions that were made, where the file is there."""
+        return self.folder / "review.jsonl"
+
+    @property
+    def asked_file(self) -> Path:
+        """Which questions of kept answers people were asked about, without the questions."""
+        return self.folder / "asked.jsonl"

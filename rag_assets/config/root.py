@@ -28,7 +28,7 @@ from rag_assets.config.editions import (
     Edition,
 )
 from rag_assets.config.errors import ConfigError
-from rag_assets.config.evaluation import Evaluation
+from rag_assets.config.evaluation import Evaluation, QuestionSet
 from rag_assets.config.experiments import AnswerExperiments, Experiments
 from rag_assets.config.figures import Figures
 from rag_assets.config.gate import Gate
@@ -47,7 +47,7 @@ from rag_assets.config.named_models import (
     with_marker_model,
 )
 from rag_assets.config.parsers import DEFAULT_PARSERS, ParserSettings
-from rag_assets.config.questions import Questions
+from rag_assets.config.questions import PEOPLE, Questions
 from rag_assets.config.recipes import Tables, Variant
 from rag_assets.config.retrieval import Retrieval, Retriever, with_former_retrievers
 from rag_assets.config.running import CleanUp, Execution, Schedule, Serving
@@ -308,6 +308,13 @@ class Config(Section):
     def serving_variant(self) -> str:
         """The variant that answers queries until a serving pointer is set."""
         return self.serving.variant or next(iter(self.variants))
+
+    @property
+    def question_files(self) -> list[QuestionSet]:
+        """The question sets that lie in files: the named ones, and the one of people if it is."""
+        file = self.questions.people_file
+        people = [QuestionSet(name=PEOPLE, path=file)] if file.exists() else []
+        return [*self.evaluation.questions, *people]
 
     @property
     def describing_model(self) -> DescribingModel | None:

@@ -5,7 +5,8 @@ looks the evidence up in an index, `projection` puts rankings and gold into the 
 `metrics` computes scores from that. `scores` does this for all questions; `summary` makes means
 with `intervals` and tests of `significance` from it. `evaluate` runs all of this on a variant,
 `results` stores it, `wording` and `report` show it. `agreement`, `languages`, `quotes` and
-`parsing_quality` are one measure each. Whether an evaluation is itself sound is told by `doctor`:
+`parsing_quality` are one measure each; `known_items` cuts queries from texts where nobody has
+written questions. Whether an evaluation is itself sound is told by `doctor`:
 `flaws` names the rules, `evidence` (with `question_words` and `index_contents`) is what `rules` and
 `rules_of_comparisons` look at. `experiments` compares many settings with one another. `steps` and
 `step_tables` have the step of the questions.

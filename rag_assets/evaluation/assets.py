@@ -17,6 +17,7 @@ from rag_assets.evaluation.wording import (
     domains_of,
     main_cutoff,
     report_markdown,
+    sets_table,
 )
 from rag_assets.index.steps import JOINT_INDEX
 from rag_assets.process.interrupts import stoppable
@@ -27,8 +28,9 @@ WORST_SHOWN = 10
 MISSING_SHOWN = 20
 FOUND_SHOWN = 3
 NO_QUESTIONS = (
-    "There are no questions: name a question file under evaluation.questions in the config, and "
-    "this asset measures how well retrieval finds their gold evidence."
+    "There are no questions: make some (the asset generated_questions, or `rag-assets questions "
+    "make`), or name a question file under evaluation.questions in the config, and this asset "
+    "measures how well retrieval finds their gold evidence."
 )
 
 
@@ -88,6 +90,7 @@ def _metadata(result: EvaluationResult) -> dict[str, dg.MetadataValue]:
         for retriever in result.record.retrievers
     ]
     listings = {
+        "question sets": sets_table(result),
         "flaws of the evaluation": flaw_rows(flaws),
         "missing gold": missing[:MISSING_SHOWN],
         "worst questions": _worst(result),

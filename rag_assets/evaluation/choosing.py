@@ -23,8 +23,9 @@ from rag_assets.config import Config, DomainFusion, Fusion, Retriever, Signal
 from rag_assets.evaluation.evaluate import PROBE, asked, depth_of, searched
 from rag_assets.evaluation.evaluate import compared as evaluated_in
 from rag_assets.evaluation.intervals import clusters_of
+from rag_assets.evaluation.json_lines import QuestionsError
 from rag_assets.evaluation.latency import Latency, latencies
-from rag_assets.evaluation.questions import Question, QuestionsError
+from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.scores import gold_items_by_level, scored, source_of, units_of
 from rag_assets.evaluation.summary import (
     ALL_QUESTIONS,

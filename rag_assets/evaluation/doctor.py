@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import pyarrow as pa
 
 from rag_assets.config import Config
+from rag_assets.config.questions import GENERATED_SETS
 from rag_assets.evaluation import flaws, rules, rules_of_comparisons
 from rag_assets.evaluation.evidence import Evidence
 from rag_assets.evaluation.flaws import Flaw
@@ -68,8 +69,10 @@ def evidence_of(
 
 
 def generated_sets(config: Config) -> frozenset[str]:
-    """The question sets that a program wrote, by the config."""
-    return frozenset(one.name for one in config.evaluation.questions if one.generated)
+    """The question sets that a program wrote: those made here, and others by the config."""
+    return frozenset(GENERATED_SETS).union(
+        one.name for one in config.evaluation.questions if one.generated
+    )
 
 
 def flaws_of(store: Store, config: Config, evaluation: EvaluationResult) -> list[Flaw]:

@@ -23,14 +23,17 @@ from rag_assets import identity, schemas
 from rag_assets.change.data_versions import current_version
 from rag_assets.change.sync import Failure
 from rag_assets.config import Config, QuestionSet, Retriever, RetrieverName
+from rag_assets.config.questions import GENERATED_SETS
 from rag_assets.evaluation import questions as question_sets
 from rag_assets.evaluation import results
 from rag_assets.evaluation.doctor import evidence_of, examine, generated_sets
 from rag_assets.evaluation.indexed_gold import gold_state, read_indexed_gold
+from rag_assets.evaluation.json_lines import QuestionsError
 from rag_assets.evaluation.projection import IndexedGold
-from rag_assets.evaluation.questions import Question, QuestionFile, QuestionsError
+from rag_assets.evaluation.questions import Question, QuestionFile
 from rag_assets.evaluation.results import EvaluationRecord, EvaluationResult, Settings
 from rag_assets.evaluation.scores import evaluate
+from rag_assets.evaluation.smoke_tests import shown_sets, smoke_tests
 from rag_assets.evaluation.superseded_gold import among_all_versions, split_superseded
 from rag_assets.retrieval.arms import Arms, revisions_of
 from rag_assets.retrieval.failing import unanswerable
@@ -134,7 +137,7 @@ def parsed_file(config: Config, path: Path) -> QuestionFile:
 
 
 def _question_set(config: Config, path: Path) -> QuestionSet:
-    for known in config.evaluation.questions:
+    for known in config.question_files:
         if known.path.absolute() == path.absolute():
             return known
     beside = path.with_name("documents.jsonl")
@@ -185,7 +188,8 @@ def fingerprint_of(
         {source.name: source.url for source in config.sources.documents},
         *([models] if models else []),
         *([glossary.content] if glossary else []),
-        *sorted(generated_sets(config)),
+        *sorted(generated_sets(config).difference(GENERATED_SETS)),  # the others are so everywhere
+        *sorted(shown_sets(store, config)),
         *(complete_set.indexes or ()),
         *revisions_of(arms, *(config.retrieval.retrievers[name] for name in retrievers)),
     )
@@ -337,6 +341,7 @@ class _Evaluation:
                 cutoffs=cutoffs,
                 depth=depth,
             ),
+            smoke_tests=smoke_tests(store, config, questions),
             unmeasured=unmeasured,
         )
         result = EvaluationResult(

@@ -11,23 +11,33 @@ id is the document's URI itself. A line that cannot be used goes to the quaranti
 its number and what to do; the other lines are imported.
 """
 
-import codecs
-import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeAlias
 
 import pyarrow as pa
 
 from rag_assets import identity, schemas
+from rag_assets.change.data_versions import current_version
 from rag_assets.change.sync import INPUTS, Batch, Failure, Report, Work, refresh
 from rag_assets.config import Config, QuestionSet
+from rag_assets.config.questions import GENERATED_SETS
 from rag_assets.evaluation import gold as golds
 from rag_assets.evaluation.gold import DocumentGold, Gold, RowGold
+from rag_assets.evaluation.json_lines import (
+    LineError,
+    QuestionsError,
+    hash_of,
+    lines_of,
+    record_of,
+    text_of,
+)
+from rag_assets.evaluation.reviewed import made_questions, read_review
 from rag_assets.evaluation.step_tables import QUESTIONS
 from rag_assets.store import Store
 
@@ -43,16 +53,10 @@ ROW_NAME = re.compile(r"row:(?P<table>(?:\\:|[^:])+):(?P<key>.+)", re.DOTALL)
 """`\\:` is a colon of the table's name."""
 PAGE = re.compile(r"[1-9][0-9]{0,6}")
 
+NO_PATHS: Mapping[str, str] = MappingProxyType({})
+
 Row: TypeAlias = dict[str, str | None]
 """A row of `schemas.QUESTIONS`, without its system columns."""
-
-
-class QuestionsError(Exception):
-    """A question set cannot be read at all; the message names the file and the remedy."""
-
-
-class LineError(ValueError):
-    """A line is not a question; the message says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,17 +99,23 @@ class QuestionFile:
 def refresh_questions(
     store: Store, config: Config, *, log: Callable[[str], None], retry: bool = False
 ) -> Report:
-    """Bring the table `questions` up to the question files of `config`.
+    """Bring the table `questions` up to the question files of `config` and the made questions.
 
     Raises:
         QuestionsError: A file is missing or is not readable.
     """
-    sets = config.evaluation.questions
-    made_from = identity.fingerprint(REVISION, [_identity(one) for one in sets])
+    sets, review = config.question_files, config.questions.review_file
+    generated = schemas.GENERATED_QUESTIONS_TABLE
+    files = [_identity(one) for one in sets]
+    if review.exists():
+        files.append([hash_of(review, what="decisions on questions")])
+    parts = {"files": identity.fingerprint(REVISION, files)}
+    if store.exists(generated):
+        parts[generated] = current_version(store, generated, key="input_id")
 
     @cache
     def parsed() -> list[QuestionFile]:
-        return [parse(one) for one in sets]
+        return [*(parse(one) for one in sets), _made(store, review)]
 
     def inputs() -> pa.Table:
         contents = [entry for part in parsed() for entry in part.contents.items()]
@@ -122,11 +132,24 @@ def refresh_questions(
     work = Work(
         store=store,
         target=TARGET,
-        made_from=lambda: {"files": made_from},
+        made_from=lambda: parts,
         inputs=inputs,
         transform=transform,
     )
     return refresh(work, log=log, retry=retry)
+
+
+def _made(store: Store, file: Path) -> QuestionFile:
+    """The made questions as people left them, and lines of their `file` that are no decisions."""
+    review = read_review(file)
+    rows = {str(row["question_id"]): row for row in made_questions(store, review.decisions)}
+    contents = {key: identity.fingerprint(REVISION, row) for key, row in rows.items()}
+    reasons = {key: each.reason for key, each in review.failures.items()}
+    return QuestionFile(
+        rows,
+        review.failures,
+        contents | {key: identity.fingerprint(REVISION, reason) for key, reason in reasons.items()},
+    )
 
 
 def read_questions(store: Store) -> list[Question]:
@@ -135,6 +158,12 @@ def read_questions(store: Store) -> list[Question]:
         return []
     columns = [name for name in TARGET.schema.names if name not in schemas.SYSTEM_COLUMNS]
     return questions_of(store.read(TARGET.name, columns=columns))
+
+
+def brought(questions: Sequence[Question]) -> list[Question]:
+    """Those that were not made of the project's own data; all of them if there are no others."""
+    others = [one for one in questions if one.question_set not in GENERATED_SETS]
+    return others or list(questions)
 
 
 def questions_of(table: pa.Table) -> list[Question]:
@@ -174,10 +203,10 @@ def parse(questions: QuestionSet, *, text: str = "question") -> QuestionFile:
     failures: dict[str, Failure] = {}
     contents: dict[str, str] = {}
     first_lines: dict[str, int] = {}
-    for number, line in _lines(questions.path, what=f"question set {questions.name}"):
+    for number, line in lines_of(questions.path, what=f"question set {questions.name}"):
         where = f"{questions.path.name} line {number}"
         try:
-            row = _row(_record(line), set_name=questions.name, paths=paths, text=text)
+            row = row_of_record(record_of(line), set_name=questions.name, paths=paths, text=text)
             key = str(row["question_id"])
             if key in rows:
                 raise LineError(
@@ -208,35 +237,9 @@ def _identity(questions: QuestionSet) -> list[str]:
     mapping = questions.documents
     return [
         questions.name,
-        _hash(questions.path, what=f"question set {questions.name}"),
-        _hash(mapping, what=f"documents of question set {questions.name}") if mapping else "",
+        hash_of(questions.path, what=f"question set {questions.name}"),
+        hash_of(mapping, what=f"documents of question set {questions.name}") if mapping else "",
     ]
-
-
-def _hash(path: Path, *, what: str) -> str:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise _unreadable(path, what=what, error=error) from error
-
-
-def _lines(path: Path, *, what: str) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file that are not blank, with their numbers from 1."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise _unreadable(path, what=what, error=error) from error
-    for number, line in enumerate(content.removeprefix(codecs.BOM_UTF8).splitlines(), start=1):
-        if line.strip():
-            yield number, line
-
-
-def _unreadable(path: Path, *, what: str, error: OSError) -> QuestionsError:
-    return QuestionsError(
-        f"{what}: {path} cannot be read ({error.strerror}): correct its path under "
-        "evaluation.questions, or take the entry out"
-    )
 
 
 def document_paths(questions: QuestionSet) -> dict[str, str]:
@@ -245,36 +248,37 @@ def document_paths(questions: QuestionSet) -> dict[str, str]:
         return {}
     paths = {}
     what = f"documents of question set {questions.name}"
-    for number, line in _lines(questions.documents, what=what):
+    for number, line in lines_of(questions.documents, what=what):
         try:
-            record = _record(line)
-            paths[_text(record, "doc_id")] = _text(record, "path")
+            record = record_of(line)
+            paths[text_of(record, "doc_id")] = text_of(record, "path")
         except LineError as error:
             raise QuestionsError(f"{questions.documents} line {number}: {error}") from error
     return paths
 
 
-def _record(line: bytes) -> dict[str, object]:
-    try:
-        record = json.loads(line.decode("utf-8"))
-        text = json.dumps(record, ensure_ascii=False)
-    except (ValueError, RecursionError) as error:
-        raise LineError(f"it is not JSON in UTF-8 ({error}): write one object a line") from error
-    if not isinstance(record, dict):
-        raise LineError("it is not a JSON object: write one object a line")
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        half = ascii(error.object[error.start])
-        raise LineError(f"it holds half of a character, {half}: write the whole pair") from error
-    return record
+def row_of_record(
+    record: dict[str, object],
+    *,
+    set_name: str,
+    paths: Mapping[str, str] = NO_PATHS,
+    text: str = "question",
+) -> Row:
+    """The row of a line of a question file.
 
+    Args:
+        record: The line.
+        set_name: Name of the question set.
+        paths: Path of each id of a document that is none itself.
+        text: The key that holds the question.
 
-def _row(record: dict[str, object], *, set_name: str, paths: Mapping[str, str], text: str) -> Row:
+    Raises:
+        LineError: It is no question.
+    """
     identifier = record.get("id")
     if isinstance(identifier, int):
         record = record | {"id": str(identifier)}
-    split = _text(record, "split") if "split" in record else "test"
+    split = text_of(record, "split") if "split" in record else "test"
     if split == RESERVED_SPLIT:
         raise LineError(f"split = {split!r}: it stands for all questions; write another name")
     quotes = _quotes(record)
@@ -283,23 +287,16 @@ def _row(record: dict[str, object], *, set_name: str, paths: Mapping[str, str], 
         raise LineError("gold is empty: name what must be found")
     answer = record.get("answer")
     return {
-        "question_id": f"{set_name}/{_text(record, 'id')}",
+        "question_id": f"{set_name}/{text_of(record, 'id')}",
         "question_set": set_name,
-        "question": _text(record, text),
+        "question": text_of(record, text),
         "domain": golds.domain_of(gold),
-        "language": _text(record, "lang") if record.get("lang") else "en",
+        "language": text_of(record, "lang") if record.get("lang") else "en",
         "split": split,
         "gold": golds.to_json(gold),
         "support": golds.to_json(list(_gold(record, "support", paths=paths, quotes={}))),
         "answer": answer if isinstance(answer, str) or answer is None else json.dumps(answer),
     }
-
-
-def _text(record: dict[str, object], name: str) -> str:
-    value = record.get(name)
-    if not isinstance(value, str) or not value.strip():
-        raise LineError(f"{name} = {value!r}: write a text that is not blank")
-    return value
 
 
 def _entries(record: dict[str, object], name: str) -> list[object]:

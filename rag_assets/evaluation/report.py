@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 
 from rag_assets.evaluation.flaws import SOUND, flaw_rows
-from rag_assets.evaluation.languages import by_language
 from rag_assets.evaluation.metrics import METRICS
+from rag_assets.evaluation.parts import by_language
 from rag_assets.evaluation.results import EvaluationResult
 from rag_assets.evaluation.summary import CANDIDATE_RECALL, F1_OF_MEANS, splits_of
 from rag_assets.evaluation.wording import (
@@ -22,6 +22,7 @@ from rag_assets.evaluation.wording import (
     main_cutoff,
     main_table,
     overall_sentences,
+    sets_table,
     with_interval,
 )
 from rag_assets.reports import pages
@@ -71,6 +72,7 @@ def render(result: EvaluationResult) -> str:
         },
         all_metrics={domain: _all_metrics(result, domain) for domain in domains},
         candidates={domain: list(_candidates(result, domain)) for domain in domains},
+        sets=sets_table(result),
         splits=_splits(result),
         languages=_languages(result),
         stages=list(

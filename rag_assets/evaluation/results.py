@@ -62,6 +62,8 @@ class EvaluationRecord:
     """Versions of documents that were searched: `current` or `all`."""
     superseded: Sequence[SupersededGold] = ()
     """Questions that were not measured, since their gold lies in a superseded document."""
+    smoke_tests: Sequence[str] = ()
+    """Question sets that a program made and that decide nothing: see `evaluation.smoke_tests`."""
     unmeasured: Mapping[str, str] = field(default_factory=dict)
     """Retrievers that could not search, and why: the one that answers searches is none of them."""
 

@@ -1,7 +1,8 @@
 """The step of the room: the questions with their gold evidence."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from rag_assets import schemas
 from rag_assets.change.steps import ShownContent, StepContext, StepKind, StepResult, StepTable
 from rag_assets.config import Config, Variant
 from rag_assets.evaluation.step_tables import QUESTIONS
@@ -10,7 +11,7 @@ from rag_assets.store import Store
 
 
 class QuestionSets(StepKind):
-    """The imported questions, which serve all variants."""
+    """The questions of all sets, which serve all variants."""
 
     name = "question_sets"
     room = "evaluation"
@@ -41,6 +42,10 @@ class QuestionSets(StepKind):
 
     def derivation(self, work: StepContext) -> None:
         """They are read from files."""
+
+    def reads(self, config: Config) -> Sequence[Sequence[str]]:  # noqa: ARG002 - the same for all
+        """The questions that were made."""
+        return [[schemas.GENERATED_QUESTIONS_TABLE]]
 
     def traced(self, trace: object) -> None:
         """No unit comes from a question."""

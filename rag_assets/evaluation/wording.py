@@ -6,11 +6,13 @@ from typing import TypeAlias
 
 from rag_assets.evaluation import summary
 from rag_assets.evaluation.flaws import Flaw, flaw_rows
+from rag_assets.evaluation.parts import by_set
 from rag_assets.evaluation.results import EvaluationResult
 from rag_assets.evaluation.significance import ALPHA
 from rag_assets.evaluation.summary import ALL_QUESTIONS, DOMAINS, MAIN_METRICS
 from rag_assets.reports.plots import Bar
 
+SET_METRICS = ("mrr", "hit_rate")
 SHOWN_METRICS = ("hit_rate", "recall", "mrr", "ndcg")
 LEAST_P_SHOWN = 0.001
 UNSEEN = 3
@@ -118,12 +120,17 @@ def p_value(value: Cell) -> str:
     return f"{value:.3f}" if value >= LEAST_P_SHOWN else f"< {LEAST_P_SHOWN}"
 
 
-def differences_table(result: EvaluationResult) -> list[Row]:
-    """Paired differences of the main metrics: effect and interval first, p-values last."""
+def differences_table(
+    result: EvaluationResult, *, domains: Sequence[str] | None = None
+) -> list[Row]:
+    """Paired differences of the main metrics: effect and interval first, p-values last.
+
+    Of all groups of questions, unless `domains` are given.
+    """
     cutoff = main_cutoff(result)
     return [
         difference_shown(row, margin=result.record.margin)
-        for domain, metric in product(domains_of(result), MAIN_METRICS)
+        for domain, metric in product(domains or domains_of(result), MAIN_METRICS)
         for row in result.difference_rows(
             domain=domain, metric=metric, cutoff=cutoff, level="gold", split="all"
         )
@@ -173,9 +180,37 @@ def clusters_sentence(rows: Sequence[Row]) -> Iterator[str]:
         )
 
 
+def smoke_sentence(result: EvaluationResult) -> Iterator[str]:
+    """A sentence on question sets that decide nothing, if there are any."""
+    if names := result.record.smoke_tests:
+        yield (
+            f"Smoke test: a program made the questions of {', '.join(names)}, and no experiment "
+            "question_origin shows that they order retrievers as people's questions do. They say "
+            "whether gold is found at all, and decide nothing."
+        )
+
+
+def sets_table(result: EvaluationResult) -> list[Row]:
+    """Each question set and retriever with its main metrics; empty if there is one set."""
+    cutoff, smoke = main_cutoff(result), result.record.smoke_tests
+    shown: dict[tuple[str, str], dict[str, Cell]] = {}
+    for row in by_set(result.scores.questions, cutoff=cutoff):
+        name, retriever = str(row["question_set"]), str(row["retriever"])
+        about: dict[str, Cell] = {
+            "set": f"{name} (smoke test)" if name in smoke else name,
+            "n": row["questions"],
+            "retriever": retriever,
+        }
+        cells = shown.setdefault((name, retriever), about)
+        if row["metric"] in SET_METRICS:
+            cells[f"{row['metric']}@{cutoff}"] = with_interval({"low": None} | row)
+    return list(shown.values()) if len({name for name, _ in shown}) > 1 else []
+
+
 def findings(result: EvaluationResult) -> Iterator[str]:
     """The main results in sentences."""
     cutoff = main_cutoff(result)
+    yield from smoke_sentence(result)
     for domain in domains_of(result):
         rows = result.summary_rows(
             domain=domain, level="gold", split="all", metric="hit_rate", cutoff=cutoff
@@ -299,6 +334,8 @@ def report_markdown(result: EvaluationResult) -> str:
         "",
         *(f"- {sentence}" for sentence in findings(result)),
     ]
+    if sets := sets_table(result):
+        lines += ["", "By question set", "", *markdown_table(list(sets[0]), sets)]
     differences = differences_table(result)
     if differences:
         lines += ["", *markdown_table(list(differences[0]), differences)]

@@ -118,4 +118,4 @@ def _constant(value: str, table: pa.Table) -> pa.Array:
 
 def matrix_of(vectors: pa.FixedSizeListArray) -> np.ndarray:
     """(n, d) view of a column of vectors; the offset of a slice is heeded."""
-    return vectors.flatten().to_numpy().reshape(len(vectors), -1)
+    return vectors.flatten().to_numpy().reshape(len(vectors), vectors.type.list_size)

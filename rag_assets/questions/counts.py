@@ -22,6 +22,8 @@ def left_out(store: Store) -> list[dict[str, str | int]]:
 
 
 def _read(store: Store, *, is_kept: bool) -> pa.Table:
+    if not store.exists(GENERATED.table):
+        return GENERATED.schema.empty_table().select([*SORTS, "left_out"])
     where = f"left_out {'=' if is_kept else '!='} ''"
     return store.read(GENERATED.table, columns=[*SORTS, "left_out"], where=where)
 

@@ -64,6 +64,8 @@ class Maker:
     inputs: Callable[[Store, Config], pa.Table]
     """Key of each input, and a fingerprint of all that its questions are made from: schema
     `INPUTS`."""
+    is_own: Callable[[str], bool]
+    """Whether a key is that of such an input: ids of documents have no slash, tables have one."""
     made: Callable[[Store, Config, Sequence[str], LanguageModel | None], Iterator[MadeQuestions]]
     """What becomes of the inputs with these keys, one by one and in this order. The model is that
     of `questions.model`; None without one."""
@@ -74,22 +76,22 @@ def split_of(key: str) -> Split:
     return "dev" if int(fingerprint("split", key)[:8], 16) % 2 else "test"
 
 
-def row_of(draft: QuestionDraft, *, made_from: str) -> dict[str, str | None]:
-    """The row of a draft in `schemas.GENERATED_QUESTIONS`, without the columns of the system.
+def row_of(draft: QuestionDraft, *, input_id: str) -> dict[str, str | None]:
+    """The row of a draft in `schemas.GENERATED_QUESTIONS`, without `index` and those of the system.
 
     The same question of the same document or table has the same id whenever it is made.
     """
-    digits = fingerprint(made_from, " ".join(words_of(draft.question)))[:ID_DIGITS]
+    digits = fingerprint(input_id, " ".join(words_of(draft.question)))[:ID_DIGITS]
     is_document = draft.origin != "from_tables"
     return {
         "question_id": f"{draft.origin}/{digits}",
-        "made_from": made_from,
-        "document_id": made_from if is_document else None,
+        "input_id": input_id,
+        "document_id": input_id if is_document else None,
         "origin": draft.origin,
         "kind": draft.kind,
         "question": draft.question,
         "language": draft.language,
-        "split": split_of(made_from),
+        "split": split_of(input_id),
         "gold": golds.to_json(draft.gold),
         "answer": draft.answer,
         "plan": json.dumps(plan_to_json(draft.plan), ensure_ascii=False) if draft.plan else None,

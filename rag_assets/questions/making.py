@@ -8,10 +8,10 @@ used up, is tried again at the next time.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, fields
+from functools import cache
 from itertools import islice
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from rag_assets import schemas
 from rag_assets.change import sync
@@ -35,8 +35,9 @@ class MakingReport(sync.Report):
 
 
 def derivation(store: Store, config: Config, makers: Sequence[Maker]) -> sync.Derivation:
-    """The questions, made from documents and tables."""
+    """The questions, made from documents and tables, which are looked at once."""
 
+    @cache
     def inputs() -> pa.Table:
         every = [sync.INPUTS.empty_table(), *(maker.inputs(store, config) for maker in makers)]
         return pa.concat_tables(every)
@@ -74,8 +75,7 @@ def refresh_generated(
 
         def transform(changed: pa.Table) -> Iterator[sync.Batch]:
             for maker in makers:
-                own = maker.inputs(store, config)["key"]
-                keys = changed["key"].filter(pc.is_in(changed["key"], own)).to_pylist()
+                keys = [key for key in changed["key"].to_pylist() if maker.is_own(key)]
                 made = maker.made(store, config, keys, model)
                 while part := list(islice(made, INPUTS_A_COMMIT)):
                     yield _batch(store, part)
@@ -93,17 +93,19 @@ def refresh_generated(
 
 
 def _batch(store: Store, part: Sequence[MadeQuestions]) -> sync.Batch:
-    rows = {
-        row["question_id"]: row
-        for made in part
-        for row in reversed([row_of(draft, made_from=made.key) for draft in made.drafts])
-    }  # of equal questions of one document the first one stays
+    rows = []
+    for made in part:
+        own: dict[str | None, dict[str, str | None]] = {}
+        for draft in made.drafts:
+            row = row_of(draft, input_id=made.key)
+            own.setdefault(row["question_id"], row)
+        rows += [row | {"index": place} for place, row in enumerate(own.values())]
     system = schemas.SYSTEM_COLUMNS
     content = [item for item in schemas.GENERATED_QUESTIONS if item.name not in system]
     failed = {made.key: made.failure for made in part if made.failure}
     labels = _labels(store, list(failed))
     return sync.Batch(
-        pa.Table.from_pylist(list(rows.values()), schema=pa.schema(content)),
+        pa.Table.from_pylist(rows, schema=pa.schema(content)),
         done=[made.key for made in part if not made.failure],
         failed=[
             sync.Failure(key, reason, labels.get(key, key), "environment")

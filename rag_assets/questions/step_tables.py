@@ -7,7 +7,7 @@ GENERATED = StepTable(
     asset=schemas.GENERATED_QUESTIONS_TABLE,
     table=schemas.GENERATED_QUESTIONS_TABLE,
     key="question_id",
-    group="made_from",
+    group="input_id",
     schema=schemas.GENERATED_QUESTIONS,
     revision=1,
 )

@@ -70,8 +70,14 @@ GENERATED_QUESTIONS = GeneratedQuestions()
 
 
 def makers() -> Sequence[Maker]:
-    """What makes questions."""
-    return ()
+    """What makes questions: of documents, and of tables."""
+    from rag_assets.questions.from_documents import document_inputs, documents_made
+    from rag_assets.questions.from_tables import table_inputs, tables_made
+
+    return [
+        Maker(document_inputs, lambda key: "/" not in key, documents_made),
+        Maker(table_inputs, lambda key: "/" in key, tables_made),
+    ]
 
 
 def _counts(store: Store) -> Mapping[str, Value]:

@@ -16,17 +16,21 @@ FIRST_SHOWN = 5
 
 def scores(result: "EvaluationResult") -> str:
     """The main numbers of an evaluation at the gold's own level, for people."""
-    domains = dict.fromkeys(row["domain"] for row in result.summary_rows(level="gold", split="all"))
+    from rag_assets.evaluation.wording import domains_of, sets_table, smoke_sentence
+
     rows = [
-        _row(result, domain=str(domain), retriever=retriever)
-        for domain in domains
+        _row(result, domain=domain, retriever=retriever)
+        for domain in domains_of(result)
         for retriever in result.record.retrievers
     ]
+    sets = sets_table(result)
+    apart = ["", "By question set", table(sets, columns=list(sets[0])), ""] if sets else []
     title = f"Retrieval of variant {result.record.variant} on {result.record.questions:,} questions"
     unmeasured = [
         f"Not measured with {name}: {why}" for name, why in result.record.unmeasured.items()
     ]
-    lines = [title, table(rows, columns=list(rows[0])), *_superseded(result), *unmeasured]
+    lines = [title, table(rows, columns=list(rows[0])), *apart, *smoke_sentence(result)]
+    lines += [*_superseded(result), *unmeasured]
     return "\n".join([*lines, f"Report: {result.report}"])
 
 

@@ -31,9 +31,9 @@ from rag_assets.evaluation import assets
 from rag_assets.evaluation.evaluate import evaluate_file, evaluate_variant
 from rag_assets.evaluation.experiments.arms import ArmRunner
 from rag_assets.evaluation.experiments.design import ExperimentArm
+from rag_assets.evaluation.json_lines import QuestionsError
 from rag_assets.evaluation.latency import WARM_UP, latencies
 from rag_assets.evaluation.questions import (
-    QuestionsError,
     parse,
     questions_of,
     questions_table,

@@ -161,7 +161,7 @@ def test_a_choice_needs_questions_an_index_and_all_retrievers(home, capsys):
     choose = ["evaluate", "--choose"]
 
     assert cli.main(choose) == FAILED
-    assert "no questions are imported" in capsys.readouterr().err
+    assert "there are no questions" in capsys.readouterr().err
     assert cli.main([*choose, "--questions", "questions.jsonl"]) == FAILED
     assert "no complete index of variant default" in capsys.readouterr().err
     assert cli.main([*choose, "--retriever", "bm25"]) == USAGE

@@ -11,6 +11,8 @@ from rag_assets.evaluation.summary import SUMMARY
 from rag_assets.serving.evaluation_text import scores
 
 NONE = pa.table({})
+COLUMNS = ("level", "question_id", "retriever")
+NOBODY = pa.table({name: pa.array([], pa.string()) for name in COLUMNS})
 
 
 def of(domain: str, *, cutoff: int = 10, **interval: float) -> dict[str, str | int | float]:
@@ -41,13 +43,14 @@ def shown(rows: Sequence[Mapping], *, cutoffs: Sequence[int]) -> list[list[str]]
         settings={},
         margin=0.02,
     )
-    result = EvaluationResult(Path("report"), record, Scores(NONE, summary, *[NONE] * 3))
+    result = EvaluationResult(Path("report"), record, Scores(NOBODY, summary, *[NONE] * 3))
     _, headings, _, *lines, _ = scores(result).splitlines()
     return [re.split(r" {2,}", line) for line in (headings, *lines)]
 
 
 def test_an_interval_is_shown_where_the_first_group_is_too_small_for_one() -> None:
     rows = [of("document"), of("table", low=0.25, high=0.75), of("combined", low=0.3, high=0.7)]
+    rows[-1]["questions"] = 18
 
     _, *lines = shown(rows, cutoffs=[10])
 
@@ -63,7 +66,11 @@ def test_an_interval_is_shown_where_the_first_group_is_too_small_for_one() -> No
     ],
 )
 def test_numbers_are_shown_whichever_cutoffs_were_measured(cutoffs, headings) -> None:
-    rows = [of("document", cutoff=cutoff, low=0.1, high=0.2) for cutoff in cutoffs]
+    rows = [
+        of(domain, cutoff=cutoff, low=0.1, high=0.2)
+        for domain in ("document", "combined")
+        for cutoff in cutoffs
+    ]
 
     first, line = shown(rows, cutoffs=cutoffs)
 

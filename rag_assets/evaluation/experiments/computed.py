@@ -31,7 +31,7 @@ class Given:
     def paths(self) -> dict[str, str]:
         """The path of each document id of the question sets."""
         paths: dict[str, str] = {}
-        for one in self.config.evaluation.questions:
+        for one in self.config.question_files:
             paths |= question_sets.document_paths(one)
         return paths
 
@@ -160,6 +160,13 @@ def _arms(given: Given) -> Values:
     }
 
 
+def _question_origin(given: Given) -> Values:
+    retrievers = given.config.retrieval.retrievers
+    return {
+        "named": [(name, retrievers[name]) for name in given.experiment.value("retrievers", list)]
+    }
+
+
 COMPUTED: Mapping[str, Callable[[Given], Values]] = {
     "weighted_retriever": _weighted_retriever,
     "retrieval_methods": _retrieval_methods,
@@ -168,5 +175,6 @@ COMPUTED: Mapping[str, Callable[[Given], Values]] = {
     "headers": _headers,
     "signal_domain_fusion": _signal_domain_fusion,
     "arms": _arms,
+    "question_origin": _question_origin,
 }
 """By design."""

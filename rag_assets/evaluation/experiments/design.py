@@ -163,6 +163,8 @@ class Design:
     """Also draw the weights that each arm gives to the domains."""
     by_length: bool = False
     """Also report short and long questions separately."""
+    compares_sets: bool = False
+    """Also compare the order of the arms by each generated question set with that by people's."""
     appendices: Callable[[], Sequence[Appendix]] = tuple
     """Computes the appendices when the experiment is run."""
     made_from: Sequence[str] = ()

@@ -203,6 +203,9 @@ def questions_of(
 ) -> list[Question]:
     """The questions of an experiment: by its question sets, or of its own file.
 
+    Questions that were made of the project's own data are used where it names their set, compares
+    sets, or has no others.
+
     `own` are the designs of rooms above.
 
     Raises:
@@ -221,4 +224,6 @@ def questions_of(
             else "there are no questions: name a file under evaluation.questions in the config, "
             "and refresh"
         )
-    return [one for one in every if one.question_set in (experiment.questions or known)]
+    if experiment.described.layout.get("compares_sets") or experiment.questions:
+        return [one for one in every if one.question_set in (experiment.questions or known)]
+    return question_sets.brought(every)

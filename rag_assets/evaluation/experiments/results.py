@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from rag_assets.evaluation.experiments.arms import ArmRecord
 from rag_assets.evaluation.experiments.design import Appendix, Design, Factor
+from rag_assets.evaluation.experiments.question_origin import SetOrder
 from rag_assets.evaluation.flaws import Flaw
 
 
@@ -54,6 +55,8 @@ class RunRecord:
     arms: Mapping[str, RecordedArm]
     flaws: Sequence[Flaw] = ()
     """What makes its numbers say less than they seem to."""
+    orders: Sequence[SetOrder] = ()
+    """How generated question sets order the arms, where the design compares that."""
 
 
 @dataclass(frozen=True, slots=True)

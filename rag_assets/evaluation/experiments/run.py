@@ -35,6 +35,7 @@ from rag_assets.evaluation.experiments.designs import (
     questions_of,
     variants_of,
 )
+from rag_assets.evaluation.experiments.question_origin import order_tables, set_orders
 from rag_assets.evaluation.experiments.results import (
     ExperimentResult,
     RecordedArm,
@@ -200,6 +201,13 @@ def _compared(
         finalists = list(dict.fromkeys([reference, *names]))
     final_scores = _ordered(scores, finalists)
     _, differences = summarized(final_scores, splits=[split])
+    orders = (
+        set_orders(
+            where(scores, level=design.level), generated=generated_sets(config), samples=samples
+        )
+        if design.compares_sets
+        else []
+    )
     record = RunRecord(
         id=made_from[:12],
         made_from=made_from,
@@ -234,6 +242,7 @@ def _compared(
             )
             for one in arms
         },
+        orders=orders,
     )
     return ExperimentResult(
         design=design,
@@ -265,7 +274,7 @@ def _compared(
             for one in _slices(design, runner.questions, final_scores)
             if one.chosen
         ],
-        appendices=design.appendices(),
+        appendices=[*design.appendices(), *order_tables(orders)],
     )
 
 

@@ -87,6 +87,13 @@ class Run:
         rows = where(_read(self.folder, "scores"), split=self.record.split)
         return set(rows["question_id"].to_pylist())
 
+    def asked(self) -> set[tuple[str, str]]:
+        """Id and text of all questions."""
+        rows = _read(self.folder, "scores")
+        return {
+            *zip(*(rows[name].to_pylist() for name in ("question_id", "question")), strict=True)
+        }
+
     def differences(self) -> pa.Table:
         """Paired differences of the finalists to the reference."""
         return _read(self.folder, "differences")

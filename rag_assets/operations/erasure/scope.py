@@ -289,11 +289,12 @@ def _questions(store: Store, traces: Traces) -> dict[str, list[str]]:
 
 def _files_of_user(config: Config) -> list[Path]:
     """Existing files named in the config that may contain texts of documents."""
-    sets = config.evaluation.questions
+    sets = config.question_files
     fusions = [each.query_fusion for each in config.retrieval.retrievers.values()]
     rewrites = [fusion.path for fusion in fusions if fusion]
     experiments = config.experiments.values()
     named = [*(each.path for each in sets), *(each.documents for each in sets), *rewrites]
+    named += [config.questions.review_file]
     named += [file for each in experiments for file in each.files.values()]
     return sorted({file for file in named if file and file.is_file()})
 

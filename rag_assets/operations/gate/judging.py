@@ -14,6 +14,7 @@ from rag_assets.change.data_versions import current_version
 from rag_assets.config import Config, Retrieval
 from rag_assets.evaluation.non_inferiority import default_margin
 from rag_assets.evaluation.questions import Question, read_questions
+from rag_assets.evaluation.smoke_tests import shown_sets, smoke_tests
 from rag_assets.models.weights import ModelMismatchError
 from rag_assets.operations.gate.comparison import Comparison, compare
 from rag_assets.operations.gate.known_items import ask_known_items
@@ -27,6 +28,7 @@ from rag_assets.operations.gate.verdicts import (
     Verdict,
     utc_now,
 )
+from rag_assets.operations.gate.wording import smoke_text
 from rag_assets.operations.serving_index.consistency import encoder_ids
 from rag_assets.store import Store
 from rag_assets.store.catalog import name_of
@@ -105,7 +107,9 @@ def judge_sides(
     Raises:
         OutdatedIndexError, DamagedTablesError: As `judge`.
     """
-    questions = read_questions(now.store)
+    every = read_questions(now.store)
+    smoke = smoke_tests(now.store, now.config, every)
+    questions = [one for one in every if one.question_set not in smoke]
     if before is None:
         now.take_over_evaluation(questions)
         reason = "Nothing served before: the first complete index serves."
@@ -120,6 +124,7 @@ def judge_sides(
             before,
             now,
             questions,
+            smoke=len(every) - len(questions),
             is_same_recipe=is_same_recipe,
             accepts_dense=accepts_dense,
             log=log,
@@ -152,11 +157,12 @@ def _judged(
     now: Side,
     questions: list[Question],
     *,
+    smoke: int,
     is_same_recipe: bool,
     accepts_dense: bool,
     log: Callable[[str], None],
 ) -> Verdict:
-    """The verdict on two sides that differ."""
+    """The verdict on two sides that differ; `smoke` is the number of questions left aside."""
     gate = now.config.gate
     is_same_encoder = _is_same_encoder(before, now)
     is_same_recipe = is_same_recipe and is_same_encoder
@@ -196,6 +202,8 @@ def _judged(
     )
     if dense and decision.accepts_dense:
         dense = replace(dense, is_accepted=True)
+    if smoke:
+        decision = replace(decision, reasons=(*decision.reasons, smoke_text(smoke)))
     return _verdict(decision, before, now, comparison=comparison, items=items, dense=dense)
 
 
@@ -306,5 +314,10 @@ def _basis(before: Side | None, now: Side) -> Basis:
         candidate=now.content,
         questions=current_version(now.store, schemas.QUESTIONS_TABLE, key="question_id"),
         retriever=identity.fingerprint(before.query_side if before else None, now.query_side),
-        judge=identity.fingerprint(REVISION, now.config.gate.model_dump(mode="json")),
+        judge=identity.fingerprint(
+            REVISION,
+            now.config.gate.model_dump(mode="json"),
+            *sorted(one.name for one in now.config.evaluation.questions if one.generated),
+            *sorted(shown_sets(now.store, now.config)),
+        ),
     )

@@ -1,16 +1,11 @@
 """Known-item queries: what to ask of two indexes where nobody has written questions.
 
 A query is cut from a unit that both indexes hold: a sentence of a document, or some values of a
-row. Whoever asks it knows what must be found, so that a ranking can be scored without a judgement.
-It is an easy test, which only shows that something is badly wrong. Azzopardi, de Rijke and Balog
-2007, Building Simulated Queries for Known-Item Topics.
+row. What such queries can show, and how a sentence is chosen, stands in `evaluation.known_items`.
 
 The sample is the same for the same index: unit ids are hashes, and the smallest come first.
 """
 
-import math
-import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -20,7 +15,7 @@ import pyarrow.compute as pc
 from rag_assets import schemas
 from rag_assets.columns.sql import is_one_of, parts_of
 from rag_assets.evaluation.gold import DocumentGold, Gold, RowGold
-from rag_assets.evaluation.gold_changes import WORDS
+from rag_assets.evaluation.known_items import Rarity, sentences_to_ask
 from rag_assets.evaluation.non_inferiority import LARGEST_MARGIN, questions_needed
 from rag_assets.evaluation.projection import IndexedGold
 from rag_assets.operations.gate.sides import Side
@@ -37,10 +32,8 @@ FEW = questions_needed(LARGEST_MARGIN)
 """With fewer questions known items are asked as well, and at least so many: fewer show little."""
 DRAWN_FOR_ONE = 3
 """Units that are drawn for each query: some have no sentence, some only one index holds."""
-FEWEST_WORDS, MOST_WORDS = 5, 40
 VALUES = 3
 """Values of a row that its query names."""
-SENTENCE_ENDS = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,9 +198,9 @@ def _of_documents(store: Store, joint: Pin, unit_ids: Sequence[str]) -> Iterator
     columns = ["unit_id", "source", "uri", "char_start", "char_end", "text", "text_hash"]
     units = _named(store, joint.table, unit_ids, key="unit_id", columns=columns, pin=joint)
     texts = [schemas.slice_of(one["text"], one["char_start"], one["char_end"]) for one in units]
-    rarity = _Rarity(texts)
+    rarity = Rarity(texts)
     for unit, text in zip(units, texts, strict=True):
-        if sentence := max(_sentences(text), key=rarity.of, default=None):
+        if sentence := max(sentences_to_ask(text), key=rarity.of, default=None):
             document = (unit["source"], unit["uri"])
             gold = DocumentGold("/".join(document), quote=sentence)
             yield _Query(sentence, gold, document, unit["text_hash"])
@@ -223,38 +216,13 @@ def _of_rows(store: Store, joint: Pin, unit_ids: Sequence[str]) -> Iterator[_Que
     pairs = [
         [pair for pair in row["pairs"] if pair["value"] and not pair["hidden"]] for row in rows
     ]
-    rarity = _Rarity(pair["value"] for of_row in pairs for pair in of_row)
+    rarity = Rarity(pair["value"] for of_row in pairs for pair in of_row)
     for row, of_row in zip(rows, pairs, strict=True):
         rarest = sorted(of_row, key=lambda pair: -rarity.of(pair["value"]))[:VALUES]
         if rarest:
             said = [f"{pair['heading']} {pair['value']}" for pair in rarest]
             gold = RowGold(f"{row['source']}/{row['table']}", row["row_key"])
             yield _Query(" ".join([row["title"], *said]), gold, None, hashes[row["row_id"]])
-
-
-def _sentences(text: str) -> list[str]:
-    parts = [part.strip() for part in SENTENCE_ENDS.split(text)]
-    return [part for part in parts if FEWEST_WORDS <= len(WORDS.findall(part)) <= MOST_WORDS]
-
-
-class _Rarity:
-    """How rare the words of a text are among the texts of a sample."""
-
-    def __init__(self, texts: Iterable[str]) -> None:
-        """Count in how many of `texts` each word stands."""
-        counted = [_words(text) for text in texts]
-        self._texts = len(counted)
-        self._with: Counter[str] = Counter(word for words in counted for word in words)
-
-    def of(self, text: str) -> float:
-        """Mean inverse document frequency of its distinct words."""
-        words = _words(text)
-        rare = sum(math.log((1 + self._texts) / (1 + self._with[word])) for word in words)
-        return rare / max(len(words), 1)
-
-
-def _words(text: str) -> set[str]:
-    return {word.lower() for word in WORDS.findall(text)}
 
 
 def _text_hashes(side: Side, unit_ids: Iterable[str]) -> Mapping[str, str]:

@@ -69,6 +69,15 @@ def known_items_text(items: KnownItems) -> str:
     )
 
 
+def smoke_text(count: int) -> str:
+    """That questions which a program made decide nothing."""
+    are = "question is" if count == 1 else "questions are"
+    return (
+        f"{count:,} generated {are} a smoke test and decide nothing: no experiment "
+        "question_origin shows that such questions order retrievers as people's questions do."
+    )
+
+
 def counted(questions: int) -> str:
     """The number of questions."""
     return f"{questions:,} question{'' if questions == 1 else 's'}"

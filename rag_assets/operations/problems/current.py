@@ -15,7 +15,9 @@ from rag_assets.change import embeddable
 from rag_assets.change.data_versions import NO_TABLE, current_version
 from rag_assets.change.reclaim import LEAST_FREE
 from rag_assets.change.steps import Step, made_from
+from rag_assets.columns.sql import is_one_of
 from rag_assets.config import Config, TableSource, asset_path
+from rag_assets.config.questions import GENERATED_SETS
 from rag_assets.graph import STEPS
 from rag_assets.operations.gate import blocked_candidate
 from rag_assets.operations.gate.blocked_candidate import HeldBack
@@ -294,14 +296,15 @@ def _serving_problems(store: Store, config: Config) -> Iterator[Problem]:
 def are_questions_lost(store: Store, config: Config, pointer: ServingPointer | None) -> bool:
     """Whether what serves was judged with questions, and the sets of `config` hold none now."""
     name = schemas.QUESTIONS_TABLE
-    if not (pointer and pointer.verdict and config.evaluation.questions and store.exists(name)):
+    if not (pointer and pointer.verdict and config.question_files and store.exists(name)):
         return False
     try:
         then = Verdict.from_json(pointer.verdict).basis.questions
     except ValueError:  # of another release
         return False
     now = current_version(store, name, key="question_id")
-    return then not in (NO_TABLE, now) and store.count(name) == 0
+    of_files = f"NOT {is_one_of('question_set', GENERATED_SETS)}"
+    return then not in (NO_TABLE, now) and store.count(name, where=of_files) == 0
 
 
 def _is_blocked(store: Store, config: Config, variant: str) -> bool:

@@ -19,7 +19,8 @@ from typing import Literal, TypeAlias
 from rag_assets.change import completing, embeddable
 from rag_assets.change.quarantine import quarantined
 from rag_assets.config import Config
-from rag_assets.evaluation.questions import QuestionsError, refresh_questions
+from rag_assets.evaluation.json_lines import QuestionsError
+from rag_assets.evaluation.questions import refresh_questions
 from rag_assets.graph import STEPS
 from rag_assets.operations.gate import blocked_candidate
 from rag_assets.operations.gate import judging as gate
@@ -29,7 +30,7 @@ from rag_assets.operations.gate.wording import headline, in_short
 from rag_assets.operations.problems.current import are_questions_lost, named_results, why_stale
 from rag_assets.operations.serving_index.consistency import encoder_ids, inconsistencies
 from rag_assets.retrieval.opening import OutdatedIndexError
-from rag_assets.schemas import QUESTIONS_TABLE
+from rag_assets.schemas import GENERATED_QUESTIONS_TABLE, QUESTIONS_TABLE
 from rag_assets.store import MissingTableError, Store, complete_sets, serving_pointer
 from rag_assets.store.complete_sets import CompleteSet
 from rag_assets.store.damage import DamagedTablesError
@@ -359,7 +360,7 @@ def _candidate(store: Store, config: Config, variant: str, *, by: MovedBy) -> Se
 def _read_new_questions(store: Store, config: Config, *, log: Log) -> None:
     """Let questions that were written since the last refresh count at once."""
     try:
-        if config.evaluation.questions:
+        if config.question_files or store.exists(GENERATED_QUESTIONS_TABLE):
             refresh_questions(store, config, log=log)
             if unusable := quarantined(store, QUESTIONS_TABLE):
                 log(f"unusable lines of questions: {len(unusable):,}, such as {unusable[0].reason}")

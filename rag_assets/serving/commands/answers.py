@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> Reply:
     try:
         with disk_errors.writing(config.state_dir):
             if options.forget_user is not None:
-                return _forget(store, options.forget_user, is_sure=options.yes)
+                return _forget(store, config, options.forget_user, is_sure=options.yes)
             if options.export:
                 return _exported(store)
             if options.answer:
@@ -150,9 +150,10 @@ def _exported(store: Store) -> Reply:
     return Reply({"exported": done, "table": place}, f"Copied {done:,} new answers to {place}.")
 
 
-def _forget(store: Store, user: str, *, is_sure: bool) -> Reply:
+def _forget(store: Store, config: Config, user: str, *, is_sure: bool) -> Reply:
     from rag_assets.operations.erasure.kept_answers import answers_by, erase, questions_of
     from rag_assets.operations.erasure.model_calls import erase_asking
+    from rag_assets.questions.from_answers import left_with_people
 
     if not is_sure and not sys.stdin.isatty():
         raise UsageError(
@@ -167,12 +168,15 @@ def _forget(store: Store, user: str, *, is_sure: bool) -> Reply:
         say(f"Erase {_counted(found)} to questions of {user}? It cannot be undone. [y/N]")
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             return Reply({"erased": 0}, "Nothing was erased.", code=FAILED)
-    erase_asking(store, questions_of(store, found))
+    questions = questions_of(store, found)
+    erase_asking(store, questions)
     erase(store, found, log=say)
     left = answers_by(store, user)
     text = f"Erased {_counted(found)} to questions of {user}. Backups are not touched."
     if left:
         text = f"{_counted(left)} to questions of {user} came meanwhile: run it again."
+    if of_people := left_with_people(config.questions, questions):
+        text += f"\n\n{of_people}"
     return Reply({"erased": len(found), "left": len(left)}, text, code=FAILED if left else 0)
 
 

@@ -30,13 +30,14 @@ if TYPE_CHECKING:
 
 SUMMARY = "measure retrieval on questions of your own"
 EXAMPLES = """\
+  rag-assets evaluate                          on all question sets of the project
   rag-assets evaluate --questions questions.jsonl
   rag-assets evaluate --questions questions.jsonl --variant json_rows --retriever bm25 --json
   rag-assets evaluate --choose      which retriever suits the imported questions best?
   rag-assets evaluate --doctor      is the evaluation of the imported questions itself sound?"""
 NO_QUESTIONS = (
-    "no questions are imported: name a file with --questions, or under evaluation.questions in the "
-    "config, and refresh"
+    "there are no questions: make some with `rag-assets questions make`, or name a file with "
+    "--questions"
 )
 
 
@@ -45,8 +46,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--questions",
         type=Path,
-        help="JSONL, one question a line; needed unless the imported questions are meant, as by "
-        "--doctor and --choose",
+        help="JSONL, one question a line (default: the question sets of the project, made ones "
+        "included)",
     )
     command.add_argument("--variant", help="variant to use (default: the one that serves)")
     command.add_argument(
@@ -70,8 +71,6 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Reply:
     """Measure, or show the stored result for the same index and questions."""
-    if options.questions is None and not (options.doctor or options.choose):
-        raise UsageError("name a file with --questions, or examine the imported ones with --doctor")
     if options.choose and options.retriever:
         raise UsageError("--choose compares retrievers: leave out --retriever")
     if options.questions is None and options.retriever:
@@ -120,7 +119,8 @@ def _evaluated(
 ) -> "EvaluationResult":
     """The evaluation of the file of `options`, or of the imported questions without one."""
     from rag_assets.evaluation.evaluate import compared, evaluate_file, evaluate_variant
-    from rag_assets.evaluation.questions import QuestionsError
+    from rag_assets.evaluation.json_lines import QuestionsError
+    from rag_assets.evaluation.questions import refresh_questions
     from rag_assets.table_lookup.arm import arms_of
 
     arms = arms_of(store, config)
@@ -136,6 +136,7 @@ def _evaluated(
                     arms=arms,
                     log=say,
                 )
+            refresh_questions(store, config, log=say)
             result = evaluate_variant(store, config, variant=variant, arms=arms, log=say)
     except QuestionsError as error:
         raise CommandError(str(error)) from error
@@ -149,13 +150,14 @@ def _chosen(store: Store, config: Config, options: argparse.Namespace, *, varian
     from rag_assets.evaluation import questions as imported
     from rag_assets.evaluation.choosing import choose_retriever
     from rag_assets.evaluation.evaluate import parsed_file
+    from rag_assets.evaluation.json_lines import QuestionsError
     from rag_assets.table_lookup.arm import arms_of
 
     failures: list[Failure] = []
     try:
         with search_errors(), disk_errors.writing(config.state_dir):
             if options.questions is None:
-                questions = imported.read_questions(store)
+                questions = imported.brought(imported.read_questions(store))
             else:
                 parsed = parsed_file(config, options.questions)
                 questions, failures = parsed.questions, list(parsed.failures.values())
@@ -164,7 +166,7 @@ def _chosen(store: Store, config: Config, options: argparse.Namespace, *, varian
             found = choose_retriever(
                 store, config, questions, variant=variant, arms=arms_of(store, config), log=say
             )
-    except imported.QuestionsError as error:
+    except QuestionsError as error:
         raise CommandError(str(error)) from error
     return Reply(
         record={
@@ -224,12 +226,13 @@ def _check_readable(questions: Path) -> None:
 
 def _compared(result: "EvaluationResult") -> Iterator[str]:
     """The paired differences, their verdicts, and what follows for the retriever that serves."""
-    from rag_assets.evaluation.wording import advice, differences_table
+    from rag_assets.evaluation.wording import advice, differences_table, domains_of
 
-    rows = differences_table(result)
+    rows = differences_table(result, domains=domains_of(result)[-1:])
     if rows:
         columns = ["questions", "n", "retriever", "against", "metric", "difference", "says"]
-        yield f"Paired differences, 95 % intervals\n{table(rows, columns=columns)}"
+        title = "Paired differences, 95 % intervals (the report has those of each domain)"
+        yield f"{title}\n{table(rows, columns=columns)}"
         yield "\n".join(advice(result))
 
 

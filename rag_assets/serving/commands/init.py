@@ -66,8 +66,15 @@ variants:
   retriever: best  # or fast, which needs no reranker
   top_k: 10
 
-# Questions with gold evidence, one JSON object a line: rag-assets evaluate measures retrieval.
-# evaluation:
+# Questions with gold evidence, by which rag-assets evaluate measures retrieval: made of the sources
+# by `rag-assets questions make`, and those of people (docs/questions.md).
+# questions:
+#   folder: questions     # people.jsonl and review.jsonl, which no command overwrites
+#   from_documents: 60    # at most; a language model writes them, else they are sentences
+#   from_tables: 60
+#   languages: [en]       # in which questions to tables are worded
+#   model: embedded       # an entry of language_models
+# evaluation:  # files of questions, one JSON object a line
 #   questions:
 #     - {{name: questions, path: questions.jsonl}}
 # experiments:  # then: rag-assets experiment fusion_modes
@@ -122,7 +129,7 @@ def run(options: argparse.Namespace) -> Reply:
         serializers=", ".join(configuration.SERIALIZERS),
     )
     write_atomically(file, text)
-    lines = [f"Wrote {file}. Next: rag-assets refresh"]
+    lines = [f"Wrote {file}."]
     if password:
         lines.append(
             f"The password is not in it: set the environment variable {PASSWORD_VARIABLE}."
@@ -134,6 +141,7 @@ def run(options: argparse.Namespace) -> Reply:
         )
     if not is_model_here:
         lines.append(f"Its embedding model is {MODELS[FIRST]}: {NOT_HERE}.")
+    lines.append("Next: rag-assets refresh, then rag-assets questions make and rag-assets evaluate")
     record = {"config": str(file), "set": [PASSWORD_VARIABLE] if password else []}
     return Reply(record=record, text="\n".join(lines))
 

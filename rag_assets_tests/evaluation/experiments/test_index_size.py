@@ -9,7 +9,7 @@ from rag_assets.config import Config
 from rag_assets.evaluation.experiments.design import Design
 from rag_assets.evaluation.experiments.designs import filled_in
 from rag_assets.evaluation.experiments.index_size import Corpus, nested
-from rag_assets.evaluation.questions import QuestionsError
+from rag_assets.evaluation.json_lines import QuestionsError
 
 HELD = ("a.md", "b.md")
 CORPUS = Corpus(

@@ -19,10 +19,13 @@ from rag_assets.answering.record.database import answers_of
 from rag_assets.answering.record.exporting import export
 from rag_assets.answering.record.listing import one
 from rag_assets.change.quarantine import Failure, record
-from rag_assets.evaluation.questions import refresh_questions
+from rag_assets.evaluation.json_lines import append
+from rag_assets.evaluation.questions import read_questions, refresh_questions
 from rag_assets.identity import document_id
 from rag_assets.operations.erasure import run_records
 from rag_assets.operations.serving_index.promotion import roll_back
+from rag_assets.questions.making import refresh_generated
+from rag_assets.questions.steps import makers
 from rag_assets.retrieval.cache import Cache
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.opening import OutdatedIndexError, open_index
@@ -34,7 +37,7 @@ from rag_assets.store import branches, complete_sets, serving_pointer
 from rag_assets.store.serving_pointer import GonePinsError
 from rag_assets_testing.faults import comparing
 from rag_assets_testing.faults.built import built_once
-from rag_assets_testing.faults.hashing import HashEncoder
+from rag_assets_testing.faults.hashing import HashEncoder, hashing
 from rag_assets_testing.faults.kills import kill, said_by
 from rag_assets_testing.faults.pipeline import Runs, clean_up_at_once
 from rag_assets_testing.recorded_answers import asked
@@ -299,6 +302,22 @@ def test_questions_that_are_anchored_on_it_are_named(made, purge):
     assert SECRET in file.read_text()
 
 
+def test_questions_that_people_ticked_are_told_and_stay(made, purge):
+    own = made.config.questions.people_file
+    append(own, {"id": "asked-1", "question": "What endures?", "gold": [f"doc:{SECRET}"]})
+    reviewed = made.config.questions.review_file
+    append(reviewed, {"id": "x", "decision": "keep", "question": f"What does {SECRET} say?"})
+    refresh_questions(made.store, made.config, log=lambda _: None)
+    project.withdraw(made)
+
+    code, answer, said = purge("--yes")
+
+    assert code == OK, said
+    assert answer["questions"] == {"people": ["people/asked-1"]}
+    assert answer["files_of_user"] == [str(own), str(reviewed)]
+    assert places_of(made.home / "state", *NEEDLES) == []
+
+
 def test_it_asks_and_without_a_terminal_it_wants_to_be_told(made, purge, monkeypatch):
     project.withdraw(made)
     code, _, said = purge()
@@ -470,3 +489,29 @@ def test_an_answer_is_erased_after_a_refresh_and_clean_up_forgot_its_units(made,
     assert code == OK, said
     assert len(answer["removed"]["answers"]) == 1
     assert places_of(made.home / "state", *NEEDLES) == []
+
+
+def test_questions_that_were_made_of_it_are_erased(made, purge):
+    settings = made.config.questions
+    silent = {"log": lambda _: None}
+    with hashing():
+        refresh_generated(made.store, made.config, makers(), **silent)
+    refresh_questions(made.store, made.config, **silent)
+    secret = document_id("documents", SECRET)
+    before = made.store.read(schemas.GENERATED_QUESTIONS_TABLE)
+    own = [row["question_id"] for row in before.to_pylist() if row["document_id"] == secret]
+    assert {*own} & {one.question_id for one in read_questions(made.store)}
+    settings.folder.mkdir()
+    words = "Does the alloy of Quoxite endure plasma for 900 fortnights “without a scratch”?"
+    decision = {"id": own[0], "decision": "keep", "question": words}
+    settings.review_file.write_text(f"{json.dumps(decision)}\n")
+    project.withdraw(made)
+
+    code, answer, said = purge("--yes")
+
+    assert code == OK, said
+    assert answer["files_of_user"] == [str(settings.review_file)]
+    assert places_of(made.home / "state", *NEEDLES) == []
+    left = made.store.read(schemas.GENERATED_QUESTIONS_TABLE)["question_id"].to_pylist()
+    assert {*left} == {*before["question_id"].to_pylist()} - {*own}
+    assert not {*own} & {one.question_id for one in read_questions(made.store)}

@@ -5,9 +5,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from unittest.mock import patch
 
+import pyarrow as pa
 import pytest
 
+from rag_assets import schemas
 from rag_assets.config import Gate
+from rag_assets.evaluation import gold as golds
+from rag_assets.evaluation.gold import DocumentGold
+from rag_assets.evaluation.questions import refresh_questions
 from rag_assets.models.weights import WeightsError
 from rag_assets.operations.gate.judging import basis_of, judge
 from rag_assets.operations.gate.verdicts import Verdict
@@ -342,6 +347,7 @@ def test_questions_that_are_all_gone_hold_the_next_index_and_are_told(project):
     assert [promoted(edition=edition).status for edition in ("one", "two")] == ["moved", "moved"]
     assert state_problems(made.store, config) == []
 
+    append_made(made, 3)  # which are no questions of the user
     gated.ask(made, [])
     assert [each.assets for each in state_problems(made.store, config)] == [("question_sets",)]
     held = promoted(edition="three")
@@ -374,3 +380,56 @@ def test_questions_that_were_added_count_at_the_next_promotion(project):
     assert again
     assert again.outcome == found.outcome
     assert any("judging by the questions that were last read" in line for line in told)
+
+
+def test_questions_of_a_program_that_were_not_shown_decide_nothing(project):
+    made, sets = project
+    of_program = "- {path: questions.jsonl, generated: true}"
+    made.file.write_text(made.file.read_text().replace("- path: questions.jsonl", of_program))
+    gated.ask(made, gated.questions(100, 60))
+
+    verdict = gated.judged(made, sets["default"], sets["json_rows"])
+
+    assert verdict.difference is None
+    assert verdict.known_items is not None
+    assert verdict.reasons[-1].startswith("160 generated questions are a smoke test and decide")
+
+
+def test_questions_of_people_decide_beside_those_of_a_program(project):
+    made, sets = project
+    gated.ask(made, gated.questions(100, 60))
+    append_made(made, 40)
+    refresh_questions(made.store, made.config, log=lambda _: None)
+
+    verdict = gated.judged(made, sets["default"], sets["json_rows"])
+
+    assert verdict.difference is not None
+    assert verdict.difference.questions == 160
+    assert verdict.reasons[-1].startswith("40 generated questions are a smoke test")
+
+
+def append_made(made: Project, count: int) -> None:
+    """Let there be so many made questions, which nothing finds."""
+    gold = golds.to_json([DocumentGold("alloy000.md")])
+    rows = [
+        {
+            "question_id": f"known_items/{number}",
+            "input_id": str(number),
+            "index": 0,
+            "origin": "known_items",
+            "kind": "sentence",
+            "question": f"Nothing is like number {number}",
+            "language": "en",
+            "split": "test",
+            "gold": gold,
+            "maker": "a test",
+            "left_out": "",
+            "fingerprint": "",
+            "row_fingerprint": str(number),
+        }
+        for number in range(count)
+    ]
+    schema = schemas.GENERATED_QUESTIONS
+    made.store.append(
+        schemas.GENERATED_QUESTIONS_TABLE, pa.Table.from_pylist(rows, schema=schema), schema=schema
+    )

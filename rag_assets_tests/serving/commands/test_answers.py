@@ -9,6 +9,8 @@ import pytest
 
 from rag_assets import config as configuration
 from rag_assets.answering.asking import AnswerSources
+from rag_assets.evaluation.json_lines import append
+from rag_assets.questions.from_answers import id_of
 from rag_assets.schemas import ANSWERS_TABLE
 from rag_assets.serving import cli
 from rag_assets.serving.replies import FAILED, OK, USAGE
@@ -145,6 +147,20 @@ def test_a_user_is_forgotten(made, command):
     again, _, said = command("answers", "--forget-user", "quoxite", "--yes")
     assert again == FAILED
     assert "no answer to a question of 'quoxite' is kept" in said
+
+
+def test_a_forgotten_question_of_the_test_set_is_named(made, command):
+    asked(made, QUESTION, user="anna")
+    own = made.config.questions.people_file
+    line = {"id": id_of(QUESTION), "question": QUESTION, "gold": ["row:tests:1"]}
+    append(own, line)
+    before = own.read_bytes()
+
+    said = command("answers", "--forget-user", "anna", "--yes", as_json=False)[1]
+
+    assert f"{own} has some of these questions" in said
+    assert id_of(QUESTION) in said
+    assert own.read_bytes() == before
 
 
 def test_it_asks_before_it_forgets(made, command, monkeypatch):

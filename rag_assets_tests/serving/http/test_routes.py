@@ -7,6 +7,8 @@ import zipfile
 import pytest
 
 from rag_assets.answering.answer import from_json
+from rag_assets.evaluation.json_lines import append
+from rag_assets.questions.from_answers import id_of
 from rag_assets.serving.http.limits import VERSION
 from rag_assets.store import serving_pointer
 
@@ -172,6 +174,18 @@ def test_history_is_paged_and_an_answer_is_forgotten_with_its_feedback(client, p
     post("feedback", 201, answer_id=ids[0], kind="down")
     assert client.delete(f"/v1/history/{ids[0]}").status_code == 204
     assert client.get(f"/v1/history/{ids[0]}").status_code == 404
+
+
+def test_whoever_serves_is_told_which_line_still_has_an_erased_question(
+    client, post, service, caplog
+):
+    own = service.config.questions.people_file
+    append(own, {"id": id_of(SPRING), "question": SPRING, "gold": ["row:alloys:1"]})
+    try:
+        client.delete(f"/v1/history/{post('answers', question=SPRING)['id']}")
+    finally:
+        own.unlink()
+    assert f"remove its lines {id_of(SPRING)}" in caplog.text
 
 
 def test_feedback_keeps_version_and_rank_and_the_last_word_counts(post, get):

@@ -1,5 +1,6 @@
 """Your kept answers: `/v1/history`, asked again, and what you think of them: `/v1/feedback`."""
 
+import logging
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
@@ -10,11 +11,13 @@ from rag_assets.answering.record.feedback import Feedback, feedback_on, give
 from rag_assets.answering.record.listing import AnswerFilter, ListedAnswer, find
 from rag_assets.operations.erasure.kept_answers import erase, questions_of
 from rag_assets.operations.erasure.model_calls import erase_asking
+from rag_assets.questions.from_answers import left_with_people
 from rag_assets.serving.http import bodies
 from rag_assets.serving.http.bodies import AnswerId
 from rag_assets.serving.http.service import Served
 
 router = APIRouter(tags=["history"])
+logger = logging.getLogger(__name__)
 
 
 @router.get("/history")
@@ -54,8 +57,11 @@ def kept(answer_id: AnswerId, service: Served) -> bodies.KeptReply:
 def forget(answer_id: AnswerId, service: Served) -> None:
     """Erase one of your answers for good, with what language models were asked for it."""
     store, found = service.served.store, [service.own(answer_id).answer_id]
-    erase_asking(store, questions_of(store, found))
+    questions = questions_of(store, found)
+    erase_asking(store, questions)
     erase(store, found, log=lambda _line: None)
+    if of_people := left_with_people(service.config.questions, questions):
+        logger.warning("an answer was erased; %s", of_people)
 
 
 @router.post("/history/{answer_id}/replay")

@@ -1,6 +1,6 @@
-"""The main metrics of each retriever, by the language of the question."""
+"""The main metrics of each retriever, by the language of the question, or by its set."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -26,18 +26,26 @@ def by_language(questions: pa.Table, *, cutoff: int) -> list[dict[str, str | int
     gold = where(questions, level="gold")
     if pc.count_distinct(gold["language"]).as_py() < 2:
         return []
-    return list(_rows(gold, cutoff=cutoff))
+    return list(_rows(gold, "language", domains=DOMAINS, cutoff=cutoff))
 
 
-def _rows(gold: pa.Table, *, cutoff: int) -> Iterator[dict[str, str | int | float]]:
+def by_set(questions: pa.Table, *, cutoff: int) -> list[dict[str, str | int | float]]:
+    """The same by `question_set`, over its questions of both domains; of a single set, too."""
+    gold = where(questions, level="gold")
+    names = pc.list_element(pc.split_pattern(gold["question_id"], "/", max_splits=1), 0)
+    named = gold.append_column("question_set", names)
+    return list(_rows(named, "question_set", domains=[ALL_QUESTIONS], cutoff=cutoff))
+
+
+def _rows(
+    gold: pa.Table, part: str, *, domains: Sequence[str], cutoff: int
+) -> Iterator[dict[str, str | int | float]]:
     names = [f"{metric}@{cutoff}" for metric in MAIN_METRICS]
-    languages, retrievers = (
-        pc.unique(gold[name]).to_pylist() for name in ("language", "retriever")
-    )
-    for language in sorted(languages):
-        for domain in DOMAINS:
+    parts, retrievers = (pc.unique(gold[name]).to_pylist() for name in (part, "retriever"))
+    for value in sorted(parts):
+        for domain in domains:
             for retriever in retrievers:
-                selected = (pc.field("language") == language) & (pc.field("retriever") == retriever)
+                selected = (pc.field(part) == value) & (pc.field("retriever") == retriever)
                 if domain != ALL_QUESTIONS:
                     selected &= pc.field("domain") == domain
                 rows = gold.filter(selected)
@@ -50,7 +58,7 @@ def _rows(gold: pa.Table, *, cutoff: int) -> Iterator[dict[str, str | int | floa
                 clusters = clusters_of(sources, pieces)
                 bounds = cluster_bootstrap(values, clusters, samples=SAMPLES, limits=SHARES)
                 about = {
-                    "language": language,
+                    part: value,
                     "domain": domain,
                     "retriever": retriever,
                     "questions": rows.num_rows,

@@ -1,0 +1,94 @@
+"""Made questions as people left them: what they decided on each, and what is left.
+
+The file of decisions has a line for each, of which the last one of a question counts:
+
+    {"id": "from_documents/1f…", "decision": "keep" | "drop", "question"?: "in other words"}
+
+Commands only append to it, and a person edits it freely. A decision on a question that was not made
+this time waits until it is.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rag_assets import schemas
+from rag_assets.change.quarantine import Failure
+from rag_assets.evaluation import gold as golds
+from rag_assets.evaluation.json_lines import LineError, lines_of, record_of, text_of
+from rag_assets.store import Store
+from rag_assets.terms.words import words_of
+
+COPIED = ("question_id", "question", "language", "split", "gold", "answer")
+"""Columns that a made question has as a question of a set."""
+DECISIONS = ("keep", "drop")
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewDecision:
+    """What a person decided on a made question."""
+
+    is_kept: bool
+    question: str | None
+    """The question in the person's words; None as it was made."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewFile:
+    """The content of a file of decisions."""
+
+    decisions: Mapping[str, ReviewDecision]
+    """By id of the question."""
+    failures: Mapping[str, Failure]
+    """Lines that are no decisions, by name and number."""
+
+
+def read_review(file: Path) -> ReviewFile:
+    """The decisions of a file; none if there is no file.
+
+    Raises:
+        QuestionsError: It cannot be read.
+    """
+    decisions: dict[str, ReviewDecision] = {}
+    failures: dict[str, Failure] = {}
+    for number, line in lines_of(file, what="decisions on questions") if file.exists() else ():
+        where = f"{file.name} line {number}"
+        try:
+            record = record_of(line)
+            decision = record.get("decision")
+            if decision not in DECISIONS:
+                raise LineError(f"decision = {decision!r}: write keep or drop")
+            words = text_of(record, "question") if record.get("question") else None
+            decisions[text_of(record, "id")] = ReviewDecision(decision == "keep", words)
+        except LineError as error:
+            failures[where] = Failure(where, f"{where}: {error}", where)
+    return ReviewFile(decisions, failures)
+
+
+def made_questions(
+    store: Store, decisions: Mapping[str, ReviewDecision]
+) -> Iterable[dict[str, str | None]]:
+    """The made questions that are left, as rows of `schemas.QUESTIONS`.
+
+    What was left out or dropped is not among them, and of equal questions there is one.
+    """
+    if not store.exists(schemas.GENERATED_QUESTIONS_TABLE):
+        return
+    made = store.read(
+        schemas.GENERATED_QUESTIONS_TABLE, columns=["origin", *COPIED], where="left_out = ''"
+    )
+    asked: set[tuple[str, ...]] = set()
+    for row in made.sort_by("question_id").to_pylist():
+        decision = decisions.get(row["question_id"], ReviewDecision(is_kept=True, question=None))
+        question = decision.question or row["question"]
+        words = tuple(words_of(question))
+        if not decision.is_kept or words in asked:
+            continue
+        asked.add(words)
+        yield {
+            **{name: row[name] for name in COPIED},
+            "question": question,
+            "question_set": row["origin"],
+            "domain": golds.domain_of(golds.from_json(row["gold"])),
+            "support": golds.to_json([]),
+        }

@@ -1,0 +1,121 @@
+"""Questions that people bring, taken in from a file: JSON lines, or CSV."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rag_assets.config import QuestionSet
+from rag_assets.config.questions import PEOPLE
+from rag_assets.evaluation.gold import from_json
+from rag_assets.evaluation.json_lines import (
+    LineError,
+    QuestionsError,
+    append,
+    lines_of,
+    record_of,
+)
+from rag_assets.evaluation.questions import DOCUMENT_ID, document_paths, parse, row_of_record
+from rag_assets.evaluation.scores import source_of
+from rag_assets.identity import fingerprint
+from rag_assets.questions.draft import ID_DIGITS, split_of
+
+LISTS = ("gold", "support")
+"""Keys with several values, which a semicolon parts in a CSV file."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedFile:
+    """What became of the lines of a file."""
+
+    added: int
+    known: int
+    """Lines whose question was there already."""
+    problems: list[str]
+    """Why each other line is no question, and what to do."""
+
+
+def import_questions(file: Path, *, into: Path) -> ImportedFile:
+    """Append the questions of `file` to the file of people's questions.
+
+    Gold whose document id stands in a `documents.jsonl` beside the file is written with its path. A
+    question without an id gets one from its words, and one without a split that of its gold.
+
+    Raises:
+        QuestionsError: A file cannot be read.
+    """
+    beside = file.with_name("documents.jsonl")
+    paths = document_paths(QuestionSet(path=file, documents=beside if beside.is_file() else None))
+    there = parse(QuestionSet(name=PEOPLE, path=into)).questions if into.exists() else ()
+    texts, known, problems = {one.id: one.text for one in there}, 0, []
+    before = len(texts)
+    for number, line in _lines(file):
+        try:
+            record = _completed(record_of(line), paths)
+            key, text = str(record["id"]), str(record["question"])
+            if key in texts and texts[key] != text:
+                raise LineError(f"another question has the id {key}: give it one of its own")
+        except LineError as error:
+            problems.append(f"{file.name} line {number}: {error}")
+            continue
+        if key in texts:
+            known += 1
+        else:
+            append(into, record)
+            texts[key] = text
+    return ImportedFile(len(texts) - before, known, problems)
+
+
+def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file as JSON, with their numbers; a record of a CSV file ends at its line."""
+    lines = lines_of(file, what="file of questions")
+    if file.suffix.lower() != ".csv":
+        yield from lines
+        return
+    try:
+        rows = csv.DictReader(io.StringIO(file.read_text("utf-8-sig"), newline=""), strict=True)
+        for row in rows:
+            cells = {key: value for key, value in row.items() if key and value}
+            parted = {key: cells[key].split(";") for key in LISTS if key in cells}
+            named = {key: [part.strip() for part in parts] for key, parts in parted.items()}
+            yield rows.line_num, json.dumps(cells | named).encode()
+    except (OSError, ValueError, csv.Error) as error:
+        raise QuestionsError(
+            f"{file} cannot be read ({error}): save it as CSV in UTF-8, with the columns question "
+            "and gold"
+        ) from error
+
+
+def _completed(record: dict[str, object], paths: Mapping[str, str]) -> dict[str, object]:
+    """A line as it is kept: with paths, id, split and origin.
+
+    Raises:
+        LineError: It is no question.
+    """
+    row = row_of_record({"id": "new", **record}, set_name=PEOPLE, paths=paths)
+    [first, *_] = from_json(str(row["gold"]))
+    words = fingerprint(row["question"])[:ID_DIGITS]
+    located = {key: _located(record[key], paths) for key in (*LISTS, "evidence") if key in record}
+    return {
+        "id": words,
+        "split": split_of(source_of(first)),
+        **record,
+        **located,
+        "origin": "imported",
+    }
+
+
+def _located(entries: object, paths: Mapping[str, str]) -> object:
+    """Gold or evidence with the path of each document instead of an id."""
+    if isinstance(entries, list):
+        return [_located(each, paths) for each in entries]
+    if isinstance(entries, dict):
+        name = str(entries.get("doc_id"))
+        return {**entries, "doc_id": paths.get(name, name)}
+    found = DOCUMENT_ID.fullmatch(str(entries))
+    if found is None or found["id"] not in paths:
+        return entries
+    page = "" if found["page"] is None else f"#page={found['page']}"
+    return f"doc:{paths[found['id']]}{page}"

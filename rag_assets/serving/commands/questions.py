@@ -1,0 +1,145 @@
+"""`rag-assets questions`: a test set from one's own documents, tables, users and files."""
+
+import argparse
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from rag_assets import config as configuration
+from rag_assets.config import Config
+from rag_assets.reports.text_tables import table
+from rag_assets.serving import alerting, disk_errors, job_runs, question_labels, refresh_run
+from rag_assets.serving.replies import OK, PARTLY, CommandError, Reply, UsageError, say
+from rag_assets.store import Store
+
+SUMMARY = "make questions from your data, review them, import others, collect those asked"
+EXAMPLES = """\
+  rag-assets questions make                make questions from documents and tables
+  rag-assets questions review              keep, drop or reword those that were made
+  rag-assets questions import mine.csv     take in questions of your own: JSONL or CSV
+  rag-assets questions from-answers        say where the answers to asked questions stand
+  rag-assets questions stats --json        how many there are, and what was left out"""
+REASONS_SHOWN = 8
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Declare the arguments of this command."""
+    command.add_argument(
+        "action",
+        nargs="?",
+        choices=("make", "review", "import", "from-answers", "stats"),
+        default="stats",
+        help="what to do; stats (default): how many questions there are",
+    )
+    command.add_argument(
+        "file",
+        nargs="?",
+        type=Path,
+        help="of import: JSONL, or CSV with the columns question, gold",
+    )
+
+
+def run(options: argparse.Namespace) -> Reply:
+    """Do the action."""
+    config = configuration.load()
+    if (options.file is not None) != (options.action == "import"):
+        raise UsageError("name a file with import, and with no other action")
+    match options.action:
+        case "make":
+            return _made(config)
+        case "review":
+            return question_labels.review(config)
+        case "import":
+            return _imported(config, options.file)
+        case "from-answers":
+            return question_labels.from_answers(config)
+    return _counted(config)
+
+
+def _made(config: Config) -> Reply:
+    """Make what is missing, and have the question sets read."""
+    from rag_assets.change.quarantine import quarantined
+    from rag_assets.questions.assets import JOB
+    from rag_assets.schemas import GENERATED_QUESTIONS_TABLE
+
+    store = Store.of(config)
+    with (
+        alerting.telling(config),
+        disk_errors.writing(config.state_dir),
+        store.lock(refresh_run.LOCK, log=say),
+    ):
+        result = job_runs.execute(config, JOB)
+    if errors := job_runs.errors_of(result, state_dir=config.state_dir):
+        raise CommandError("; ".join(errors.values()))
+    failed = quarantined(store, GENERATED_QUESTIONS_TABLE)
+    counted = _counted(config)
+    lines = [f"Nothing came of {one.label} yet: {one.reason}" for one in failed[:REASONS_SHOWN]]
+    files = config.questions
+    lines += [
+        f"Review them with `rag-assets questions review` (decisions: {files.review_file}), and "
+        "measure with `rag-assets evaluate`."
+    ]
+    return Reply(
+        {**counted.record, "failed": [one.label for one in failed]},
+        "\n".join([counted.text, *lines]),
+        PARTLY if failed else OK,
+    )
+
+
+def _imported(config: Config, file: Path) -> Reply:
+    from rag_assets.evaluation.json_lines import QuestionsError
+    from rag_assets.questions.importing import import_questions
+
+    into = config.questions.people_file
+    try:
+        with disk_errors.writing(into.parent):
+            found = import_questions(file, into=into)
+    except QuestionsError as error:
+        raise CommandError(str(error)) from error
+    lines = [
+        f"{found.added:,} questions were added to {into}, and {found.known:,} were there already.",
+        *found.problems,
+        "Next: rag-assets evaluate",
+    ]
+    record = {"added": found.added, "known": found.known, "problems": found.problems}
+    return Reply({**record, "file": str(into)}, "\n".join(lines), PARTLY if found.problems else OK)
+
+
+def _counted(config: Config) -> Reply:
+    """How many questions there are of each sort, by origin."""
+    from rag_assets.evaluation.questions import parse
+    from rag_assets.evaluation.reviewed import read_review
+    from rag_assets.questions import counts
+
+    store, files = Store.of(config), config.questions
+    made, reasons = counts.counted(store), counts.left_out(store)
+    people = Counter(
+        (one.question_set, "", one.language, one.split)
+        for each in config.question_files
+        for one in parse(each).questions
+    )
+    made += [
+        dict(zip((*counts.SORTS, "questions"), (*sort, count), strict=True))
+        for sort, count in sorted(people.items())
+    ]
+    decided = Counter(
+        "reworded" if one.is_kept and one.question else "kept" if one.is_kept else "dropped"
+        for one in read_review(files.review_file).decisions.values()
+    )
+    return Reply(
+        {"questions": made, "left_out": reasons, "decided": decided},
+        "\n".join(_told(made, reasons, decided)),
+    )
+
+
+def _told(
+    made: list[dict[str, str | int]], reasons: list[dict[str, str | int]], decided: Counter[str]
+) -> Iterator[str]:
+    if not made:
+        yield "There are no questions yet: refresh, then `rag-assets questions make`."
+        return
+    yield table(made, columns=list(made[0]))
+    if reasons:
+        yield f"\nLeft out\n{table(reasons[:REASONS_SHOWN], columns=list(reasons[0]))}"
+    if decided:
+        yield "\nDecided by people: " + ", ".join(f"{n} {what}" for what, n in decided.items())

@@ -1,0 +1,118 @@
+"""`rag-assets questions` on a project that was built."""
+
+import json
+
+import pytest
+
+from rag_assets import config as configuration
+from rag_assets import schemas
+from rag_assets.evaluation.questions import read_questions
+from rag_assets.serving import cli
+from rag_assets.serving.replies import OK, PARTLY, USAGE
+from rag_assets_testing.faults.built import built_once
+from rag_assets_testing.faults.hashing import hashing
+from rag_assets_testing.faults.pipeline import refresh
+from rag_assets_testing.faults.project import make
+
+
+@built_once
+def project(home):
+    made = make(home)
+    with hashing():
+        refresh(made.config)
+    return made
+
+
+@pytest.fixture
+def made(tmp_path, monkeypatch):
+    built = project(tmp_path / "project")
+    monkeypatch.setenv(configuration.PATH_VARIABLE, str(built.file))
+    return built
+
+
+@pytest.fixture
+def asked(capsys):
+    """Runs the command and answers with its code and what it printed."""
+
+    def run(*arguments):
+        code = cli.main(["questions", *arguments])
+        return code, capsys.readouterr().out
+
+    return run
+
+
+def test_questions_are_made_once_and_stand_in_their_sets(made, asked):
+    code, text = asked("make")
+    held = made.store.read(schemas.GENERATED_QUESTIONS_TABLE)
+
+    assert code == OK
+    assert "known_items" in text
+    assert "from_tables" in text
+    assert "rag-assets questions review" in text
+    assert {one.question_set for one in read_questions(made.store)} == {
+        "known_items",
+        "from_tables",
+    }
+    asked("make")
+    assert made.store.read(schemas.GENERATED_QUESTIONS_TABLE) == held
+
+
+def test_the_asset_tells_what_was_made(made, asked):
+    from rag_assets.serving import dagster_instance
+
+    asked("make")
+    with dagster_instance.opened(made.config) as instance:
+        event = instance.get_latest_materialization_event(dagster_key())
+    shown = event.asset_materialization.metadata
+
+    assert {"questions by sort", "left out", "preview", "added"} <= shown.keys()
+    sorts = [record.data for record in shown["questions by sort"].records]
+    assert {"origin", "kind", "language", "split", "questions"} <= set(sorts[0])
+
+
+def dagster_key():
+    import dagster as dg
+
+    return dg.AssetKey("generated_questions")
+
+
+def test_a_refresh_makes_no_questions(made):
+    from rag_assets.definitions import definitions
+
+    job = definitions(made.config).resolve_job_def("nightly_refresh")
+    names = {node.name for node in job.nodes}
+
+    assert "question_sets" in names
+    assert "generated_questions" not in names
+
+
+def test_questions_are_imported_and_counted(made, asked, tmp_path):
+    file = tmp_path / "mine.csv"
+    file.write_text("question,gold\nWhich steel?,doc:series0/report0.md\nNo gold?,\n")
+
+    code, text = asked("import", str(file))
+    assert code == PARTLY
+    assert "mine.csv line 3: gold is empty" in text
+    _, text = asked("stats", "--json")
+    counted = json.loads(text)["questions"]
+    assert [row["questions"] for row in counted if row["origin"] == "people"] == [1]
+
+
+def test_a_file_is_for_import_alone(asked, made):
+    assert asked("import")[0] == USAGE
+    assert asked("make", "x.csv")[0] == USAGE
+
+
+def test_before_any_question_it_says_how_to_get_some(asked, made):
+    code, text = asked()
+
+    assert code == OK
+    assert "`rag-assets questions make`" in text
+
+
+def test_the_doctor_finds_nothing_in_a_state_with_made_questions(made, asked, capsys):
+    asked("make")
+    with hashing():
+        cli.main(["doctor"])
+
+    assert "generated_questions" not in capsys.readouterr().out
