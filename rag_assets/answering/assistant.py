@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rag_assets.answering.checks.judging import SupportJudge
     from rag_assets.answering.checks.verifying import SentenceVerdict
     from rag_assets.answering.condensation.conversation import Condensed, Turn
+    from rag_assets.answering.evidence import Evidence
     from rag_assets.answering.generation.writing import Writer
     from rag_assets.answering.quoting.sourcing import SourcedText
     from rag_assets.answering.reporting.decomposition import Decomposer
@@ -107,6 +108,15 @@ class Assistant:
     def catalogue(self) -> "Catalogue":
         """The tables of the index, which questions are looked up in."""
         return self._tables.catalogue(self.index.complete_set)
+
+    @property
+    def evidence(self) -> "Evidence":
+        """The evidence cards of what the index holds."""
+        from rag_assets.answering.evidence import Evidence
+
+        return Evidence(
+            self.store, self.config, self.index.complete_set, self.catalogue, self._variant
+        )
 
     def search(
         self,

@@ -1,4 +1,4 @@
-"""The page of a PDF on which words of a unit stand, and where: found by letters, or not marked.
+"""The pages of a PDF on which words of a unit stand, and where: found by letters, or not marked.
 
 The letters of the words are looked for among those that lie in the unit's blocks, without regard to
 case, blanks, hyphens and ligatures, which parsers change. Where they are found more often, or less
@@ -9,11 +9,11 @@ import re
 import unicodedata
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
+from rag_assets.citations.card import PagePicture
 from rag_assets.config import Config
 from rag_assets.documents.chunks.location import ChunkLocation, NotShownError, locate_chunk
 from rag_assets.documents.elements.element import Box
@@ -33,25 +33,10 @@ MARGIN = 2.0
 """Points by which a letter may stand out of its block."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedQuote:
-    """Words on a page."""
-
-    page: int
-    """From 1; the unit's first page where the words are not found."""
-    width: float
-    """Of the page in points, as `height`."""
-    height: float
-    boxes: tuple[Box, ...]
-    """One for each line, in points from the top left; none where the place is not sure."""
-    picture: str
-    """PNG of the page, the blocks of the unit marked; in Base64."""
-
-
 def placed_quote(
     store: Store, config: Config, unit: "Row", *, variant: str | None, words: tuple[int, int]
-) -> PlacedQuote:
-    """The page on which words of a chunk stand.
+) -> tuple[PagePicture, ...]:
+    """The pages on which words of a chunk stand; its first page where their place is not sure.
 
     Args:
         store: Holds chunks and elements.
@@ -69,16 +54,21 @@ def placed_quote(
         raise NotShownError(f"{place.file.uri} has no pages to show")
     arguments = asked_of(store, place, unit, words)
     found = in_worker(store, config, place.file, f"{__name__}:find_quote", arguments)
-    return TypeAdapter(PlacedQuote).validate_python(found)
+    return TypeAdapter(tuple[PagePicture, ...]).validate_python(found)
+
+
+def in_slice(unit: "Row", words: tuple[int, int]) -> tuple[int, int]:
+    """Where words of a chunk's text stand in what its document says, without the header."""
+    header = len(str(unit["text"])) - int(str(unit["char_end"])) + int(str(unit["char_start"]))
+    return max(words[0] - header, 0), max(words[1] - header, 0)
 
 
 def asked_of(
     store: Store, place: ChunkLocation, unit: "Row", words: tuple[int, int]
 ) -> dict[str, Json]:
     """The arguments of `find_quote` for words of a chunk."""
-    whole = str(unit["text"])
-    text = slice_of(whole, int(str(unit["char_start"])), int(str(unit["char_end"])))
-    start, end = (max(each - len(whole) + len(text), 0) for each in words)
+    text = slice_of(str(unit["text"]), int(str(unit["char_start"])), int(str(unit["char_end"])))
+    start, end = in_slice(unit, words)
     before, quote = letters_of(text[:start]), letters_of(text[start:end])
     blocks = [boxes_of(store, place, page=page) for page in place.pages]
     return {
@@ -99,12 +89,12 @@ def find_quote(
     said_before: int,
     said: int,
     blocks: Sequence[Sequence[Box]],
-) -> dict:
-    """The lines of a quote on one of some pages, as `PlacedQuote`: called in a worker.
+) -> list:
+    """The lines of a quote on each page that it stands on, as `PagePicture`: called in a worker.
 
     Args:
         path: A PDF.
-        page: The page that is shown where the quote is on none of them for sure.
+        page: The page that is shown where the place of the quote is not sure.
         pages: Numbers of the pages that the unit touches.
         quote: Its letters: see `letters_of`.
         said_before: How often the unit says them before.
@@ -112,22 +102,28 @@ def find_quote(
         blocks: The boxes of the unit on each of the pages; none: all of them.
     """
     with PageView(path) as view:
-        found = [
-            (number, boxes)
+        placed = [
+            (number, letter, box)
             for number, within in zip(pages, blocks, strict=True)
             if within or not any(blocks)
-            for boxes in _on_page(view, number, quote, within)
+            for letter, box in _letters(view, number, within)
         ]
-        page, boxes = found[said_before] if found and len(found) == said else (page, [])
-        width, height = view.size(page)
-    picture = draw(path, page, blocks[pages.index(page)], DPI)
-    return {
-        "page": page,
-        "width": width,
-        "height": height,
-        "boxes": list(_lines(boxes)),
-        "picture": b64encode(picture).decode(),
-    }
+        found = places(quote, "".join(letter for _, letter, _ in placed))
+        start = found[said_before] if found and len(found) == said else len(placed)
+        lines: dict[int, list[Box]] = {}
+        for number, _, box in placed[start : start + len(quote)]:
+            lines.setdefault(number, []).append(box)
+        sizes = {number: view.size(number) for number in lines or (page,)}
+    return [
+        {
+            "page": number,
+            "width": width,
+            "height": height,
+            "boxes": list(_lines(lines.get(number, ()))),
+            "picture": b64encode(draw(path, number, blocks[pages.index(number)], DPI)).decode(),
+        }
+        for number, (width, height) in sizes.items()
+    ]
 
 
 def letters_of(text: str) -> str:
@@ -142,20 +138,13 @@ def places(quote: str, letters: str) -> list[int]:
     )
 
 
-def _on_page(
-    view: PageView, page: int, quote: str, within: Sequence[Box]
-) -> Iterator[Sequence[Box]]:
-    """The boxes of the letters of each place where `quote` stands."""
+def _letters(view: PageView, page: int, within: Sequence[Box]) -> Iterator[tuple[str, Box]]:
+    """The letters that lie in some boxes of a page, or all of them, each with its own box."""
     wide = [(x0 - MARGIN, y0 - MARGIN, x1 + MARGIN, y1 + MARGIN) for x0, y0, x1, y1 in within]
-    placed = [
-        (letter, box)
-        for said, box in view.letters(page)
-        if not wide or any(is_inside(box, block) for block in wide)
-        for letter in letters_of(said)
-    ]
-    boxes = [box for _, box in placed]
-    for start in places(quote, "".join(letter for letter, _ in placed)):
-        yield boxes[start : start + len(quote)]
+    for said, box in view.letters(page):
+        if not wide or any(is_inside(box, block) for block in wide):
+            for letter in letters_of(said):
+                yield letter, box
 
 
 def _lines(letters: Sequence[Box]) -> Iterator[Box]:

@@ -60,26 +60,35 @@ def run(options: argparse.Namespace) -> Reply:
 
 
 def _excerpt(config: Config, found: "FoundUnit", options: argparse.Namespace) -> Reply:
+    from rag_assets.answering.evidence import Evidence, excerpt_of
     from rag_assets.documents.chunks.renditions import table_of_unit
-    from rag_assets.operations.explain.excerpts import excerpt_of
+    from rag_assets.table_lookup.tables.catalogue import catalogue_of
 
-    store = Store.of(config)
-    excerpt = excerpt_of(store, found)
+    store, complete_set = Store.of(config), found.complete_set
+    excerpt = excerpt_of(store, complete_set, found.row)
     section = found.row["section"]
     head = f"{found.place}{f', {section}' if section else ''}"
-    record: dict[str, Json] = {"unit_id": found.unit_id, "place": head, **asdict(excerpt)}
+    record: dict[str, Json] = {
+        "unit_id": found.unit_id,
+        "place": head,
+        "before": excerpt.before,
+        "passage": excerpt.passage,
+        "after": excerpt.after,
+    }
     if options.out is not None:
+        catalogue = catalogue_of(store, complete_set)
+        evidence = Evidence(store, config, complete_set, catalogue, options.variant)
+        card = evidence.of_unit(found.unit_id, is_drawn=True)
         about = f"Unit {found.unit_id} of variant {found.variant}. {head}"
-        title = str(found.row["title"])
-        page = pages.render(
-            "operations/explain/excerpt.html", title=title, about=about, excerpt=excerpt
-        )
+        page = pages.render("citations/page.html", title=card.title, about=about, card=card)
         _write(options.out, page.encode())
         return Reply({"out": str(options.out), **record}, f"{options.out}: {head}")
     if found.row["type"] == "table":
         table = table_of_unit(store, config, variant=options.variant, unit_id=found.unit_id)
         return Reply({**record, **asdict(table)}, f"{head}\n{table.text}")
-    lines = excerpt_lines(**asdict(excerpt), around=AROUND, bold=sys.stdout.isatty())
+    lines = excerpt_lines(
+        excerpt.before, excerpt.passage, excerpt.after, around=AROUND, bold=sys.stdout.isatty()
+    )
     return Reply(record, "\n".join([head, *lines]))
 
 

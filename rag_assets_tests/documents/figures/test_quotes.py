@@ -11,7 +11,7 @@ SECOND = "The throat of a fillet weld is 0.7 times the thinner sheet, and zinc i
 
 def found(path, quote, *, text=None, before="", pages=(1,), blocks=None):
     quote, whole = letters_of(quote), letters_of(text or quote)
-    return find_quote(
+    first, *others = find_quote(
         str(path),
         page=pages[0],
         pages=pages,
@@ -20,6 +20,8 @@ def found(path, quote, *, text=None, before="", pages=(1,), blocks=None):
         said=len(places(quote, whole)),
         blocks=blocks or [[] for _ in pages],
     )
+    assert not others
+    return first
 
 
 @pytest.fixture

@@ -88,7 +88,7 @@ def test_one_place_has_one_number_and_leads_to_its_card():
     again = list(links_of([CELL], numbers, "4"))
     assert [(link.number, link.url) for link in first] == [
         (1, "/u/u1?v=4&start=5&end=9"),
-        (2, "/u/r1?v=4&column=mpa"),
+        (2, "/u/r1?v=4&column=mpa&row=7"),
     ]
     assert again == [first[1]]
     assert next(links_of([MAX], {}, "4")).url.startswith("/rows?v=4&plan=%7B%22source")

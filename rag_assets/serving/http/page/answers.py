@@ -114,7 +114,7 @@ def _url(together: list[Citation], version: str) -> str:
         return unit_url(first.unit_id, version, start=first.start, end=first.end)
     if isinstance(first, Cell) and first.unit_id:
         columns = [each.column for each in together if isinstance(each, Cell)]
-        return unit_url(first.unit_id, version, column=columns)
+        return unit_url(first.unit_id, version, column=columns, row=first.row_key)
     if isinstance(first, Span | Cell) or not first.plan:
         return ""
     plan = json.dumps(first.plan, ensure_ascii=False)
