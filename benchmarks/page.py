@@ -663,14 +663,14 @@ def marks(config: "Config", count: int) -> Iterator[Bound]:
     from rag_assets.store import Store
     from rag_assets.workers import Task, run_here
 
-    function = "rag_assets.documents.figures.quotes:find_quote"
+    function = "rag_assets.documents.figures.quotes:find_quotes"
     result = TypeAdapter(tuple[PagePicture, ...])
 
     store = Store.of(config)
     overlaps, unmarked, wrong = [], 0, 0
     for quote in quotes_of(config, count):
         place = locate_chunk(store, config, variant=None, unit_id=quote.unit["unit_id"])
-        asked = asked_of(store, place, quote.unit, (quote.start, quote.end))
+        asked = asked_of(store, place, quote.unit, [(quote.start, quote.end)])
         task = Task("quote", function, asked, 60.0, file=folder_of(config) / quote.unit["uri"])
         pages = result.validate_python(getattr(run_here(task), "value", None))
         lines = _lines(quote.boxes)

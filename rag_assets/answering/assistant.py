@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rag_assets.answering.checks.judging import SupportJudge
     from rag_assets.answering.checks.verifying import SentenceVerdict
     from rag_assets.answering.condensation.conversation import Condensed, Turn
-    from rag_assets.answering.evidence import Evidence
+    from rag_assets.answering.evidence_cards import EvidenceCards
     from rag_assets.answering.generation.writing import Writer
     from rag_assets.answering.quoting.sourcing import SourcedText
     from rag_assets.answering.reporting.decomposition import Decomposer
@@ -110,11 +110,11 @@ class Assistant:
         return self._tables.catalogue(self.index.complete_set)
 
     @property
-    def evidence(self) -> "Evidence":
+    def cards(self) -> "EvidenceCards":
         """The evidence cards of what the index holds."""
-        from rag_assets.answering.evidence import Evidence
+        from rag_assets.answering.evidence_cards import EvidenceCards
 
-        return Evidence(
+        return EvidenceCards(
             self.store, self.config, self.index.complete_set, self.catalogue, self._variant
         )
 

@@ -33,17 +33,22 @@ MARGIN = 2.0
 """Points by which a letter may stand out of its block."""
 
 
-def placed_quote(
-    store: Store, config: Config, unit: "Row", *, variant: str | None, words: tuple[int, int]
+def placed_quotes(
+    store: Store,
+    config: Config,
+    unit: "Row",
+    *,
+    variant: str | None,
+    words: Sequence[tuple[int, int]],
 ) -> tuple[PagePicture, ...]:
-    """The pages on which words of a chunk stand; its first page where their place is not sure.
+    """The pages on which words of a chunk stand; its first page where no place is sure.
 
     Args:
         store: Holds chunks and elements.
         config: Says where the documents lie.
         unit: The chunk as it is searched.
         variant: The variant whose parser and chunking made it; None: what serves.
-        words: First character of the words in its text, and one past the last.
+        words: First character of each quote in its text, and one past the last.
 
     Raises:
         NotShownError: There is no such chunk, it is of no PDF, or its file cannot be read.
@@ -51,9 +56,9 @@ def placed_quote(
     """
     place = locate_chunk(store, config, variant=variant, unit_id=str(unit["unit_id"]))
     if place.file.media_type != PDF or not place.pages:
-        raise NotShownError(f"{place.file.uri} has no pages to show")
+        raise NotShownError(f"{place.file.uri} is no PDF, and only the pages of these are drawn")
     arguments = asked_of(store, place, unit, words)
-    found = in_worker(store, config, place.file, f"{__name__}:find_quote", arguments)
+    found = in_worker(store, config, place.file, f"{__name__}:find_quotes", arguments)
     return TypeAdapter(tuple[PagePicture, ...]).validate_python(found)
 
 
@@ -64,41 +69,40 @@ def in_slice(unit: "Row", words: tuple[int, int]) -> tuple[int, int]:
 
 
 def asked_of(
-    store: Store, place: ChunkLocation, unit: "Row", words: tuple[int, int]
+    store: Store, place: ChunkLocation, unit: "Row", words: Sequence[tuple[int, int]]
 ) -> dict[str, Json]:
-    """The arguments of `find_quote` for words of a chunk."""
+    """The arguments of `find_quotes` for words of a chunk."""
     text = slice_of(str(unit["text"]), int(str(unit["char_start"])), int(str(unit["char_end"])))
-    start, end = in_slice(unit, words)
-    before, quote = letters_of(text[:start]), letters_of(text[start:end])
-    blocks = [boxes_of(store, place, page=page) for page in place.pages]
+    quotes: list[Json] = []
+    for start, end in (in_slice(unit, each) for each in words):
+        before, quote = letters_of(text[:start]), letters_of(text[start:end])
+        said_before = len(places(quote, before + quote[:-1]))
+        quotes.append([quote, said_before, len(places(quote, letters_of(text)))])
     return {
         "page": place.pages[0],
         "pages": list(place.pages),
-        "quote": quote,
-        "said_before": len(places(quote, before + quote[:-1])),
-        "said": len(places(quote, letters_of(text))),
-        "blocks": [[list(box) for box in boxes] for boxes in blocks],
+        "quotes": quotes,
+        "blocks": [
+            [list(box) for box in boxes_of(store, place, page=page)] for page in place.pages
+        ],
     }
 
 
-def find_quote(
+def find_quotes(
     path: str,
     page: int,
     pages: Sequence[int],
-    quote: str,
-    said_before: int,
-    said: int,
+    quotes: Sequence[tuple[str, int, int]],
     blocks: Sequence[Sequence[Box]],
 ) -> list:
-    """The lines of a quote on each page that it stands on, as `PagePicture`: called in a worker.
+    """The lines of quotes on each page that they stand on, as `PagePicture`: called in a worker.
 
     Args:
         path: A PDF.
-        page: The page that is shown where the place of the quote is not sure.
+        page: The page that is shown where the place of no quote is sure.
         pages: Numbers of the pages that the unit touches.
-        quote: Its letters: see `letters_of`.
-        said_before: How often the unit says them before.
-        said: How often it says them in all.
+        quotes: The letters of each (see `letters_of`), how often the unit says them before, and how
+            often in all.
         blocks: The boxes of the unit on each of the pages; none: all of them.
     """
     with PageView(path) as view:
@@ -108,18 +112,23 @@ def find_quote(
             if within or not any(blocks)
             for letter, box in _letters(view, number, within)
         ]
-        found = places(quote, "".join(letter for _, letter, _ in placed))
-        start = found[said_before] if found and len(found) == said else len(placed)
-        lines: dict[int, list[Box]] = {}
-        for number, _, box in placed[start : start + len(quote)]:
-            lines.setdefault(number, []).append(box)
-        sizes = {number: view.size(number) for number in lines or (page,)}
+        letters = "".join(letter for _, letter, _ in placed)
+        boxes: dict[int, list[Box]] = {}
+        for quote, said_before, said in quotes:
+            found = places(quote, letters)
+            start = found[said_before] if found and len(found) == said else len(placed)
+            lines: dict[int, list[Box]] = {}
+            for number, _, box in placed[start : start + len(quote)]:
+                lines.setdefault(number, []).append(box)
+            for number, of_page in lines.items():
+                boxes.setdefault(number, []).extend(_lines(of_page))
+        sizes = {number: view.size(number) for number in sorted(boxes) or (page,)}
     return [
         {
             "page": number,
             "width": width,
             "height": height,
-            "boxes": list(_lines(lines.get(number, ()))),
+            "boxes": boxes.get(number, []),
             "picture": b64encode(draw(path, number, blocks[pages.index(number)], DPI)).decode(),
         }
         for number, (width, height) in sizes.items()

@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> Reply:
 
 
 def _excerpt(config: Config, found: "FoundUnit", options: argparse.Namespace) -> Reply:
-    from rag_assets.answering.evidence import Evidence, excerpt_of
+    from rag_assets.answering.evidence_cards import EvidenceCards, excerpt_of
     from rag_assets.documents.chunks.renditions import table_of_unit
     from rag_assets.table_lookup.tables.catalogue import catalogue_of
 
@@ -68,27 +68,19 @@ def _excerpt(config: Config, found: "FoundUnit", options: argparse.Namespace) ->
     excerpt = excerpt_of(store, complete_set, found.row)
     section = found.row["section"]
     head = f"{found.place}{f', {section}' if section else ''}"
-    record: dict[str, Json] = {
-        "unit_id": found.unit_id,
-        "place": head,
-        "before": excerpt.before,
-        "passage": excerpt.passage,
-        "after": excerpt.after,
-    }
+    record: dict[str, Json] = {"unit_id": found.unit_id, "place": head, **asdict(excerpt)}
     if options.out is not None:
         catalogue = catalogue_of(store, complete_set)
-        evidence = Evidence(store, config, complete_set, catalogue, options.variant)
-        card = evidence.of_unit(found.unit_id, is_drawn=True)
-        about = f"Unit {found.unit_id} of variant {found.variant}. {head}"
-        page = pages.render("citations/page.html", title=card.title, about=about, card=card)
+        cards = EvidenceCards(store, config, complete_set, catalogue, options.variant)
+        card = cards.of_unit(found.unit_id, is_drawn=True)
+        title = f"Unit {found.unit_id} of variant {found.variant}"
+        page = pages.render("citations/page.html", title=title, card=card)
         _write(options.out, page.encode())
         return Reply({"out": str(options.out), **record}, f"{options.out}: {head}")
     if found.row["type"] == "table":
         table = table_of_unit(store, config, variant=options.variant, unit_id=found.unit_id)
         return Reply({**record, **asdict(table)}, f"{head}\n{table.text}")
-    lines = excerpt_lines(
-        excerpt.before, excerpt.passage, excerpt.after, around=AROUND, bold=sys.stdout.isatty()
-    )
+    lines = excerpt_lines(**asdict(excerpt), around=AROUND, bold=sys.stdout.isatty())
     return Reply(record, "\n".join([head, *lines]))
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag_assets.documents.figures.quotes import find_quote, letters_of, places
+from rag_assets.documents.figures.quotes import find_quotes, letters_of, places
 from rag_assets_testing.documents.making import pdf
 
 FIRST = "Welds of frame rails meet quality level B."
@@ -11,13 +11,11 @@ SECOND = "The throat of a fillet weld is 0.7 times the thinner sheet, and zinc i
 
 def found(path, quote, *, text=None, before="", pages=(1,), blocks=None):
     quote, whole = letters_of(quote), letters_of(text or quote)
-    first, *others = find_quote(
+    first, *others = find_quotes(
         str(path),
         page=pages[0],
         pages=pages,
-        quote=quote,
-        said_before=len(places(quote, letters_of(before))),
-        said=len(places(quote, whole)),
+        quotes=[(quote, len(places(quote, letters_of(before))), len(places(quote, whole)))],
         blocks=blocks or [[] for _ in pages],
     )
     assert not others

@@ -5,9 +5,9 @@ import json
 import docx
 import pptx
 import pytest
-from rag_assets.answering.evidence import excerpt_of
 
 from rag_assets import config as configuration
+from rag_assets.answering.evidence_cards import excerpt_of
 from rag_assets.documents.chunks.document_texts import texts_of
 from rag_assets.operations.explain.explaining import find_unit
 from rag_assets.serving import cli

@@ -34,6 +34,7 @@ from rag_assets.table_lookup.plans.plan import plan_from_json
 LISTED = 30
 """Answers of the history that are shown at once."""
 Checked = TypeVar("Checked", bound=BaseModel)
+Numbers = Annotated[tuple[int, ...], Query()]
 Working = Annotated[InWork, Depends(in_work_of)]
 files = StaticFiles(directory=Path(__file__).parents[2] / "static")
 """Style, scripts and icon, below `/static`."""
@@ -174,15 +175,14 @@ def unit(
     unit_id: str,
     service: Served,
     v: str = "",
-    start: int = 0,
-    end: int = 0,
-    column: Annotated[list[str], Query()] = [],  # noqa: B006 - it is copied for each request
+    start: Numbers = (),
+    end: Numbers = (),
+    column: Annotated[tuple[str, ...], Query()] = (),
     row: str | None = None,
 ) -> Response:
     """The evidence card of a unit."""
-    opened = _opened(service, v)
-    words = (start, end) if end > start else None
-    card = opened.assistant.evidence.of_unit(unit_id, words=words, columns=column, row_key=row)
+    opened, words = _opened(service, v), [*zip(start, end, strict=False)]
+    card = opened.assistant.cards.of_unit(unit_id, words=words, columns=column, row_key=row)
     place = {"row": row} if row else {"start": start, "end": end}
     page_url = unit_url(unit_id, opened.index_version, **place)
     return _card(card, opened, page_url.replace("?", "/page?"))
@@ -193,13 +193,13 @@ def page_of_unit(
     unit_id: str,
     service: Served,
     v: str = "",
-    start: int = 0,
-    end: int = 0,
+    start: Numbers = (),
+    end: Numbers = (),
     row: str | None = None,
 ) -> Response:
     """The pages of a chunk with the words marked, as a piece of its card."""
-    evidence, words = _opened(service, v).assistant.evidence, (start, end) if end > start else None
-    card = evidence.of_unit(unit_id, words=words, row_key=row, is_drawn=True)
+    cards, words = _opened(service, v).assistant.cards, [*zip(start, end, strict=False)]
+    card = cards.of_unit(unit_id, words=words, row_key=row, is_drawn=True)
     return HTMLResponse(render("picture", card=card))
 
 
@@ -207,7 +207,7 @@ def page_of_unit(
 def rows(plan: str, service: Served, v: str = "") -> Response:
     """The evidence card of a lookup."""
     opened = _opened(service, v)
-    card = opened.assistant.evidence.of_plan(plan_from_json(json.loads(plan)))
+    card = opened.assistant.cards.of_plan(plan_from_json(json.loads(plan)))
     return _card(card, opened)
 
 

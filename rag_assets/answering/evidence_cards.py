@@ -10,11 +10,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rag_assets.answering.quoting.row_cells import cells_of
-from rag_assets.citations.card import Card, CardColumn, Excerpt
-from rag_assets.citations.kinds import Cell, Citation, Computed, PlanCitation, Rows, Span
+from rag_assets.citations.card import Card, Excerpt
+from rag_assets.citations.kinds import (
+    Cell,
+    Citation,
+    Computed,
+    PlanCitation,
+    Rows,
+    Span,
+    place_in_document,
+)
 from rag_assets.config import Config
 from rag_assets.documents.chunks.location import NotShownError
-from rag_assets.documents.figures.quotes import in_slice, placed_quote
+from rag_assets.documents.figures.quotes import in_slice, placed_quotes
 from rag_assets.identity import UnknownIdError
 from rag_assets.retrieval.context import beside
 from rag_assets.retrieval.versions import indexed_families, stale_documents
@@ -39,7 +47,7 @@ _TABLE_LINE = re.compile(r"^[ \t]*\|.*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class EvidenceCards:
     """Makes the cards of what one index says."""
 
     store: Store
@@ -53,7 +61,7 @@ class Evidence:
         self,
         unit_id: str,
         *,
-        words: tuple[int, int] | None = None,
+        words: Sequence[tuple[int, int]] = (),
         columns: Collection[str] = (),
         row_key: str | None = None,
         is_drawn: bool = False,
@@ -62,7 +70,7 @@ class Evidence:
 
         Args:
             unit_id: A whole id.
-            words: First character of the words that are cited in its text, and one past the last.
+            words: First character of each quote in its text, and one past the last.
             columns: Those of its cells that are cited, by their names at the source.
             row_key: The row that is cited, where the unit is a table inside a document.
             is_drawn: Whether the card shows the pages, which takes about a second.
@@ -88,40 +96,35 @@ class Evidence:
         table = self.catalogue.find(source, name) if row_key else None
         if row_key and table:
             card = self._among_rows(card, table, (ROW_KEY, row_key), columns)
-            words = _line_of(str(unit["text"]), int(row_key), table.rows)
-        excerpt = excerpt_of(self.store, self.complete_set, unit, words=words)
-        card = replace(card, excerpt=excerpt)
-        return self._drawn(card, unit, words or (0, 0)) if is_drawn else card
+            words = [_line_of(str(unit["text"]), int(row_key), table.rows)]
+        excerpt = excerpt_of(self.store, self.complete_set, unit)
+        quotes = _apart(sorted(in_slice(unit, each) for each in words))
+        card = replace(card, excerpt=excerpt, quotes=[*quotes])
+        return self._drawn(card, unit, words) if is_drawn else card
 
     def of_plan(self, plan: LookupPlan) -> Card:
         """The card of rows that were selected, or of a value that was computed: it is run again."""
-        found, table = (
-            answer_plan(plan, self.catalogue),
-            self.catalogue.find(plan.source, plan.table),
-        )
+        found = answer_plan(plan, self.catalogue)
+        table = self.catalogue.find(plan.source, plan.table)
         cited = [each for sentence in found.sentences for each in sentence.citations]
         computed = next((each for each in cited if isinstance(each, Computed)), None)
         selected = next((each for each in cited if isinstance(each, Rows)), None)
-        selected = computed.rows if computed else selected
         keys = dict.fromkeys(
             key for each in cited if each.rows_cited for key in each.rows_cited.keys
         )
         named = (*(each.column for each in plan.where), plan.column, plan.other, plan.group_by)
         rows = self.catalogue.texts(table).to_pylist() if table else []
         by_key = {row[ROW_KEY]: row for row in rows}
-        heading = f" of {computed.heading}" if computed and computed.heading else ""
         return Card(
             title=table.title if table else plan.table,
             place=f"{plan.source}/{plan.table}",
-            columns=_columns(table, {*filter(None, named), *plan.columns}) if table else (),
-            rows=[by_key[key] for key in keys if key in by_key][:MOST_ROWS],
+            headings=_headings(table) if table else {},
+            marked={*filter(None, named), *plan.columns},
+            rows=[by_key[key] for key in dict.fromkeys(keys) if key in by_key][:MOST_ROWS],
             count=len(found.row_ids),
             said=[each.text for each in found.sentences] or [found.reason],
-            selected=f"{selected.title or selected.table}{selected.where}" if selected else "",
-            computed=f"{computed.operation}{heading} over {computed.count:,} cells"
-            if computed
-            else "",
-            sql=computed.sql if computed else "",
+            selected=computed.rows if computed else selected,
+            computed=computed,
         )
 
     def by_place(
@@ -139,18 +142,20 @@ class Evidence:
 
     def of_place(self, citations: Sequence[Citation]) -> Iterator[Card]:
         """The cards of all that is cited at one place, its pages drawn."""
+        words: dict[str, list[tuple[int, int]]] = {}
         columns: dict[tuple[str, str], list[str]] = {}
         for place, each in enumerate(citations):
             match each:
                 case _ if each in citations[:place]:
                     continue
                 case Span(unit_id=str(unit_id)):
-                    words = (each.start, each.end)
-                    yield self.of_unit(unit_id, words=words, is_drawn=True)
+                    words.setdefault(unit_id, []).append((each.start, each.end))
                 case Cell(unit_id=str(unit_id)):
                     columns.setdefault((unit_id, each.row_key), []).append(each.column)
                 case PlanCitation(plan=Mapping() as plan):
                     yield self.of_plan(plan_from_json(plan))
+        for unit_id, quotes in words.items():
+            yield self.of_unit(unit_id, words=quotes, is_drawn=True)
         for (unit_id, row_key), named in columns.items():
             yield self.of_unit(unit_id, columns=named, row_key=row_key, is_drawn=True)
 
@@ -163,36 +168,29 @@ class Evidence:
         at = texts[name].to_pylist().index(value)
         first = max(at - NEIGHBOURS, 0)
         rows = texts.slice(first, at + NEIGHBOURS + 1 - first).to_pylist()
-        return replace(card, columns=_columns(table, columns), rows=rows, cited=at - first)
+        return replace(card, headings=_headings(table), marked=columns, rows=rows, cited=at - first)
 
     def _place_of(self, unit: "Row") -> str:
         """The document of a chunk with page and section, and in which state it is."""
         families = indexed_families(
             self.store, families=self.complete_set.families, units=self.complete_set.joint
         )
-        return Span(
-            unit_id=None,
-            text_hash=None,
-            source=str(unit["source"]),
-            uri=str(unit["uri"]),
-            title=str(unit["title"]),
-            pages=tuple(map(int, unit["pages"])) if isinstance(unit["pages"], list) else (),
-            start=0,
-            end=0,
-            text="",
+        stale = stale_documents(self.store, self.complete_set.elements)
+        pages = unit["pages"]
+        return place_in_document(
+            str(unit["uri"]),
+            pages=pages if isinstance(pages, list) else [],
             section=str(unit["section"]),
             is_superseded=(unit["source"], unit["uri"]) in families.superseded,
-            stale_since=stale_documents(self.store, self.complete_set.elements).get(
-                str(unit["document_id"])
-            ),
-        ).place
+            stale_since=stale.get(str(unit["document_id"])),
+        )
 
-    def _drawn(self, card: Card, unit: "Row", words: tuple[int, int]) -> Card:
+    def _drawn(self, card: Card, unit: "Row", words: Sequence[tuple[int, int]]) -> Card:
         """`card` with the pages that the words stand on."""
         if not card.has_page:
             return card
         try:
-            pictures = placed_quote(
+            pictures = placed_quotes(
                 self.store, self.config, unit, variant=self.variant, words=words
             )
         except NotShownError as error:
@@ -200,16 +198,13 @@ class Evidence:
         return replace(card, pictures=pictures)
 
 
-def excerpt_of(
-    store: Store, complete_set: CompleteSet, unit: "Row", *, words: tuple[int, int] | None = None
-) -> Excerpt:
+def excerpt_of(store: Store, complete_set: CompleteSet, unit: "Row") -> Excerpt:
     """A chunk between its neighbours, or all cells of a row.
 
     Args:
         store: Holds the units.
         complete_set: What is searched.
         unit: One of its units.
-        words: First character of a quote in the text of a chunk, and one past the last.
 
     Raises:
         MissingTableError, DamagedTablesError: The index cannot be read.
@@ -222,25 +217,29 @@ def excerpt_of(
     read = store.read(joint.table, columns=_READ, where=where, version=joint.version)
     chunks = [_placed(each) for each in read.sort_by("char_start").to_pylist()]
     start, end, passage = _placed(unit)
-    first, last = in_slice(unit, words) if words else (0, 0)
     return Excerpt(
         _between(chunks, min(first for first, _, _ in chunks), start),
         passage,
         _between(chunks, end, max(last for _, last, _ in chunks)),
-        (first, last) if last > first else None,
     )
 
 
-def _columns(table: TableInfo, cited: Collection[str]) -> tuple[CardColumn, ...]:
-    return tuple(
-        CardColumn(
-            each.name,
-            f"{each.heading} [{each.unit}]" if each.unit else each.heading,
-            each.name in cited,
-        )
+def _apart(quotes: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The sorted `quotes` without those that are empty, and none with what another one has."""
+    at = 0
+    for start, end in quotes:
+        if end > max(start, at):
+            yield max(start, at), end
+            at = end
+
+
+def _headings(table: TableInfo) -> Mapping[str, str]:
+    """The columns of a table that are shown, each with its unit."""
+    return {
+        each.name: f"{each.heading} [{each.unit}]" if each.unit else each.heading
         for each in table.columns
         if not each.is_hidden
-    )
+    }
 
 
 def _line_of(text: str, row: int, rows: int) -> tuple[int, int]:
