@@ -53,16 +53,14 @@ def made(tmp_path_factory):
     made.execute(
         f'CREATE TABLE wide (id INTEGER PRIMARY KEY, "Rp0.2" TEXT, "3" TEXT, note TEXT, {names})',
         *(
-            f"INSERT INTO wide VALUES ({n}, 'a{n}', 'b{n}', '{LONG if n == 3 else ATTACK_SQL}', {values})"
+            f"INSERT INTO wide VALUES ({n}, 'a{n}', 'b{n}', '{note}', {values})"
             for n in range(1, 7)
+            for note in [LONG if n == 3 else ATTACK.replace("'", "''")]
         ),
     )
     with hashing():
         refresh(made.config)
     return made
-
-
-ATTACK_SQL = ATTACK.replace("'", "''")
 
 
 @pytest.fixture(scope="module")

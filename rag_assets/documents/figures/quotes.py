@@ -8,7 +8,7 @@ often, than the unit says them, nobody knows which place is meant, and none is m
 import re
 import unicodedata
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 SAME_LINE = 0.3
 """Of the height of the lower of two letters: what they share of it where they are of one line."""
+FAR = 2.0
+"""Heights of type between two letters from which they are of two lines, as in columns."""
 MARGIN = 2.0
 """Points by which a letter may stand out of its block."""
 
@@ -156,20 +158,36 @@ def _letters(view: PageView, page: int, within: Sequence[Box]) -> Iterator[tuple
                 yield letter, box
 
 
-def _lines(letters: Sequence[Box]) -> Iterator[Box]:
-    """The boxes of letters, those of one line as one."""
+def _lines(letters: Sequence[Box]) -> list[Box]:
+    """The boxes of letters, those of one line as one; lines may run across the page or along it."""
+    along = [_turned(box) for box in letters]
+    across, down = (sum(map(_is_of_line, boxes, boxes[1:])) for boxes in (letters, along))
+    lines = _joined(_joined(letters if across >= down else along))  # of words, where some jump
+    return [*lines] if across >= down else [*map(_turned, lines)]
+
+
+def _joined(letters: Iterable[Box]) -> Iterator[Box]:
     line: Box | None = None
     for box in letters:
-        if line is None:
-            line = box
-            continue
-        shared = min(line[3], box[3]) - max(line[1], box[1])
-        lower = min(line[3] - line[1], box[3] - box[1])
-        if shared > SAME_LINE * lower and box[2] > line[0]:
+        if line is not None and _is_of_line(line, box):
             (x0, y0, x1, y1), (left, top, right, bottom) = line, box
             line = (min(x0, left), min(y0, top), max(x1, right), max(y1, bottom))
-        else:
+            continue
+        if line is not None:
             yield line
-            line = box
+        line = box
     if line is not None:
         yield line
+
+
+def _is_of_line(line: Box, box: Box) -> bool:
+    """Whether a letter goes on with a line: at its height, and before or behind it."""
+    shared = min(line[3], box[3]) - max(line[1], box[1])
+    apart = max(box[0] - line[2], line[0] - box[2])
+    lower = min(line[3] - line[1], box[3] - box[1])
+    return shared > SAME_LINE * lower and apart < FAR * lower
+
+
+def _turned(box: Box) -> Box:
+    """A box of the page that is mirrored at its diagonal."""
+    return box[1], box[0], box[3], box[2]
