@@ -200,7 +200,7 @@ def found(here: Here) -> None:
         box = mark.bounding_box()
         assert box is not None, "it is on the screen"
         assert box["width"] > 20
-        assert page.locator("#evidence .passage mark").inner_text() in HELD_BY_EYE
+        assert page.locator("#evidence .passage mark mark").inner_text() in HELD_BY_EYE
         page.wait_for_timeout(300)
         here.shot(page, "page")
 

@@ -100,7 +100,14 @@ class EvidenceCards:
         excerpt = excerpt_of(self.store, self.complete_set, unit)
         quotes = _apart(sorted(in_slice(unit, each) for each in words))
         card = replace(card, excerpt=excerpt, quotes=[*quotes])
-        return self._drawn(card, unit, words) if is_drawn else card
+        if not (is_drawn and card.has_page):
+            return card
+        store, config, variant = self.store, self.config, self.variant
+        try:
+            pictures = placed_quotes(store, config, unit, variant=variant, words=words)
+        except NotShownError as error:
+            return replace(card, no_picture=str(error))
+        return replace(card, pictures=pictures)
 
     def of_plan(self, plan: LookupPlan) -> Card:
         """The card of rows that were selected, or of a value that was computed: it is run again."""
@@ -184,18 +191,6 @@ class EvidenceCards:
             is_superseded=(unit["source"], unit["uri"]) in families.superseded,
             stale_since=stale.get(str(unit["document_id"])),
         )
-
-    def _drawn(self, card: Card, unit: "Row", words: Sequence[tuple[int, int]]) -> Card:
-        """`card` with the pages that the words stand on."""
-        if not card.has_page:
-            return card
-        try:
-            pictures = placed_quotes(
-                self.store, self.config, unit, variant=self.variant, words=words
-            )
-        except NotShownError as error:
-            return replace(card, no_picture=str(error))
-        return replace(card, pictures=pictures)
 
 
 def excerpt_of(store: Store, complete_set: CompleteSet, unit: "Row") -> Excerpt:

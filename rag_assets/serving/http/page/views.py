@@ -13,7 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse
 from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
@@ -34,11 +34,34 @@ from rag_assets.table_lookup.plans.plan import plan_from_json
 LISTED = 30
 """Answers of the history that are shown at once."""
 Checked = TypeVar("Checked", bound=BaseModel)
-Numbers = Annotated[tuple[int, ...], Query()]
 Working = Annotated[InWork, Depends(in_work_of)]
 files = StaticFiles(directory=Path(__file__).parents[2] / "static")
 """Style, scripts and icon, below `/static`."""
 CARD_STYLE = pages.PACKAGE / "citations" / "card.css"
+
+
+class Asked(BaseModel):
+    """What the address of an evidence card names."""
+
+    v: str = Field("", exclude=True)
+    """The version of the index."""
+    start: list[int] = []
+    """First characters of the words that are cited; `end`: one past the last of each."""
+    end: list[int] = []
+    column: list[str] = []
+    """The columns that are cited."""
+    row: str | None = None
+    """The row that is cited, of a table inside a document."""
+
+    def card(self, opened: Opened, unit_id: str, *, is_drawn: bool = False) -> Card:
+        """The card of a unit."""
+        return opened.assistant.cards.of_unit(
+            unit_id,
+            words=[*zip(self.start, self.end, strict=False)],
+            columns=self.column,
+            row_key=self.row,
+            is_drawn=is_drawn,
+        )
 
 
 class PageRoute(APIRoute):
@@ -171,35 +194,17 @@ async def feedback(request: Request, service: Served) -> Response:
 
 
 @router.get("/u/{unit_id}")
-def unit(
-    unit_id: str,
-    service: Served,
-    v: str = "",
-    start: Numbers = (),
-    end: Numbers = (),
-    column: Annotated[tuple[str, ...], Query()] = (),
-    row: str | None = None,
-) -> Response:
+def unit(unit_id: str, service: Served, asked: Annotated[Asked, Query()]) -> Response:
     """The evidence card of a unit."""
-    opened, words = _opened(service, v), [*zip(start, end, strict=False)]
-    card = opened.assistant.cards.of_unit(unit_id, words=words, columns=column, row_key=row)
-    place = {"row": row} if row else {"start": start, "end": end}
-    page_url = unit_url(unit_id, opened.index_version, **place)
-    return _card(card, opened, page_url.replace("?", "/page?"))
+    opened = _opened(service, asked.v)
+    page_url = unit_url(unit_id, opened.index_version, **asked.model_dump(exclude_defaults=True))
+    return _card(asked.card(opened, unit_id), opened, page_url.replace("?", "/page?"))
 
 
 @router.get("/u/{unit_id}/page")
-def page_of_unit(
-    unit_id: str,
-    service: Served,
-    v: str = "",
-    start: Numbers = (),
-    end: Numbers = (),
-    row: str | None = None,
-) -> Response:
+def page_of_unit(unit_id: str, service: Served, asked: Annotated[Asked, Query()]) -> Response:
     """The pages of a chunk with the words marked, as a piece of its card."""
-    cards, words = _opened(service, v).assistant.cards, [*zip(start, end, strict=False)]
-    card = cards.of_unit(unit_id, words=words, row_key=row, is_drawn=True)
+    card = asked.card(_opened(service, asked.v), unit_id, is_drawn=True)
     return HTMLResponse(render("picture", card=card))
 
 
