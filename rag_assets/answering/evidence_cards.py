@@ -96,7 +96,7 @@ class EvidenceCards:
         table = self.catalogue.find(source, name) if row_key else None
         if row_key and table:
             card = self._among_rows(card, table, (ROW_KEY, row_key), columns)
-            words = [_line_of(str(unit["text"]), int(row_key), table.rows)]
+            words = [_line_of(str(unit["text"]), int(row_key), table.rows)] if card.rows else []
         excerpt = excerpt_of(self.store, self.complete_set, unit)
         quotes = _apart(sorted(in_slice(unit, each) for each in words))
         card = replace(card, excerpt=excerpt, quotes=[*quotes])
@@ -169,10 +169,13 @@ class EvidenceCards:
     def _among_rows(
         self, card: Card, table: TableInfo, key: tuple[str, str], columns: Collection[str]
     ) -> Card:
-        """`card` with the row of that key between its neighbours."""
+        """`card` with the row of that key between its neighbours, where the table has it."""
         name, value = key
         texts = self.catalogue.texts(table)
-        at = texts[name].to_pylist().index(value)
+        keys = texts[name].to_pylist()
+        if value not in keys:
+            return card
+        at = keys.index(value)
         first = max(at - NEIGHBOURS, 0)
         rows = texts.slice(first, at + NEIGHBOURS + 1 - first).to_pylist()
         return replace(card, headings=_headings(table), marked=columns, rows=rows, cited=at - first)

@@ -1,7 +1,8 @@
 """The evidence card: a citation shown, the same wherever it is opened.
 
-A card is data. Its one template is `card.html`, with the macro `evidence_card`, and its one style
-`card.css`: the page of `rag-assets serve`, `rag-assets show` and the reports use these.
+A card is data, which `answering.evidence_cards` gathers. Its one template is `card.html`, with the
+macro `evidence_card`, and its one style `card.css`: the page of `rag-assets serve`, `rag-assets
+show` (by `page.html`) and the reports use these.
 """
 
 from collections.abc import Collection, Mapping, Sequence

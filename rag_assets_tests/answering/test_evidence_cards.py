@@ -223,3 +223,19 @@ def test_source_text_stays_text_in_reports_too(made, cards):
         assert "&lt;script&gt;alert(1)" in html
     assert "<mark>is a coating</mark>" in page
     assert "http" not in page
+
+
+@pytest.mark.parametrize("row_key", ["3", "0", "-1", "none"])
+def test_a_row_that_a_table_in_a_document_does_not_have_is_not_marked(made, cards, row_key):
+    table = unit(made, "uri = 'steels.html' AND type = 'table'")
+    card = cards.of_unit(table["unit_id"], columns=["Steel"], row_key=row_key)
+    assert card.cited is None
+    assert '<mark class="light">' in shown(card)
+
+
+@pytest.mark.parametrize("words", [(10**9, 10**10), (-5, -2), (40, 3)])
+def test_words_that_a_passage_does_not_have_leave_it_whole(made, cards, words):
+    chunk = unit(made, "uri = 'springs.pptx'")
+    card = cards.of_unit(chunk["unit_id"], words=[words])
+    assert card.quotes == []
+    assert "Springs are shot peened." in shown(card)

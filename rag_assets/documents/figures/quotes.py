@@ -66,8 +66,10 @@ def placed_quotes(
 
 def in_slice(unit: "Row", words: tuple[int, int]) -> tuple[int, int]:
     """Where words of a chunk's text stand in what its document says, without the header."""
-    header = len(str(unit["text"])) - int(str(unit["char_end"])) + int(str(unit["char_start"]))
-    return max(words[0] - header, 0), max(words[1] - header, 0)
+    length = int(str(unit["char_end"])) - int(str(unit["char_start"]))
+    header = len(str(unit["text"])) - length
+    start, end = (min(max(each - header, 0), length) for each in words)
+    return start, end
 
 
 def asked_of(
