@@ -40,8 +40,8 @@ files = StaticFiles(directory=Path(__file__).parents[2] / "static")
 CARD_STYLE = pages.PACKAGE / "citations" / "card.css"
 
 
-class Asked(BaseModel):
-    """What the address of an evidence card names."""
+class CardAddress(BaseModel):
+    """What the address of an evidence card names beside its unit."""
 
     v: str = Field("", exclude=True)
     """The version of the index."""
@@ -89,7 +89,7 @@ class PageRoute(APIRoute):
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
-@router.get("/card.css")
+@router.get("/static/card.css")
 def style_of_cards() -> Response:
     """The style that cards have everywhere."""
     return FileResponse(CARD_STYLE)
@@ -194,7 +194,7 @@ async def feedback(request: Request, service: Served) -> Response:
 
 
 @router.get("/u/{unit_id}")
-def unit(unit_id: str, service: Served, asked: Annotated[Asked, Query()]) -> Response:
+def unit(unit_id: str, service: Served, asked: Annotated[CardAddress, Query()]) -> Response:
     """The evidence card of a unit."""
     opened = _opened(service, asked.v)
     page_url = unit_url(unit_id, opened.index_version, **asked.model_dump(exclude_defaults=True))
@@ -202,7 +202,7 @@ def unit(unit_id: str, service: Served, asked: Annotated[Asked, Query()]) -> Res
 
 
 @router.get("/u/{unit_id}/page")
-def page_of_unit(unit_id: str, service: Served, asked: Annotated[Asked, Query()]) -> Response:
+def page_of_unit(unit_id: str, service: Served, asked: Annotated[CardAddress, Query()]) -> Response:
     """The pages of a chunk with the words marked, as a piece of its card."""
     card = asked.card(_opened(service, asked.v), unit_id, is_drawn=True)
     return HTMLResponse(render("picture", card=card))
