@@ -239,3 +239,15 @@ def test_words_that_a_passage_does_not_have_leave_it_whole(made, cards, words):
     card = cards.of_unit(chunk["unit_id"], words=[words])
     assert card.quotes == []
     assert "Springs are shot peened." in shown(card)
+
+
+def test_a_document_that_cannot_be_read_by_now_is_told_to_be_stale(made, tmp_path):
+    copy = project.Project(shutil.copytree(made.home, tmp_path / "copy"))
+    copy.write("two.pdf", b"%PDF-1.7 broken")
+    with hashing():
+        refresh(copy.config)
+        chunk = unit(copy, "uri = 'two.pdf'")
+        card = Assistant(copy.store, copy.config).cards.of_unit(chunk["unit_id"], is_drawn=True)
+    assert "stale since 20" in card.place
+    assert "brackets" in shown(card)
+    assert card.pictures == ()
