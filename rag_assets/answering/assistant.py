@@ -113,10 +113,13 @@ class Assistant:
     def cards(self) -> "EvidenceCards":
         """The evidence cards of what the index holds."""
         from rag_assets.answering.evidence_cards import EvidenceCards
+        from rag_assets.store import serving_pointer
 
-        return EvidenceCards(
-            self.store, self.config, self.index.complete_set, self.catalogue, self._variant
-        )
+        index, variant = self.index, self._variant
+        if self._pointer is not None and self._pointer != serving_pointer.current(self.store):
+            variant = index.variant
+        complete_set, catalogue = index.complete_set, self.catalogue
+        return EvidenceCards(self.store, self.config, complete_set, catalogue, variant)
 
     def search(
         self,

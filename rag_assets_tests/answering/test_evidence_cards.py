@@ -7,6 +7,7 @@ from functools import partial
 import pptx
 import pytest
 
+from rag_assets import config as configuration
 from rag_assets.answering.answer import Scope
 from rag_assets.answering.assistant import Assistant
 from rag_assets.answering.reporting.as_html import as_html
@@ -15,6 +16,8 @@ from rag_assets.citations.kinds import Cell, Span
 from rag_assets.citations.sentences import Sentence
 from rag_assets.identity import UnknownIdError
 from rag_assets.reports import pages
+from rag_assets.serving import cli
+from rag_assets.store import serving_pointer
 from rag_assets.table_lookup.plans.plan import Condition, LookupPlan
 from rag_assets_testing.documents.making import pdf
 from rag_assets_testing.faults import project
@@ -251,3 +254,18 @@ def test_a_document_that_cannot_be_read_by_now_is_told_to_be_stale(made, tmp_pat
     assert "stale since 20" in card.place
     assert "brackets" in shown(card)
     assert card.pictures == ()
+
+
+def test_an_index_that_served_before_still_shows_its_pages(made, tmp_path, monkeypatch):
+    copy = project.Project(shutil.copytree(made.home, tmp_path / "copy"))
+    monkeypatch.setenv(configuration.PATH_VARIABLE, str(copy.file))
+    before = serving_pointer.current(copy.store)
+    with hashing():
+        refresh(copy.config, variant="other")
+        assert cli.main(["promote", "other", "--override", "to look back"]) == 0
+        chunk = unit(copy, "uri = 'two.pdf'")
+        card = Assistant(copy.store, copy.config, pointer=before).cards.of_unit(
+            chunk["unit_id"], is_drawn=True
+        )
+    assert card.no_picture == ""
+    assert card.pictures
