@@ -200,7 +200,7 @@ def found(here: Here) -> None:
         box = mark.bounding_box()
         assert box is not None, "it is on the screen"
         assert box["width"] > 20
-        assert page.locator("#evidence .passage mark").inner_text() in HELD_BY_EYE
+        assert page.locator("#evidence .passage mark mark").inner_text() in HELD_BY_EYE
         page.wait_for_timeout(300)
         here.shot(page, "page")
 
@@ -657,27 +657,30 @@ def _folded(text: str) -> str:
 
 def marks(config: "Config", count: int) -> Iterator[Bound]:
     """How well the evidence card marks words."""
+    from rag_assets.citations.card import PagePicture
     from rag_assets.documents.chunks.location import locate_chunk
-    from rag_assets.documents.figures.quotes import PlacedQuote, asked_of
+    from rag_assets.documents.figures.quotes import asked_of
     from rag_assets.store import Store
     from rag_assets.workers import Task, run_here
 
-    function, result = "rag_assets.documents.figures.quotes:find_quote", TypeAdapter(PlacedQuote)
+    function = "rag_assets.documents.figures.quotes:find_quotes"
+    result = TypeAdapter(tuple[PagePicture, ...])
 
     store = Store.of(config)
     overlaps, unmarked, wrong = [], 0, 0
     for quote in quotes_of(config, count):
         place = locate_chunk(store, config, variant=None, unit_id=quote.unit["unit_id"])
-        asked = asked_of(store, place, quote.unit, (quote.start, quote.end))
+        asked = asked_of(store, place, quote.unit, [(quote.start, quote.end)])
         task = Task("quote", function, asked, 60.0, file=folder_of(config) / quote.unit["uri"])
-        placed = result.validate_python(getattr(run_here(task), "value", None))
+        pages = result.validate_python(getattr(run_here(task), "value", None))
         lines = _lines(quote.boxes)
-        size = (placed.width, placed.height)
-        ours = placed.boxes if placed.page == quote.page else []
+        size = (pages[0].width, pages[0].height)
+        ours = [box for each in pages if each.page == quote.page for box in each.boxes]
         overlap = _overlap(ours, lines, size)
         overlaps.append(overlap)
-        unmarked += not placed.boxes
-        wrong += bool(placed.boxes) and overlap == 0
+        is_marked = any(each.boxes for each in pages)
+        unmarked += not is_marked
+        wrong += is_marked and overlap == 0
         if overlap < OVERLAP:
             said = quote.unit["text"][quote.start : quote.end]
             print(f"{overlap:.2f} {quote.unit['uri']} page {quote.page}: {said[:80]!r}")

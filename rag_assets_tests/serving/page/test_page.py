@@ -4,6 +4,7 @@ import hashlib
 import html
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -88,7 +89,7 @@ def test_one_place_has_one_number_and_leads_to_its_card():
     again = list(links_of([CELL], numbers, "4"))
     assert [(link.number, link.url) for link in first] == [
         (1, "/u/u1?v=4&start=5&end=9"),
-        (2, "/u/r1?v=4&column=mpa"),
+        (2, "/u/r1?v=4&column=mpa&row=7"),
     ]
     assert again == [first[1]]
     assert next(links_of([MAX], {}, "4")).url.startswith("/rows?v=4&plan=%7B%22source")
@@ -129,6 +130,7 @@ def test_what_others_made_is_served_as_it_came():
 
 def test_static_files_come_from_their_folder_alone(client):
     assert client.get("/static/page.css").headers["content-type"].startswith("text/css")
+    assert "mark.light" in client.get("/static/card.css").text
     for place in ("/static/../http/limits.py", "/static/%2e%2e/http/limits.py", "/static/no.css"):
         assert client.get(place).status_code == 404
 
@@ -183,6 +185,21 @@ def test_the_card_of_words_marks_them_in_the_text_and_on_the_page(client, asked)
     page = client.get(html.unescape(re.search(r'hx-get="(/u/[^"]+/page[^"]*)"', card)[1])).text
     assert 'class="quote"' in page
     assert "data:image/png;base64," in page
+
+
+def test_a_number_before_several_words_of_a_passage_leads_to_all_of_them(client):
+    other = replace(SPAN, start=20, end=30)
+    [link] = links_of([SPAN, other, SPAN], {}, "4")
+    assert link.url == "/u/u1?v=4&start=5&start=20&end=9&end=30"
+
+
+def test_an_address_with_other_words_or_rows_still_shows_the_unit(client):
+    hits = client.post("/v1/search", json={"query": WELDS, "top_k": 1}).json()["hits"]
+    for asked in ("start=999999999&end=9999999999", "row=none", "start=4", "column=none"):
+        reply = client.get(f"/u/{hits[0]['unit_id']}?{asked}")
+        assert reply.status_code == 200, asked
+        assert "Welds of frame rails" in reply.text
+    assert client.get(f"/u/{hits[0]['unit_id']}?start=x").status_code == 422
 
 
 def test_the_card_of_a_row_shows_its_neighbours_and_marks_its_cells(client):

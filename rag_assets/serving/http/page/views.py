@@ -10,18 +10,16 @@ from urllib.parse import parse_qs
 
 from fastapi import APIRouter, Depends, Header, HTTPException, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse
+from fastapi.responses import FileResponse, HTMLResponse
 from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
 from rag_assets.answering.record.listing import AnswerFilter, find
-from rag_assets.documents.chunks.location import NotShownError
-from rag_assets.documents.figures.quotes import placed_quote
+from rag_assets.citations.card import Card
 from rag_assets.reports import pages
-from rag_assets.serving.evidence.cards import Card, plan_card, unit_card, unit_of
 from rag_assets.serving.http.bodies import AskBody, FeedbackBody, SearchBody
 from rag_assets.serving.http.limits import InWork, in_work_of
 from rag_assets.serving.http.opened import Opened
@@ -39,6 +37,31 @@ Checked = TypeVar("Checked", bound=BaseModel)
 Working = Annotated[InWork, Depends(in_work_of)]
 files = StaticFiles(directory=Path(__file__).parents[2] / "static")
 """Style, scripts and icon, below `/static`."""
+CARD_STYLE = pages.PACKAGE / "citations" / "card.css"
+
+
+class CardAddress(BaseModel):
+    """What the address of an evidence card names beside its unit."""
+
+    v: str = Field("", exclude=True)
+    """The version of the index."""
+    start: list[int] = []
+    """First characters of the words that are cited; `end`: one past the last of each."""
+    end: list[int] = []
+    column: list[str] = []
+    """The columns that are cited."""
+    row: str | None = None
+    """The row that is cited, of a table inside a document."""
+
+    def card(self, opened: Opened, unit_id: str, *, is_drawn: bool = False) -> Card:
+        """The card of a unit."""
+        return opened.assistant.cards.of_unit(
+            unit_id,
+            words=[*zip(self.start, self.end, strict=False)],
+            columns=self.column,
+            row_key=self.row,
+            is_drawn=is_drawn,
+        )
 
 
 class PageRoute(APIRoute):
@@ -64,6 +87,12 @@ class PageRoute(APIRoute):
 
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+@router.get("/static/card.css")
+def style_of_cards() -> Response:
+    """The style that cards have everywhere."""
+    return FileResponse(CARD_STYLE)
 
 
 @router.get("/")
@@ -165,44 +194,26 @@ async def feedback(request: Request, service: Served) -> Response:
 
 
 @router.get("/u/{unit_id}")
-def unit(
-    unit_id: str,
-    service: Served,
-    v: str = "",
-    start: int = 0,
-    end: int = 0,
-    column: Annotated[list[str], Query()] = [],  # noqa: B006 - it is copied for each request
-) -> Response:
+def unit(unit_id: str, service: Served, asked: Annotated[CardAddress, Query()]) -> Response:
     """The evidence card of a unit."""
-    opened = _opened(service, v)
-    words = (start, end) if end > start else None
-    card = unit_card(opened.assistant, unit_id, words=words, columns=column)
-    page_url = unit_url(unit_id, opened.index_version, start=start, end=end)
-    return _card(card, opened, page_url.replace("?", "/page?"))
+    opened = _opened(service, asked.v)
+    page_url = unit_url(unit_id, opened.index_version, **asked.model_dump(exclude_defaults=True))
+    return _card(asked.card(opened, unit_id), opened, page_url.replace("?", "/page?"))
 
 
 @router.get("/u/{unit_id}/page")
-def page_of_unit(
-    unit_id: str, service: Served, v: str = "", start: int = 0, end: int = 0
-) -> Response:
-    """The page of a chunk with the words marked, as a piece of its card."""
-    opened = _opened(service, v)
-    found = unit_of(opened.assistant, unit_id)
-    variant = None if opened.index_version.isdecimal() else opened.index.variant
-    try:
-        placed = placed_quote(
-            service.served.store, service.config, found, variant=variant, words=(start, end)
-        )
-    except NotShownError as error:
-        return HTMLResponse(render("unpictured", reason=str(error)))
-    return HTMLResponse(render("picture", placed=placed, is_quote=end > start))
+def page_of_unit(unit_id: str, service: Served, asked: Annotated[CardAddress, Query()]) -> Response:
+    """The pages of a chunk with the words marked, as a piece of its card."""
+    card = asked.card(_opened(service, asked.v), unit_id, is_drawn=True)
+    return HTMLResponse(render("picture", card=card))
 
 
 @router.get("/rows")
 def rows(plan: str, service: Served, v: str = "") -> Response:
     """The evidence card of a lookup."""
     opened = _opened(service, v)
-    return _card(plan_card(opened.assistant, plan_from_json(json.loads(plan))), opened)
+    card = opened.assistant.cards.of_plan(plan_from_json(json.loads(plan)))
+    return _card(card, opened)
 
 
 def _opened(service: Service, version: str) -> Opened:
