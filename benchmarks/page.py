@@ -241,6 +241,9 @@ def back(here: Here) -> None:
         for close in (page.go_back, page.locator(".shut").dblclick):
             last(page, ".cite").first.click()
             page.locator("#evidence .card").wait_for()
+            cell = page.locator("#evidence tr.cited .marked").last.bounding_box()
+            assert cell, "it is on the screen"
+            assert 0 <= cell["x"] <= NARROW - cell["width"], cell
             close()
             page.locator("#evidence .card").wait_for(state="detached")
             page.wait_for_timeout(500)
@@ -289,7 +292,7 @@ def search(here: Here) -> None:
         assert "domain=document" in page.url
         page.locator("summary", has_text="Why these results").click()
         heads = page.locator("#results th").all_inner_texts()
-        assert {"meaning", "words"} <= set(heads), heads
+        assert heads[2:] == ["meaning", "words", "before reranking", "reranked"], heads
         here.shot(page, "search")
         page.locator(".results h2 a").first.click()
         page.locator("#evidence figure").wait_for(timeout=60_000)

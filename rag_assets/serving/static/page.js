@@ -81,6 +81,7 @@ on("htmx:afterSwap", event => {
     mark(opener)
     if (!history.state?.card) history.pushState({ htmx: true, card: true }, "")
     one("h2", target).focus()
+    ;[...target.querySelectorAll("tr.cited .marked")].at(-1)?.scrollIntoView({ block: "nearest", inline: "nearest" })
   } else if (target.id === "thread") {
     one("form.ask").reset()
     target.lastElementChild.scrollIntoView({ block: "start" })
