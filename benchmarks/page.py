@@ -400,6 +400,7 @@ def hostile(here: Here) -> None:
             page.fill("#question", "x" * 10_000)
             page.press("#question", "Enter")
             page.locator("#notice", has_text="2000 characters").wait_for()
+            assert "/history/" in page.url, "what was refused leads nowhere"
             page.goto(f"{here.url}/search?query=zorblattium")
             page.locator(".results a").first.click()
             page.locator("#evidence .card").wait_for()
