@@ -232,6 +232,47 @@ def follow_up(here: Here) -> None:
         assert page.locator(".turn").count() == 2
 
 
+@check(WITHOUT_MODEL, "back closes the evidence card; a reload and a return show the answer again")
+def back(here: Here) -> None:
+    with here.page(width=NARROW) as page:
+        page.goto(here.url)
+        ask(page, FOLLOW_UP[0])
+        ask(page, FOLLOW_UP[1])
+        for close in (page.go_back, page.locator(".shut").dblclick):
+            last(page, ".cite").first.click()
+            page.locator("#evidence .card").wait_for()
+            cell = page.locator("#evidence tr.cited .marked").last.bounding_box()
+            assert cell, "it is on the screen"
+            assert 0 <= cell["x"] <= NARROW - cell["width"], cell
+            close()
+            page.locator("#evidence .card").wait_for(state="detached")
+            page.wait_for_timeout(500)
+            assert page.locator(".turn").count() == 2, "the conversation stands"
+        page.reload()
+        assert page.locator(".question").inner_text() == FOLLOW_UP[1]
+        page.locator("nav a[href='/search']").click()
+        page.wait_for_url("**/search")
+        page.go_back()
+        assert ask(page, "And its density?") == "computed", "it goes on from there"
+        assert "SAE 1040" in last(page, ".read-as").inner_text()
+        page.get_by_role("button", name="on its own").last.click()
+        page.locator(".turn .body:not(.waiting)").wait_for(timeout=60_000)
+        assert not page.locator(".read-as").count()
+
+
+@check(WITHOUT_MODEL, "what is refused below the page is told")
+def refused(here: Here) -> None:
+    with here.page() as page:
+        page.goto(f"{here.url}/search")
+        page.fill("#query", "x" * 300_000)
+        page.keyboard.press("Enter")
+        page.locator("#notice", has_text="400").wait_for()
+        page.fill("#query", "steel")
+        page.keyboard.press("Enter")
+        page.locator(".results li").first.wait_for()
+        assert not page.locator("#notice").inner_text()
+
+
 @check(WITHOUT_MODEL, "search with filters; why these results")
 def search(here: Here) -> None:
     with here.page() as page:
@@ -251,7 +292,7 @@ def search(here: Here) -> None:
         assert "domain=document" in page.url
         page.locator("summary", has_text="Why these results").click()
         heads = page.locator("#results th").all_inner_texts()
-        assert {"meaning", "words"} <= set(heads), heads
+        assert heads[2:] == ["meaning", "words", "before reranking", "reranked"], heads
         here.shot(page, "search")
         page.locator(".results h2 a").first.click()
         page.locator("#evidence figure").wait_for(timeout=60_000)
@@ -359,6 +400,7 @@ def hostile(here: Here) -> None:
             page.fill("#question", "x" * 10_000)
             page.press("#question", "Enter")
             page.locator("#notice", has_text="2000 characters").wait_for()
+            assert "/history/" in page.url, "what was refused leads nowhere"
             page.goto(f"{here.url}/search?query=zorblattium")
             page.locator(".results a").first.click()
             page.locator("#evidence .card").wait_for()
@@ -413,6 +455,14 @@ def stopped(here: Here) -> None:
         page.press("#question", "Enter")
         page.locator(".progress", has_text="Found").wait_for(timeout=60_000)
         here.shot(page, "progress")
+        page.locator(".progress a").first.click()
+        page.locator("#evidence .card").wait_for()
+        page.fill("#question", "And why?")
+        page.press("#question", "Enter")
+        page.locator("#notice", has_text="wait for it").wait_for()
+        assert page.locator(".turn").count() == 1, "it would not know what it goes on from"
+        page.reload()
+        page.locator(".progress", has_text="Found").wait_for(timeout=60_000)
         page.get_by_role("button", name="Stop").click()
         page.locator(".body.nothing", has_text="Stopped").wait_for()
         assert ask(page, COMPUTED) == "computed"

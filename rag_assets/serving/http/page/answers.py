@@ -96,7 +96,7 @@ def _piece(event: Event, known: dict, numbers: dict[str, int], version: str) -> 
     """The name of an event of the page, and what it shows."""
     match event.name:
         case "plan" | "cards":
-            return event.name, render(event.name, known=known)
+            return event.name, render(event.name, known=known, version=version, unit_url=unit_url)
         case "sentence":
             sentence = _SENTENCE.validate_python(known["sentence"])
             links = tuple(links_of(sentence.citations, numbers, version))

@@ -6,11 +6,11 @@ from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, TypeVar
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlencode
 
 from fastapi import APIRouter, Depends, Header, HTTPException, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import FileResponse, HTMLResponse
+from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse
 from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel, Field, ValidationError
@@ -103,19 +103,26 @@ def ask_page(service: Served, opened: Answering) -> Response:
 
 @router.post("/ask")
 async def ask(request: Request, service: Served, in_work: Working) -> Response:
-    """Begin an answer: the piece that listens to it; a whole page where no script asked."""
+    """Begin an answer: the piece that listens to it; else its page, which asks nothing again."""
     asked = _checked(AskBody, await _form(request))
     stream = service.streams.start(partial(service.tell_answer, asked), in_work)
-    if "hx-request" in request.headers:
-        return HTMLResponse(render("asked", question=asked.question, stream_id=stream.id))
-    return _page("thread", "Ask", told=None, question=asked.question, stream_id=stream.id)
+    place = f"/ask/{stream.id}?{urlencode({'question': asked.question})}"
+    if "hx-request" not in request.headers:
+        return RedirectResponse(place, HTTPStatus.SEE_OTHER)
+    piece = render("asked", question=asked.question, stream_id=stream.id)
+    return HTMLResponse(piece, headers={"HX-Replace-Url": place})
 
 
 @router.get("/ask/{stream_id}")
 async def follow(
-    stream_id: str, service: Served, last_event_id: Annotated[str, Header()] = "0"
+    stream_id: str,
+    service: Served,
+    question: str = "",
+    last_event_id: Annotated[str, Header()] = "0",
 ) -> Response:
-    """The pieces of an answer that is on its way."""
+    """The pieces of an answer that is on its way; with the question, the page that listens."""
+    if question:
+        return _page("thread", "Ask", told=None, question=question, stream_id=stream_id)
     stream = service.streams.get(stream_id)
     if stream is None:
         gone = {"detail": "This answer is not on its way any more: ask again."}
@@ -159,7 +166,7 @@ def search(request: Request, service: Served, opened: Answering) -> Response:
 def history(service: Served, text: str = "", before: str = "") -> Response:
     """What was asked, newest first."""
     wanted = AnswerFilter(user=service.user, text=text.strip() or None, before=before or None)
-    listed = find(service.answers, wanted, served=None, limit=LISTED)
+    listed = find(service.answers, wanted, served=service.compared_with(), limit=LISTED)
     return _page(
         "history",
         "History",
@@ -173,9 +180,10 @@ def history(service: Served, text: str = "", before: str = "") -> Response:
 @router.get("/history/{answer_id}")
 def kept_answer(answer_id: str, service: Served) -> Response:
     """An answer that was given, to go on from."""
-    kept = service.own(answer_id)
+    kept, served = service.own(answer_id), service.compared_with()
     told = told_answer(kept.answer, kept.answer_id, service.version_of(kept))
-    return _page("thread", "Answer", told=told)
+    touched = served.touched_of([kept])[0] if served else ()
+    return _page("thread", "Answer", told=told, kept_at=kept.kept_at, touched=touched)
 
 
 @router.delete("/history/{answer_id}")
@@ -198,7 +206,7 @@ def unit(unit_id: str, service: Served, asked: Annotated[CardAddress, Query()]) 
     """The evidence card of a unit."""
     opened = _opened(service, asked.v)
     page_url = unit_url(unit_id, opened.index_version, **asked.model_dump(exclude_defaults=True))
-    return _card(asked.card(opened, unit_id), opened, page_url.replace("?", "/page?"))
+    return _card(asked.card(opened, unit_id), opened, service, page_url.replace("?", "/page?"))
 
 
 @router.get("/u/{unit_id}/page")
@@ -213,7 +221,7 @@ def rows(plan: str, service: Served, v: str = "") -> Response:
     """The evidence card of a lookup."""
     opened = _opened(service, v)
     card = opened.assistant.cards.of_plan(plan_from_json(json.loads(plan)))
-    return _card(card, opened)
+    return _card(card, opened, service)
 
 
 def _opened(service: Service, version: str) -> Opened:
@@ -226,8 +234,10 @@ async def _form(request: Request) -> Mapping[str, str]:
     return {name: values[-1].strip() for name, values in parse_qs(body).items()}
 
 
-def _card(card: Card, opened: Opened, page_url: str = "") -> HTMLResponse:
-    version = opened.index_version
+def _card(card: Card, opened: Opened, service: Service, page_url: str = "") -> HTMLResponse:
+    version, now = opened.index_version, service.served.version
+    if version != now:
+        version = f"{version}, as it was then: {now} serves now"
     return _page("evidence", card.title, card=card, version=version, page_url=page_url)
 
 
