@@ -17,12 +17,14 @@ standard library alone.
 
 from rag_assets.workers.pool import MOST_PROCESSES, WARM_UP_SECONDS, Pool, cores
 from rag_assets.workers.tasks import (
+    AbandonedError,
     Done,
     Failed,
     FailureKind,
     Json,
     Outcome,
     Task,
+    abandoned_once,
     failure_of,
     raise_if_abandoned,
     run_here,
@@ -31,6 +33,7 @@ from rag_assets.workers.tasks import (
 __all__ = [
     "MOST_PROCESSES",
     "WARM_UP_SECONDS",
+    "AbandonedError",
     "Done",
     "Failed",
     "FailureKind",
@@ -38,6 +41,7 @@ __all__ = [
     "Outcome",
     "Pool",
     "Task",
+    "abandoned_once",
     "cores",
     "failure_of",
     "raise_if_abandoned",

@@ -4,9 +4,10 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import cache, partial
 from importlib.metadata import version
 
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
 
 from rag_assets.answering.assistant import AnswerModels
 from rag_assets.config import Config
@@ -52,11 +53,10 @@ def app_of(config: Config, models: AnswerModels, *, user: str) -> FastAPI:
         separate_input_output_schemas=False,
     )
     app.state.service = service
+    app.openapi = cache(partial(problems.described, app.openapi))
     problems.install(app)
-    below = APIRouter(prefix="/v1", responses=dict(problems.RESPONSES))
     for router in ROUTES:
-        below.include_router(router)
-    app.include_router(below)
+        app.include_router(router, responses=dict(problems.RESPONSES))
     app.include_router(state.for_machines)
     app.include_router(views.router)
     app.mount("/static", views.files)

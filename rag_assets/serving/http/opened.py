@@ -20,6 +20,7 @@ from rag_assets.store import Store, serving_pointer
 from rag_assets.store.complete_sets import CompleteSet, set_of
 from rag_assets.store.serving_pointer import ServingPointer, ServingPointerError
 from rag_assets.table_lookup.arm import WARM_UP
+from rag_assets.workers import abandoned_once
 
 if TYPE_CHECKING:
     from rag_assets.retrieval.search import VariantIndex
@@ -75,7 +76,7 @@ class ServedIndex:
             ServingPointerError, MissingIndexError: There is no complete index, or it is gone.
             DamagedTablesError: Files of its tables cannot be read.
         """
-        with self._lock:
+        with self._lock, abandoned_once(lambda: False):  # it is opened for all, whoever leaves
             try:
                 serves = serving_pointer.current(self.store) or set_of(
                     self.store, self.config, self.config.serving_variant

@@ -14,7 +14,7 @@ from rag_assets.serving.http import bodies
 from rag_assets.serving.http.bodies import AnswerId
 from rag_assets.serving.http.service import Served
 
-router = APIRouter(tags=["history"])
+router = APIRouter(prefix="/v1", tags=["history"])
 
 
 @router.get("/history")

@@ -14,7 +14,7 @@ from rag_assets.serving.http.service import Served
 from rag_assets.serving.state_status import StateStatus, state_status
 from rag_assets.store.serving_pointer import serving_variant
 
-router = APIRouter(tags=["state"])
+router = APIRouter(prefix="/v1", tags=["state"])
 for_machines = APIRouter(tags=["state"])
 
 

@@ -16,7 +16,7 @@ from rag_assets.table_lookup.plans.plan import LookupPlan
 from rag_assets.table_lookup.plans.running import cells_at, cells_of, run_plan
 from rag_assets.table_lookup.tables.catalogue import ROW_ID, ROW_KEY, TableInfo
 
-router = APIRouter(tags=["tables"])
+router = APIRouter(prefix="/v1", tags=["tables"])
 
 
 @router.post("/lookup")
