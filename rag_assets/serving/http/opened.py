@@ -69,6 +69,13 @@ class ServedIndex:
         """The version that was opened last; None before the first one."""
         return self._opened.index_version if self._opened else None
 
+    def version_now(self) -> str:
+        """The version that serves at this moment; nothing is opened."""
+        with suppress(ServingPointerError):
+            if pointer := serving_pointer.current(self.store):
+                return str(pointer.number)
+        return UNPROMOTED
+
     def now(self) -> Opened:
         """What serves at this moment.
 

@@ -202,6 +202,16 @@ Served = Annotated[Service, Depends(service_of)]
 """The service, as a parameter of a route."""
 
 
+def named(request: Request, service: Served) -> str:
+    """What serves now, which the reply names: for what reads the state, and opens no index."""
+    request.state.index_version = service.served.version_now()
+    return request.state.index_version
+
+
+VersionNow = Annotated[str, Depends(named)]
+"""What serves, as a parameter of a route."""
+
+
 def answering(request: Request, service: Served) -> Iterator[Opened]:
     """What answers a request; the reply names its version."""
     with service.served.request() as opened:

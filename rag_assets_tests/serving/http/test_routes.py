@@ -261,6 +261,14 @@ def test_the_state_is_that_of_the_command(get, service):
     assert found["pointer"]["number"] == serving_pointer.number_now(service.served.store)
 
 
+@pytest.mark.parametrize("path", ["status", "documents", "history"])
+def test_what_opens_no_index_names_what_serves_now(client, moved, path):
+    assert client.get(f"/v1/{path}").headers[VERSION] == "1"
+    moved()
+    reply = client.get(f"/v1/{path}")
+    assert reply.headers[VERSION] == reply.json().get("index_version", "2") == "2"
+
+
 def test_machines_are_told_health_and_counters(client, post):
     post("search", query=SPRING)
     assert client.get("/readyz").json() == {"status": "ok", "index_version": "1"}
