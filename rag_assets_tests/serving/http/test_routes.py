@@ -134,7 +134,7 @@ def test_tables_tell_their_columns_values_and_rows(get, post):
     rows = post("tables/rows", **named, where=[light], columns=["name", "density"])
     assert [each["cells"] for each in rows["entries"]] == [["AlMg3", 2.66]]
     ordered = post("tables/rows", **named, order_by="density", descending=True, columns=["name"])
-    assert [each["cells"] for each in ordered["entries"]] == [["Invar"], ["AlMg3"]]
+    assert [each["cells"] for each in ordered["entries"]] == [["Invar"], ["AlMg3"], ["Brass"]]
 
 
 def test_a_name_in_a_plan_is_never_read_as_sql(post):

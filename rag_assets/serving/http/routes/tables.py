@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated
 
 import pyarrow as pa
@@ -67,7 +68,7 @@ def values(
 
 @router.post("/tables/rows")
 def rows(body: bodies.RowsBody, opened: Answering) -> bodies.RowsReply:
-    """The rows of a table that meet all conditions, in the order of a column."""
+    """The rows of a table that meet all conditions, in the order of a column, its blanks last."""
     plan = LookupPlan(
         body.source,
         body.table,
@@ -76,8 +77,10 @@ def rows(body: bodies.RowsBody, opened: Answering) -> bodies.RowsReply:
         order_by=body.order_by,
         descending=body.descending,
     )
-    found = run_plan(plan, opened.assistant.catalogue)
-    return _rows(opened, found.table, found.places, plan.columns, body)
+    catalogue = opened.assistant.catalogue
+    found, every = run_plan(plan, catalogue), run_plan(replace(plan, order_by=None), catalogue)
+    places = [*dict.fromkeys([*found.places, *every.places])]  # a plan leaves blanks out
+    return _rows(opened, found.table, places, plan.columns, body)
 
 
 def _rows(
