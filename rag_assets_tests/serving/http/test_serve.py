@@ -32,7 +32,25 @@ def test_a_port_that_is_taken_is_named(home, monkeypatch, capsys):
     with ScriptedServer() as taken:
         port = taken.url.rpartition(":")[2].partition("/")[0]
         assert cli.main(["serve", "--port", port]) == FAILED
+    told = capsys.readouterr().err
+    assert "name another one" in told
+    assert "Open http" not in told
+
+
+def test_a_number_that_is_no_port_is_refused(home, monkeypatch, capsys):
+    """The system takes 65,536 away from it, and would listen where nobody asks."""
+    monkeypatch.setenv(configuration.PATH_VARIABLE, str(home / "rag_assets.yaml"))
+    assert cli.main(["serve", "--port", "99999"]) == FAILED
     assert "name another one" in capsys.readouterr().err
+
+
+def test_a_login_without_a_name_is_asked_for_one(home, monkeypatch, capsys):
+    monkeypatch.setenv(configuration.PATH_VARIABLE, str(home / "rag_assets.yaml"))
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)
+    assert cli.main(["serve"]) == USAGE
+    assert "--user" in capsys.readouterr().err
 
 
 def test_told_to_stop_it_finishes_the_answers_on_their_way(home):
