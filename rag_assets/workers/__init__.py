@@ -17,6 +17,7 @@ standard library alone.
 
 from rag_assets.workers.pool import MOST_PROCESSES, WARM_UP_SECONDS, Pool, cores
 from rag_assets.workers.tasks import (
+    GIVEN_UP,
     AbandonedError,
     Done,
     Failed,
@@ -31,6 +32,7 @@ from rag_assets.workers.tasks import (
 )
 
 __all__ = [
+    "GIVEN_UP",
     "MOST_PROCESSES",
     "WARM_UP_SECONDS",
     "AbandonedError",

@@ -13,6 +13,8 @@ from typing import Literal, TypeAlias
 Json: TypeAlias = str | int | float | bool | Sequence["Json"] | Mapping[str, "Json"] | None
 FailureKind: TypeAlias = Literal["timeout", "crash", "memory", "system", "error"]
 
+GIVEN_UP = "nobody waits for this any more"
+
 _VALUE, _BYTES, _ERROR = b"v", b"b", b"e"
 
 _is_abandoned: ContextVar[Callable[[], bool]] = ContextVar("is_abandoned", default=lambda: False)
@@ -96,7 +98,7 @@ def raise_if_abandoned() -> None:
         AbandonedError: The outcome is not wanted any longer.
     """
     if _is_abandoned.get()():
-        raise AbandonedError("nobody waits for this any more")
+        raise AbandonedError(GIVEN_UP)
 
 
 def answer(call: Mapping[str, Json]) -> tuple[bytes, bytes]:

@@ -2,6 +2,7 @@
 
 import argparse
 import getpass
+import signal
 import socket
 
 from rag_assets import config as configuration
@@ -61,7 +62,8 @@ def run(options: argparse.Namespace) -> Reply:
                 timeout_graceful_shutdown=SECONDS_TO_END,
             )
         )
-        server.run([listening])
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # once all is finished, Ctrl-C ends it as
+        server.run([listening])  # SIGTERM does: no thread inside a model's call is waited for
     return Reply(record={"url": url, "stopped": True}, text="Stopped.")
 
 

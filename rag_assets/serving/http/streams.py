@@ -16,7 +16,7 @@ from starlette.concurrency import run_in_threadpool
 
 from rag_assets.serving.http.limits import LATE, SECONDS_TO_ANSWER, InWork
 from rag_assets.serving.http.problems import failed
-from rag_assets.workers import abandoned_once, raise_if_abandoned
+from rag_assets.workers import GIVEN_UP, AbandonedError, abandoned_once, raise_if_abandoned
 
 SECONDS_KEPT = 300.0
 """For which the events of an answer that is made stay readable."""
@@ -69,9 +69,11 @@ class AnswerStream:
         waited = time.monotonic() - self._left_at
         return self.is_done and not self._readers and waited > SECONDS_KEPT
 
-    def cancel(self) -> None:
-        """Have the work end before its next stage."""
+    def cancel(self, error: Exception | None = None) -> None:
+        """Have the work end before its next stage, and tell at once that it failed."""
         self._is_cancelled = True
+        self._add(Event("failed", failed(error or AbandonedError(GIVEN_UP))))
+        self._end()
 
     async def read(self, *, after: int) -> AsyncIterator[tuple[int, Event]]:
         """The events behind the first `after`, each with its number, until the last one."""
@@ -109,8 +111,7 @@ class AnswerStream:
         try:
             await asyncio.wait({making}, timeout=SECONDS_TO_ANSWER)
             if not making.done():
-                self.cancel()
-                self._add(Event("failed", failed(TimeoutError(LATE))))
+                self.cancel(TimeoutError(LATE))
             self._end()
             await making
         finally:

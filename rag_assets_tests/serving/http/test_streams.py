@@ -166,6 +166,22 @@ def test_a_stage_that_asks_a_model_again_and_again_ends_when_its_answer_is_given
     asyncio.run(asyncio.wait_for(run(), 60))
 
 
+def test_who_gives_an_answer_up_is_told_at_once_whatever_its_thread_waits_for():
+    end = threading.Event()
+
+    async def run():
+        found = AnswerStreams()
+        stream, ended = started(lambda _tell: end.wait(), found)
+        stream.cancel()
+        stream.cancel()
+        assert await all_of(stream) == ["failed"]
+        assert not ended
+        end.set()
+        await all_made(found)
+
+    asyncio.run(asyncio.wait_for(run(), 60))
+
+
 def test_the_end_of_the_server_waits_no_longer_than_it_says(monkeypatch):
     monkeypatch.setattr(streams, "SECONDS_TO_GIVE_UP", 0.01)
     end = threading.Event()
