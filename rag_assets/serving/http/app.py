@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from functools import cache, partial
 from importlib.metadata import version
 
+from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI
 
 from rag_assets.answering.assistant import AnswerModels
@@ -37,8 +38,11 @@ def app_of(config: Config, models: AnswerModels, *, user: str) -> FastAPI:
     metrics = Metrics(config)
     service = Service(config, ServedIndex(config, models), user, metrics)
 
+    at_once = AT_ONCE * (WAITING if models.writer else 1)
+
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncGenerator[None]:
+        current_default_thread_limiter().total_tokens += at_once  # what machines ask needs some too
         asyncio.get_running_loop().run_in_executor(None, service.served.not_ready)
         yield
         await service.streams.finish()
@@ -63,7 +67,7 @@ def app_of(config: Config, models: AnswerModels, *, user: str) -> FastAPI:
     app.add_middleware(
         RequestLimits,
         metrics=metrics,
-        at_once=AT_ONCE * (WAITING if models.writer else 1),
+        at_once=at_once,
         version=lambda: service.served.version,
     )
     return app

@@ -5,8 +5,13 @@ import json
 import zipfile
 
 import pytest
+from anyio.to_thread import current_default_thread_limiter
+from starlette.testclient import TestClient
 
 from rag_assets.answering.answer import from_json
+from rag_assets.answering.assistant import AnswerModels
+from rag_assets.config import Config
+from rag_assets.serving.http.app import app_of
 from rag_assets.serving.http.limits import VERSION
 from rag_assets.serving.http.routes.answering import DOCX
 from rag_assets.store import serving_pointer
@@ -279,13 +284,17 @@ def test_machines_are_told_health_and_counters(client, post):
     assert 'rag_assets_stage_seconds_count{stage="bm25"}' in text
 
 
+def test_threads_are_left_for_machines_when_all_places_are_taken(tmp_path, monkeypatch):
+    async def threads():
+        return current_default_thread_limiter().total_tokens
+
+    monkeypatch.setattr("rag_assets.serving.http.app.AT_ONCE", 100)
+    large = app_of(Config(state_dir=tmp_path), AnswerModels(), user="anna")
+    with TestClient(large, base_url="http://localhost") as client:
+        assert client.portal.call(threads) > 100
+
+
 def test_nothing_is_ready_without_an_index_and_the_reason_is_told(tmp_path):
-    from starlette.testclient import TestClient
-
-    from rag_assets.answering.assistant import AnswerModels
-    from rag_assets.config import Config
-    from rag_assets.serving.http.app import app_of
-
     empty = app_of(Config(state_dir=tmp_path), AnswerModels(), user="anna")
     with TestClient(empty, base_url="http://localhost") as client:
         replies = [

@@ -33,8 +33,6 @@ from rag_assets.workers import raise_if_abandoned
 
 router = APIRouter(prefix="/v1", tags=["answers"])
 EVENTS = "text/event-stream"
-SECONDS_TO_READ = 30.0
-"""In which a client has to take an event, before its line is cut."""
 ReportForm: TypeAlias = Literal["json", "markdown", "html", "docx"]
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 FORMS: Mapping[str, tuple[str, str, Callable[[CitedReport], str | bytes]]] = {
@@ -161,5 +159,4 @@ def _events(stream: AnswerStream, *, after: int) -> EventSourceResponse:
         told(),
         headers={"Content-Location": f"/v1/streams/{stream.id}"},
         ping=15,
-        send_timeout=SECONDS_TO_READ,
     )
