@@ -262,7 +262,7 @@ class Assistant:
             judge: Says of what is not proven by comparing whether its sources support it.
 
         Raises:
-            JSONDecodeError, AnswerFormatError, CitedTextError: It cannot be read.
+            AnswerFormatError, CitedTextError: It cannot be read.
             OutdatedIndexError, DamagedTablesError: As `search`.
         """
         from rag_assets.answering.checks.given_texts import sentences_in

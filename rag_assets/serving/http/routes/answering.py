@@ -27,11 +27,10 @@ from rag_assets.serving.http.limits import VERSION, InWork, in_work_of
 from rag_assets.serving.http.service import Answering, Served, Service, answer_reply
 from rag_assets.serving.http.streams import AnswerStream, Make
 from rag_assets.serving.replies import UsageError
+from rag_assets.workers import raise_if_abandoned
 
-router = APIRouter(tags=["answers"])
+router = APIRouter(prefix="/v1", tags=["answers"])
 EVENTS = "text/event-stream"
-SECONDS_TO_READ = 30.0
-"""In which a client has to take an event, before its line is cut."""
 ReportForm: TypeAlias = Literal["json", "markdown", "html", "docx"]
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 FILES: Mapping[str, tuple[str, str]] = {
@@ -43,6 +42,12 @@ FILES: Mapping[str, tuple[str, str]] = {
 Working = Annotated[InWork, Depends(in_work_of)]
 OF_EVENTS: Mapping[int | str, dict] = {
     200: {"content": {EVENTS: {}}, "description": "JSON, or events if `Accept` asks for them."}
+}
+OF_FORMS: Mapping[int | str, dict] = {
+    200: {
+        "content": {EVENTS: {}, **{media_type: {} for _, media_type in FILES.values()}},
+        "description": "JSON, or the form that is asked for, or events if `Accept` asks for them.",
+    }
 }
 
 
@@ -56,11 +61,11 @@ async def ask(body: AskBody, request: Request, service: Served, in_work: Working
     `Content-Location`, with `Last-Event-ID`.
     """
     if EVENTS not in request.headers.get("accept", ""):
-        return await run_in_threadpool(_answered, body, service, in_work)
+        return await run_in_threadpool(_answered, body, service)
     return _started(partial(service.tell_answer, body), service, in_work)
 
 
-@router.post("/reports", response_model=ReportReply, responses=dict(OF_EVENTS))
+@router.post("/reports", response_model=ReportReply, responses=dict(OF_FORMS))
 async def report(
     body: ReportBody,
     request: Request,
@@ -74,7 +79,7 @@ async def report(
     `done` with the report as JSON, or `failed`.
     """
     if EVENTS not in request.headers.get("accept", ""):
-        return await run_in_threadpool(_reported, body, service, in_work, form)
+        return await run_in_threadpool(_reported, body, service, form)
     return _started(partial(service.tell_report, body), service, in_work)
 
 
@@ -108,18 +113,18 @@ def verify(body: VerifyBody, service: Served, opened: Answering) -> VerifyReply:
     )
 
 
-def _answered(body: AskBody, service: Service, in_work: InWork) -> Response:
+def _answered(body: AskBody, service: Service) -> Response:
     with service.served.request() as opened:
         for each, kept in service.ask(opened, body):
-            in_work.go_on()
+            raise_if_abandoned()
             if isinstance(each, Answer):
                 return JSONResponse(answer_reply(each, kept, opened))
     raise AssertionError("the answer is the last that a stream gives")
 
 
-def _reported(body: ReportBody, service: Service, in_work: InWork, form: ReportForm) -> Response:
+def _reported(body: ReportBody, service: Service, form: ReportForm) -> Response:
     def go_on(_line: str) -> None:
-        in_work.go_on()
+        raise_if_abandoned()
 
     with service.served.request() as opened:
         made = service.report(opened, body, go_on)
@@ -152,5 +157,4 @@ def _events(stream: AnswerStream, *, after: int) -> EventSourceResponse:
         told(),
         headers={"Content-Location": f"/v1/streams/{stream.id}"},
         ping=15,
-        send_timeout=SECONDS_TO_READ,
     )

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 
 from rag_assets.answering.record import replaying
 from rag_assets.answering.record.differing import difference_of
@@ -12,12 +12,12 @@ from rag_assets.operations.erasure.kept_answers import erase, questions_of
 from rag_assets.operations.erasure.model_calls import erase_asking
 from rag_assets.serving.http import bodies
 from rag_assets.serving.http.bodies import AnswerId
-from rag_assets.serving.http.service import Served
+from rag_assets.serving.http.service import Served, named
 
-router = APIRouter(tags=["history"])
+router = APIRouter(prefix="/v1", tags=["history"])
 
 
-@router.get("/history")
+@router.get("/history", dependencies=[Depends(named)])
 def history(
     wanted: Annotated[bodies.HistoryQuery, Query()], service: Served
 ) -> bodies.HistoryReply:
