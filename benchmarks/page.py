@@ -200,7 +200,7 @@ def found(here: Here) -> None:
         box = mark.bounding_box()
         assert box is not None, "it is on the screen"
         assert box["width"] > 20
-        assert page.locator("#evidence .passage mark").inner_text() in HELD_BY_EYE
+        assert page.locator("#evidence .passage mark mark").inner_text() in HELD_BY_EYE
         page.wait_for_timeout(300)
         here.shot(page, "page")
 
@@ -232,6 +232,47 @@ def follow_up(here: Here) -> None:
         assert page.locator(".turn").count() == 2
 
 
+@check(WITHOUT_MODEL, "back closes the evidence card; a reload and a return show the answer again")
+def back(here: Here) -> None:
+    with here.page(width=NARROW) as page:
+        page.goto(here.url)
+        ask(page, FOLLOW_UP[0])
+        ask(page, FOLLOW_UP[1])
+        for close in (page.go_back, page.locator(".shut").dblclick):
+            last(page, ".cite").first.click()
+            page.locator("#evidence .card").wait_for()
+            cell = page.locator("#evidence tr.cited .marked").last.bounding_box()
+            assert cell, "it is on the screen"
+            assert 0 <= cell["x"] <= NARROW - cell["width"], cell
+            close()
+            page.locator("#evidence .card").wait_for(state="detached")
+            page.wait_for_timeout(500)
+            assert page.locator(".turn").count() == 2, "the conversation stands"
+        page.reload()
+        assert page.locator(".question").inner_text() == FOLLOW_UP[1]
+        page.locator("nav a[href='/search']").click()
+        page.wait_for_url("**/search")
+        page.go_back()
+        assert ask(page, "And its density?") == "computed", "it goes on from there"
+        assert "SAE 1040" in last(page, ".read-as").inner_text()
+        page.get_by_role("button", name="on its own").last.click()
+        page.locator(".turn .body:not(.waiting)").wait_for(timeout=60_000)
+        assert not page.locator(".read-as").count()
+
+
+@check(WITHOUT_MODEL, "what is refused below the page is told")
+def refused(here: Here) -> None:
+    with here.page() as page:
+        page.goto(f"{here.url}/search")
+        page.fill("#query", "x" * 300_000)
+        page.keyboard.press("Enter")
+        page.locator("#notice", has_text="400").wait_for()
+        page.fill("#query", "steel")
+        page.keyboard.press("Enter")
+        page.locator(".results li").first.wait_for()
+        assert not page.locator("#notice").inner_text()
+
+
 @check(WITHOUT_MODEL, "search with filters; why these results")
 def search(here: Here) -> None:
     with here.page() as page:
@@ -251,7 +292,7 @@ def search(here: Here) -> None:
         assert "domain=document" in page.url
         page.locator("summary", has_text="Why these results").click()
         heads = page.locator("#results th").all_inner_texts()
-        assert {"meaning", "words"} <= set(heads), heads
+        assert heads[2:] == ["meaning", "words", "before reranking", "reranked"], heads
         here.shot(page, "search")
         page.locator(".results h2 a").first.click()
         page.locator("#evidence figure").wait_for(timeout=60_000)
@@ -359,6 +400,7 @@ def hostile(here: Here) -> None:
             page.fill("#question", "x" * 10_000)
             page.press("#question", "Enter")
             page.locator("#notice", has_text="2000 characters").wait_for()
+            assert "/history/" in page.url, "what was refused leads nowhere"
             page.goto(f"{here.url}/search?query=zorblattium")
             page.locator(".results a").first.click()
             page.locator("#evidence .card").wait_for()
@@ -413,6 +455,14 @@ def stopped(here: Here) -> None:
         page.press("#question", "Enter")
         page.locator(".progress", has_text="Found").wait_for(timeout=60_000)
         here.shot(page, "progress")
+        page.locator(".progress a").first.click()
+        page.locator("#evidence .card").wait_for()
+        page.fill("#question", "And why?")
+        page.press("#question", "Enter")
+        page.locator("#notice", has_text="wait for it").wait_for()
+        assert page.locator(".turn").count() == 1, "it would not know what it goes on from"
+        page.reload()
+        page.locator(".progress", has_text="Found").wait_for(timeout=60_000)
         page.get_by_role("button", name="Stop").click()
         page.locator(".body.nothing", has_text="Stopped").wait_for()
         assert ask(page, COMPUTED) == "computed"
@@ -657,27 +707,30 @@ def _folded(text: str) -> str:
 
 def marks(config: "Config", count: int) -> Iterator[Bound]:
     """How well the evidence card marks words."""
+    from rag_assets.citations.card import PagePicture
     from rag_assets.documents.chunks.location import locate_chunk
-    from rag_assets.documents.figures.quotes import PlacedQuote, asked_of
+    from rag_assets.documents.figures.quotes import asked_of
     from rag_assets.store import Store
     from rag_assets.workers import Task, run_here
 
-    function, result = "rag_assets.documents.figures.quotes:find_quote", TypeAdapter(PlacedQuote)
+    function = "rag_assets.documents.figures.quotes:find_quotes"
+    result = TypeAdapter(tuple[PagePicture, ...])
 
     store = Store.of(config)
     overlaps, unmarked, wrong = [], 0, 0
     for quote in quotes_of(config, count):
         place = locate_chunk(store, config, variant=None, unit_id=quote.unit["unit_id"])
-        asked = asked_of(store, place, quote.unit, (quote.start, quote.end))
+        asked = asked_of(store, place, quote.unit, [(quote.start, quote.end)])
         task = Task("quote", function, asked, 60.0, file=folder_of(config) / quote.unit["uri"])
-        placed = result.validate_python(getattr(run_here(task), "value", None))
+        pages = result.validate_python(getattr(run_here(task), "value", None))
         lines = _lines(quote.boxes)
-        size = (placed.width, placed.height)
-        ours = placed.boxes if placed.page == quote.page else []
+        size = (pages[0].width, pages[0].height)
+        ours = [box for each in pages if each.page == quote.page for box in each.boxes]
         overlap = _overlap(ours, lines, size)
         overlaps.append(overlap)
-        unmarked += not placed.boxes
-        wrong += bool(placed.boxes) and overlap == 0
+        is_marked = any(each.boxes for each in pages)
+        unmarked += not is_marked
+        wrong += is_marked and overlap == 0
         if overlap < OVERLAP:
             said = quote.unit["text"][quote.start : quote.end]
             print(f"{overlap:.2f} {quote.unit['uri']} page {quote.page}: {said[:80]!r}")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rag_assets.answering.checks.judging import SupportJudge
     from rag_assets.answering.checks.verifying import SentenceVerdict
     from rag_assets.answering.condensation.conversation import Condensed, Turn
+    from rag_assets.answering.evidence_cards import EvidenceCards
     from rag_assets.answering.generation.writing import Writer
     from rag_assets.answering.quoting.sourcing import SourcedText
     from rag_assets.answering.reporting.decomposition import Decomposer
@@ -107,6 +108,18 @@ class Assistant:
     def catalogue(self) -> "Catalogue":
         """The tables of the index, which questions are looked up in."""
         return self._tables.catalogue(self.index.complete_set)
+
+    @property
+    def cards(self) -> "EvidenceCards":
+        """The evidence cards of what the index holds."""
+        from rag_assets.answering.evidence_cards import EvidenceCards
+        from rag_assets.store import serving_pointer
+
+        index, variant = self.index, self._variant
+        if self._pointer is not None and self._pointer != serving_pointer.current(self.store):
+            variant = index.variant
+        complete_set, catalogue = index.complete_set, self.catalogue
+        return EvidenceCards(self.store, self.config, complete_set, catalogue, variant)
 
     def search(
         self,
@@ -249,7 +262,7 @@ class Assistant:
             judge: Says of what is not proven by comparing whether its sources support it.
 
         Raises:
-            JSONDecodeError, AnswerFormatError, CitedTextError: It cannot be read.
+            AnswerFormatError, CitedTextError: It cannot be read.
             OutdatedIndexError, DamagedTablesError: As `search`.
         """
         from rag_assets.answering.checks.given_texts import sentences_in

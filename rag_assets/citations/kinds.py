@@ -170,6 +170,25 @@ class UnitCitation(CitationKind):
         return ((self.unit_id, self.text_hash),) if self.unit_id is not None else ()
 
 
+def place_in_document(
+    uri: str,
+    pages: Sequence[int],
+    section: str,
+    is_superseded: bool = False,
+    stale_since: str | None = None,
+) -> str:
+    """A document, its pages and section, and in which state it is: see `Span` for each of them."""
+    word = "page" if len(pages) == 1 else "pages"
+    parts = (
+        uri,
+        f"{word} {', '.join(map(str, pages))}" if pages else "",
+        textwrap.shorten(section.split(" > ")[-1], MOST_SECTION, placeholder=" ..."),
+        "superseded" if is_superseded else "",
+        f"stale since {stale_since[:10]}" if stale_since else "",
+    )
+    return ", ".join(filter(None, parts))
+
+
 @dataclass(frozen=True, slots=True)
 class Span(UnitCitation):
     """Words of a document."""
@@ -200,20 +219,9 @@ class Span(UnitCitation):
     @property
     def place(self) -> str:
         """The document, its pages and section, and in which state it is."""
-        section = self.section.split(" > ")[-1]
-        parts = (
-            self.uri,
-            self._pages,
-            textwrap.shorten(section, MOST_SECTION, placeholder=" ..."),
-            "superseded" if self.is_superseded else "",
-            f"stale since {self.stale_since[:10]}" if self.stale_since else "",
+        return place_in_document(
+            self.uri, self.pages, self.section, self.is_superseded, self.stale_since
         )
-        return ", ".join(filter(None, parts))
-
-    @property
-    def _pages(self) -> str:
-        word = "page" if len(self.pages) == 1 else "pages"
-        return f"{word} {', '.join(map(str, self.pages))}" if self.pages else ""
 
     @property
     def name(self) -> str:

@@ -160,7 +160,8 @@ def _failing_clearly() -> Generator[None]:
     except FetchError:
         raise
     except Exception as error:  # a bucket's client may raise anything
-        reason = f"cannot be read ({type(error).__name__}: {error})"
+        why = getattr(error, "strerror", None) or error  # without the path: the file is named
+        reason = f"cannot be read ({type(error).__name__}: {why})"
         raise FetchError(reason, kind="environment") from error
 
 

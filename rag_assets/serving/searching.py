@@ -90,7 +90,7 @@ def _require(name: str, index: "VariantIndex", *, column: str, known: set[str]) 
     if name in known or name in (there := index.values(column)):
         return
     names = ", ".join(sorted(there | known)) or "none"
-    raise UsageError(f"--{column} {name}: there is no such {column}; there are: {names}")
+    raise UsageError(f"there is no {column} {name}; there are: {names}")
 
 
 def texts_of(argument: str, *, what: str) -> list[str]:

@@ -17,20 +17,25 @@ standard library alone.
 
 from rag_assets.workers.pool import MOST_PROCESSES, WARM_UP_SECONDS, Pool, cores
 from rag_assets.workers.tasks import (
+    GIVEN_UP,
+    AbandonedError,
     Done,
     Failed,
     FailureKind,
     Json,
     Outcome,
     Task,
+    abandoned_once,
     failure_of,
     raise_if_abandoned,
     run_here,
 )
 
 __all__ = [
+    "GIVEN_UP",
     "MOST_PROCESSES",
     "WARM_UP_SECONDS",
+    "AbandonedError",
     "Done",
     "Failed",
     "FailureKind",
@@ -38,6 +43,7 @@ __all__ = [
     "Outcome",
     "Pool",
     "Task",
+    "abandoned_once",
     "cores",
     "failure_of",
     "raise_if_abandoned",

@@ -2,7 +2,8 @@
 
 import importlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,9 +13,11 @@ from typing import Literal, TypeAlias
 Json: TypeAlias = str | int | float | bool | Sequence["Json"] | Mapping[str, "Json"] | None
 FailureKind: TypeAlias = Literal["timeout", "crash", "memory", "system", "error"]
 
+GIVEN_UP = "nobody waits for this any more"
+
 _VALUE, _BYTES, _ERROR = b"v", b"b", b"e"
 
-_abandoned: ContextVar[Event | None] = ContextVar("abandoned", default=None)
+_is_abandoned: ContextVar[Callable[[], bool]] = ContextVar("is_abandoned", default=lambda: False)
 
 
 class AbandonedError(Exception):
@@ -73,12 +76,19 @@ def run_here(task: Task, *, abandoned: Event | None = None) -> Outcome:
 
     Once `abandoned` is set, the task ends where it next calls `raise_if_abandoned`.
     """
-    before = _abandoned.set(abandoned)
-    try:
+    with abandoned_once(abandoned.is_set if abandoned else lambda: False):
         kind, payload = answer(task.call)
-    finally:
-        _abandoned.reset(before)
     return outcome_of(kind, payload)
+
+
+@contextmanager
+def abandoned_once(is_abandoned: Callable[[], bool]) -> Generator[None]:
+    """Have what is done inside end at its next `raise_if_abandoned` once `is_abandoned` says so."""
+    before = _is_abandoned.set(is_abandoned)
+    try:
+        yield
+    finally:
+        _is_abandoned.reset(before)
 
 
 def raise_if_abandoned() -> None:
@@ -87,9 +97,8 @@ def raise_if_abandoned() -> None:
     Raises:
         AbandonedError: The outcome is not wanted any longer.
     """
-    abandoned = _abandoned.get()
-    if abandoned and abandoned.is_set():
-        raise AbandonedError
+    if _is_abandoned.get()():
+        raise AbandonedError(GIVEN_UP)
 
 
 def answer(call: Mapping[str, Json]) -> tuple[bytes, bytes]:

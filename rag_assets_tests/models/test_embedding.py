@@ -217,7 +217,9 @@ def test_a_task_that_nobody_waits_for_ends_after_a_batch(calls):
     abandoned = Event()
     abandoned.set()
     task = Task("many", f"{__name__}:{embed_many.__name__}", {}, seconds=60)
-    assert run_here(task, abandoned=abandoned) == Failed("error", "", "AbandonedError")
+    assert run_here(task, abandoned=abandoned) == Failed(
+        "error", "nobody waits for this any more", "AbandonedError"
+    )
     assert len(calls) == 1
 
 

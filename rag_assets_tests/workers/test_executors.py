@@ -158,7 +158,7 @@ def test_a_thread_gives_up_the_task_that_nobody_waits_for():
     with Threads(1) as executor:
         executor.submit(task("endless", "endless"))
     [(_, outcome)] = executor.finished()
-    assert outcome == Failed("error", "", "AbandonedError")
+    assert outcome == Failed("error", "nobody waits for this any more", "AbandonedError")
 
 
 def test_limits_hold_on_a_cluster_and_a_task_that_breaks_them_costs_only_itself(tmp_path, cluster):

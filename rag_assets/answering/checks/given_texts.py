@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rag_assets.answering.answer import Answer, from_json
+from rag_assets.answering.answer import Answer, AnswerFormatError, from_json
 from rag_assets.answering.checks.cited_texts import read_cited
 from rag_assets.answering.checks.verifying import CitedSentence, cited_sentences
 from rag_assets.retrieval.filters import Filters
@@ -35,13 +35,18 @@ def sentences_in(
         catalogue: Gives the tables, to compute again what is cited as computed.
 
     Raises:
-        JSONDecodeError, AnswerFormatError: It begins like JSON and is no answer.
+        AnswerFormatError: It begins like JSON and is no answer.
         CitedTextError: Its citations cannot be told from its words.
         OutdatedIndexError, DamagedTablesError: As a search.
     """
     if not text.lstrip().startswith("{"):
         return read_cited(text, find=_finder(index) if index else None)
-    answer = from_json(json.loads(text))
+    try:
+        answer = from_json(json.loads(text))
+    except json.JSONDecodeError as error:
+        raise AnswerFormatError(f"no valid JSON: line {error.lineno}, {error.msg}") from error
+    except RecursionError as error:
+        raise AnswerFormatError("its JSON is nested too deeply") from error
     if index is None:
         return cited_sentences(answer, None)
     tables = catalogue() if catalogue else None

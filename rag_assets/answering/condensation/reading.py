@@ -89,7 +89,7 @@ class FollowUp:
         has_thing = any(each.is_thing for each in self.mentions)
         narrows = bool(words.MORE_OF_IT & {*words_of(self.text)})
         is_open = self.is_opened and not (is_long and has_thing)
-        is_thin = not is_long and not has_thing
+        is_thin = not is_long and not has_thing and not words.CHOOSES.match(self.text)
         return self.is_fragment or narrows or is_open or is_thin or bool(self.pointing())
 
     def pointing(self) -> list[re.Match[str]]:

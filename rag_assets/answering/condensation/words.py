@@ -72,6 +72,14 @@ SENTENCE_WORDS: Final = _listed(
     när vem varför ge visa lista hitta nämn jämför finns heter"""
 )
 """A text without any of them is a fragment of a question."""
+CHOOSES: Final = re.compile(
+    r"""^\W*(?:which|what|vilken|vilket|vilka)\s+
+    (?!(?:one|ones|of|av|is|are|was|were|has|have|had|does|do|did|will|är|var|har|hade)\b)[^\W\d_]+
+    .*\b(?:most|least|highest|lowest|best|worst|[^\W\d_]{3,}est
+    |mest|minst|högst|lägst|bäst|sämst|störst|[^\W\d_]{3,}ast)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Asks which thing of a kind that it names is at an end of a scale: of all of that kind."""
 ASKS_WHICH: Final = re.compile(
     r"^\W*(?:\w+\s+){0,2}?(?:which|what|who|vilken|vilket|vilka|vem|vad)\b", re.IGNORECASE
 )

@@ -4,6 +4,6 @@ Read `decomposition` first (from a prompt to sub-questions; `prompt_text`, `requ
 `prompt_words` and `listing` hold the rules, `model_decomposition` asks a language model), then
 `gathering` (the units for all of them), `under_headings` (where a search found nothing),
 `composing` (sections, and what is not covered), `comparison` (what a prompt names, side by side)
-and `report` (what comes of it). `layout` numbers its sources for the forms `as_markdown`, `as_html`
-and `as_docx`.
+and `report` (what comes of it). `layout` numbers its sources for the `forms` `as_markdown`,
+`as_html` and `as_docx`.
 """

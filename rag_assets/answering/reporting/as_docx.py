@@ -36,7 +36,7 @@ def as_docx(report: CitedReport) -> bytes:
             document.add_paragraph(line, style="List Bullet")
     if laid.sources:
         document.add_heading("Sources", level=1)
-        for number, place in enumerate(laid.sources, start=1):
+        for number, (_, place) in enumerate(laid.sources, start=1):
             document.add_paragraph(f"[{number}] {place}")
     document.add_paragraph().add_run(laid.about).italic = True
     content = BytesIO()

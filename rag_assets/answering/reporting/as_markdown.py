@@ -28,7 +28,7 @@ def _blocks(report: CitedReport) -> Iterator[str]:
     if laid.sources:
         yield "## Sources"
         sources = enumerate(laid.sources, start=1)
-        yield "\n".join(f"{number}. {_plain(place)}" for number, place in sources)
+        yield "\n".join(f"{number}. {_plain(place)}" for number, (_, place) in sources)
     yield _plain(laid.about)
 
 

@@ -58,8 +58,8 @@ class LaidReport:
     sections: tuple[LaidSection, ...]
     not_covered: tuple[str, ...]
     """A line for each sub-topic that the sources do not cover."""
-    sources: tuple[str, ...]
-    """Where the numbers point, from 1."""
+    sources: tuple[tuple[str, str], ...]
+    """Where the numbers point, from 1: the place as the citations have it, and as it is shown."""
 
 
 def laid_out(report: CitedReport) -> LaidReport:
@@ -71,7 +71,7 @@ def laid_out(report: CitedReport) -> LaidReport:
         comparison=_table(report.comparison, numbers) if report.comparison else None,
         sections=tuple(_section(section, numbers) for section in report.sections),
         not_covered=tuple(_printable(_absent(each)) for each in report.not_covered),
-        sources=tuple(map(_printable, numbers)),
+        sources=tuple((place, _printable(place)) for place in numbers),
     )
 
 

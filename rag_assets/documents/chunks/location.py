@@ -59,7 +59,10 @@ def locate_chunk(
     where = f"chunk_id = {quoted(unit_id)}"
     rows = store.read(chunks.table, columns=_PLACE, where=where, version=chunks.version)
     if not rows.num_rows:
-        raise NotShownError(f"variant {variant} has no chunk {unit_id}")
+        raise NotShownError(
+            f"variant {variant} has no chunk {unit_id}: if it had, its document was edited or "
+            "removed since"
+        )
     chunk = rows.to_pylist()[0]
     files = store.read_keys(
         DOCUMENT_FILES_TABLE,

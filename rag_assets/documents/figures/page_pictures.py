@@ -169,7 +169,9 @@ def in_worker(
         try:
             SourceReader(sources[file.source]).fetch(file, to=copy)
         except FetchError as error:
-            raise NotShownError(f"{file.uri} {error}") from error
+            raise NotShownError(
+                f"{file.uri} {error}: if it was edited or removed since, refresh the index"
+            ) from error
         pool.submit(Task("page", function, arguments, SECONDS, file=copy, offline=True))
         ((_, outcome),) = pool.finished()
     if isinstance(outcome, Failed):

@@ -1,4 +1,4 @@
-"""The page of a PDF on which words of a unit stand, and where: found by letters, or not marked.
+"""The pages of a PDF on which words of a unit stand, and where: found by letters, or not marked.
 
 The letters of the words are looked for among those that lie in the unit's blocks, without regard to
 case, blanks, hyphens and ligatures, which parsers change. Where they are found more often, or less
@@ -8,12 +8,12 @@ often, than the unit says them, nobody knows which place is meant, and none is m
 import re
 import unicodedata
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
+from rag_assets.citations.card import PagePicture
 from rag_assets.config import Config
 from rag_assets.documents.chunks.location import ChunkLocation, NotShownError, locate_chunk
 from rag_assets.documents.elements.element import Box
@@ -29,36 +29,28 @@ if TYPE_CHECKING:
 
 SAME_LINE = 0.3
 """Of the height of the lower of two letters: what they share of it where they are of one line."""
+FAR = 2.0
+"""Heights of type between two letters from which they are of two lines, as in columns."""
 MARGIN = 2.0
 """Points by which a letter may stand out of its block."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedQuote:
-    """Words on a page."""
-
-    page: int
-    """From 1; the unit's first page where the words are not found."""
-    width: float
-    """Of the page in points, as `height`."""
-    height: float
-    boxes: tuple[Box, ...]
-    """One for each line, in points from the top left; none where the place is not sure."""
-    picture: str
-    """PNG of the page, the blocks of the unit marked; in Base64."""
-
-
-def placed_quote(
-    store: Store, config: Config, unit: "Row", *, variant: str | None, words: tuple[int, int]
-) -> PlacedQuote:
-    """The page on which words of a chunk stand.
+def placed_quotes(
+    store: Store,
+    config: Config,
+    unit: "Row",
+    *,
+    variant: str | None,
+    words: Sequence[tuple[int, int]],
+) -> tuple[PagePicture, ...]:
+    """The pages on which words of a chunk stand; its first page where no place is sure.
 
     Args:
         store: Holds chunks and elements.
         config: Says where the documents lie.
         unit: The chunk as it is searched.
         variant: The variant whose parser and chunking made it; None: what serves.
-        words: First character of the words in its text, and one past the last.
+        words: First character of each quote in its text, and one past the last.
 
     Raises:
         NotShownError: There is no such chunk, it is of no PDF, or its file cannot be read.
@@ -66,68 +58,85 @@ def placed_quote(
     """
     place = locate_chunk(store, config, variant=variant, unit_id=str(unit["unit_id"]))
     if place.file.media_type != PDF or not place.pages:
-        raise NotShownError(f"{place.file.uri} has no pages to show")
+        raise NotShownError(f"{place.file.uri} is no PDF, and only the pages of these are drawn")
     arguments = asked_of(store, place, unit, words)
-    found = in_worker(store, config, place.file, f"{__name__}:find_quote", arguments)
-    return TypeAdapter(PlacedQuote).validate_python(found)
+    found = in_worker(store, config, place.file, f"{__name__}:find_quotes", arguments)
+    return TypeAdapter(tuple[PagePicture, ...]).validate_python(found)
+
+
+def in_slice(unit: "Row", words: tuple[int, int]) -> tuple[int, int]:
+    """Where words of a chunk's text stand in what its document says, without the header."""
+    length = int(str(unit["char_end"])) - int(str(unit["char_start"]))
+    header = len(str(unit["text"])) - length
+    start, end = (min(max(each - header, 0), length) for each in words)
+    return start, end
 
 
 def asked_of(
-    store: Store, place: ChunkLocation, unit: "Row", words: tuple[int, int]
+    store: Store, place: ChunkLocation, unit: "Row", words: Sequence[tuple[int, int]]
 ) -> dict[str, Json]:
-    """The arguments of `find_quote` for words of a chunk."""
-    whole = str(unit["text"])
-    text = slice_of(whole, int(str(unit["char_start"])), int(str(unit["char_end"])))
-    start, end = (max(each - len(whole) + len(text), 0) for each in words)
-    before, quote = letters_of(text[:start]), letters_of(text[start:end])
-    blocks = [boxes_of(store, place, page=page) for page in place.pages]
+    """The arguments of `find_quotes` for words of a chunk."""
+    text = slice_of(str(unit["text"]), int(str(unit["char_start"])), int(str(unit["char_end"])))
+    quotes: list[Json] = []
+    for start, end in (in_slice(unit, each) for each in words):
+        before, quote = letters_of(text[:start]), letters_of(text[start:end])
+        said_before = len(places(quote, before + quote[:-1]))
+        quotes.append([quote, said_before, len(places(quote, letters_of(text)))])
     return {
         "page": place.pages[0],
         "pages": list(place.pages),
-        "quote": quote,
-        "said_before": len(places(quote, before + quote[:-1])),
-        "said": len(places(quote, letters_of(text))),
-        "blocks": [[list(box) for box in boxes] for boxes in blocks],
+        "quotes": quotes,
+        "blocks": [
+            [list(box) for box in boxes_of(store, place, page=page)] for page in place.pages
+        ],
     }
 
 
-def find_quote(
+def find_quotes(
     path: str,
     page: int,
     pages: Sequence[int],
-    quote: str,
-    said_before: int,
-    said: int,
+    quotes: Sequence[tuple[str, int, int]],
     blocks: Sequence[Sequence[Box]],
-) -> dict:
-    """The lines of a quote on one of some pages, as `PlacedQuote`: called in a worker.
+) -> list:
+    """The lines of quotes on each page that they stand on, as `PagePicture`: called in a worker.
 
     Args:
         path: A PDF.
-        page: The page that is shown where the quote is on none of them for sure.
+        page: The page that is shown where the place of no quote is sure.
         pages: Numbers of the pages that the unit touches.
-        quote: Its letters: see `letters_of`.
-        said_before: How often the unit says them before.
-        said: How often it says them in all.
+        quotes: The letters of each (see `letters_of`), how often the unit says them before, and how
+            often in all.
         blocks: The boxes of the unit on each of the pages; none: all of them.
     """
     with PageView(path) as view:
-        found = [
-            (number, boxes)
+        placed = [
+            (number, letter, box)
             for number, within in zip(pages, blocks, strict=True)
             if within or not any(blocks)
-            for boxes in _on_page(view, number, quote, within)
+            for letter, box in _letters(view, number, within)
         ]
-        page, boxes = found[said_before] if found and len(found) == said else (page, [])
-        width, height = view.size(page)
-    picture = draw(path, page, blocks[pages.index(page)], DPI)
-    return {
-        "page": page,
-        "width": width,
-        "height": height,
-        "boxes": list(_lines(boxes)),
-        "picture": b64encode(picture).decode(),
-    }
+        letters = "".join(letter for _, letter, _ in placed)
+        boxes: dict[int, list[Box]] = {}
+        for quote, said_before, said in quotes:
+            found = places(quote, letters)
+            start = found[said_before] if found and len(found) == said else len(placed)
+            lines: dict[int, list[Box]] = {}
+            for number, _, box in placed[start : start + len(quote)]:
+                lines.setdefault(number, []).append(box)
+            for number, of_page in lines.items():
+                boxes.setdefault(number, []).extend(_lines(of_page))
+        sizes = {number: view.size(number) for number in sorted(boxes) or (page,)}
+    return [
+        {
+            "page": number,
+            "width": width,
+            "height": height,
+            "boxes": boxes.get(number, []),
+            "picture": b64encode(draw(path, number, blocks[pages.index(number)], DPI)).decode(),
+        }
+        for number, (width, height) in sizes.items()
+    ]
 
 
 def letters_of(text: str) -> str:
@@ -142,36 +151,45 @@ def places(quote: str, letters: str) -> list[int]:
     )
 
 
-def _on_page(
-    view: PageView, page: int, quote: str, within: Sequence[Box]
-) -> Iterator[Sequence[Box]]:
-    """The boxes of the letters of each place where `quote` stands."""
+def _letters(view: PageView, page: int, within: Sequence[Box]) -> Iterator[tuple[str, Box]]:
+    """The letters that lie in some boxes of a page, or all of them, each with its own box."""
     wide = [(x0 - MARGIN, y0 - MARGIN, x1 + MARGIN, y1 + MARGIN) for x0, y0, x1, y1 in within]
-    placed = [
-        (letter, box)
-        for said, box in view.letters(page)
-        if not wide or any(is_inside(box, block) for block in wide)
-        for letter in letters_of(said)
-    ]
-    boxes = [box for _, box in placed]
-    for start in places(quote, "".join(letter for letter, _ in placed)):
-        yield boxes[start : start + len(quote)]
+    for said, box in view.letters(page):
+        if not wide or any(is_inside(box, block) for block in wide):
+            for letter in letters_of(said):
+                yield letter, box
 
 
-def _lines(letters: Sequence[Box]) -> Iterator[Box]:
-    """The boxes of letters, those of one line as one."""
+def _lines(letters: Sequence[Box]) -> list[Box]:
+    """The boxes of letters, those of one line as one; lines may run across the page or along it."""
+    along = [_turned(box) for box in letters]
+    across, down = (sum(map(_is_of_line, boxes, boxes[1:])) for boxes in (letters, along))
+    lines = _joined(_joined(letters if across >= down else along))  # of words, where some jump
+    return [*lines] if across >= down else [*map(_turned, lines)]
+
+
+def _joined(letters: Iterable[Box]) -> Iterator[Box]:
     line: Box | None = None
     for box in letters:
-        if line is None:
-            line = box
-            continue
-        shared = min(line[3], box[3]) - max(line[1], box[1])
-        lower = min(line[3] - line[1], box[3] - box[1])
-        if shared > SAME_LINE * lower and box[2] > line[0]:
+        if line is not None and _is_of_line(line, box):
             (x0, y0, x1, y1), (left, top, right, bottom) = line, box
             line = (min(x0, left), min(y0, top), max(x1, right), max(y1, bottom))
-        else:
+            continue
+        if line is not None:
             yield line
-            line = box
+        line = box
     if line is not None:
         yield line
+
+
+def _is_of_line(line: Box, box: Box) -> bool:
+    """Whether a letter goes on with a line: at its height, and before or behind it."""
+    shared = min(line[3], box[3]) - max(line[1], box[1])
+    apart = max(box[0] - line[2], line[0] - box[2])
+    lower = min(line[3] - line[1], box[3] - box[1])
+    return shared > SAME_LINE * lower and apart < FAR * lower
+
+
+def _turned(box: Box) -> Box:
+    """A box of the page that is mirrored at its diagonal."""
+    return box[1], box[0], box[3], box[2]

@@ -210,6 +210,8 @@ def _paragraphs(
     if outcome.errors:
         lines = [f"  {step}: {_in_short(reason)}" for step, reason in outcome.errors.items()]
         yield "\n".join(["Failed:", *lines])
-    done = "The refresh failed" if outcome.errors else "Done"
-    ended = f"{done} after {seconds:,.1f} s: variant {outcome.variant}."
+    reasons = outcome.errors.values()
+    is_held = all(reason.startswith(run_errors.HELD_BACK) for reason in reasons)
+    failed = "The index is built and held back" if is_held else "The refresh failed"
+    ended = f"{failed if reasons else 'Done'} after {seconds:,.1f} s: variant {outcome.variant}."
     yield "\n".join(filter(None, (ended, outcome.conclusion)))

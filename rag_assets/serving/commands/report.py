@@ -2,7 +2,7 @@
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
 from rag_assets.config import Config
@@ -17,8 +17,7 @@ from rag_assets.serving.replies import (
 from rag_assets.serving.searching import add_search_options, check_names, filters_of, prompt_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
+    from rag_assets.answering.reporting.forms import Form
     from rag_assets.answering.reporting.report import CitedReport
 
 SUMMARY = "write a report on several topics, with citations"
@@ -28,8 +27,6 @@ EXAMPLES = """\
   rag-assets report @prompt.txt --output report.html    the prompt of a file
   rag-assets report @prompt.txt --writer local    a language model writes, each sentence compared
   rag-assets report - --json < prompt.txt"""
-
-Form: TypeAlias = "Callable[[CitedReport], str | bytes]"
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -54,27 +51,28 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Reply:
     """Write one report, into a file or to stdout."""
-    from rag_assets.answering.reporting.as_markdown import as_markdown
     from rag_assets.answering.reporting.report import to_json
 
     output: Path | None = options.output
-    form = _form_of(output) if output else as_markdown
+    form = _form_of(output or Path("report.md"))
     prompt = prompt_of(options.prompt)
     config = configuration.load()
     if options.variant:
         config.variant(options.variant)
     try:
-        report = _written(prompt, config, options)
+        report, content = _written(prompt, config, options, form)
     except ValueError as error:
         raise CommandError(str(error)) from error
     record = to_json(report)
     if output is None:
-        return Reply(record, str(form(report)).rstrip("\n"))
-    _write(output, form(report))
+        return Reply(record, str(content).rstrip("\n"))
+    _write(output, content)
     return Reply({"output": str(output), **record}, _summary(report, output))
 
 
-def _written(prompt: str, config: Config, options: argparse.Namespace) -> "CitedReport":
+def _written(
+    prompt: str, config: Config, options: argparse.Namespace, form: "Form"
+) -> "tuple[CitedReport, str | bytes]":
     from rag_assets.answering.assistant import open_assistant
 
     filters = filters_of(options)
@@ -84,19 +82,20 @@ def _written(prompt: str, config: Config, options: argparse.Namespace) -> "Cited
         open_assistant(config, options.variant, writer=options.writer) as assistant,
     ):
         check_names(assistant, filters)
-        return assistant.report(prompt, filters=filters, retriever=options.retriever, progress=say)
+        report = assistant.report(
+            prompt, filters=filters, retriever=options.retriever, progress=say
+        )
+        return report, form(report, assistant, say)
 
 
-def _form_of(output: Path) -> Form:
+def _form_of(output: Path) -> "Form":
     """How a report is written for the ending of a file; nothing is done if it cannot be."""
-    from rag_assets.answering.reporting.as_docx import as_docx
-    from rag_assets.answering.reporting.as_html import as_html
-    from rag_assets.answering.reporting.as_markdown import as_markdown
+    from rag_assets.answering.reporting.forms import FORMS
 
-    forms: Mapping[str, Form] = {".md": as_markdown, ".html": as_html, ".docx": as_docx}
-    form = forms.get(output.suffix.lower())
+    form = FORMS.get(output.suffix.lower().removeprefix("."))
     if form is None:
-        raise UsageError(f"{output} ends with none of {', '.join(forms)}: name the file so")
+        endings = ", ".join(f".{each}" for each in FORMS)
+        raise UsageError(f"{output} ends with none of {endings}: name the file so")
     try:
         if output.is_dir():
             raise UsageError(f"{output} is a folder: name a file in it")

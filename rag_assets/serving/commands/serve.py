@@ -2,6 +2,8 @@
 
 import argparse
 import getpass
+import signal
+import socket
 
 from rag_assets import config as configuration
 from rag_assets.serving.replies import CommandError, Reply, UsageError, assistant_errors, say
@@ -42,17 +44,16 @@ def run(options: argparse.Namespace) -> Reply:
             f"--host {options.host}: there is no login yet, so that only this machine may connect: "
             f"leave it out, or name one of {', '.join(LOOPBACK)}"
         )
-    config = configuration.load()
-    with assistant_errors(), open_models(config) as models:
-        app = app_of(config, models, user=options.user or getpass.getuser())
-        url = f"http://{options.host}:{options.port}"
+    config, user = configuration.load(), options.user or _login()
+    with _listening(options) as listening, assistant_errors(), open_models(config) as models:
+        app = app_of(config, models, user=user)
+        host = f"[{options.host}]" if ":" in options.host else options.host
+        url = f"http://{host}:{listening.getsockname()[1]}"
         say(f"Open {url} in a browser; the API is at {url}/v1. Stop it with Ctrl-C.")
         AppStatus.disable_automatic_graceful_drain()  # answers on their way are finished
         server = uvicorn.Server(
             uvicorn.Config(
                 app,
-                host=options.host,
-                port=options.port,
                 http=Connection,
                 ws="none",
                 limit_concurrency=MOST_CONNECTIONS,
@@ -61,8 +62,32 @@ def run(options: argparse.Namespace) -> Reply:
                 timeout_graceful_shutdown=SECONDS_TO_END,
             )
         )
-        try:
-            server.run()
-        except SystemExit as error:
-            raise CommandError(f"port {options.port} cannot be used: name another one") from error
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # once all is finished, Ctrl-C ends it as
+        server.run([listening])  # SIGTERM does: no thread inside a model's call is waited for
     return Reply(record={"url": url, "stopped": True}, text="Stopped.")
+
+
+def _listening(options: argparse.Namespace) -> socket.socket:
+    """The socket that is listened on.
+
+    Raises:
+        CommandError: The port is taken, or none.
+    """
+    family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+    try:
+        return socket.create_server((options.host, options.port), family=family)
+    except (OSError, OverflowError) as error:
+        why = f"port {options.port} cannot be used ({error}): name another one"
+        raise CommandError(why) from error
+
+
+def _login() -> str:
+    """The login of who runs this.
+
+    Raises:
+        UsageError: It has no name, as in a container that runs under any number.
+    """
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError) as error:
+        raise UsageError("your login has no name here: give one with --user") from error

@@ -60,20 +60,21 @@ def run(options: argparse.Namespace) -> Reply:
 
 
 def _excerpt(config: Config, found: "FoundUnit", options: argparse.Namespace) -> Reply:
+    from rag_assets.answering.evidence_cards import EvidenceCards, excerpt_of
     from rag_assets.documents.chunks.renditions import table_of_unit
-    from rag_assets.operations.explain.excerpts import excerpt_of
+    from rag_assets.table_lookup.tables.catalogue import catalogue_of
 
-    store = Store.of(config)
-    excerpt = excerpt_of(store, found)
+    store, complete_set = Store.of(config), found.complete_set
+    excerpt = excerpt_of(store, complete_set, found.row)
     section = found.row["section"]
     head = f"{found.place}{f', {section}' if section else ''}"
     record: dict[str, Json] = {"unit_id": found.unit_id, "place": head, **asdict(excerpt)}
     if options.out is not None:
-        about = f"Unit {found.unit_id} of variant {found.variant}. {head}"
-        title = str(found.row["title"])
-        page = pages.render(
-            "operations/explain/excerpt.html", title=title, about=about, excerpt=excerpt
-        )
+        catalogue = catalogue_of(store, complete_set)
+        cards = EvidenceCards(store, config, complete_set, catalogue, options.variant)
+        card = cards.of_unit(found.unit_id, is_drawn=True)
+        title = f"Unit {found.unit_id} of variant {found.variant}"
+        page = pages.render("citations/page.html", title=title, card=card)
         _write(options.out, page.encode())
         return Reply({"out": str(options.out), **record}, f"{options.out}: {head}")
     if found.row["type"] == "table":

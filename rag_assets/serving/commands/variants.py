@@ -1,6 +1,7 @@
 """`rag-assets variants`: which variants there are, what one costs to build, and dropping one."""
 
 import argparse
+from datetime import datetime
 
 from rag_assets import config as configuration
 from rag_assets.config import Config
@@ -22,8 +23,8 @@ EXAMPLES = """\
 COLUMNS = ("variant", "serves", "built", "units", "MB alone", "verdict")
 
 HINT = """\
-MB alone: what no other variant uses. To build one: rag-assets backfill NAME; what that takes:
-rag-assets variants --cost NAME."""
+built: in UTC. MB alone: what no other variant uses. To build one: rag-assets backfill NAME; what
+that takes: rag-assets variants --cost NAME."""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -46,12 +47,17 @@ def run(options: argparse.Namespace) -> Reply:
         {
             **state,
             "variant": variant if state["in the config"] else f"{variant} (not in the config)",
+            "built": _minute(state["built"]),
             "MB alone": "" if state["serves"] else _megabytes(int(state["bytes alone"] or 0)),
         }
         for variant, state in found.items()
     ]
     text = f"{table(rows, columns=COLUMNS)}\n{HINT}"
     return Reply({"variants": found}, text)
+
+
+def _minute(when: object) -> str:
+    return f"{datetime.fromisoformat(str(when)):%Y-%m-%d %H:%M}" if when else ""
 
 
 def _megabytes(size: int) -> str:

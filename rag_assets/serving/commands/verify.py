@@ -1,7 +1,6 @@
 """`rag-assets verify`: what of an answer is in the sources that it cites, sentence by sentence."""
 
 import argparse
-import json
 import sys
 from contextlib import nullcontext
 from dataclasses import asdict
@@ -72,8 +71,6 @@ def run(options: argparse.Namespace) -> Reply:
     try:
         with search_errors(), assistant_errors():
             verdicts = _verdicts(text, options)
-    except json.JSONDecodeError as error:
-        raise UsageError(f"{name} is no valid JSON: line {error.lineno}, {error.msg}") from error
     except AnswerFormatError as error:
         raise UsageError(f"{name} is no answer: {error}") from error
     except CitedTextError as error:

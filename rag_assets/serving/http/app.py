@@ -4,9 +4,11 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import cache, partial
 from importlib.metadata import version
 
-from fastapi import APIRouter, FastAPI
+from anyio.to_thread import current_default_thread_limiter
+from fastapi import FastAPI
 
 from rag_assets.answering.assistant import AnswerModels
 from rag_assets.config import Config
@@ -36,8 +38,11 @@ def app_of(config: Config, models: AnswerModels, *, user: str) -> FastAPI:
     metrics = Metrics(config)
     service = Service(config, ServedIndex(config, models), user, metrics)
 
+    at_once = AT_ONCE * (WAITING if models.writer else 1)
+
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncGenerator[None]:
+        current_default_thread_limiter().total_tokens += at_once  # what machines ask needs some too
         asyncio.get_running_loop().run_in_executor(None, service.served.not_ready)
         yield
         await service.streams.finish()
@@ -52,18 +57,17 @@ def app_of(config: Config, models: AnswerModels, *, user: str) -> FastAPI:
         separate_input_output_schemas=False,
     )
     app.state.service = service
+    app.openapi = cache(partial(problems.described, app.openapi))
     problems.install(app)
-    below = APIRouter(prefix="/v1", responses=dict(problems.RESPONSES))
     for router in ROUTES:
-        below.include_router(router)
-    app.include_router(below)
+        app.include_router(router, responses=dict(problems.RESPONSES))
     app.include_router(state.for_machines)
     app.include_router(views.router)
     app.mount("/static", views.files)
     app.add_middleware(
         RequestLimits,
         metrics=metrics,
-        at_once=AT_ONCE * (WAITING if models.writer else 1),
+        at_once=at_once,
         version=lambda: service.served.version,
     )
     return app

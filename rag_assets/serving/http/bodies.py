@@ -17,7 +17,6 @@ from rag_assets.citations.values import Value
 from rag_assets.config import Versions
 from rag_assets.documents.families.shown import DocumentMember
 from rag_assets.operations.explain.explaining import UnitLineage
-from rag_assets.retrieval.filters import Filters
 from rag_assets.serving.document_status import DocumentStatus
 from rag_assets.table_lookup.looking_up import LookedUp
 from rag_assets.table_lookup.plans.plan import Condition, LookupPlan, plan_from_json
@@ -71,14 +70,6 @@ class FilterBody(Body):
     """Header fields of a document: `number: ISO 527`."""
     versions: Versions | None = Field(None, description="versions of documents")
     as_of: date | None = Field(None, description="day on which versions were valid")
-
-    def filters(self) -> Filters:
-        """The filters of the library.
-
-        Raises:
-            ValueError: A value is blank, or two exclude each other.
-        """
-        return Filters(**self.model_dump())
 
 
 class SearchBody(Body):

@@ -1,7 +1,6 @@
 """Connections that hold memory and do nothing are closed: uvicorn waits for them without end.
 
-Such are those on which no whole request came, and those that were closed while their client reads
-nothing of what was sent.
+Such are those on which no whole request came, and those whose client reads nothing of what is sent.
 """
 
 import asyncio
@@ -21,7 +20,7 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:
         """Begin to look at it."""
         super().connection_made(transport)
-        self._seen: RequestResponseCycle | None = None
+        self._seen: tuple[RequestResponseCycle | None, int] = (None, 0)
         self._look = self.loop.call_later(SECONDS_IDLE, self._looked)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -30,9 +29,10 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
     def _looked(self) -> None:
-        is_idle = self.transport.is_closing() or self.cycle is None or self.cycle.response_complete
-        if is_idle and self._seen is self.cycle:
+        unread = self.transport.get_write_buffer_size()
+        is_idle = self.transport.is_closing() or not self.cycle or self.cycle.response_complete
+        if (is_idle or unread) and self._seen == (self.cycle, unread):
             self.transport.abort()
             return
-        self._seen = self.cycle
+        self._seen = (self.cycle, unread)
         self._look = self.loop.call_later(SECONDS_IDLE, self._looked)

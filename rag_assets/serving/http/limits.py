@@ -4,8 +4,8 @@ The server listens on this machine alone, without a login. A page of another sit
 shows could still send requests here: they are refused by the names in `Host` and `Origin`.
 
 Few requests are in work at a time. A request has its place until its reply begins, however slowly
-that is read then; a thread that works for nobody any more has it until it ends. What streams takes
-the place over (see `streams`).
+that is read then; a thread that works for nobody any more has it until it ends, which it does at
+its next `raise_if_abandoned`. What streams takes the place over (see `streams`).
 """
 
 import asyncio
@@ -24,6 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rag_assets.serving.http.metrics import Metrics
 from rag_assets.serving.http.problems import of_error, problem, statuses
+from rag_assets.workers import abandoned_once
 
 LOOPBACK = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:\d+)?", re.ASCII | re.IGNORECASE)
 MOST_BYTES = 1 << 20
@@ -43,7 +44,6 @@ TOO_LARGE = f"a request has at most {MOST_BYTES:,} bytes"
 ELSEWHERE = "this server answers requests to localhost and 127.0.0.1 alone"
 FOREIGN = "a page of another site may not send requests here"
 AGAIN = {"Retry-After": "1"}
-GIVEN_UP = "nobody waits for this answer any more"
 BUSY = "too many requests wait already: try again in a moment"
 ALWAYS = ("/healthz", "/readyz", "/metrics", "/static/")
 """Answered however many requests wait."""
@@ -72,15 +72,6 @@ class InWork:
 
     def __init__(self, end: Callable[[], None]) -> None:
         self._end = end
-
-    def go_on(self) -> None:
-        """Pass between two stages.
-
-        Raises:
-            TimeoutError: Nobody waits for it any more.
-        """
-        if self.is_given_up:
-            raise TimeoutError(GIVEN_UP)
 
     def give_up(self, *_: object) -> None:
         """Say that nobody waits for it any more."""
@@ -165,7 +156,8 @@ class RequestLimits:
 
         async def answer() -> None:
             try:
-                await self._app(scope, receive, told)
+                with abandoned_once(lambda: in_work.is_given_up):
+                    await self._app(scope, receive, told)
             except Exception as error:  # told to the client; the log has what nobody foresaw
                 if has_begun:
                     raise

@@ -20,6 +20,7 @@ from rag_assets.store import Store, serving_pointer
 from rag_assets.store.complete_sets import CompleteSet, set_of
 from rag_assets.store.serving_pointer import ServingPointer, ServingPointerError
 from rag_assets.table_lookup.arm import WARM_UP
+from rag_assets.workers import abandoned_once
 
 if TYPE_CHECKING:
     from rag_assets.retrieval.search import VariantIndex
@@ -68,6 +69,13 @@ class ServedIndex:
         """The version that was opened last; None before the first one."""
         return self._opened.index_version if self._opened else None
 
+    def version_now(self) -> str:
+        """The version that serves at this moment; nothing is opened."""
+        with suppress(ServingPointerError):
+            if pointer := serving_pointer.current(self.store):
+                return str(pointer.number)
+        return UNPROMOTED
+
     def now(self) -> Opened:
         """What serves at this moment.
 
@@ -75,7 +83,7 @@ class ServedIndex:
             ServingPointerError, MissingIndexError: There is no complete index, or it is gone.
             DamagedTablesError: Files of its tables cannot be read.
         """
-        with self._lock:
+        with self._lock, abandoned_once(lambda: False):  # it is opened for all, whoever leaves
             try:
                 serves = serving_pointer.current(self.store) or set_of(
                     self.store, self.config, self.config.serving_variant

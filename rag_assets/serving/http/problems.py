@@ -5,9 +5,9 @@ table is 503, since it may be mended while the client waits.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -18,6 +18,7 @@ from starlette.exceptions import HTTPException
 from rag_assets.config import ConfigError, redacted
 from rag_assets.identity import UnknownIdError
 from rag_assets.serving.replies import CommandError, UsageError
+from rag_assets.workers import AbandonedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,6 +44,17 @@ RESPONSES: Mapping[int | str, dict] = {
     "5XX": {"description": "It cannot be answered now; it says why.", "model": ProblemReply},
 }
 """What every route may answer besides its own reply."""
+
+
+def described(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The OpenAPI document that `make` gives, with the media type that problems have."""
+    document = make()
+    for route in document["paths"].values():
+        for operation in route.values():
+            for status in RESPONSES.keys() & operation["responses"].keys():
+                content = operation["responses"][status]["content"]
+                content[MEDIA_TYPE] = content.pop("application/json")
+    return document
 
 
 def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
@@ -88,7 +100,7 @@ def statuses() -> "Sequence[tuple[tuple[type[Exception], ...], HTTPStatus]]":
             ),
             HTTPStatus.UNPROCESSABLE_ENTITY,
         ),
-        ((TimeoutError,), HTTPStatus.GATEWAY_TIMEOUT),
+        ((TimeoutError, AbandonedError), HTTPStatus.GATEWAY_TIMEOUT),
     )
 
 
@@ -141,4 +153,4 @@ def _invalid(error: RequestValidationError) -> str:
     if first["type"] == "json_invalid":
         return f"the body is no valid JSON: {first['ctx']['error']} at character {first['loc'][-1]}"
     place = ".".join(map(str, first["loc"][1:])) or str(first["loc"][0])
-    return f"{place}: {first['msg']}"
+    return f"{place}: {first['msg'].removeprefix('Value error, ')}"

@@ -15,11 +15,13 @@ from rag_assets.answering.asking import Asked, Planned, Retrieved
 from rag_assets.answering.record.kept import KeptAnswer
 from rag_assets.citations.sentences import Sentence
 from rag_assets.config import Config
+from rag_assets.retrieval.filters import Filters
 from rag_assets.serving.http import bodies
-from rag_assets.serving.http.bodies import AskBody, HitReply, ReportBody
+from rag_assets.serving.http.bodies import AskBody, FilterBody, HitReply, ReportBody
 from rag_assets.serving.http.metrics import Metrics
 from rag_assets.serving.http.opened import UNPROMOTED, Opened, ServedIndex
 from rag_assets.serving.http.streams import AnswerStreams, Event, Tell
+from rag_assets.serving.searching import check_names
 from rag_assets.store import serving_pointer
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.serving_pointer import ServingPointerError
@@ -88,7 +90,7 @@ class Service:
         from rag_assets.answering.record.keeping import keep
         from rag_assets.answering.record.kept import context_of, cost_of
 
-        said, filters = self._said_before(body), body.filters.filters()
+        said, filters = self._said_before(body), filters_of(opened, body.filters)
         told = opened.assistant.stream(
             body.question, said=said, filters=filters, retriever=body.retriever
         )
@@ -120,7 +122,7 @@ class Service:
         """A report: see `Assistant.report`."""
         made = opened.assistant.report(
             body.prompt,
-            filters=body.filters.filters(),
+            filters=filters_of(opened, body.filters),
             retriever=body.retriever,
             progress=progress,
         )
@@ -179,6 +181,18 @@ def answer_reply(answer: Answer, kept: str | None, opened: Opened) -> dict[str, 
     return {"id": kept, "index_version": opened.index_version, "answer": to_json(answer)}
 
 
+def filters_of(opened: Opened, body: FilterBody) -> Filters:
+    """The filters of the library.
+
+    Raises:
+        ValueError: A value is blank, or two exclude each other.
+        UsageError: They name a source or a table that is nowhere; it names those that there are.
+    """
+    filters = Filters(**body.model_dump())
+    check_names(opened.assistant, filters)
+    return filters
+
+
 async def service_of(request: Request) -> Service:
     """The service of the app that handles `request`."""
     return request.app.state.service
@@ -186,6 +200,16 @@ async def service_of(request: Request) -> Service:
 
 Served = Annotated[Service, Depends(service_of)]
 """The service, as a parameter of a route."""
+
+
+def named(request: Request, service: Served) -> str:
+    """What serves now, which the reply names: for what reads the state, and opens no index."""
+    request.state.index_version = service.served.version_now()
+    return request.state.index_version
+
+
+VersionNow = Annotated[str, Depends(named)]
+"""What serves, as a parameter of a route."""
 
 
 def answering(request: Request, service: Served) -> Iterator[Opened]:

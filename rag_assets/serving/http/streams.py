@@ -10,19 +10,20 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import TypeAlias
 
 from starlette.concurrency import run_in_threadpool
-from starlette.exceptions import HTTPException
 
-from rag_assets.serving.http.limits import BUSY, GIVEN_UP, LATE, SECONDS_TO_ANSWER, InWork
+from rag_assets.serving.http.limits import LATE, SECONDS_TO_ANSWER, InWork
 from rag_assets.serving.http.problems import failed
+from rag_assets.workers import GIVEN_UP, AbandonedError, abandoned_once, raise_if_abandoned
 
 SECONDS_KEPT = 300.0
 """For which the events of an answer that is made stay readable."""
 SECONDS_WITHOUT_READER = 10.0
 """After which an answer that nobody reads is given up."""
+SECONDS_TO_GIVE_UP = 5.0
+"""In which a thread has to end when the server does."""
 MOST_STREAMS = 200
 MOST_BYTES_KEPT = 64 << 20
 """Of all events; the oldest answers that are made go before."""
@@ -38,7 +39,7 @@ class Event:
 
 
 Tell: TypeAlias = Callable[[Event], None]
-"""Takes the next event; raises TimeoutError where nobody waits for it any more."""
+"""Takes the next event; raises AbandonedError where nobody waits for it any more."""
 Make: TypeAlias = Callable[[Tell], None]
 """Makes an answer, and tells its events on the way."""
 
@@ -68,9 +69,11 @@ class AnswerStream:
         waited = time.monotonic() - self._left_at
         return self.is_done and not self._readers and waited > SECONDS_KEPT
 
-    def cancel(self) -> None:
-        """Have the work end before its next stage."""
+    def cancel(self, error: Exception | None = None) -> None:
+        """Have the work end before its next stage, and tell at once that it failed."""
         self._is_cancelled = True
+        self._add(Event("failed", failed(error or AbandonedError(GIVEN_UP))))
+        self._end()
 
     async def read(self, *, after: int) -> AsyncIterator[tuple[int, Event]]:
         """The events behind the first `after`, each with its number, until the last one."""
@@ -95,12 +98,12 @@ class AnswerStream:
 
         def tell(event: Event) -> None:
             loop.call_soon_threadsafe(self._add, event)
-            if self.is_given_up:
-                raise TimeoutError(GIVEN_UP)
+            raise_if_abandoned()
 
         def run() -> None:
             try:
-                make(tell)
+                with abandoned_once(lambda: self.is_given_up):
+                    make(tell)
             except Exception as error:  # told to the client, like every other error
                 loop.call_soon_threadsafe(self._add, Event("failed", failed(error)))
 
@@ -108,8 +111,7 @@ class AnswerStream:
         try:
             await asyncio.wait({making}, timeout=SECONDS_TO_ANSWER)
             if not making.done():
-                self.cancel()
-                self._add(Event("failed", failed(TimeoutError(LATE))))
+                self.cancel(TimeoutError(LATE))
             self._end()
             await making
         finally:
@@ -139,18 +141,10 @@ class AnswerStreams:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def start(self, make: Make, in_work: InWork) -> AnswerStream:
-        """Begin an answer at the place of `in_work`.
-
-        Raises:
-            HTTPException: Too many are on their way.
-        """
-        for name in [name for name, each in self._streams.items() if each.is_old()]:
-            del self._streams[name]
-        while self._is_full:
-            done = next((name for name, each in self._streams.items() if each.is_done), None)
-            if done is None:
-                raise HTTPException(HTTPStatus.TOO_MANY_REQUESTS, BUSY)
-            del self._streams[done]
+        """Begin an answer at the place of `in_work`."""
+        for name, each in [*self._streams.items()]:  # the oldest first
+            if each.is_old() or (each.is_done and self._is_full):
+                del self._streams[name]
         stream = AnswerStream()
         self._streams[stream.id] = stream
         in_work.is_handed_on = True
@@ -164,8 +158,14 @@ class AnswerStreams:
         return self._streams.get(stream_id)
 
     async def finish(self) -> None:
-        """Wait for the answers that are on their way."""
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        """Give up what is still on its way: nobody can come back to read it.
+
+        A thread that waits for a model is waited for `SECONDS_TO_GIVE_UP`.
+        """
+        for stream in self._streams.values():
+            stream.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=SECONDS_TO_GIVE_UP)
 
     @property
     def _is_full(self) -> bool:

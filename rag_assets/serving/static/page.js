@@ -1,15 +1,31 @@
-// What htmx does not do: keys, where the focus goes, and copying. Nothing here is needed to read.
+// What htmx does not do: keys, where the focus goes, going back, and copying. Nothing here is needed to read.
 "use strict"
 const one = (selector, within = document) => within.querySelector(selector)
+const on = (event, act) => document.addEventListener(event, act)
+const notice = text => one("#notice").replaceChildren(text)
+const mark = link => {
+  document.querySelectorAll(".cite[aria-current]").forEach(each => each.removeAttribute("aria-current"))
+  if (link?.matches(".cite")) link.setAttribute("aria-current", "true")
+}
 let opener = null // the link that opened the evidence card
 
-const shut = () => {
+const shut = () => { // an open card is a step of the browser's history: going back closes it
+  if (history.state?.card) {
+    history.replaceState(null, "") // so that a second click goes back no further
+    return history.back()
+  }
   one("#evidence").replaceChildren()
+  mark(null)
   if (opener?.isConnected) opener.focus()
-  document.querySelectorAll(".cite[aria-current]").forEach(link => link.removeAttribute("aria-current"))
 }
 
-document.addEventListener("keydown", event => {
+window.addEventListener("popstate", event => { // before htmx, which would load the page anew
+  if (history.state?.card || !one("#evidence .card")) return
+  event.stopImmediatePropagation()
+  shut()
+})
+
+on("keydown", event => {
   const isTyping = event.target.closest("input, textarea, select")
   if (event.key === "Enter" && !event.shiftKey && !event.isComposing && event.target.matches(".ask textarea")) {
     event.preventDefault()
@@ -17,12 +33,10 @@ document.addEventListener("keydown", event => {
   } else if (event.key === "/" && !isTyping) {
     event.preventDefault()
     one("[data-first]")?.focus()
-  } else if (event.key === "Escape" && one("#evidence .card")) {
-    shut()
-  }
+  } else if (event.key === "Escape" && one("#evidence .card")) shut()
 })
 
-document.addEventListener("click", event => {
+on("click", event => {
   const button = event.target.closest("button")
   if (button?.matches("[data-ask]")) {
     one("#question").value = button.innerText
@@ -30,39 +44,49 @@ document.addEventListener("click", event => {
   } else if (button?.matches("[data-copy]")) {
     navigator.clipboard.writeText(one(".said", button.closest(".body")).innerText).then(
       () => { button.textContent = "Copied" }, () => { button.textContent = "The browser did not allow it" })
-  } else if (button?.matches(".shut")) {
-    shut()
-  }
+  } else if (button?.matches(".shut")) shut()
 })
 
-document.addEventListener("htmx:beforeRequest", event => {
-  one("#notice").replaceChildren()
-  if (event.detail.target.id === "evidence") opener = event.detail.elt
+on("htmx:beforeRequest", event => {
+  const target = event.detail.target.id
+  notice("")
+  if (target === "evidence") opener = event.detail.elt
+  if (target === "results") one("#evidence").replaceChildren()
+  if (target !== "thread" || !one(".body.waiting")) return
+  event.preventDefault()
+  notice("An answer is on its way: wait for it, or stop it.")
 })
 
-document.addEventListener("htmx:beforeSwap", event => { // what another layer refuses is told as JSON
-  const sent = event.detail.xhr
-  if (!sent.getResponseHeader("content-type")?.includes("problem+json")) return
+on("htmx:beforeSwap", event => { // what another layer refuses is no page
+  const sent = event.detail.xhr, isJson = sent.getResponseHeader("content-type")?.includes("json")
+  if (sent.status < 400 || sent.responseText.includes('id="problem"')) return
   event.detail.shouldSwap = false
-  one("#notice").textContent = JSON.parse(sent.responseText).detail
+  notice(isJson ? JSON.parse(sent.responseText).detail : `The server refuses this: ${sent.status} ${sent.statusText}`)
 })
 
-document.addEventListener("htmx:sendError", () => { one("#notice").textContent = "The server does not answer: is it still running?" })
+for (const lost of ["sendError", "sseError"]) on(`htmx:${lost}`, () => notice("The server does not answer: is it still running?"))
+on("htmx:sseOpen", () => notice(""))
 
-document.addEventListener("htmx:afterSwap", event => {
+on("htmx:oobAfterSwap", () => { // an answer that is kept has a lasting address
+  const made = one("#after").value
+  if (made) history.replaceState(history.state?.card ? history.state : null, "", `/history/${made}`)
+})
+
+on("htmx:afterSwap", event => {
   const target = event.detail.target ?? event.target // pieces that are streamed name none
   if (target.id === "evidence" && one("#evidence .card")) {
     const button = Object.assign(document.createElement("button"), { className: "plain shut", textContent: "Close" })
-    one("#evidence").prepend(button)
-    one("#evidence").scrollTop = 0
-    document.querySelectorAll(".cite[aria-current]").forEach(link => link.removeAttribute("aria-current"))
-    if (opener?.matches(".cite")) opener.setAttribute("aria-current", "true")
-    one("#evidence h2").focus()
+    target.prepend(button)
+    target.scrollTop = 0
+    mark(opener)
+    if (!history.state?.card) history.pushState({ htmx: true, card: true }, "")
+    one("h2", target).focus()
+    ;[...target.querySelectorAll("tr.cited .marked")].at(-1)?.scrollIntoView({ block: "nearest", inline: "nearest" })
   } else if (target.id === "thread") {
     one("form.ask").reset()
     target.lastElementChild.scrollIntoView({ block: "start" })
   }
-  const frame = target.closest("#evidence"), mark = frame && one("rect.quote", target)
-  const below = mark ? mark.getBoundingClientRect().bottom - window.innerHeight * .8 : 0
+  const frame = target.closest("#evidence"), place = frame && one("rect.quote", target)
+  const below = place ? place.getBoundingClientRect().bottom - window.innerHeight * .8 : 0
   if (below > 0) frame.scrollTop += below + window.innerHeight * .3
 })

@@ -99,6 +99,25 @@ def test_a_question_about_something_else_stays_as_it_is(asked):
     assert (found.question, found.is_follow_up) == (asked, False)
 
 
+@pytest.mark.parametrize(
+    ("asked", "is_follow_up"),
+    [
+        ("Which steel has the highest hardness?", False),
+        ("Vilket material har högst hårdhet?", False),
+        ("Which alloys are the hardest?", False),
+        ("and which one has the highest hardness?", True),
+        ("Which is the hardest?", True),
+        ("What hardness does it have?", True),
+    ],
+)
+def test_an_extreme_of_a_kind_that_is_named_needs_nothing_of_the_last_question(
+    asked, is_follow_up, sheets
+):
+    history = [Turn("How hard is K20 when it is annealed?", "120 HV")]
+    found = condensed(asked, history, catalogue=sheets)
+    assert found.is_follow_up is is_follow_up, found.question
+
+
 def test_what_was_taken_over_is_taken_over_again():
     turns = [Turn("What is the density of 316L?", "8.0"), Turn("and for 304L?", "7.9")]
     assert condensed("and for 904L?", turns).question == "What is the density of 904L?"

@@ -64,7 +64,8 @@ def test_the_comparison_stands_in_each_form(report):
     found = report("Compare AlMg3 and Invar")
     assert "|  | AlMg3 [1] | Invar [2] |" in as_markdown(found)
     assert "| density | 2.66 | 8.05 |" in as_markdown(found)
-    assert "<tr><td>density</td><td>2.66</td><td>8.05</td></tr>" in as_html(found)
+    cards = {each.place: () for each in found.citations}
+    assert "<tr><td>density</td><td>2.66</td><td>8.05</td></tr>" in as_html(found, cards)
     assert as_docx(found)
 
 

@@ -96,8 +96,12 @@ def test_what_cannot_be_shown_says_why(project):
     with pytest.raises(NotShownError, match="variant only has no chunk 0000"):
         shown(project, "00000000-0000-5000-8000-000000000000")
     path.write_bytes(path.read_bytes() + b"\n% edited")
-    with pytest.raises(NotShownError, match=r"plates\.pdf changed while being read"):
+    with pytest.raises(NotShownError, match=r"plates\.pdf changed while being read: .* refresh"):
         shown(project, chunk["chunk_id"])
+    path.unlink()
+    with pytest.raises(NotShownError, match=r"plates\.pdf cannot be read \(.*refresh") as gone:
+        shown(project, chunk["chunk_id"])
+    assert str(path) not in str(gone.value), "who reads it need not know where the state lies"
 
 
 def test_a_worker_that_cannot_draw_says_so(project, monkeypatch):

@@ -7,8 +7,8 @@ import pptx
 import pytest
 
 from rag_assets import config as configuration
+from rag_assets.answering.evidence_cards import excerpt_of
 from rag_assets.documents.chunks.document_texts import texts_of
-from rag_assets.operations.explain.excerpts import excerpt_of
 from rag_assets.operations.explain.explaining import find_unit
 from rag_assets.serving import cli
 from rag_assets.serving.replies import FAILED, OK
@@ -72,7 +72,7 @@ def test_a_passage_and_what_stands_around_it_is_the_text_of_the_document(made, n
 
     for chunk in chunks:
         found = find_unit(made.store, made.config, unit_id=chunk["unit_id"])
-        excerpt = excerpt_of(made.store, found)
+        excerpt = excerpt_of(made.store, found.complete_set, found.row)
 
         start, end = chunk["char_start"], chunk["char_end"]
         assert excerpt.passage == whole[start:end]
@@ -110,7 +110,7 @@ def test_it_is_written_as_a_web_page_in_which_all_words_are_escaped(made, capsys
     assert cli.main(["show", table["unit_id"], "--out", str(file)]) == OK
 
     page = file.read_text("utf-8")
-    before, passage = page.partition("</mark>")[0].split("<mark>")
+    before, passage = page.partition("</mark>")[0].split('<mark class="light">')
     assert "S&lt;1&gt;" in passage
     assert SAID in before
     assert str(file) in capsys.readouterr().out

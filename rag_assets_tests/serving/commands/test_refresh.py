@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from rag_assets.change import sync
-from rag_assets.operations.problems.run_errors import BLOCKED
+from rag_assets.operations.problems.run_errors import BLOCKED, HELD_BACK
 from rag_assets.serving import refresh_run
 from rag_assets.serving.commands import refresh
 from rag_assets.serving.refresh_run import RefreshOutcome
@@ -50,3 +50,14 @@ def test_it_ends_with_the_verdict_and_the_next_command():
     *_, last = refresh._paragraphs(ended, [], None, "Checks: 2 of 2", 1.0)
 
     assert last == f"Done after 1.0 s: variant default.\n{said}"
+
+
+def test_an_index_that_the_gate_holds_back_is_not_called_a_failed_refresh():
+    held = replace(outcome(), errors={"serving_index": f"{HELD_BACK}: 3 questions were lost"})
+    failed = replace(held, errors={**held.errors, "chunks": "no space is left"})
+
+    *_, last = refresh._paragraphs(held, [], None, "Checks: 1 of 2", 1.0)
+    *_, of_failed = refresh._paragraphs(failed, [], None, "Checks: 1 of 2", 1.0)
+
+    assert last == "The index is built and held back after 1.0 s: variant default."
+    assert of_failed.startswith("The refresh failed after")

@@ -94,7 +94,12 @@ def test_an_answer_of_ours_is_verified_as_json(verified):
 
 @pytest.mark.parametrize(
     ("text", "told"),
-    [('{"format": "other"}', "is no answer"), ("{", "no valid JSON"), ("\n", "holds no sentence")],
+    [
+        ('{"format": "other"}', "is no answer"),
+        ("{", "no valid JSON"),
+        ('{"a":' * 16_000, "nested too deeply"),
+        ("\n", "holds no sentence"),
+    ],
 )
 def test_a_file_that_cannot_be_read_as_an_answer_ends_with_2(verified, text, told):
     code, _, errors = verified(text)

@@ -6,6 +6,7 @@ from starlette.testclient import TestClient
 from rag_assets import config as configuration
 from rag_assets.answering.assistant import AnswerModels
 from rag_assets.serving.http.app import app_of
+from rag_assets.store import Store, serving_pointer
 from rag_assets_tests.answering import project
 
 LOCALHOST = "http://localhost:8000"
@@ -52,3 +53,18 @@ def post(client):
         return reply.json()
 
     return post
+
+
+@pytest.fixture
+def moved(home):
+    """Moves the pointer to another number, and back when the test is over."""
+    store = Store.of(configuration.load(home / "rag_assets.yaml"))
+    file = store.root / "serving" / "current.json"
+    before = file.read_bytes()
+
+    def move():
+        pointer = serving_pointer.current(store)
+        serving_pointer.move(store, pointer, after=pointer.number)
+
+    yield move
+    file.write_bytes(before)

@@ -13,6 +13,7 @@ from rag_assets.config import Config
 from rag_assets.serving.http import limits
 from rag_assets.serving.http.limits import MOST_BYTES, RequestLimits
 from rag_assets.serving.http.metrics import Metrics
+from rag_assets.workers import raise_if_abandoned
 
 JSON = {"content-type": "application/json"}
 
@@ -216,7 +217,7 @@ def test_who_leaves_has_the_work_end_before_its_next_stage(tmp_path):
         stages.append("first")
         left.set()
         await soon(lambda: in_work.is_given_up)
-        in_work.go_on()
+        raise_if_abandoned()
         stages.append("second")
 
     async def run():

@@ -7,26 +7,11 @@ from rag_assets.answering.assistant import AnswerModels
 from rag_assets.answering.record.replaying import ReplayError
 from rag_assets.retrieval.opening import OutdatedIndexError
 from rag_assets.serving.http.opened import ServedIndex
-from rag_assets.store import serving_pointer
 
 
 @pytest.fixture
 def served(home):
     return ServedIndex(configuration.load(home / "rag_assets.yaml"), AnswerModels())
-
-
-@pytest.fixture
-def moved(served):
-    """Moves the pointer to another number, and back when the test is over."""
-    file = served.store.root / "serving" / "current.json"
-    before = file.read_bytes()
-
-    def move():
-        pointer = serving_pointer.current(served.store)
-        serving_pointer.move(served.store, pointer, after=pointer.number)
-
-    yield move
-    file.write_bytes(before)
 
 
 def test_nothing_moves_inside_a_request(served, moved):

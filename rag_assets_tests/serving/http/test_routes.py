@@ -5,11 +5,17 @@ import json
 import zipfile
 
 import pytest
+from anyio.to_thread import current_default_thread_limiter
+from starlette.testclient import TestClient
 
 from rag_assets.answering.answer import from_json
+from rag_assets.answering.assistant import AnswerModels
+from rag_assets.config import Config
 from rag_assets.evaluation.json_lines import append
 from rag_assets.questions.from_answers import id_of
+from rag_assets.serving.http.app import app_of
 from rag_assets.serving.http.limits import VERSION
+from rag_assets.serving.http.routes.answering import DOCX
 from rag_assets.store import serving_pointer
 
 SPRING = "What is the stiffness of the spring?"
@@ -42,6 +48,17 @@ def test_filters_of_a_search_are_those_of_the_library(post):
         "spring.md"
     }
     assert not post("search", query=SPRING, filters={"fields": ["number: 1"]})["hits"]
+
+
+@pytest.mark.parametrize("filters", [{"source": "nowhere"}, {"table": "nowhere"}])
+def test_a_filter_that_names_what_is_nowhere_is_refused_with_what_there_is(post, filters):
+    known = "laboratory" if "source" in filters else "alloys"
+    problems = [
+        post("search", 422, query=SPRING, filters=filters),
+        post("answers", 422, question=SPRING, filters=filters),
+        post("reports", 422, prompt=SPRING, filters=filters),
+    ]
+    assert all(known in each["detail"] for each in problems)
 
 
 def test_an_answer_is_kept_as_yours(post, get):
@@ -106,6 +123,7 @@ def test_a_question_to_the_tables_gives_typed_rows_and_a_plan_to_go_on_with(post
         ({}, "question or a plan"),
         ({"plan": {"source": "laboratory", "tabel": "alloys"}}, "no field 'tabel'"),
         ({"plan": {"source": "laboratory", "table": "alloys", "where": "1=1"}}, "list"),
+        ({"plan": {"source": ""}}, "plan: lookup plan: source"),
     ],
 )
 def test_a_lookup_that_cannot_be_read_is_refused_with_the_reason(post, body, says):
@@ -123,7 +141,7 @@ def test_tables_tell_their_columns_values_and_rows(get, post):
     rows = post("tables/rows", **named, where=[light], columns=["name", "density"])
     assert [each["cells"] for each in rows["entries"]] == [["AlMg3", 2.66]]
     ordered = post("tables/rows", **named, order_by="density", descending=True, columns=["name"])
-    assert [each["cells"] for each in ordered["entries"]] == [["Invar"], ["AlMg3"]]
+    assert [each["cells"] for each in ordered["entries"]] == [["Invar"], ["AlMg3"], ["Brass"]]
 
 
 def test_a_name_in_a_plan_is_never_read_as_sql(post):
@@ -236,6 +254,8 @@ def test_a_text_from_anywhere_is_verified(post):
     found = post("verify", text=text)
     assert (found["supported"], found["not_in_sources"]) == ([], [2])
     assert "valid JSON" not in post("verify", 422, text='{"format": "other"}')["detail"]
+    assert "valid JSON: line 1" in post("verify", 422, text="{1")["detail"]
+    assert "too deeply" in post("verify", 422, text='{"a":' * 16_000)["detail"]
 
 
 def test_a_report_comes_in_each_form_and_with_progress(client):
@@ -260,23 +280,35 @@ def test_the_state_is_that_of_the_command(get, service):
     assert found["pointer"]["number"] == serving_pointer.number_now(service.served.store)
 
 
+@pytest.mark.parametrize("path", ["status", "documents", "history"])
+def test_what_opens_no_index_names_what_serves_now(client, moved, path):
+    assert client.get(f"/v1/{path}").headers[VERSION] == "1"
+    moved()
+    reply = client.get(f"/v1/{path}")
+    assert reply.headers[VERSION] == reply.json().get("index_version", "2") == "2"
+
+
 def test_machines_are_told_health_and_counters(client, post):
     post("search", query=SPRING)
     assert client.get("/readyz").json() == {"status": "ok", "index_version": "1"}
     assert client.get("/healthz").status_code == 200
     text = client.get("/metrics").text
-    assert 'rag_assets_requests_total{route="/search",status="200"}' in text
+    assert 'rag_assets_requests_total{route="/v1/search",status="200"}' in text
     assert 'rag_assets_source_age_seconds{source="laboratory"}' in text
     assert 'rag_assets_stage_seconds_count{stage="bm25"}' in text
 
 
+def test_threads_are_left_for_machines_when_all_places_are_taken(tmp_path, monkeypatch):
+    async def threads():
+        return current_default_thread_limiter().total_tokens
+
+    monkeypatch.setattr("rag_assets.serving.http.app.AT_ONCE", 100)
+    large = app_of(Config(state_dir=tmp_path), AnswerModels(), user="anna")
+    with TestClient(large, base_url="http://localhost") as client:
+        assert client.portal.call(threads) > 100
+
+
 def test_nothing_is_ready_without_an_index_and_the_reason_is_told(tmp_path):
-    from starlette.testclient import TestClient
-
-    from rag_assets.answering.assistant import AnswerModels
-    from rag_assets.config import Config
-    from rag_assets.serving.http.app import app_of
-
     empty = app_of(Config(state_dir=tmp_path), AnswerModels(), user="anna")
     with TestClient(empty, base_url="http://localhost") as client:
         replies = [
@@ -327,5 +359,10 @@ def test_the_document_describes_every_reply(client):
                 schema = reply.get("content", {}).get("application/json", {}).get("schema")
                 if schema is not None and not ({"$ref", "anyOf"} & schema.keys()):
                     bare.append((path, method, status))
+                if status in ("4XX", "5XX"):
+                    assert [*reply["content"]] == ["application/problem+json"]
     assert not bare
+    assert client.get("/openapi.json").json() == document
+    forms = document["paths"]["/v1/reports"]["post"]["responses"]["200"]["content"]
+    assert {"text/event-stream", "text/markdown", "text/html", DOCX} < forms.keys()
     assert len(document["paths"]) >= 18

@@ -2,13 +2,12 @@
 
 import asyncio
 import threading
-
-import pytest
-from starlette.exceptions import HTTPException
+import time
 
 from rag_assets.serving.http import streams
 from rag_assets.serving.http.limits import InWork
 from rag_assets.serving.http.streams import AnswerStreams, Event
+from rag_assets.workers import raise_if_abandoned
 
 ONE, TWO = Event("one", "{}"), Event("two", "{}")
 
@@ -16,6 +15,10 @@ ONE, TWO = Event("one", "{}"), Event("two", "{}")
 def started(make, found=None):
     ended = []
     return (found or AnswerStreams()).start(make, InWork(lambda: ended.append(True))), ended
+
+
+async def all_made(found):
+    await asyncio.gather(*found._tasks)
 
 
 async def all_of(stream, *, after=0):
@@ -65,7 +68,7 @@ def test_what_nobody_reads_ends_before_its_next_stage(monkeypatch):
     async def run():
         found = AnswerStreams()
         started(make, found)
-        await found.finish()
+        await all_made(found)
 
     asyncio.run(asyncio.wait_for(run(), 60))
     assert stages == [0]
@@ -86,7 +89,7 @@ def test_what_is_cancelled_ends_before_its_next_stage():
         async for _ in stream.read(after=0):
             stream.cancel()
             going_on.set()
-        await found.finish()
+        await all_made(found)
 
     asyncio.run(asyncio.wait_for(run(), 60))
     assert not stages
@@ -103,7 +106,7 @@ def test_what_takes_too_long_is_told_and_holds_its_place_until_its_thread_ends(m
         assert "504" in stream.events[0].data
         assert not ended
         end.set()
-        await found.finish()
+        await all_made(found)
         assert ended
 
     asyncio.run(asyncio.wait_for(run(), 60))
@@ -118,7 +121,7 @@ def test_memory_of_streams_is_bounded_in_bytes(monkeypatch):
         made = []
         for _ in range(5):
             stream, _ = started(lambda tell: tell(large), found)
-            await found.finish()
+            await all_made(found)
             made.append(stream)
         kept = [each for each in made if found.get(each.id)]
         assert kept == made[-2:]
@@ -127,16 +130,68 @@ def test_memory_of_streams_is_bounded_in_bytes(monkeypatch):
     asyncio.run(asyncio.wait_for(run(), 60))
 
 
-def test_too_many_on_their_way_are_refused(monkeypatch):
-    monkeypatch.setattr(streams, "MOST_STREAMS", 1)
+def test_more_on_their_way_than_are_kept_forget_those_that_are_made(monkeypatch):
+    monkeypatch.setattr(streams, "MOST_STREAMS", 2)
     end = threading.Event()
 
     async def run():
         found = AnswerStreams()
-        started(lambda _tell: end.wait(), found)
-        with pytest.raises(HTTPException, match="try again"):
-            started(lambda _tell: None, found)
+        running, _ = started(lambda _tell: end.wait(), found)
+        made, _ = started(lambda tell: tell(ONE), found)
+        assert await all_of(made) == ["one"]
+        newest, _ = started(lambda _tell: end.wait(), found)
+        assert [found.get(each.id) for each in (running, made, newest)] == [running, None, newest]
         end.set()
+        await all_made(found)
+
+    asyncio.run(asyncio.wait_for(run(), 60))
+
+
+def test_a_stage_that_asks_a_model_again_and_again_ends_when_its_answer_is_given_up():
+    def make(tell):
+        tell(ONE)
+        while True:
+            raise_if_abandoned()
+            time.sleep(0.001)
+
+    async def run():
+        found = AnswerStreams()
+        stream, ended = started(make, found)
+        async for _ in stream.read(after=0):
+            stream.cancel()
+        assert "nobody waits" in stream.events[-1].data
+        await all_made(found)
+        assert ended
+
+    asyncio.run(asyncio.wait_for(run(), 60))
+
+
+def test_who_gives_an_answer_up_is_told_at_once_whatever_its_thread_waits_for():
+    end = threading.Event()
+
+    async def run():
+        found = AnswerStreams()
+        stream, ended = started(lambda _tell: end.wait(), found)
+        stream.cancel()
+        stream.cancel()
+        assert await all_of(stream) == ["failed"]
+        assert not ended
+        end.set()
+        await all_made(found)
+
+    asyncio.run(asyncio.wait_for(run(), 60))
+
+
+def test_the_end_of_the_server_waits_no_longer_than_it_says(monkeypatch):
+    monkeypatch.setattr(streams, "SECONDS_TO_GIVE_UP", 0.01)
+    end = threading.Event()
+
+    async def run():
+        found = AnswerStreams()
+        stream, ended = started(lambda _tell: end.wait(), found)
         await found.finish()
+        assert stream.is_given_up
+        assert not ended
+        end.set()
 
     asyncio.run(asyncio.wait_for(run(), 60))

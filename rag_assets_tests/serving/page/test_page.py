@@ -4,6 +4,7 @@ import hashlib
 import html
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from rag_assets.answering.answer import Answer, Scope, Shown
 from rag_assets.citations.kinds import Absence, Cell, Computed, Rows, Span
 from rag_assets.citations.sentences import Sentence
 from rag_assets.serving.http.page.answers import links_of, render, told_answer
+from rag_assets_testing.faults.hashing import hashing
+from rag_assets_testing.faults.pipeline import refresh
 from rag_assets_tests.serving.page.conftest import ATTACK, WELDS, events
 
 STATIC = Path(rag_assets.__file__).parent / "serving" / "static"
@@ -55,7 +58,7 @@ ANSWERS = {
             ),
         ),
         SCOPE,
-        shown=(Shown("u1", "h", 1, 1.0, "document", "a.md"),),
+        shown=tuple(Shown(f"u{rank}", "h", rank, 1.0, "document", "a.md") for rank in (1, 2)),
         reason="'QX-1' is nowhere in the index",
         readings=("QX-2",),
     ),
@@ -78,7 +81,7 @@ def test_each_outcome_looks_and_reads_differently():
     assert "Not an answer" in pieces["found"]
     assert "one two <mark>four</mark> five" in pieces["found"]
     assert "is nowhere in the index." in pieces["nothing"]
-    assert "uri=a.md" in pieces["nothing"]
+    assert pieces["nothing"].count("uri=a.md") == 1, "each place once"
     assert "QX-2" in pieces["nothing"]
 
 
@@ -88,7 +91,7 @@ def test_one_place_has_one_number_and_leads_to_its_card():
     again = list(links_of([CELL], numbers, "4"))
     assert [(link.number, link.url) for link in first] == [
         (1, "/u/u1?v=4&start=5&end=9"),
-        (2, "/u/r1?v=4&column=mpa"),
+        (2, "/u/r1?v=4&column=mpa&row=7"),
     ]
     assert again == [first[1]]
     assert next(links_of([MAX], {}, "4")).url.startswith("/rows?v=4&plan=%7B%22source")
@@ -129,6 +132,7 @@ def test_what_others_made_is_served_as_it_came():
 
 def test_static_files_come_from_their_folder_alone(client):
     assert client.get("/static/page.css").headers["content-type"].startswith("text/css")
+    assert "mark.light" in client.get("/static/card.css").text
     for place in ("/static/../http/limits.py", "/static/%2e%2e/http/limits.py", "/static/no.css"):
         assert client.get(place).status_code == 404
 
@@ -161,6 +165,57 @@ def test_a_reader_who_comes_back_misses_no_piece(client):
     assert "ask again" in gone[0][1]
 
 
+def test_an_answer_on_its_way_has_an_address_that_can_be_opened_again(client):
+    question = "Where is quibblezorp & what?"
+    begun = client.post("/ask", data={"question": question}, headers={"HX-Request": "1"})
+    place = begun.headers["HX-Replace-Url"]
+    sent = client.post("/ask", data={"question": question}, follow_redirects=False)
+    assert sent.status_code == 303, "so that a reload asks nothing again"
+    assert sent.headers["location"].startswith("/ask/")
+    page = client.get(place).text
+    assert f'sse-connect="{place.split("?")[0]}"' in page
+    assert html.escape(question) in page
+
+
+def test_a_follow_up_can_be_asked_on_its_own(client, asked):
+    first = asked("What is quibblezorp?")[-1][1]
+    answer_id = re.search(r'id="after" name="after" value="([^"]+)"', first)[1]
+    done = asked("And its grade?", after=answer_id)[-1][1]
+    assert "Read as:" in done
+    form = re.search(r'<form[^>]*action="/ask".*?</form>', done, re.S)[0]
+    assert 'value="And its grade?"' in form
+    assert "after" not in form
+    assert "on its own" in form
+
+
+def test_what_was_found_can_be_opened_while_the_answer_is_made(asked):
+    cards = dict(asked("Which quality level do welds of frame rails meet?"))["cards"]
+    assert re.search(r'href="/u/[^"]+\?v=', cards)
+    assert "welds.pdf" in cards
+
+
+def test_an_old_answer_says_what_changed_since(client, asked, made):
+    made.write("moving.md", "# Moving\n\nThe blorptonium limit is 70 hours.\n")
+    with hashing():
+        refresh(made.config)
+    done = asked("What is the blorptonium limit?")[-1][1]
+    answer_id = re.search(r'id="after" name="after" value="([^"]+)"', done)[1]
+    card = html.unescape(re.search(r'href="(/u/[^"]+)" [^>]*aria-label="Source 1: mov', done)[1])
+    same = asked("Which quality level do welds of frame rails meet?")[-1][1]
+    same_id = re.search(r'id="after" name="after" value="([^"]+)"', same)[1]
+    assert "serves now" not in client.get(card).text
+    made.write("moving.md", "# Moving\n\nThe blorptonium limit is 99 hours.\n")
+    with hashing():
+        refresh(made.config)
+    assert "changed since" in client.get("/history?text=blorptonium").text
+    opened = client.get(f"/history/{answer_id}").text
+    assert "70 hours" in opened.split("changed since")[1]
+    assert "changed since" not in client.get(f"/history/{same_id}").text
+    old = client.get(card).text
+    assert "70 hours" in old
+    assert "serves now" in old
+
+
 def test_source_text_stays_text(client, asked):
     for text in (
         asked("Where is quibblezorp?")[-1][1],
@@ -183,6 +238,21 @@ def test_the_card_of_words_marks_them_in_the_text_and_on_the_page(client, asked)
     page = client.get(html.unescape(re.search(r'hx-get="(/u/[^"]+/page[^"]*)"', card)[1])).text
     assert 'class="quote"' in page
     assert "data:image/png;base64," in page
+
+
+def test_a_number_before_several_words_of_a_passage_leads_to_all_of_them(client):
+    other = replace(SPAN, start=20, end=30)
+    [link] = links_of([SPAN, other, SPAN], {}, "4")
+    assert link.url == "/u/u1?v=4&start=5&start=20&end=9&end=30"
+
+
+def test_an_address_with_other_words_or_rows_still_shows_the_unit(client):
+    hits = client.post("/v1/search", json={"query": WELDS, "top_k": 1}).json()["hits"]
+    for asked in ("start=999999999&end=9999999999", "row=none", "start=4", "column=none"):
+        reply = client.get(f"/u/{hits[0]['unit_id']}?{asked}")
+        assert reply.status_code == 200, asked
+        assert "Welds of frame rails" in reply.text
+    assert client.get(f"/u/{hits[0]['unit_id']}?start=x").status_code == 422
 
 
 def test_the_card_of_a_row_shows_its_neighbours_and_marks_its_cells(client):

@@ -96,7 +96,7 @@ def _piece(event: Event, known: dict, numbers: dict[str, int], version: str) -> 
     """The name of an event of the page, and what it shows."""
     match event.name:
         case "plan" | "cards":
-            return event.name, render(event.name, known=known)
+            return event.name, render(event.name, known=known, version=version, unit_url=unit_url)
         case "sentence":
             sentence = _SENTENCE.validate_python(known["sentence"])
             links = tuple(links_of(sentence.citations, numbers, version))
@@ -111,10 +111,13 @@ def _piece(event: Event, known: dict, numbers: dict[str, int], version: str) -> 
 def _url(together: list[Citation], version: str) -> str:
     first = together[0]
     if isinstance(first, Span) and first.unit_id:
-        return unit_url(first.unit_id, version, start=first.start, end=first.end)
+        same = [each for each in together if isinstance(each, Span)]
+        spans = [(each.start, each.end) for each in same if each.unit_id == first.unit_id]
+        starts, ends = zip(*dict.fromkeys(spans), strict=True)
+        return unit_url(first.unit_id, version, start=starts, end=ends)
     if isinstance(first, Cell) and first.unit_id:
         columns = [each.column for each in together if isinstance(each, Cell)]
-        return unit_url(first.unit_id, version, column=columns)
+        return unit_url(first.unit_id, version, column=columns, row=first.row_key)
     if isinstance(first, Span | Cell) or not first.plan:
         return ""
     plan = json.dumps(first.plan, ensure_ascii=False)

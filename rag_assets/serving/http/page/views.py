@@ -6,22 +6,20 @@ from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, TypeVar
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlencode
 
 from fastapi import APIRouter, Depends, Header, HTTPException, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse
+from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse
 from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
 from rag_assets.answering.record.listing import AnswerFilter, find
-from rag_assets.documents.chunks.location import NotShownError
-from rag_assets.documents.figures.quotes import placed_quote
+from rag_assets.citations.card import Card
 from rag_assets.reports import pages
-from rag_assets.serving.evidence.cards import Card, plan_card, unit_card, unit_of
 from rag_assets.serving.http.bodies import AskBody, FeedbackBody, SearchBody
 from rag_assets.serving.http.limits import InWork, in_work_of
 from rag_assets.serving.http.opened import Opened
@@ -39,6 +37,31 @@ Checked = TypeVar("Checked", bound=BaseModel)
 Working = Annotated[InWork, Depends(in_work_of)]
 files = StaticFiles(directory=Path(__file__).parents[2] / "static")
 """Style, scripts and icon, below `/static`."""
+CARD_STYLE = pages.PACKAGE / "citations" / "card.css"
+
+
+class CardAddress(BaseModel):
+    """What the address of an evidence card names beside its unit."""
+
+    v: str = Field("", exclude=True)
+    """The version of the index."""
+    start: list[int] = []
+    """First characters of the words that are cited; `end`: one past the last of each."""
+    end: list[int] = []
+    column: list[str] = []
+    """The columns that are cited."""
+    row: str | None = None
+    """The row that is cited, of a table inside a document."""
+
+    def card(self, opened: Opened, unit_id: str, *, is_drawn: bool = False) -> Card:
+        """The card of a unit."""
+        return opened.assistant.cards.of_unit(
+            unit_id,
+            words=[*zip(self.start, self.end, strict=False)],
+            columns=self.column,
+            row_key=self.row,
+            is_drawn=is_drawn,
+        )
 
 
 class PageRoute(APIRoute):
@@ -66,6 +89,12 @@ class PageRoute(APIRoute):
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
+@router.get("/static/card.css")
+def style_of_cards() -> Response:
+    """The style that cards have everywhere."""
+    return FileResponse(CARD_STYLE)
+
+
 @router.get("/")
 def ask_page(service: Served, opened: Answering) -> Response:
     """Where one asks."""
@@ -74,19 +103,26 @@ def ask_page(service: Served, opened: Answering) -> Response:
 
 @router.post("/ask")
 async def ask(request: Request, service: Served, in_work: Working) -> Response:
-    """Begin an answer: the piece that listens to it; a whole page where no script asked."""
+    """Begin an answer: the piece that listens to it; else its page, which asks nothing again."""
     asked = _checked(AskBody, await _form(request))
     stream = service.streams.start(partial(service.tell_answer, asked), in_work)
-    if "hx-request" in request.headers:
-        return HTMLResponse(render("asked", question=asked.question, stream_id=stream.id))
-    return _page("thread", "Ask", told=None, question=asked.question, stream_id=stream.id)
+    place = f"/ask/{stream.id}?{urlencode({'question': asked.question})}"
+    if "hx-request" not in request.headers:
+        return RedirectResponse(place, HTTPStatus.SEE_OTHER)
+    piece = render("asked", question=asked.question, stream_id=stream.id)
+    return HTMLResponse(piece, headers={"HX-Replace-Url": place})
 
 
 @router.get("/ask/{stream_id}")
 async def follow(
-    stream_id: str, service: Served, last_event_id: Annotated[str, Header()] = "0"
+    stream_id: str,
+    service: Served,
+    question: str = "",
+    last_event_id: Annotated[str, Header()] = "0",
 ) -> Response:
-    """The pieces of an answer that is on its way."""
+    """The pieces of an answer that is on its way; with the question, the page that listens."""
+    if question:
+        return _page("thread", "Ask", told=None, question=question, stream_id=stream_id)
     stream = service.streams.get(stream_id)
     if stream is None:
         gone = {"detail": "This answer is not on its way any more: ask again."}
@@ -130,7 +166,7 @@ def search(request: Request, service: Served, opened: Answering) -> Response:
 def history(service: Served, text: str = "", before: str = "") -> Response:
     """What was asked, newest first."""
     wanted = AnswerFilter(user=service.user, text=text.strip() or None, before=before or None)
-    listed = find(service.answers, wanted, served=None, limit=LISTED)
+    listed = find(service.answers, wanted, served=service.compared_with(), limit=LISTED)
     return _page(
         "history",
         "History",
@@ -144,9 +180,10 @@ def history(service: Served, text: str = "", before: str = "") -> Response:
 @router.get("/history/{answer_id}")
 def kept_answer(answer_id: str, service: Served) -> Response:
     """An answer that was given, to go on from."""
-    kept = service.own(answer_id)
+    kept, served = service.own(answer_id), service.compared_with()
     told = told_answer(kept.answer, kept.answer_id, service.version_of(kept))
-    return _page("thread", "Answer", told=told)
+    touched = served.touched_of([kept])[0] if served else ()
+    return _page("thread", "Answer", told=told, kept_at=kept.kept_at, touched=touched)
 
 
 @router.delete("/history/{answer_id}")
@@ -165,44 +202,26 @@ async def feedback(request: Request, service: Served) -> Response:
 
 
 @router.get("/u/{unit_id}")
-def unit(
-    unit_id: str,
-    service: Served,
-    v: str = "",
-    start: int = 0,
-    end: int = 0,
-    column: Annotated[list[str], Query()] = [],  # noqa: B006 - it is copied for each request
-) -> Response:
+def unit(unit_id: str, service: Served, asked: Annotated[CardAddress, Query()]) -> Response:
     """The evidence card of a unit."""
-    opened = _opened(service, v)
-    words = (start, end) if end > start else None
-    card = unit_card(opened.assistant, unit_id, words=words, columns=column)
-    page_url = unit_url(unit_id, opened.index_version, start=start, end=end)
-    return _card(card, opened, page_url.replace("?", "/page?"))
+    opened = _opened(service, asked.v)
+    page_url = unit_url(unit_id, opened.index_version, **asked.model_dump(exclude_defaults=True))
+    return _card(asked.card(opened, unit_id), opened, service, page_url.replace("?", "/page?"))
 
 
 @router.get("/u/{unit_id}/page")
-def page_of_unit(
-    unit_id: str, service: Served, v: str = "", start: int = 0, end: int = 0
-) -> Response:
-    """The page of a chunk with the words marked, as a piece of its card."""
-    opened = _opened(service, v)
-    found = unit_of(opened.assistant, unit_id)
-    variant = None if opened.index_version.isdecimal() else opened.index.variant
-    try:
-        placed = placed_quote(
-            service.served.store, service.config, found, variant=variant, words=(start, end)
-        )
-    except NotShownError as error:
-        return HTMLResponse(render("unpictured", reason=str(error)))
-    return HTMLResponse(render("picture", placed=placed, is_quote=end > start))
+def page_of_unit(unit_id: str, service: Served, asked: Annotated[CardAddress, Query()]) -> Response:
+    """The pages of a chunk with the words marked, as a piece of its card."""
+    card = asked.card(_opened(service, asked.v), unit_id, is_drawn=True)
+    return HTMLResponse(render("picture", card=card))
 
 
 @router.get("/rows")
 def rows(plan: str, service: Served, v: str = "") -> Response:
     """The evidence card of a lookup."""
     opened = _opened(service, v)
-    return _card(plan_card(opened.assistant, plan_from_json(json.loads(plan))), opened)
+    card = opened.assistant.cards.of_plan(plan_from_json(json.loads(plan)))
+    return _card(card, opened, service)
 
 
 def _opened(service: Service, version: str) -> Opened:
@@ -215,8 +234,10 @@ async def _form(request: Request) -> Mapping[str, str]:
     return {name: values[-1].strip() for name, values in parse_qs(body).items()}
 
 
-def _card(card: Card, opened: Opened, page_url: str = "") -> HTMLResponse:
-    version = opened.index_version
+def _card(card: Card, opened: Opened, service: Service, page_url: str = "") -> HTMLResponse:
+    version, now = opened.index_version, service.served.version
+    if version != now:
+        version = f"{version}, as it was then: {now} serves now"
     return _page("evidence", card.title, card=card, version=version, page_url=page_url)
 
 

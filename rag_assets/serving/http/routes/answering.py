@@ -1,6 +1,6 @@
 """Answers, reports and checks: `/v1/answers`, `/v1/reports`, `/v1/verify`, `/v1/streams`."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import nullcontext
 from functools import partial
 from http import HTTPStatus
@@ -13,10 +13,8 @@ from starlette.concurrency import run_in_threadpool
 
 from rag_assets.answering.answer import Answer
 from rag_assets.answering.checks.judging import open_judge
-from rag_assets.answering.reporting.as_docx import as_docx
-from rag_assets.answering.reporting.as_html import as_html
-from rag_assets.answering.reporting.as_markdown import as_markdown
-from rag_assets.answering.reporting.report import CitedReport, to_json
+from rag_assets.answering.reporting.forms import FORMS
+from rag_assets.answering.reporting.report import to_json
 from rag_assets.serving.http.bodies import (
     AnswerReply,
     AskBody,
@@ -29,22 +27,27 @@ from rag_assets.serving.http.limits import VERSION, InWork, in_work_of
 from rag_assets.serving.http.service import Answering, Served, Service, answer_reply
 from rag_assets.serving.http.streams import AnswerStream, Make
 from rag_assets.serving.replies import UsageError
+from rag_assets.workers import raise_if_abandoned
 
-router = APIRouter(tags=["answers"])
+router = APIRouter(prefix="/v1", tags=["answers"])
 EVENTS = "text/event-stream"
-SECONDS_TO_READ = 30.0
-"""In which a client has to take an event, before its line is cut."""
 ReportForm: TypeAlias = Literal["json", "markdown", "html", "docx"]
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
-FORMS: Mapping[str, tuple[str, str, Callable[[CitedReport], str | bytes]]] = {
-    "markdown": ("md", "text/markdown", as_markdown),
-    "html": ("html", "text/html", as_html),
-    "docx": ("docx", DOCX, as_docx),
+FILES: Mapping[str, tuple[str, str]] = {
+    "markdown": ("md", "text/markdown"),
+    "html": ("html", "text/html"),
+    "docx": ("docx", DOCX),
 }
-"""The ending, the media type, and what writes it."""
+"""The ending, and the media type."""
 Working = Annotated[InWork, Depends(in_work_of)]
 OF_EVENTS: Mapping[int | str, dict] = {
     200: {"content": {EVENTS: {}}, "description": "JSON, or events if `Accept` asks for them."}
+}
+OF_FORMS: Mapping[int | str, dict] = {
+    200: {
+        "content": {EVENTS: {}, **{media_type: {} for _, media_type in FILES.values()}},
+        "description": "JSON, or the form that is asked for, or events if `Accept` asks for them.",
+    }
 }
 
 
@@ -58,11 +61,11 @@ async def ask(body: AskBody, request: Request, service: Served, in_work: Working
     `Content-Location`, with `Last-Event-ID`.
     """
     if EVENTS not in request.headers.get("accept", ""):
-        return await run_in_threadpool(_answered, body, service, in_work)
+        return await run_in_threadpool(_answered, body, service)
     return _started(partial(service.tell_answer, body), service, in_work)
 
 
-@router.post("/reports", response_model=ReportReply, responses=dict(OF_EVENTS))
+@router.post("/reports", response_model=ReportReply, responses=dict(OF_FORMS))
 async def report(
     body: ReportBody,
     request: Request,
@@ -76,7 +79,7 @@ async def report(
     `done` with the report as JSON, or `failed`.
     """
     if EVENTS not in request.headers.get("accept", ""):
-        return await run_in_threadpool(_reported, body, service, in_work, form)
+        return await run_in_threadpool(_reported, body, service, form)
     return _started(partial(service.tell_report, body), service, in_work)
 
 
@@ -110,29 +113,29 @@ def verify(body: VerifyBody, service: Served, opened: Answering) -> VerifyReply:
     )
 
 
-def _answered(body: AskBody, service: Service, in_work: InWork) -> Response:
+def _answered(body: AskBody, service: Service) -> Response:
     with service.served.request() as opened:
         for each, kept in service.ask(opened, body):
-            in_work.go_on()
+            raise_if_abandoned()
             if isinstance(each, Answer):
                 return JSONResponse(answer_reply(each, kept, opened))
     raise AssertionError("the answer is the last that a stream gives")
 
 
-def _reported(body: ReportBody, service: Service, in_work: InWork, form: ReportForm) -> Response:
+def _reported(body: ReportBody, service: Service, form: ReportForm) -> Response:
+    def go_on(_line: str) -> None:
+        raise_if_abandoned()
+
     with service.served.request() as opened:
-        made = service.report(opened, body, lambda _line: in_work.go_on())
-        return _as_form(made, form, opened.index_version)
-
-
-def _as_form(report: CitedReport, form: ReportForm, version: str) -> Response:
-    """A report as JSON, or as a file, whose name has no word of a user."""
-    if form == "json":
-        return JSONResponse({"index_version": version, "report": to_json(report)})
-    ending, media_type, write = FORMS[form]
-    name = f'attachment; filename="report.{ending}"'
-    headers = {"Content-Disposition": name, VERSION: version}
-    return Response(write(report), media_type=media_type, headers=headers)
+        made = service.report(opened, body, go_on)
+        if form == "json":
+            version = opened.index_version
+            return JSONResponse({"index_version": version, "report": to_json(made)})
+        ending, media_type = FILES[form]
+        name = f'attachment; filename="report.{ending}"'  # without any word of a user
+        headers = {"Content-Disposition": name, VERSION: opened.index_version}
+        content = FORMS[ending](made, opened.assistant, go_on)
+        return Response(content, media_type=media_type, headers=headers)
 
 
 def _stream(stream_id: str, service: Service) -> AnswerStream:
@@ -154,5 +157,4 @@ def _events(stream: AnswerStream, *, after: int) -> EventSourceResponse:
         told(),
         headers={"Content-Location": f"/v1/streams/{stream.id}"},
         ping=15,
-        send_timeout=SECONDS_TO_READ,
     )

@@ -3,7 +3,7 @@
 import logging
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 
 from rag_assets.answering.record import replaying
 from rag_assets.answering.record.differing import difference_of
@@ -14,13 +14,13 @@ from rag_assets.operations.erasure.model_calls import erase_asking
 from rag_assets.questions.from_answers import left_with_people
 from rag_assets.serving.http import bodies
 from rag_assets.serving.http.bodies import AnswerId
-from rag_assets.serving.http.service import Served
+from rag_assets.serving.http.service import Served, named
 
-router = APIRouter(tags=["history"])
+router = APIRouter(prefix="/v1", tags=["history"])
 logger = logging.getLogger(__name__)
 
 
-@router.get("/history")
+@router.get("/history", dependencies=[Depends(named)])
 def history(
     wanted: Annotated[bodies.HistoryQuery, Query()], service: Served
 ) -> bodies.HistoryReply:

@@ -9,10 +9,10 @@ from rag_assets.operations.explain.explaining import explain
 from rag_assets.serving.http.bodies import SearchBody, SearchReply, UnitFields, UnitId, UnitReply
 from rag_assets.serving.http.limits import VERSION
 from rag_assets.serving.http.opened import Opened
-from rag_assets.serving.http.service import Answering, Served
+from rag_assets.serving.http.service import Answering, Served, filters_of
 from rag_assets.table_lookup.tables.catalogue import ROW_ID
 
-router = APIRouter(tags=["search"])
+router = APIRouter(prefix="/v1", tags=["search"])
 WHOLE_ID = 36
 """Characters of an id that is no beginning."""
 PNG = {200: {"content": {"image/png": {}}, "description": "The page, with the unit marked."}}
@@ -21,7 +21,7 @@ PNG = {200: {"content": {"image/png": {}}, "description": "The page, with the un
 @router.post("/search")
 def search(body: SearchBody, service: Served, opened: Answering) -> SearchReply:
     """The units that answer a query best, with their sources."""
-    filters = body.filters.filters()
+    filters = filters_of(opened, body.filters)
     results = opened.assistant.search(
         body.query, retriever=body.retriever, top_k=body.top_k, filters=filters
     )

@@ -3,22 +3,22 @@
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, HTTPException, Query, Response
+from fastapi import APIRouter, Depends, HTTPException, Query, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from rag_assets.config.addresses import families_table
 from rag_assets.documents.families.shown import documents_of
 from rag_assets.serving.document_status import statuses_of
 from rag_assets.serving.http.bodies import DocumentReply, DocumentsQuery, HealthReply, PageReply
-from rag_assets.serving.http.service import Served
+from rag_assets.serving.http.service import Served, VersionNow, named
 from rag_assets.serving.state_status import StateStatus, state_status
 from rag_assets.store.serving_pointer import serving_variant
 
-router = APIRouter(tags=["state"])
+router = APIRouter(prefix="/v1", tags=["state"])
 for_machines = APIRouter(tags=["state"])
 
 
-@router.get("/status")
+@router.get("/status", dependencies=[Depends(named)])
 def status(service: Served) -> StateStatus:
     """What is wrong, what runs now, and how sources and tables stand."""
     config = service.config
@@ -27,7 +27,7 @@ def status(service: Served) -> StateStatus:
 
 @router.get("/documents")
 def documents(
-    wanted: Annotated[DocumentsQuery, Query()], service: Served
+    wanted: Annotated[DocumentsQuery, Query()], service: Served, version: VersionNow
 ) -> PageReply[DocumentReply]:
     """The documents, what became of each, and its versions; those with problems first."""
     store, config = service.served.store, service.config
@@ -43,7 +43,6 @@ def documents(
         for each in statuses_of(store, config, parser=parser)
     )
     found = [each for each in every if wanted.fits(each)]
-    version = service.served.version or ""
     return PageReply(index_version=version, total=len(found), entries=wanted.page(found))
 
 

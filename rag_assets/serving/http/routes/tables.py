@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated
 
 import pyarrow as pa
@@ -16,7 +17,7 @@ from rag_assets.table_lookup.plans.plan import LookupPlan
 from rag_assets.table_lookup.plans.running import cells_at, cells_of, run_plan
 from rag_assets.table_lookup.tables.catalogue import ROW_ID, ROW_KEY, TableInfo
 
-router = APIRouter(tags=["tables"])
+router = APIRouter(prefix="/v1", tags=["tables"])
 
 
 @router.post("/lookup")
@@ -67,7 +68,7 @@ def values(
 
 @router.post("/tables/rows")
 def rows(body: bodies.RowsBody, opened: Answering) -> bodies.RowsReply:
-    """The rows of a table that meet all conditions, in the order of a column."""
+    """The rows of a table that meet all conditions, in the order of a column, its blanks last."""
     plan = LookupPlan(
         body.source,
         body.table,
@@ -76,8 +77,10 @@ def rows(body: bodies.RowsBody, opened: Answering) -> bodies.RowsReply:
         order_by=body.order_by,
         descending=body.descending,
     )
-    found = run_plan(plan, opened.assistant.catalogue)
-    return _rows(opened, found.table, found.places, plan.columns, body)
+    catalogue = opened.assistant.catalogue
+    found, every = run_plan(plan, catalogue), run_plan(replace(plan, order_by=None), catalogue)
+    places = [*dict.fromkeys([*found.places, *every.places])]  # a plan leaves blanks out
+    return _rows(opened, found.table, places, plan.columns, body)
 
 
 def _rows(

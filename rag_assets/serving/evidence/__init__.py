@@ -1,4 +1,0 @@
-"""The evidence card: a citation shown, the same for every place where it is opened.
-
-`cards` gathers what a card tells, `card.html` is its one template.
-"""
