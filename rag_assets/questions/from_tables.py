@@ -34,13 +34,9 @@ from rag_assets.questions.table_words import PACKAGE, TableWords
 from rag_assets.retrieval.glossary import Glossary, read_glossary
 from rag_assets.store import Store
 from rag_assets.table_lookup.plans.running import Found, cells_of
-from rag_assets.table_lookup.tables.catalogue import (
-    MOST_ROWS_OF_TABLE,
-    Catalogue,
-    TableContents,
-    contents_of,
-)
+from rag_assets.table_lookup.tables.catalogue import MOST_ROWS_OF_TABLE, Catalogue
 from rag_assets.table_lookup.tables.cells import cells_by_column
+from rag_assets.table_lookup.tables.table_contents import TableContents, contents_of
 from rag_assets.table_lookup.words.word_lists import word_lists
 
 RECIPE = "questions from tables 1"
@@ -71,7 +67,7 @@ def table_inputs(store: Store, config: Config) -> pa.Table:
         RECIPE,
         [str(word_lists(each, PACKAGE)) for each in sorted(settings.languages)],
         settings.rows,
-        glossary.content if glossary else "",
+        [each.model_dump(mode="json") for each in glossary.entries] if glossary else [],
         [settings.model, model, prompt().hash if model else ""],
     )
     found = {}

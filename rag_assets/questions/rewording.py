@@ -45,31 +45,20 @@ def reworded(
     if not model.may_see(sources):
         return [*drafts]
     instruction = Message("system", prompt().text)
-    answers = model.complete_all(
-        [
-            Request(
-                (instruction, Message("user", each.question)),
-                max_tokens=OUTPUT_TOKENS,
-                schema=SCHEMA,
-                sources=sources,
-            )
-            for each in drafts
-        ]
-    )
-    missing = next(
-        (each for each in answers if each.outcome in ("unavailable", "over_budget")), None
-    )
-    if missing is not None:
-        return f"{missing.outcome}: {missing.reason}"
+    requests = [
+        Request((instruction, Message("user", each.question)), OUTPUT_TOKENS, SCHEMA, sources)
+        for each in drafts
+    ]
+    answers = model.complete_all(requests)
+    failed = [each for each in answers if each.outcome in ("unavailable", "over_budget")]
+    if failed:
+        return f"{failed[0].outcome}: {failed[0].reason}"
     made = []
     for draft, each in zip(drafts, answers, strict=True):
         text = str(each.parsed["question"]) if isinstance(each.parsed, dict) else ""
         read = understand(text, catalogue) if language_of(text) == draft.language else None
-        is_same = (
-            isinstance(read, Understood)
-            and draft.plan is not None
-            and gives_the_same(read.plan, draft.plan, catalogue)
-        )
+        plans = (read.plan, draft.plan) if isinstance(read, Understood) and draft.plan else ()
+        is_same = bool(plans) and gives_the_same(*plans, catalogue)
         made.append(replace(draft, question=text, maker=model.name) if is_same else draft)
     return made
 

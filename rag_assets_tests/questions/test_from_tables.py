@@ -226,8 +226,14 @@ def test_a_limit_lies_in_the_gap_and_is_no_longer_than_its_ends(one, other, with
     assert digits[2] <= max(digits[:2])
 
 
-def config_with(**questions):
-    return Config.model_validate({"sources": {}, "questions": {"from_tables": 12, **questions}})
+def config_with(*, sources=None, glossary=None, **questions):
+    return Config.model_validate(
+        {
+            "sources": {"tables": sources or []},
+            "glossary": {"entries": glossary or []},
+            "questions": {"from_tables": 12, **questions},
+        }
+    )
 
 
 def rows(count=12):
@@ -263,6 +269,12 @@ def test_an_edit_and_a_new_table_change_their_own_inputs(tmp_path):
     assert set(before) == {"db/metals", "db/alloys"}
     assert inputs_of(store, from_tables=0) == {}
     assert all(before[key] != value for key, value in inputs_of(store, languages=["sv"]).items())
+
+    headings = {"name": "x", "headings": {"melting": "melting temperature"}}
+    other = {"name": "db", "url": "sqlite:///x.sqlite", "tables": [headings]}
+    assert inputs_of(store, sources=[other]) == before
+    words = inputs_of(store, glossary=[{"term": "smältpunkt", "synonyms": ["melting point"]}])
+    assert all(before[key] != value for key, value in words.items())
 
     landed(store, {"metals": [*rows()[:-1], rows()[-1] | {"melting": 999}]})
     edited = inputs_of(store)
