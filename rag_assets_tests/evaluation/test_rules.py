@@ -176,6 +176,14 @@ def test_e003_questions_that_stand_in_the_index():
     assert "questions.md" in flaw.examples[0]
 
 
+def test_known_items_stand_in_the_index_by_intent():
+    found = evidence(CLEAN)
+    sets = ["known_items" if place % 10 == 0 else "people" for place in range(COUNT)]
+    copied = [0.9 if name == "known_items" else 0.3 for name in sets]
+    words = words_of(found.scores, copied=copied, question_set=sets)
+    assert examine(replace(found, words=words)) == []
+
+
 def test_e004_gold_that_is_not_in_the_index():
     found = evidence(CLEAN)
     missing = [
