@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 SAME_LINE = 0.3
 """Of the height of the lower of two letters: what they share of it where they are of one line."""
-FAR = 2.0
-"""Heights of type between two letters from which they are of two lines, as in columns."""
 MARGIN = 2.0
 """Points by which a letter may stand out of its block."""
 
@@ -117,12 +115,13 @@ def find_quotes(
             for letter, box in _letters(view, number, within)
         ]
         letters = "".join(letter for _, letter, _ in placed)
+        at = [place for place, (_, letter, _) in enumerate(placed) if letter]
         boxes: dict[int, list[Box]] = {}
         for quote, said_before, said in quotes:
             found = places(quote, letters)
-            start = found[said_before] if found and len(found) == said else len(placed)
             lines: dict[int, list[Box]] = {}
-            for number, _, box in placed[start : start + len(quote)]:
+            own = at[found[said_before] :][: len(quote)] if found and len(found) == said else []
+            for number, _, box in placed[own[0] : own[-1] + 1] if own else ():
                 lines.setdefault(number, []).append(box)
             for number, of_page in lines.items():
                 boxes.setdefault(number, []).extend(_lines(of_page))
@@ -152,11 +151,14 @@ def places(quote: str, letters: str) -> list[int]:
 
 
 def _letters(view: PageView, page: int, within: Sequence[Box]) -> Iterator[tuple[str, Box]]:
-    """The letters that lie in some boxes of a page, or all of them, each with its own box."""
+    """The signs that lie in some boxes of a page, or all of them, each with its box.
+
+    Of a sign that is no letter, the letter is empty: it is part of what stands around it.
+    """
     wide = [(x0 - MARGIN, y0 - MARGIN, x1 + MARGIN, y1 + MARGIN) for x0, y0, x1, y1 in within]
     for said, box in view.letters(page):
         if not wide or any(is_inside(box, block) for block in wide):
-            for letter in letters_of(said):
+            for letter in letters_of(said) or ("" if said.isspace() else [""]):
                 yield letter, box
 
 
@@ -183,11 +185,9 @@ def _joined(letters: Iterable[Box]) -> Iterator[Box]:
 
 
 def _is_of_line(line: Box, box: Box) -> bool:
-    """Whether a letter goes on with a line: at its height, and before or behind it."""
+    """Whether a letter is at the height of a line."""
     shared = min(line[3], box[3]) - max(line[1], box[1])
-    apart = max(box[0] - line[2], line[0] - box[2])
-    lower = min(line[3] - line[1], box[3] - box[1])
-    return shared > SAME_LINE * lower and apart < FAR * lower
+    return shared > SAME_LINE * min(line[3] - line[1], box[3] - box[1])
 
 
 def _turned(box: Box) -> Box:

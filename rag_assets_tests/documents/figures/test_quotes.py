@@ -88,15 +88,17 @@ def test_words_that_are_written_up_the_page_have_one_box(tmp_path):
     assert y1 - y0 > 3 * (x1 - x0)
 
 
-def test_words_of_two_columns_have_a_box_in_each(tmp_path):
+def test_signs_between_letters_and_blanks_of_a_listing_belong_to_their_line(tmp_path):
     pymupdf = pytest.importorskip("pymupdf")
     with pymupdf.open() as document:
         page = document.new_page()
-        page.insert_text((60, 100), "never welded, since heat takes")
-        page.insert_text((310, 100), "away their strength.")
-        document.save(tmp_path / "columns.pdf")
-    left, right = found(tmp_path / "columns.pdf", "heat takes away their strength")["boxes"]
-    assert left[2] < 300 < right[0]
+        page.insert_text((60, 100), "1 /*------------------*- C++ -*-----------------*")
+        page.insert_text((60, 120), "12              dimensions")
+        document.save(tmp_path / "listing.pdf")
+    [(left, _, right, _)] = found(tmp_path / "listing.pdf", "1 /*- C++")["boxes"]
+    assert right - left > 100
+    [(left, _, right, _)] = found(tmp_path / "listing.pdf", "12 dimensions")["boxes"]
+    assert right - left > 80
 
 
 def test_words_from_right_to_left_have_one_box_for_each_line(tmp_path):
