@@ -196,7 +196,7 @@ def test_a_filter_by_a_name_that_is_nowhere_is_refused_with_those_there_are(
     asked = ["search", "Invar", "--retriever", "bm25", option]
     assert cli.main([*asked, "nowhere"]) == USAGE
     said = capsys.readouterr().err
-    assert f"{option} nowhere: there is no such {option[2:]}; there are: " in said
+    assert f"there is no {option[2:]} nowhere; there are: " in said
     assert there in said
     assert cli.main([*asked, there]) == OK
 

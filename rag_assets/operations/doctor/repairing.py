@@ -141,7 +141,7 @@ def rebuild(store: Store, config: Config, *, variants: Sequence[str], log: Log) 
     """
     for variant in variants:
         for step in STEPS.in_order(config, variant).values():
-            if not step.kind.reads_sources:
+            if step.kind.is_planned and not step.kind.reads_sources:
                 step.kind.refresh(_work(store, config, variant, log=log))
     if serving_pointer.serving_variant(store, config) in variants:
         promote_refreshed(store, config, log=log)
