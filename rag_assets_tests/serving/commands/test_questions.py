@@ -12,7 +12,7 @@ from rag_assets.serving.replies import OK, PARTLY, USAGE
 from rag_assets_testing.faults.built import built_once
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.pipeline import refresh
-from rag_assets_testing.faults.project import make
+from rag_assets_testing.faults.project import make, report
 
 
 @built_once
@@ -114,5 +114,11 @@ def test_the_doctor_finds_nothing_in_a_state_with_made_questions(made, asked, ca
     asked("make")
     with hashing():
         cli.main(["doctor"])
+        of_made = capsys.readouterr().out
+        made.write("series0/report0.md", report(0, edition=2))
+        refresh(made.config)
+        capsys.readouterr()
+        cli.main(["doctor"])
 
+    assert "generated_questions" not in of_made
     assert "generated_questions" not in capsys.readouterr().out
