@@ -2,11 +2,13 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from rag_assets import config as configuration
 from rag_assets import schemas
+from rag_assets.config import QuestionSet
 from rag_assets.evaluation.questions import brought, read_questions, refresh_questions
 from rag_assets.questions import counts
 from rag_assets.questions.draft import split_of
@@ -229,7 +231,12 @@ def test_a_question_has_the_columns_of_its_table(few):
 def test_made_questions_stand_back_where_people_brought_their_own(few):
     few.ask()
     made = read_questions(few.store)
-    people = replace(made[0], question_id="people/1", question_set="people")
+    people = replace(made[0], question_id="own/1", question_set="own")
 
-    assert brought([*made, people]) == [people]
-    assert brought(made) == made
+    assert brought([*made, people], few.config) == [people]
+    assert brought(made, few.config) == made
+
+    of_program = QuestionSet(name="own", path=Path("x.jsonl"), generated=True)
+    evaluation = few.config.evaluation.model_copy(update={"questions": [of_program]})
+    config = few.config.model_copy(update={"evaluation": evaluation})
+    assert brought([*made, people], config) == [*made, people]

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets.config import Config
-from rag_assets.evaluation.doctor import examine, generated_sets
+from rag_assets.evaluation.doctor import examine
 from rag_assets.evaluation.evidence import Evidence
 from rag_assets.evaluation.experiments import runs
 from rag_assets.evaluation.experiments.arms import DEPTH, LEVELS, ArmResult, ArmRunner
@@ -31,7 +31,6 @@ from rag_assets.evaluation.experiments.design import (
 )
 from rag_assets.evaluation.experiments.designs import (
     design_of,
-    experiment_of,
     questions_of,
     variants_of,
 )
@@ -47,6 +46,7 @@ from rag_assets.evaluation.flaws import Flaw
 from rag_assets.evaluation.index_contents import contents_of
 from rag_assets.evaluation.question_words import question_words
 from rag_assets.evaluation.questions import Question
+from rag_assets.evaluation.smoke_tests import smoke_tests
 from rag_assets.evaluation.summary import (
     ALL_QUESTIONS,
     USUAL_SPLITS,
@@ -55,6 +55,7 @@ from rag_assets.evaluation.summary import (
     summarize,
     where,
 )
+from rag_assets.evaluation.wording import smoke_sentence
 from rag_assets.identity import fingerprint
 from rag_assets.retrieval.arms import Arms
 from rag_assets.store import Store
@@ -85,7 +86,7 @@ def run_experiment(
     """
     started = time.monotonic()
     with store.lock(runs.lock_of(name), log=log):
-        questions = questions_of(store, experiment_of(config, name), own=own)
+        questions = questions_of(store, config, name, own=own)
         design = design_of(store, config, name, questions=questions, own=own)
         runner = runner_of(store, config, design, questions=questions, arms=arms, log=log)
         made_from = _made_from(config, name, design=design, runner=runner)
@@ -147,8 +148,16 @@ def _made_from(config: Config, name: str, *, design: Design, runner: ArmRunner) 
         *([list(design.made_from)] if design.made_from else []),
         config.evaluation.bootstrap_samples,
         config.evaluation.margin,
-        *sorted(generated_sets(config)),
+        *sorted(config.generated_sets),
+        *_smoke_tests(design, runner),
     )
+
+
+def _smoke_tests(design: Design, runner: ArmRunner) -> list[str]:
+    """Question sets that decide nothing; none where it is the sets that are compared."""
+    if design.compares_sets:
+        return []
+    return smoke_tests(runner.store, runner.config, runner.questions)
 
 
 def choose(summary: pa.Table, design: Design, *, criterion: str) -> Mapping[str, str]:
@@ -204,7 +213,7 @@ def _compared(
     orders = (
         set_orders(
             where(scores, level=design.level),
-            generated=generated_sets(config),
+            generated=config.generated_sets,
             samples=samples,
             margin=config.evaluation.margin,
         )
@@ -229,7 +238,7 @@ def _compared(
         chosen=chosen,
         finalists=finalists,
         margin=config.evaluation.margin,
-        notes=list(design.notes),
+        notes=[*design.notes, *smoke_sentence(_smoke_tests(design, runner))],
         settings=_settings(config, name),
         versions=versions(),
         variants={
@@ -309,7 +318,7 @@ def _examined(
                 runner.questions,
                 indexed=runner.indexed_gold_of(variant),
             ),
-            generated=generated_sets(config),
+            generated=config.generated_sets,
             contents=contents,
             chosen_on=_chosen_on(record, design=design),
             samples=config.evaluation.bootstrap_samples,

@@ -116,3 +116,13 @@ def test_the_doctor_finds_nothing_in_a_state_with_made_questions(made, asked, ca
         cli.main(["doctor"])
 
     assert "generated_questions" not in capsys.readouterr().out
+
+
+def test_what_made_questions_alone_say_is_called_a_smoke_test(made, asked, capsys):
+    config = made.file.read_text()
+    arms = "[{name: words, retriever: bm25}, {name: others, retriever: {signals: [bm25]}}]"
+    made.file.write_text(f"{config}experiments: {{own: {{arms: {arms}}}}}\n")
+    asked("make")
+    for command in (["evaluate", "--retriever", "bm25"], ["experiment", "own"]):
+        cli.main(command)
+        assert "moke test" in capsys.readouterr().out, command
