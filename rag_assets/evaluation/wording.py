@@ -186,8 +186,8 @@ def smoke_sentence(names: Sequence[str]) -> Iterator[str]:
         yield (
             f"Smoke test: a program made the questions of {', '.join(names)}, and no experiment "
             "question_origin shows that they order retrievers as people's questions do. They say "
-            "whether gold is found at all, and decide nothing: where people's questions are, all "
-            "other numbers are of those alone."
+            "whether gold is found at all, and decide nothing; in the other numbers of an "
+            "evaluation they count only where there are no others."
         )
 
 

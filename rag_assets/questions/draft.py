@@ -15,7 +15,7 @@ from rag_assets.models.language.calls import LanguageModel
 from rag_assets.models.language.prompts import read_prompt
 from rag_assets.store import Store
 from rag_assets.table_lookup.plans.plan import LookupPlan, plan_to_json
-from rag_assets.terms.words import words_of
+from rag_assets.terms.words import folded
 
 PACKAGE = "rag_assets.questions"
 """Of the prompts."""
@@ -94,7 +94,7 @@ def row_of(draft: QuestionDraft, *, input_id: str) -> dict[str, str | None]:
 
     The same question of the same document or table has the same id whenever it is made.
     """
-    digits = fingerprint(input_id, " ".join(words_of(draft.question)))[:ID_DIGITS]
+    digits = fingerprint(input_id, folded(draft.question))[:ID_DIGITS]
     is_document = draft.origin != "from_tables"
     return {
         "question_id": f"{draft.origin}/{digits}",

@@ -264,3 +264,12 @@ def test_made_questions_stand_back_where_people_brought_their_own(few):
     evaluation = few.config.evaluation.model_copy(update={"questions": [of_program]})
     config = few.config.model_copy(update={"evaluation": evaluation})
     assert brought([*made, people], config) == [*made, people]
+
+
+def test_questions_that_a_sign_tells_apart_are_two(few):
+    few.write(1, "Which steel is used below -5 °C?. Which steel is used below 5 °C?")
+    few.make(FirstSentences())
+    few.ask()
+
+    asked = {question.text for question in read_questions(few.store)}
+    assert {"Which steel is used below -5 °C?", "Which steel is used below 5 °C?"} <= asked

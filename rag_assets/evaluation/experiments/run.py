@@ -55,7 +55,6 @@ from rag_assets.evaluation.summary import (
     summarize,
     where,
 )
-from rag_assets.evaluation.wording import smoke_sentence
 from rag_assets.identity import fingerprint
 from rag_assets.retrieval.arms import Arms
 from rag_assets.store import Store
@@ -238,7 +237,7 @@ def _compared(
         chosen=chosen,
         finalists=finalists,
         margin=config.evaluation.margin,
-        notes=[*design.notes, *smoke_sentence(_smoke_tests(design, runner))],
+        notes=list(design.notes),
         settings=_settings(config, name),
         versions=versions(),
         variants={
@@ -255,6 +254,7 @@ def _compared(
             for one in arms
         },
         orders=orders,
+        smoke_tests=_smoke_tests(design, runner),
     )
     return ExperimentResult(
         design=design,
