@@ -29,6 +29,8 @@ PACKAGE = "rag_assets.questions.words"
 LONGEST_HEADING = 60
 LONGEST_SYMBOL = 2
 """Letters that keep their capital: `Mo content`."""
+MISLEADING = 5
+"""Letters of words that two languages write alike and mean otherwise: `plats`, `land`, `fas`."""
 RAW = "the heading is only the column's name: write it in words in the headings_file"
 NO_NAME = "the heading names nothing that rows have: write a short name in the headings_file"
 FOREIGN = "the heading is in another language: add its words in this language to the glossary"
@@ -106,9 +108,12 @@ class TableWords:
 
         Others follow from them: `one` or `many` is what is asked for, as it is singular or plural,
         and `labels` the plural. With `about` it ends with the title that tells its table from
-        others, unless it says that anyhow.
+        others, unless it says that anyhow. Where neither a title nor its rows have a name in this
+        language, nobody could tell what is asked, and there is no question.
         """
         lists, given = _own(self.language), {name: text for name, text in places.items() if text}
+        if about and not self.title and given.keys().isdisjoint(("label", "name", "first")):
+            return None
         plural = lists.by_word["plural"]
         if asked := given.get("asked"):
             is_plural = re.search(plural["is"], _head(asked))
@@ -185,7 +190,7 @@ class TableWords:
         spoken = language_of(words)
         is_shared = spoken is None and (
             self._language in (self.language, None)
-            or all(is_known(each, languages=(self.language,)) for each in tokens)
+            or all(len(each) > MISLEADING and _known(each, self.language) for each in tokens)
         )
         if spoken == self.language:
             return words, ""
@@ -201,7 +206,7 @@ def language_of(words: str) -> Language | None:
             each
             for each in LANGUAGES
             if word in _own(each).words["of_language"].split()
-            or (len(word) > LONGEST_SYMBOL and is_known(word, languages=(each,)))
+            or (len(word) > LONGEST_SYMBOL and _known(word, each))
             or set(word) & set(_own(each).words["letters"])
         ]
         counts.update(of if len(of) == 1 else [])
@@ -247,8 +252,8 @@ def in_list(name: str) -> frozenset[str]:
     return words_of_list(name, PACKAGE)
 
 
-def _known(word: str) -> bool:
-    return is_known(word, languages=LANGUAGES)
+def _known(word: str, *languages: Language) -> bool:
+    return is_known(word, languages=languages or LANGUAGES)
 
 
 def _letters(text: str) -> str:

@@ -66,6 +66,20 @@ def test_a_question_is_in_one_language(heading, expected):
     assert said(heading, language="sv") == expected
 
 
+@pytest.mark.parametrize("heading", ["Ort", "plats", "Land", "fas"])
+def test_a_short_word_of_a_swedish_table_is_no_english_one(heading):
+    found = words(a="Leverantör", b="Hållfasthet", c=heading)
+    assert found.unused["c"] == FOREIGN
+
+
+def test_a_question_that_does_not_say_of_what_it_is_asked_is_none():
+    info = steels({"id": ["1", "2"], "hours": ["3", "4"]}, title="tbl_7", table="tbl_7").info
+    table = TableWords(info, "en", ())
+    places = {"conditions": "hours above 3"}
+    assert table.question("count", places, about=True, seed=("",)) is None
+    assert table.question("count", {**places, "label": "nurse"}, about=True, seed=("",))
+
+
 def test_columns_of_one_heading_are_asked_for_in_no_question():
     found = words(a="supplier", b="supplier", c="density")
     assert found.headings == {"c": "density"}
