@@ -29,8 +29,6 @@ PACKAGE = "rag_assets.questions.words"
 LONGEST_HEADING = 60
 LONGEST_SYMBOL = 2
 """Letters that keep their capital: `Mo content`."""
-MISLEADING = 5
-"""Letters of words that two languages write alike and mean otherwise: `plats`, `land`, `fas`."""
 RAW = "the heading is only the column's name: write it in words in the headings_file"
 NO_NAME = "the heading names nothing that rows have: write a short name in the headings_file"
 FOREIGN = "the heading is in another language: add its words in this language to the glossary"
@@ -189,8 +187,7 @@ class TableWords:
             return "", RAW
         spoken = language_of(words)
         is_shared = spoken is None and (
-            self._language in (self.language, None)
-            or all(len(each) > MISLEADING and _known(each, self.language) for each in tokens)
+            self._language in (self.language, None) or {*tokens} <= in_list("of_both")
         )
         if spoken == self.language:
             return words, ""
@@ -253,7 +250,9 @@ def in_list(name: str) -> frozenset[str]:
 
 
 def _known(word: str, *languages: Language) -> bool:
-    return is_known(word, languages=languages or LANGUAGES)
+    """Whether a dictionary has it, or, for any language, letters that no name at a source has."""
+    is_written = not (languages or word.isascii())
+    return is_written or is_known(word, languages=languages or LANGUAGES)
 
 
 def _letters(text: str) -> str:

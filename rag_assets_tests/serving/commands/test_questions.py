@@ -98,6 +98,19 @@ def test_questions_are_imported_and_counted(made, asked, tmp_path):
     assert [row["questions"] for row in counted if row["origin"] == "people"] == [1]
 
 
+def test_it_is_told_what_to_do_about_what_was_left_out_and_lines_that_are_no_decisions(made, asked):
+    file = made.config.questions.review_file
+    file.parent.mkdir()
+    file.write_text('{"id": "from_tables/1", "decision": "maybe"}\n')
+    _, text = asked("make")
+    left = made.store.read(schemas.GENERATED_QUESTIONS_TABLE, where="left_out != ''").to_pylist()
+
+    assert left
+    assert all(row["left_out"] in text for row in left)
+    assert "review.jsonl line 1: decision = 'maybe': write keep or drop" in text
+    assert "dev  test" in text
+
+
 def test_a_file_is_for_import_alone(asked, made):
     assert asked("import")[0] == USAGE
     assert asked("make", "x.csv")[0] == USAGE
