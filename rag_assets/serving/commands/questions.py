@@ -85,6 +85,9 @@ def _made(config: Config) -> Reply:
     lines += [
         f"Review them with `rag-assets questions review` (decisions: {files.review_file}), and "
         "measure with `rag-assets evaluate`."
+        if counted.record["questions"]
+        else "Neither a document nor a table that was read gives a question: bring your own with "
+        "`rag-assets questions import`."
     ]
     return Reply(
         {**counted.record, "failed": [one.label for one in failed]},

@@ -123,6 +123,16 @@ def test_before_any_question_it_says_how_to_get_some(asked, made):
     assert "`rag-assets questions make`" in text
 
 
+def test_where_nothing_can_be_made_it_says_what_else_to_do(tmp_path, monkeypatch, asked):
+    unread = make(tmp_path / "unread", documents=0)
+    monkeypatch.setenv(configuration.PATH_VARIABLE, str(unread.file))
+
+    _, text = asked("make")
+
+    assert "rag-assets questions review" not in text
+    assert "`rag-assets questions import`" in text
+
+
 def test_the_doctor_finds_nothing_in_a_state_with_made_questions(made, asked, capsys):
     asked("make")
     with hashing():
