@@ -50,8 +50,7 @@ def lines_of(path: Path, *, what: str) -> Iterator[tuple[int, bytes]]:
 
 def _unreadable(path: Path, *, what: str, error: OSError) -> QuestionsError:
     return QuestionsError(
-        f"{what}: {path} cannot be read ({error.strerror}): make it readable, or "
-        "correct its path in the config"
+        f"{what}: {path} cannot be read ({error.strerror}): make it readable, or correct its path"
     )
 
 

@@ -7,6 +7,7 @@ from rag_assets.questions.step_tables import GENERATED
 from rag_assets.store import Store
 
 SORTS = ("origin", "kind", "language", "split")
+EXAMPLE = ("left_out", "question")
 
 
 def counted(store: Store) -> list[dict[str, str | int]]:
@@ -15,20 +16,26 @@ def counted(store: Store) -> list[dict[str, str | int]]:
 
 
 def left_out(store: Store) -> list[dict[str, str | int]]:
-    """What was left out, by origin and reason: the words before the first colon."""
+    """What was left out, by origin and reason: the words before the first colon.
+
+    Each has an example, with all of its reason, which says what to do.
+    """
     dropped = _read(store, is_kept=False)
     reasons = pc.list_element(pc.split_pattern(dropped["left_out"], ":", max_splits=1), 0)
-    return _counts(dropped.append_column("reason", reasons), ("origin", "reason"))
+    return _counts(dropped.append_column("reason", reasons), ("origin", "reason"), *EXAMPLE)
 
 
 def _read(store: Store, *, is_kept: bool) -> pa.Table:
+    columns = [*SORTS, *EXAMPLE]
     if not store.exists(GENERATED.table):
-        return GENERATED.schema.empty_table().select([*SORTS, "left_out"])
+        return GENERATED.schema.empty_table().select(columns)
     where = f"left_out {'=' if is_kept else '!='} ''"
-    return store.read(GENERATED.table, columns=[*SORTS, "left_out"], where=where)
+    return store.read(GENERATED.table, columns=columns, where=where)
 
 
-def _counts(rows: pa.Table, columns: tuple[str, ...]) -> list[dict[str, str | int]]:
-    found = rows.group_by(columns).aggregate([([], "count_all")])
+def _counts(rows: pa.Table, columns: tuple[str, ...], *examples: str) -> list[dict[str, str | int]]:
+    wanted = [([], "count_all"), *((name, "min") for name in examples)]
+    found = rows.group_by(columns).aggregate(wanted)
     ordered = found.sort_by([(name, "ascending") for name in columns])
-    return ordered.rename_columns({"count_all": "questions"}).to_pylist()
+    names = {"count_all": "questions", **{f"{name}_min": name for name in examples}}
+    return ordered.rename_columns(names).to_pylist()

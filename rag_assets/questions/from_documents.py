@@ -105,7 +105,7 @@ def _known_items(indexed: IndexedPassages, document: DocumentPassages) -> MadeQu
     for window in document.windows:
         before = [each.question for each in found]
         sentences = {each: chunk for chunk in window for each in sentences_to_ask(chunk.own_text)}
-        spoken = (each for each in sentences if not each.startswith(MARKUP))
+        spoken = (each for each in sentences if not each.startswith(MARKUP) and _is_of_words(each))
         new = (each for each in spoken if not is_near_duplicate(each, before))
         for text in sorted(new, key=rarity.of, reverse=True)[:SENTENCES_TRIED]:
             chunk, wanted = sentences[text], normalized(text)
@@ -119,3 +119,8 @@ def _known_items(indexed: IndexedPassages, document: DocumentPassages) -> MadeQu
             found.append(draft)
             break
     return MadeQuestions(document.document_id, found or [nothing])
+
+
+def _is_of_words(text: str) -> bool:
+    """Whether letters are most of it, unlike of numbers of phones and parts."""
+    return 2 * sum(map(str.isalpha, text)) > len(text)

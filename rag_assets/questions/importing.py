@@ -26,6 +26,8 @@ from rag_assets.store import Store
 
 LISTS = ("gold", "support")
 """Keys with several values, which a semicolon parts in a CSV file."""
+SHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
+"""Spreadsheets, which people try first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,18 +94,27 @@ def import_questions(file: Path, *, into: Path, split_by: Callable[[Gold], str])
 
 def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
     """The lines of a file as JSON, with their numbers; a record of a CSV file ends at its line."""
-    lines = lines_of(file, what="file of questions")
-    if file.suffix.lower() != ".csv":
+    kind, lines = file.suffix.lower(), [*lines_of(file, what="file of questions")]
+    if kind not in (".csv", *SHEETS):
         yield from lines
         return
     try:
-        rows = csv.DictReader(io.StringIO(file.read_text("utf-8-sig"), newline=""), strict=True)
+        if kind != ".csv":
+            raise ValueError(f"{kind} is no text")
+        text = file.read_text("utf-8-sig")
+        parted_by = max(",;\t", key=text.partition("\n")[0].count)
+        rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=parted_by, strict=True)
+        named = [name.strip().lower() for name in rows.fieldnames or ()]
+        if named and not {"question", "gold"} <= {*named}:
+            raise ValueError(f"its columns are {', '.join(named)}")
+        rows.fieldnames = named
         for row in rows:
             cells = {key: value for key, value in row.items() if key and value}
             parted = {key: cells[key].split(";") for key in LISTS if key in cells}
-            named = {key: [part.strip() for part in parts] for key, parts in parted.items()}
-            yield rows.line_num, json.dumps(cells | named).encode()
-    except (OSError, ValueError, csv.Error) as error:
+            lists = {key: [part.strip() for part in parts] for key, parts in parted.items()}
+            if cells:
+                yield rows.line_num, json.dumps(cells | lists).encode()
+    except (ValueError, csv.Error) as error:
         raise QuestionsError(
             f"{file} cannot be read ({error}): save it as CSV in UTF-8, with the columns question "
             "and gold"

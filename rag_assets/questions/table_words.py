@@ -106,9 +106,12 @@ class TableWords:
 
         Others follow from them: `one` or `many` is what is asked for, as it is singular or plural,
         and `labels` the plural. With `about` it ends with the title that tells its table from
-        others, unless it says that anyhow.
+        others, unless it says that anyhow. Where neither a title nor its rows have a name in this
+        language, nobody could tell what is asked, and there is no question.
         """
         lists, given = _own(self.language), {name: text for name, text in places.items() if text}
+        if about and not self.title and given.keys().isdisjoint(("label", "name", "first")):
+            return None
         plural = lists.by_word["plural"]
         if asked := given.get("asked"):
             is_plural = re.search(plural["is"], _head(asked))
@@ -184,8 +187,7 @@ class TableWords:
             return "", RAW
         spoken = language_of(words)
         is_shared = spoken is None and (
-            self._language in (self.language, None)
-            or all(is_known(each, languages=(self.language,)) for each in tokens)
+            self._language in (self.language, None) or {*tokens} <= in_list("of_both")
         )
         if spoken == self.language:
             return words, ""
@@ -201,7 +203,7 @@ def language_of(words: str) -> Language | None:
             each
             for each in LANGUAGES
             if word in _own(each).words["of_language"].split()
-            or (len(word) > LONGEST_SYMBOL and is_known(word, languages=(each,)))
+            or (len(word) > LONGEST_SYMBOL and _known(word, each))
             or set(word) & set(_own(each).words["letters"])
         ]
         counts.update(of if len(of) == 1 else [])
@@ -247,8 +249,10 @@ def in_list(name: str) -> frozenset[str]:
     return words_of_list(name, PACKAGE)
 
 
-def _known(word: str) -> bool:
-    return is_known(word, languages=LANGUAGES)
+def _known(word: str, *languages: Language) -> bool:
+    """Whether a dictionary has it, or, for any language, letters that no name at a source has."""
+    is_written = not (languages or word.isascii())
+    return is_written or is_known(word, languages=languages or LANGUAGES)
 
 
 def _letters(text: str) -> str:

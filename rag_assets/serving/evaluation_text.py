@@ -35,6 +35,9 @@ def scores(result: "EvaluationResult") -> str:
         else []
     )
     title = f"Retrieval of variant {result.record.variant} on {result.record.questions:,} questions"
+    ids = result.scores.questions["question_id"].unique().to_pylist()
+    if ids and {each.partition("/")[0] for each in ids} <= {*result.record.smoke_tests}:
+        title += " that a program made: a smoke test"
     unmeasured = [
         f"Not measured with {name}: {why}" for name, why in result.record.unmeasured.items()
     ]

@@ -59,16 +59,18 @@ def review(config: Config) -> Reply:
     from rag_assets.evaluation.reviewed import made_questions, read_review
     from rag_assets.questions import reviewing
 
-    file = config.questions.review_file
+    store, file = Store.of(config), config.questions.review_file
     with _errors(config):
         decisions = read_review(file).decisions
-        made = made_questions(Store.of(config), decisions)
+        made = made_questions(store, decisions)
         waiting = [row for row in made if row["question_id"] not in decisions]
-        done = _asked(reviewing.screens(waiting, file=file), count=len(waiting))
+        done = _asked(reviewing.screens(store, waiting, file=file), count=len(waiting))
     kept, dropped = done[reviewing.KEEP], done[reviewing.DROP]
     left = len(waiting) - kept - dropped
     text = (
         f"Questions kept: {kept:,}, dropped: {dropped:,}; left: {left:,}. Decisions are in {file}."
+        if waiting
+        else "No question waits for a decision: `rag-assets questions make` makes them."
     )
     return Reply({"kept": kept, "dropped": dropped, "left": left, "file": str(file)}, text)
 

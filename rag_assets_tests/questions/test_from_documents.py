@@ -251,10 +251,17 @@ def test_without_a_model_sentences_are_asked_for(home, tmp_path):
         assert draft.gold[0].quote == draft.question
 
 
-def test_rows_of_tables_and_formulas_are_not_asked_for(changing):
+PHONE = "0046-21-12 34 56-9931"
+
+
+def test_rows_of_tables_and_numbers_are_not_asked_for(changing):
     row = "| Bolt quarantined | spectroscopic adjudication | before any shipment |"
     table = f"| Item | Reason | Time |\n|---|---|---|\n{row}"
-    write(changing, "zinc", f"# Zinc\n\n{table}\n\nNo bolt of zinc may be bent when cold.\n")
+    write(
+        changing,
+        "zinc",
+        f"# Zinc\n\n{table}\n\n{PHONE}\n\nNo bolt of zinc may be bent when cold.\n",
+    )
     build(changing)
 
     config = config_of(changing)

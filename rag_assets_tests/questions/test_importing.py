@@ -1,6 +1,7 @@
 """Questions that people bring are taken in once, and a bad line is told with its remedy."""
 
 import json
+import re
 
 import pytest
 
@@ -80,6 +81,38 @@ def test_a_csv_file_needs_no_more_than_question_and_gold(tmp_path, people):
     gold = kept(people)["Which steel, and why?"].gold
     assert gold == (DocumentGold("a.md"), RowGold("alloys", "3"))
     assert found.problems == ["mine.csv line 3: gold is empty: name what must be found"]
+
+
+@pytest.mark.parametrize("sign", [";", "\t"])
+def test_a_csv_file_of_a_spreadsheet_in_europe_is_read(tmp_path, people, sign):
+    lines = [["Question", "gold"], ["Är 2,5 kg mycket?", '"doc:a.md; row:alloys:3"'], ["", ""]]
+    file = tmp_path / "mine.csv"
+    file.write_bytes("\r\n".join(map(sign.join, lines)).encode("utf-8-sig"))
+
+    found = import_questions(file, into=people)
+
+    assert (found.added, found.problems) == (1, [])
+    assert kept(people)["Är 2,5 kg mycket?"].gold == (DocumentGold("a.md"), RowGold("alloys", "3"))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("a.csv", "Fråga,gold\nVarför?,doc:a.md\n", "its columns are fråga, gold"),
+        ("a.xlsx", "PK\n", ".xlsx is no text"),
+    ],
+)
+def test_a_file_without_the_columns_is_refused_with_a_remedy(tmp_path, people, name, content, why):
+    file = tmp_path / name
+    file.write_text(content)
+
+    with pytest.raises(QuestionsError, match=re.escape(why)):
+        import_questions(file, into=people)
+
+
+def test_a_file_of_another_name_is_said_to_be_missing(tmp_path, people):
+    with pytest.raises(QuestionsError, match="No such file or directory\\): make it readable"):
+        import_questions(tmp_path / "no.csv", into=people)
 
 
 def test_a_file_that_is_no_csv_is_refused_with_a_remedy(tmp_path, people):

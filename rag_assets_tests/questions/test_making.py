@@ -164,8 +164,9 @@ def test_it_is_counted_what_was_made_and_why_something_was_left_out(few):
     few.make(FirstSentences())
 
     assert sum(row["questions"] for row in counts.counted(few.store)) == 5
+    example = {"left_out": "too short: no words", "question": "Short"}
     assert counts.left_out(few.store) == [
-        {"origin": "known_items", "reason": "too short", "questions": 1}
+        {"origin": "known_items", "reason": "too short", "questions": 1, **example}
     ]
 
 

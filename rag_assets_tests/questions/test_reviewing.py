@@ -4,11 +4,16 @@ import sys
 
 import pytest
 
+from rag_assets.evaluation.gold import DocumentGold, RowGold, to_json
 from rag_assets.evaluation.questions import read_questions
+from rag_assets.questions import reviewing
 from rag_assets.serving import question_labels
+from rag_assets.store import Store
+from rag_assets.tables.rows import refresh_rows
 from rag_assets_tests.questions.first_sentences import FirstSentences
 from rag_assets_tests.questions.labellers import Labeller
 from rag_assets_tests.questions.test_making import Project
+from rag_assets_tests.tables.exported_tables import STEEL, write_table
 
 
 @pytest.fixture
@@ -66,4 +71,17 @@ def test_only_what_was_skipped_is_asked_again(review):
 def test_without_made_questions_nothing_is_asked(tmp_path):
     project = Project(tmp_path / "none", documents=0)
 
-    assert "left: 0" in question_labels.review(project.config).text
+    assert "No question waits" in question_labels.review(project.config).text
+
+
+def test_rows_are_shown_as_they_stand_at_the_source(tmp_path):
+    store = Store(tmp_path)
+    write_table(store, STEEL)
+    refresh_rows(store, sources={"db"}, log=lambda _: None)
+    gold = (RowGold("db/metals", "1"), DocumentGold("a.md", quote="It melts"))
+    row = {"question_id": "x", "question": "How hot?", "answer": "1340", "gold": to_json(gold)}
+
+    [(screen, _)] = reviewing.screens(store, [row], file=tmp_path / "review.jsonl")
+
+    cells = "Material: Steel A; Melting point: 1340; Yield strength: 240 MPa"
+    assert [each.text for each in screen.items] == [cells, "It melts"]

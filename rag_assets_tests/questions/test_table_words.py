@@ -46,6 +46,7 @@ def said(heading, *, name="x1", language="en"):
         ("x1", "Area (wt%)", "area"),
         ("x1", "leverantör", FOREIGN),
         ("x1", "densitet", "density"),
+        ("Inköpsdatum_2", "inköpsdatum 2", FOREIGN),
     ],
 )
 def test_a_column_is_called_by_its_heading_in_plain_words(name, heading, expected):
@@ -64,6 +65,30 @@ def test_a_column_is_called_by_its_heading_in_plain_words(name, heading, expecte
 )
 def test_a_question_is_in_one_language(heading, expected):
     assert said(heading, language="sv") == expected
+
+
+@pytest.mark.parametrize("heading", ["Ort", "plats", "Land", "fas"])
+def test_a_short_word_of_a_swedish_table_is_no_english_one(heading):
+    found = words(a="Leverantör", b="Hållfasthet", c=heading)
+    assert found.unused["c"] == FOREIGN
+
+
+def test_an_english_word_that_swedish_has_as_well_is_no_swedish_heading():
+    found = words("sv", a="supplier", b="yield strength", c="country", d="material")
+    assert (found.unused["c"], found.headings["d"]) == (FOREIGN, "material")
+
+
+def test_a_question_that_does_not_say_of_what_it_is_asked_is_none():
+    info = steels({"id": ["1", "2"], "hours": ["3", "4"]}, title="tbl_7", table="tbl_7").info
+    table = TableWords(info, "en", ())
+    places = {"conditions": "hours above 3"}
+    assert table.question("count", places, about=True, seed=("",)) is None
+    assert table.question("count", {**places, "label": "nurse"}, about=True, seed=("",))
+
+
+def test_a_swedish_compound_that_no_dictionary_has_is_written_as_a_word():
+    found = words("sv", Mjölsort="Mjölsort", Leverantör="Leverantör")
+    assert list(found.headings.values()) == ["mjölsort", "leverantör"]
 
 
 def test_columns_of_one_heading_are_asked_for_in_no_question():

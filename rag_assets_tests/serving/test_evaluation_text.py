@@ -7,7 +7,7 @@ import pytest
 
 from rag_assets.evaluation.results import EvaluationRecord, EvaluationResult
 from rag_assets.evaluation.scores import Scores
-from rag_assets.evaluation.summary import SUMMARY
+from rag_assets.evaluation.summary import MAIN_METRICS, SUMMARY
 from rag_assets.serving.evaluation_text import scores
 
 NONE = pa.table({})
@@ -28,8 +28,14 @@ def of(domain: str, *, cutoff: int = 10, **interval: float) -> dict[str, str | i
     }
 
 
-def shown(rows: Sequence[Mapping], *, cutoffs: Sequence[int]) -> list[list[str]]:
-    """The cells of each line that stands below the headings, these first."""
+def lines_of(
+    rows: Sequence[Mapping],
+    *,
+    cutoffs: Sequence[int],
+    made: Sequence[str] = (),
+    questions: pa.Table = NOBODY,
+) -> list[str]:
+    """What is said of these numbers; a program made the question sets `made`."""
     summary = pa.Table.from_pylist(list(rows), schema=SUMMARY)
     record = EvaluationRecord(
         made_from="nothing",
@@ -42,10 +48,32 @@ def shown(rows: Sequence[Mapping], *, cutoffs: Sequence[int]) -> list[list[str]]
         latency={},
         settings={},
         margin=0.02,
+        smoke_tests=made,
     )
-    result = EvaluationResult(Path("report"), record, Scores(NOBODY, summary, *[NONE] * 3))
-    _, headings, _, *lines, _ = scores(result).splitlines()
+    found = Scores(questions, summary, *[NONE] * 3)
+    return scores(EvaluationResult(Path("report"), record, found)).splitlines()
+
+
+def shown(rows: Sequence[Mapping], *, cutoffs: Sequence[int]) -> list[list[str]]:
+    """The cells of each line that stands below the headings, these first."""
+    _, headings, _, *lines, _ = lines_of(rows, cutoffs=cutoffs)
     return [re.split(r" {2,}", line) for line in (headings, *lines)]
+
+
+@pytest.mark.parametrize(("others", "says"), [([], True), (["people/1"], False)])
+def test_the_first_line_says_where_a_program_made_all_questions(others, says) -> None:
+    ids = ["known_items/1", *others]
+    metrics = dict.fromkeys([f"{name}@10" for name in MAIN_METRICS], [1.0] * len(ids))
+    texts = {"level": "gold", "retriever": "bm25", "domain": "document"}
+    clusters = dict.fromkeys(["source_cluster", "gold_cluster"], "a")
+    columns = {name: [text] * len(ids) for name, text in {**texts, **clusters}.items()}
+    asked = pa.table({"question_id": ids, **columns, **metrics})
+
+    title, *_ = lines_of(
+        [of("document"), of("combined")], cutoffs=[10], made=["known_items"], questions=asked
+    )
+
+    assert title.endswith("that a program made: a smoke test") == says
 
 
 def test_an_interval_is_shown_where_the_first_group_is_too_small_for_one() -> None:

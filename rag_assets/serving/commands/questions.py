@@ -4,6 +4,7 @@ import argparse
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import shorten
 
 from rag_assets import config as configuration
 from rag_assets.config import Config
@@ -20,6 +21,7 @@ EXAMPLES = """\
   rag-assets questions from-answers        say where the answers to asked questions stand
   rag-assets questions stats --json        how many there are, and what was left out"""
 REASONS_SHOWN = 8
+LONGEST_EXAMPLE = 60
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -73,11 +75,19 @@ def _made(config: Config) -> Reply:
         raise CommandError("; ".join(errors.values()))
     failed = quarantined(store, GENERATED_QUESTIONS_TABLE)
     counted = _counted(config)
-    lines = [f"Nothing came of {one.label} yet: {one.reason}" for one in failed[:REASONS_SHOWN]]
-    files = config.questions
+    files, reasons = config.questions, Counter(one.reason for one in failed)
+    example = {one.reason: one.label for one in failed}
+    lines = [
+        f"Nothing came yet of {count:,} (such as {example[reason]}), tried again the next time: "
+        f"{reason}"
+        for reason, count in reasons.most_common(REASONS_SHOWN)
+    ]
     lines += [
         f"Review them with `rag-assets questions review` (decisions: {files.review_file}), and "
         "measure with `rag-assets evaluate`."
+        if counted.record["questions"]
+        else "Neither a document nor a table that was read gives a question: bring your own with "
+        "`rag-assets questions import`."
     ]
     return Reply(
         {**counted.record, "failed": [one.label for one in failed]},
@@ -122,13 +132,15 @@ def _counted(config: Config) -> Reply:
         dict(zip((*counts.SORTS, "questions"), (*sort, count), strict=True))
         for sort, count in sorted(people.items())
     ]
+    review = read_review(files.review_file)
     decided = Counter(
         "reworded" if one.is_kept and one.question else "kept" if one.is_kept else "dropped"
-        for one in read_review(files.review_file).decisions.values()
+        for one in review.decisions.values()
     )
+    faults = [one.reason for one in review.failures.values()]
     return Reply(
-        {"questions": made, "left_out": reasons, "decided": decided},
-        "\n".join(_told(made, reasons, decided)),
+        {"questions": made, "left_out": reasons, "decided": decided, "problems": faults},
+        "\n".join([*_told(made, reasons, decided), *faults[:REASONS_SHOWN]]),
     )
 
 
@@ -138,8 +150,18 @@ def _told(
     if not made:
         yield "There are no questions yet: refresh, then `rag-assets questions make`."
         return
-    yield table(made, columns=list(made[0]))
+    splits = sorted({str(row["split"] or "no split") for row in made})
+    sorts: dict[tuple[str | int, ...], dict[str, str | int]] = {}
+    for row in made:
+        sort = {name: row[name] for name in ("origin", "kind", "language")}
+        counts = sorts.setdefault(tuple(sort.values()), sort)
+        counts[str(row["split"] or "no split")] = row["questions"]
+    yield table([*sorts.values()], columns=["origin", "kind", "language", *splits])
     if reasons:
-        yield f"\nLeft out\n{table(reasons[:REASONS_SHOWN], columns=list(reasons[0]))}"
+        yield "\nLeft out"
+    for row in reasons[:REASONS_SHOWN]:
+        example = shorten(str(row["question"]), LONGEST_EXAMPLE, placeholder=" ...")
+        such_as = "" if example.startswith("(none") else f" (such as: {example})"
+        yield f"  {row['questions']} of {row['origin']}: {row['left_out']}{such_as}"
     if decided:
         yield "\nDecided by people: " + ", ".join(f"{n} {what}" for what, n in decided.items())

@@ -127,6 +127,19 @@ def test_imported_questions_are_in_the_split_of_what_they_are_about(made, asked,
     assert any("table" in gold for gold in golds)
 
 
+def test_it_is_told_what_to_do_about_what_was_left_out_and_lines_that_are_no_decisions(made, asked):
+    file = made.config.questions.review_file
+    file.parent.mkdir()
+    file.write_text('{"id": "from_tables/1", "decision": "maybe"}\n')
+    _, text = asked("make")
+    left = made.store.read(schemas.GENERATED_QUESTIONS_TABLE, where="left_out != ''").to_pylist()
+
+    assert left
+    assert all(row["left_out"] in text for row in left)
+    assert "review.jsonl line 1: decision = 'maybe': write keep or drop" in text
+    assert "dev  test" in text
+
+
 def test_a_file_is_for_import_alone(asked, made):
     assert asked("import")[0] == USAGE
     assert asked("make", "x.csv")[0] == USAGE
@@ -137,6 +150,16 @@ def test_before_any_question_it_says_how_to_get_some(asked, made):
 
     assert code == OK
     assert "`rag-assets questions make`" in text
+
+
+def test_where_nothing_can_be_made_it_says_what_else_to_do(tmp_path, monkeypatch, asked):
+    unread = make(tmp_path / "unread", documents=0)
+    monkeypatch.setenv(configuration.PATH_VARIABLE, str(unread.file))
+
+    _, text = asked("make")
+
+    assert "rag-assets questions review" not in text
+    assert "`rag-assets questions import`" in text
 
 
 def test_the_doctor_finds_nothing_in_a_state_with_made_questions(made, asked, capsys):
