@@ -3,8 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 from rag_assets.documents.chunks.passages import Block, DocumentText
+from rag_assets.documents.elements.site_furniture import repeated_texts, set_aside
+from rag_assets.schemas import DOCUMENT_FILES_TABLE
 from rag_assets.store import Store
 
+_FILE_COLUMNS = ["document_id", "source", "uri", "media_type"]
 _COLUMNS = ["document_id", "index", "type", "text", "page", "section_path", "language", "image"]
 
 
@@ -26,7 +29,14 @@ def texts_of(
         owner = row.pop("document_id")
         block = Block(**(row | {"section_path": tuple(row["section_path"])}))
         blocks[owner].append(_in_words(block, described.get(block.image or "")))
-    return {owner: DocumentText.of(found).text for owner, found in blocks.items() if found}
+    files = store.read(DOCUMENT_FILES_TABLE, columns=_FILE_COLUMNS)
+    generation = store.generation(elements)
+    repeated = repeated_texts(store, generation, files, version=store.version(generation))
+    return {
+        owner: DocumentText.of(set_aside(found, repeated.get(owner, frozenset()))).text
+        for owner, found in blocks.items()
+        if found
+    }
 
 
 def _descriptions(store: Store, table: str | None) -> Mapping[str, str]:

@@ -1,9 +1,9 @@
 """What repeats at the edges of the pages of a web site: navigation, legal notices, dates of change.
 
 As in PDFs such lines are page furniture: they stay in the document, and are in no chunk. A text
-repeats if at least three pages of a site, and a third of them, hold it; where it has a year, its
-numbers may differ. What repeats between other words, such as a warning, is no furniture, nor are
-all words of a page.
+repeats if at least three pages of a site, and a third of them, hold it; in a short one dates and
+page numbers may differ, and no other number. What repeats between other words, such as a warning,
+is no furniture, nor are all words of a page.
 """
 
 import re
@@ -24,8 +24,16 @@ _ASIDE = (*LEFT_OUT, *HEADINGS)
 LONGEST = 1_000
 """Characters of a text that may be furniture."""
 
-_NUMBER = re.compile(r"\d+")
-_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_DATED = 100
+"""Characters of a text in which dates and page numbers may differ."""
+_DATE = re.compile(
+    r"""\b(?:
+      \d{1,2}[./-]\d{1,2}[./-](?:19|20)\d\d | (?:19|20)\d\d(?:[./-]\d{1,2}){0,2}
+    | \d{1,2}(?=\.?\s[^\W\d]+\s(?:19|20)\d\d\b) | \d{1,2}(?=,?\s(?:19|20)\d\d\b) | \d{1,2}:\d\d
+    | (?<=\bpage\s)\d+ | (?<=\bsida\s)\d+ | (?<=\bseite\s)\d+
+    )\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
 
 
 def repeated_texts(
@@ -93,5 +101,5 @@ def _edge(
 
 
 def _key(text: str) -> str:
-    """By which two texts are one: their words; the numbers of a date of change do not count."""
-    return " ".join((_NUMBER.sub("0", text) if _YEAR.search(text) else text).split())
+    """By which two texts are one: their words; of a short one dates do not count."""
+    return " ".join((_DATE.sub("0", text) if len(text) <= _DATED else text).split())

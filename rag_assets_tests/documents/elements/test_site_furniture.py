@@ -2,6 +2,7 @@
 
 import pytest
 
+from rag_assets.documents.chunks.document_texts import texts_of
 from rag_assets.documents.chunks.passages import Block
 from rag_assets.documents.elements.site_furniture import set_aside
 
@@ -46,6 +47,17 @@ def test_what_the_pages_of_a_site_repeat_is_in_no_chunk_and_stays_in_the_documen
     assert "All rights are reserved" in elements
     assert "Manual | Index" in elements
     assert "120" not in elements
+
+
+def test_the_text_of_a_page_is_that_which_its_chunks_are_cut_from(project, site):
+    site("pump", "crane", "valve")
+    own = project.id_of("site/pump.html")
+    elements = project.elements_table
+    [text] = texts_of(project.store, elements=elements, descriptions=None, documents=[own]).values()
+
+    for chunk in project.chunks("site/pump.html"):
+        assert chunk["text"].endswith(text[chunk["char_start"] : chunk["char_end"]])
+    assert text.startswith("The pump\n\nThe pump is checked")
 
 
 def test_what_repeats_is_known_once_there_are_enough_pages_and_others_are_cut_again(project, site):
@@ -94,6 +106,24 @@ def test_data_sheets_of_one_form_keep_their_numbers(project):
     assert "Mass: 900 kg" in held
     assert "900.50 SEK" in held
     assert "Granholm works" not in held
+
+
+def test_sentences_of_one_form_with_a_year_keep_their_numbers(project):
+    for year, price in ((2021, 250), (2022, 275), (2023, 310)):
+        project.write(
+            f"site/{year}.html",
+            f"<html><body><h1>Prices {year}</h1><p>The oven costs {price} euro in {year}.</p>"
+            f"<p>Offer of {year}: {price} euro.</p><p>Updated 3 March {year}, 12:30</p>"
+            f"<p>Updated on {year}-03-05</p></body></html>",
+        )
+    project.list_files()
+    project.parse()
+    project.chunk()
+
+    held = texts(project, "2022")
+    assert "The oven costs 275 euro in 2022." in held
+    assert "Offer of 2022: 275 euro." in held
+    assert "Updated" not in held
 
 
 def test_a_page_that_others_repeat_as_a_whole_keeps_its_words():
