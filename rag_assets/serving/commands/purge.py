@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
+from rag_assets.config.questions import GENERATED_SETS
 from rag_assets.serving import disk_errors, refresh_run
 from rag_assets.serving.replies import FAILED, OK, CommandError, Json, Reply, UsageError, say
 from rag_assets.store import Store
@@ -167,7 +168,11 @@ def _paragraphs(plan: "PurgePlan", found: "Proof") -> Iterator[str]:
     yield "\n".join(["Erased:", *_described(plan)])
     if plan.files_of_user:
         lines = [f"  {file}" for file in plan.files_of_user]
-        lines += [f"  {name}: {', '.join(ids)}" for name, ids in plan.questions.items()]
+        lines += [
+            f"  {name}: {', '.join(ids)}"
+            for name, ids in plan.questions.items()
+            if name not in GENERATED_SETS
+        ]
         yield "\n".join(
             [
                 "Your own files that name or quote it are not changed, and a refresh reads them "
