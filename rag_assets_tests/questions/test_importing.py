@@ -89,7 +89,7 @@ def test_a_csv_file_of_a_spreadsheet_in_europe_is_read(tmp_path, people, sign):
     file = tmp_path / "mine.csv"
     file.write_bytes("\r\n".join(map(sign.join, lines)).encode("utf-8-sig"))
 
-    found = import_questions(file, into=people)
+    found = import_questions(file, into=people, split_by=str)
 
     assert (found.added, found.problems) == (1, [])
     assert kept(people)["Är 2,5 kg mycket?"].gold == (DocumentGold("a.md"), RowGold("alloys", "3"))
@@ -107,12 +107,12 @@ def test_a_file_without_the_columns_is_refused_with_a_remedy(tmp_path, people, n
     file.write_text(content)
 
     with pytest.raises(QuestionsError, match=re.escape(why)):
-        import_questions(file, into=people)
+        import_questions(file, into=people, split_by=str)
 
 
 def test_a_file_of_another_name_is_said_to_be_missing(tmp_path, people):
     with pytest.raises(QuestionsError, match="No such file or directory\\): make it readable"):
-        import_questions(tmp_path / "no.csv", into=people)
+        import_questions(tmp_path / "no.csv", into=people, split_by=str)
 
 
 def test_a_file_that_is_no_csv_is_refused_with_a_remedy(tmp_path, people):
