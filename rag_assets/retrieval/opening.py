@@ -17,6 +17,7 @@ from rag_assets.retrieval.arms import Arm
 from rag_assets.retrieval.cache import Cache
 from rag_assets.retrieval.encoders import QueryEncoder
 from rag_assets.retrieval.glossary import glossary_of
+from rag_assets.retrieval.links import Links
 from rag_assets.retrieval.model_rewriter import RewritingModels
 from rag_assets.retrieval.search import VariantIndex
 from rag_assets.retrieval.versions import indexed_families, stale_documents
@@ -26,6 +27,7 @@ from rag_assets.store.complete_sets import CompleteSet, is_kept, set_of
 from rag_assets.store.damage import DAMAGE, DamagedTablesError, is_of_files
 from rag_assets.store.pins import Pin, holds, opened
 from rag_assets.store.places import Stamp
+from rag_assets.store.unit_links import read_links
 
 if TYPE_CHECKING:
     from lancedb.table import Table as LanceTable
@@ -116,10 +118,16 @@ def open_index(
             families=complete_set.families,
             units=complete_set.documents or complete_set.joint,
         ),
+        load_links=partial(_links_of, store, complete_set),
         read_stale=partial(stale_documents, store, complete_set.elements),
         open_tables=lambda: _opened(store, complete_set, variant=variant, stamps=stamps),
         arms=arms or {},
     )
+
+
+def _links_of(store: Store, complete_set: CompleteSet) -> Links | None:
+    pin = complete_set.unit_links
+    return Links(read_links(store, pin)) if pin else None
 
 
 def _require_pinned(store: Store, found: CompleteSet, *, variant: str) -> CompleteSet:
