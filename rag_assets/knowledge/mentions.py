@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from rag_assets.config import NameKind
-from rag_assets.knowledge.names import (
+from rag_assets.store.completions import ForeignKey
+from rag_assets.terms.names import (
     canonical_formula,
     formulas_in,
     identifier_of,
@@ -18,7 +19,6 @@ from rag_assets.knowledge.names import (
     name_of,
     parts_of_cell,
 )
-from rag_assets.store.completions import ForeignKey
 
 LONGEST_CELL = 300
 """Characters; a longer one is text and names nothing as a whole."""

@@ -15,7 +15,11 @@ from typing import TYPE_CHECKING, cast
 import pyarrow as pa
 
 from rag_assets.config import LinkStage
+from rag_assets.retrieval.glossary import Glossary
 from rag_assets.retrieval.rankings import Ranking, ranked
+from rag_assets.terms.chemical_elements import SYMBOL_OF
+from rag_assets.terms.formulas import names_of
+from rag_assets.terms.names import name_of
 
 if TYPE_CHECKING:
     from rag_assets.retrieval.search_call import SearchCall
@@ -152,3 +156,19 @@ def _places(names: Sequence[str]) -> Mapping[str, Sequence[int]]:
     for place, name in enumerate(names):
         found[name].append(place)
     return dict(found)
+
+
+def synonyms_of(glossary: Glossary | None) -> Mapping[str, str]:
+    """For names that mean the same, the one that stands for them.
+
+    They are those of chemical elements and the entries of the glossary. A name of two meanings
+    stands for itself.
+    """
+    entries = [names_of(symbol) for symbol in SYMBOL_OF.values()]
+    for each in glossary.entries if glossary else ():
+        entries.append((each.term, *each.synonyms, *each.abbreviations))
+    meanings = defaultdict[str, set[str]](set)
+    for term, *others in entries:
+        for name in filter(None, map(name_of, (term, *others))):
+            meanings[name].add(name_of(term))
+    return {name: min(found) for name, found in meanings.items() if len(found) == 1}

@@ -318,8 +318,9 @@ class VariantIndex:
         states = [table.state(signal) for table in tables for signal in retriever.signals]
         fusion = retriever.query_fusion
         rewriting = self._rewriting.identity(fusion) if fusion else None
+        said = self._glossary.content if self._glossary else ""
         followed = self.complete_set.unit_links if retriever.links else None
-        others = [rewriting, ["links", followed.data_version] if followed else None]
+        others = [rewriting, [followed.data_version, said] if followed else None]
         return [*states, *(other for other in others if other)]
 
     def without_cache(self) -> Self:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_assets.knowledge.names import (
+from rag_assets.terms.names import (
     canonical_formula,
     formulas_in,
     identifier_of,
