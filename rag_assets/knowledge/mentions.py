@@ -16,8 +16,10 @@ from rag_assets.terms.names import (
     formulas_in,
     identifier_of,
     identifiers_in,
+    is_like_identifier,
     name_of,
     parts_of_cell,
+    without_brackets,
 )
 
 LONGEST_CELL = 300
@@ -62,7 +64,7 @@ def mentions_of_chunk(
     if is_first:
         stem = PurePosixPath(uri).stem
         for place, about in (("title", title), ("file name", stem.replace("_", " "))):
-            for part in dict.fromkeys((about, *list(parts_of_cell(about))[1:2])):
+            for part in (about, without_brackets(about)):
                 found.append(UnitName("name", name_of(part), part, place, defines=True))
             found += _written(about, patterns=patterns, place=place, about=None)
     return _kept([*found, *_written(text, patterns=patterns)])
@@ -96,10 +98,10 @@ def mentions_of_row(
     found = [UnitName("name", name_of(key), key, "", defines=True)]
     found += _written(key, patterns=patterns, place="key", about=about)
     for pair in shown:
-        if len(pair.value) <= LONGEST_CELL:
-            parts = parts_of_cell(pair.value)
-            found += (UnitName("name", name_of(p), p, pair.column, defines=False) for p in parts)
         found += _written(pair.value, patterns=patterns, place=pair.column, about=about)
+        if len(pair.value) <= LONGEST_CELL:
+            for part in parts_of_cell(pair.value):
+                found += _whole(part, column=pair.column)
     values = {pair.column: pair.value for pair in pairs}
     for columns in into:
         found += _foreign(values, columns, table=table, place=", ".join(columns), defines=True)
@@ -107,6 +109,14 @@ def mentions_of_row(
         place = ", ".join(one["columns"])
         found += _foreign(values, one["columns"], table=one["table"], place=place, defines=False)
     return _kept(found)
+
+
+def _whole(part: str, *, column: str) -> Iterator[UnitName]:
+    """What all of a cell, or of an entry of its list, may be the name of."""
+    yield UnitName("name", name_of(part), part, column, defines=False)
+    yield UnitName("formula", canonical_formula(part), part, column, defines=False)
+    if is_like_identifier(part):
+        yield UnitName("identifier", identifier_of(part), part, column, defines=False)
 
 
 def _written(

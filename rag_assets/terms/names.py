@@ -18,6 +18,8 @@ from rag_assets.terms.formulas import formula
 
 SHORTEST, MOST_WORDS = 3, 10
 """Letters and digits that a name has at least, and words at most: more is a sentence."""
+LONGEST_IDENTIFIER = 40
+"""Characters."""
 
 _NO_WORD = re.compile(r"[\W_]+")
 _BRACKETS = re.compile(r"\s*[(\[{][^()\[\]{}]*[)\]}]\s*")
@@ -36,9 +38,20 @@ def name_of(text: str) -> str:
 
 def parts_of_cell(text: str) -> Iterator[str]:
     """What of a cell may be a name: all of it, all but what is in brackets, and each of a list."""
-    plain = _BRACKETS.sub(" ", text).strip()
+    plain = without_brackets(text)
     parts = _BETWEEN_NAMES.split(plain)
     return iter(dict.fromkeys(part.strip() for part in (text, plain, *parts) if part.strip()))
+
+
+def without_brackets(text: str) -> str:
+    """`text` without what stands in brackets."""
+    return _BRACKETS.sub(" ", text).strip()
+
+
+def is_like_identifier(text: str) -> bool:
+    """Whether all of a short text may be an identifier, however it is spelled: `S 355 J2`."""
+    kinds = {run.isdigit() for run in _RUN.findall(text)}
+    return len(kinds) == len({True, False}) and SHORTEST < len(text) <= LONGEST_IDENTIFIER
 
 
 def identifier_of(text: str) -> str:
