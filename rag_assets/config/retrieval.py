@@ -159,7 +159,7 @@ class LinkStage(Section):
     """Following links from the first hits to what they name, and to what names them."""
 
     weight: float = Field(
-        1.0, gt=0, description="share of a hit's score that passes over a link, on top of a unit's"
+        0.5, gt=0, description="share of a hit's score that passes over a link, on top of a unit's"
     )
     back: float = Field(
         0.8, ge=0, le=1, description="of that, to units that name what the hit is about"

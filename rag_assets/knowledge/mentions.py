@@ -19,7 +19,7 @@ from rag_assets.terms.names import (
     is_like_identifier,
     name_of,
     parts_of_cell,
-    without_brackets,
+    titles_in,
 )
 
 LONGEST_CELL = 300
@@ -57,14 +57,14 @@ def mentions_of_chunk(
 ) -> list[UnitName]:
     """The identifiers and formulas of a chunk; if it is the first, what its document is about too.
 
-    A document is about its title, about its file's name, and about the identifiers and formulas
-    that stand in either.
+    A document is about its title and its file's name, with and without a qualifier, and about the
+    identifiers and formulas that stand in either.
     """
     found: list[UnitName] = []
     if is_first:
         stem = PurePosixPath(uri).stem
         for place, about in (("title", title), ("file name", stem.replace("_", " "))):
-            for part in (about, without_brackets(about)):
+            for part in titles_in(about):
                 found.append(UnitName("name", name_of(part), part, place, defines=True))
             found += _written(about, patterns=patterns, place=place, about=None)
     return _kept([*found, *_written(text, patterns=patterns)])

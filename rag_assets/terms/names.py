@@ -38,14 +38,15 @@ def name_of(text: str) -> str:
 
 def parts_of_cell(text: str) -> Iterator[str]:
     """What of a cell may be a name: all of it, all but what is in brackets, and each of a list."""
-    plain = without_brackets(text)
+    plain = _BRACKETS.sub(" ", text).strip()
     parts = _BETWEEN_NAMES.split(plain)
     return iter(dict.fromkeys(part.strip() for part in (text, plain, *parts) if part.strip()))
 
 
-def without_brackets(text: str) -> str:
-    """`text` without what stands in brackets."""
-    return _BRACKETS.sub(" ", text).strip()
+def titles_in(text: str) -> list[str]:
+    """A title, and what it is without a qualifier: `Mercury (planet)`, `Spokane, Washington`."""
+    plain = _BRACKETS.sub(" ", text).strip()
+    return [text, plain, plain.partition(", ")[0]]
 
 
 def is_like_identifier(text: str) -> bool:
