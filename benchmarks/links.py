@@ -19,7 +19,6 @@ import json
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 import pyarrow as pa
@@ -273,7 +272,7 @@ def cases() -> Iterator[Bound]:
 
 
 def _unit(unit: str, document: str | None, names: Sequence[UnitName]) -> Mapping[str, object]:
-    return {"unit_id": unit, "document_id": document, "mentions": [*map(asdict, names)]}
+    return {"unit_id": unit, "document_id": document, "mentions": [one._asdict() for one in names]}
 
 
 def main() -> None:

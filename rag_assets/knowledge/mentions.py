@@ -6,8 +6,8 @@ rows are about: see `retrieval.links`.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from rag_assets.config import NameKind
 from rag_assets.store.completions import ForeignKey
@@ -27,8 +27,7 @@ LONGEST_CELL = 300
 MOST_OF_A_UNIT = 200
 
 
-@dataclass(frozen=True, slots=True)
-class UnitName:
+class UnitName(NamedTuple):
     """A name in a unit."""
 
     kind: NameKind
@@ -42,8 +41,7 @@ class UnitName:
     """Whether the row, or the chunk's document, is about what has this name."""
 
 
-@dataclass(frozen=True, slots=True)
-class RowCell:
+class RowCell(NamedTuple):
     """A cell of a row, with its column."""
 
     column: str

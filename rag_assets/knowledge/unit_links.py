@@ -7,7 +7,6 @@ refresh leaves equals what a build from scratch gives.
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from functools import partial
 from itertools import chain
 from typing import TypeAlias, cast
@@ -182,7 +181,7 @@ def _batch(units: Iterable[Named], *, kinds: Collection[NameKind]) -> Batch:
             "unit_id": unit,
             "document_id": document,
             "uri": uri,
-            "mentions": [asdict(one) for one in found if one.kind in kinds],
+            "mentions": [one._asdict() for one in found if one.kind in kinds],
         }
         for unit, document, uri, found in units
     ]

@@ -65,6 +65,8 @@ variants:
 {index}retrieval:
   retriever: best  # or fast, which needs no reranker
   top_k: 10
+#  retrievers:
+#    best: {{links: {{}}}}  # follow links from rows to the documents that they name, and back
 
 # Questions with gold evidence, one JSON object a line: rag-assets evaluate measures retrieval.
 # evaluation:
