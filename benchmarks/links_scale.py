@@ -28,7 +28,8 @@ from bounds import at_most, finish
 from rag_assets import identity, schemas
 from rag_assets.config import Config, LinkStage
 from rag_assets.knowledge.unit_links import refresh_unit_links
-from rag_assets.retrieval.links import Links, with_links
+from rag_assets.retrieval.following import with_links
+from rag_assets.retrieval.links import LinksInMemory
 from rag_assets.retrieval.rankings import Ranking
 from rag_assets.retrieval.units import UnitTable
 from rag_assets.store import Store
@@ -159,7 +160,7 @@ def seconds(work: Callable[[], object]) -> float:
     return time.process_time() - started
 
 
-def stage_ms(corpus: Corpus, links: Links, *, searches: int) -> list[float]:
+def stage_ms(corpus: Corpus, links: LinksInMemory, *, searches: int) -> list[float]:
     """The time of the stage in each of so many searches."""
     units = UnitTable(corpus.store.open(corpus.tables.joint))
     ids = sorted(units.names.values())
@@ -209,7 +210,7 @@ def main() -> None:
         print(f"nothing changed {no_op:.3f} CPU s, 1 % changed {edited:.2f}", flush=True)
         pin = pin_of(corpus.store, corpus.tables.unit_links)
         started = time.process_time()
-        links = Links(read_links(corpus.store, pin, synonyms={}))
+        links = LinksInMemory(read_links(corpus.store, pin, synonyms={}))
         took = time.process_time() - started
         print(f"{len(links):,} links loaded in {took:.1f} CPU s", flush=True)
         times = stage_ms(corpus, links, searches=arguments.searches)

@@ -4,5 +4,5 @@ Read in this order: `mentions` (the names of a chunk and of a row; `terms.names`
 spellings are one), `unit_links` (their table), then
 `step_tables`, `steps`, `assets` and `checks`; `asset_metadata` is what the UI shows. A link is a
 mention in one unit and the document or row that is about the name: `store.unit_links` joins the
-two, and `retrieval.links` follows them.
+two, and `retrieval.following` follows them.
 """

@@ -2,7 +2,7 @@
 
 What is found in a unit depends on that unit alone, so that an edit changes its own mentions and no
 others. Which of them lead somewhere is found when they are joined with the names that documents and
-rows are about: see `retrieval.links`.
+rows are about: see `store.unit_links`.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

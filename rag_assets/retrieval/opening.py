@@ -17,7 +17,7 @@ from rag_assets.retrieval.arms import Arm
 from rag_assets.retrieval.cache import Cache
 from rag_assets.retrieval.encoders import QueryEncoder
 from rag_assets.retrieval.glossary import Glossary, glossary_of
-from rag_assets.retrieval.links import Links, synonyms_of
+from rag_assets.retrieval.links import LinksInMemory, synonyms_of
 from rag_assets.retrieval.model_rewriter import RewritingModels
 from rag_assets.retrieval.search import VariantIndex
 from rag_assets.retrieval.versions import indexed_families, stale_documents
@@ -126,9 +126,11 @@ def open_index(
     )
 
 
-def _links_of(store: Store, complete_set: CompleteSet, glossary: Glossary | None) -> Links | None:
+def _links_of(
+    store: Store, complete_set: CompleteSet, glossary: Glossary | None
+) -> LinksInMemory | None:
     pin = complete_set.unit_links
-    return Links(read_links(store, pin, synonyms=synonyms_of(glossary))) if pin else None
+    return LinksInMemory(read_links(store, pin, synonyms=synonyms_of(glossary))) if pin else None
 
 
 def _require_pinned(store: Store, found: CompleteSet, *, variant: str) -> CompleteSet:

@@ -43,7 +43,7 @@ from rag_assets.retrieval.hits import (
     Results,
     hits_of,
 )
-from rag_assets.retrieval.links import Links, Step
+from rag_assets.retrieval.links import LinksInMemory, WayOverLink
 from rag_assets.retrieval.model_rewriter import RewritingModels
 from rag_assets.retrieval.rankings import UNIT_COLUMNS, Ranking, rankings_table
 from rag_assets.retrieval.retrievers import retrieve
@@ -108,7 +108,7 @@ class VariantIndex:
         cache: Cache,
         ann_from_rows: int | None,
         load_families: Callable[[], IndexedFamilies],
-        load_links: Callable[[], Links | None],
+        load_links: Callable[[], LinksInMemory | None],
         read_stale: Callable[[], Mapping[str, str]],
         open_tables: Callable[[], AbstractContextManager[None]],
         arms: Mapping[ArmName, Arm],
@@ -357,7 +357,7 @@ class VariantIndex:
         return self._load_families()
 
     @cached_property
-    def links(self) -> Links | None:
+    def links(self) -> LinksInMemory | None:
         """The links between its units; None where nobody looked for them."""
         return self._load_links()
 
@@ -510,7 +510,7 @@ class VariantIndex:
         named = {unit["unit_id"]: unit for unit in found}
         return [named[unit] for unit in ranking.unit_ids]
 
-    def _ways(self, ranking: Ranking, steps: Mapping[str, Step]) -> Mapping[str, LinkedFrom]:
+    def _ways(self, ranking: Ranking, steps: Mapping[str, WayOverLink]) -> Mapping[str, LinkedFrom]:
         """How links led to units of `ranking`, with the names of the units that they began at."""
         ways = {unit: steps[unit] for unit in ranking.unit_ids if unit in steps}
         starts = {step.start for step in ways.values()}

@@ -15,7 +15,7 @@ from rag_assets.models.rerankers import Reranker
 from rag_assets.retrieval.cache import Cache
 from rag_assets.retrieval.encoders import QueryEncoder, require_weighing
 from rag_assets.retrieval.glossary import Glossary
-from rag_assets.retrieval.links import Links, Step
+from rag_assets.retrieval.links import LinksInMemory, WayOverLink
 from rag_assets.retrieval.rankings import Ranking, ranking_of
 from rag_assets.retrieval.rewriters import Rewriter, Rewritten, rewriter_of
 from rag_assets.retrieval.units import UnitTable
@@ -66,7 +66,7 @@ class SearchCall:
     """The cache for rankings of single signals."""
     model_rewriter: Callable[[QueryFusion], Rewriter]
     """Gives the rewriter by a language model that settings describe."""
-    links: Callable[[], Links | None]
+    links: Callable[[], LinksInMemory | None]
     """Gives the links between units; None of an index that has none."""
     permitted: Callable[[Collection[str]], Collection[str]]
     """Gives those of some units that are in the index and may be returned."""
@@ -82,7 +82,7 @@ class SearchCall:
     """How much work was requested so far, whether it was computed or found in a cache."""
     rewritten: dict[str, Rewritten] = field(default_factory=dict)
     """What came of rewriting each query."""
-    followed: dict[str, Mapping[str, Step]] = field(default_factory=dict)
+    followed: dict[str, Mapping[str, WayOverLink]] = field(default_factory=dict)
     """For each query the units that links led to, each with the way there."""
 
     def prepare(self, table: str) -> None:

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from rag_assets.config import GlossaryEntry, LinkStage, Retriever
 from rag_assets.retrieval.filters import Filters
+from rag_assets.retrieval.following import LINKED, UNLINKED, with_links
 from rag_assets.retrieval.glossary import Glossary
-from rag_assets.retrieval.links import LINKED, UNLINKED, Links, synonyms_of, with_links
+from rag_assets.retrieval.links import LinksInMemory, synonyms_of
 from rag_assets.retrieval.opening import open_index
 from rag_assets.retrieval.rankings import Ranking, ranked
 from rag_assets.store.complete_sets import set_of
@@ -147,7 +148,7 @@ def call_of(edges: Collection[tuple[str, str]], allowed: Collection[str]) -> Sim
         )
 
     return SimpleNamespace(
-        links=lambda: Links(links),
+        links=lambda: LinksInMemory(links),
         read=read,
         permitted=lambda units: set(units) & set(allowed),
         timed=lambda _: nullcontext(),
