@@ -177,7 +177,9 @@ def test_links_add_what_is_allowed_and_take_nothing_away(scores, edges, allowed)
 def test_of_a_document_that_was_found_the_best_chunk_is_reached():
     before = Ranking(("u3", "u1", "u0"), (3.0, 2.0, 1.0))
 
-    [after] = with_links(call_of({("u3", "d0")}, UNITS), ["q"], [before], settings=LinkStage())
+    call, settings = call_of({("u3", "d0")}, UNITS), LinkStage(weight=1)
+
+    [after] = with_links(call, ["q"], [before], settings=settings)
 
     assert after.unit_ids[0] == "u1"
 
