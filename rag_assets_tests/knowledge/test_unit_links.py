@@ -31,7 +31,7 @@ def names_in(config: Config) -> list[tuple[str, str]]:
 def links_in(made: Project) -> set[tuple[str, str]]:
     pin = set_of(made.store, made.config, "default").unit_links
     assert pin
-    rows = read_links(made.store, pin).to_pylist()
+    rows = read_links(made.store, pin, synonyms={}).to_pylist()
     return {(row["kind"], row["text"]) for row in rows}
 
 
