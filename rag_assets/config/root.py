@@ -48,7 +48,7 @@ from rag_assets.config.named_models import (
     with_marker_model,
 )
 from rag_assets.config.parsers import DEFAULT_PARSERS, ParserSettings
-from rag_assets.config.questions import PEOPLE, Questions
+from rag_assets.config.questions import GENERATED_SETS, PEOPLE, Questions
 from rag_assets.config.recipes import Tables, Variant
 from rag_assets.config.retrieval import Retrieval, Retriever, with_former_retrievers
 from rag_assets.config.running import CleanUp, Execution, Schedule, Serving
@@ -310,6 +310,12 @@ class Config(Section):
     def serving_variant(self) -> str:
         """The variant that answers queries until a serving pointer is set."""
         return self.serving.variant or next(iter(self.variants))
+
+    @property
+    def generated_sets(self) -> frozenset[str]:
+        """The question sets that a program wrote: those made here, and others by the config."""
+        others = (one.name for one in self.evaluation.questions if one.generated)
+        return frozenset(GENERATED_SETS).union(others)
 
     @property
     def question_files(self) -> list[QuestionSet]:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import pyarrow as pa
 
 from rag_assets.config import Config
-from rag_assets.config.questions import GENERATED_SETS
 from rag_assets.evaluation import flaws, rules, rules_of_comparisons
 from rag_assets.evaluation.evidence import Evidence
 from rag_assets.evaluation.flaws import Flaw
@@ -63,15 +62,8 @@ def evidence_of(
         margin=config.evaluation.margin,
         differences=where(scores.differences, level="gold"),
         words=words,
-        generated=generated_sets(config),
+        generated=config.generated_sets,
         samples=config.evaluation.bootstrap_samples,
-    )
-
-
-def generated_sets(config: Config) -> frozenset[str]:
-    """The question sets that a program wrote: those made here, and others by the config."""
-    return frozenset(GENERATED_SETS).union(
-        one.name for one in config.evaluation.questions if one.generated
     )
 
 

@@ -27,14 +27,14 @@ from rag_assets.config import Config, QuestionSet, Retriever, RetrieverName
 from rag_assets.config.questions import GENERATED_SETS
 from rag_assets.evaluation import questions as question_sets
 from rag_assets.evaluation import results
-from rag_assets.evaluation.doctor import evidence_of, examine, generated_sets
+from rag_assets.evaluation.doctor import evidence_of, examine
 from rag_assets.evaluation.indexed_gold import gold_state, read_indexed_gold
 from rag_assets.evaluation.json_lines import QuestionsError
 from rag_assets.evaluation.projection import IndexedGold
 from rag_assets.evaluation.questions import Question, QuestionFile
 from rag_assets.evaluation.results import EvaluationRecord, EvaluationResult, Settings
 from rag_assets.evaluation.scores import evaluate, without_sets
-from rag_assets.evaluation.smoke_tests import shown_sets, smoke_tests
+from rag_assets.evaluation.smoke_tests import proofs, smoke_tests
 from rag_assets.evaluation.superseded_gold import among_all_versions, split_superseded
 from rag_assets.retrieval.arms import Arms, revisions_of
 from rag_assets.retrieval.failing import unanswerable
@@ -189,8 +189,8 @@ def fingerprint_of(
         {source.name: source.url for source in config.sources.documents},
         *([models] if models else []),
         *([glossary.content] if glossary else []),
-        *sorted(generated_sets(config).difference(GENERATED_SETS)),  # the others are so everywhere
-        *sorted(shown_sets(store, config)),
+        *sorted(config.generated_sets.difference(GENERATED_SETS)),  # the others are so everywhere
+        *proofs(store, config),
         *(complete_set.indexes or ()),
         *revisions_of(arms, *(config.retrieval.retrievers[name] for name in retrievers)),
     )

@@ -26,7 +26,6 @@ from rag_assets import identity, schemas
 from rag_assets.change.data_versions import current_version
 from rag_assets.change.sync import INPUTS, Batch, Failure, Report, Work, refresh
 from rag_assets.config import Config, QuestionSet
-from rag_assets.config.questions import GENERATED_SETS
 from rag_assets.evaluation import gold as golds
 from rag_assets.evaluation.gold import DocumentGold, Gold, RowGold
 from rag_assets.evaluation.json_lines import (
@@ -160,9 +159,9 @@ def read_questions(store: Store) -> list[Question]:
     return questions_of(store.read(TARGET.name, columns=columns))
 
 
-def brought(questions: Sequence[Question]) -> list[Question]:
-    """Those that were not made of the project's own data; all of them if there are no others."""
-    others = [one for one in questions if one.question_set not in GENERATED_SETS]
+def brought(questions: Sequence[Question], config: Config) -> list[Question]:
+    """Those that no program wrote; all of them if there are no others."""
+    others = [one for one in questions if one.question_set not in config.generated_sets]
     return others or list(questions)
 
 

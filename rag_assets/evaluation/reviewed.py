@@ -18,7 +18,7 @@ from rag_assets.change.quarantine import Failure
 from rag_assets.evaluation import gold as golds
 from rag_assets.evaluation.json_lines import LineError, lines_of, record_of, text_of
 from rag_assets.store import Store
-from rag_assets.terms.words import words_of
+from rag_assets.terms.words import folded
 
 COPIED = ("question_id", "question", "language", "split", "gold", "answer")
 """Columns that a made question has as a question of a set."""
@@ -88,16 +88,12 @@ def made_questions(
         decision = decisions.get(row["question_id"], AS_MADE)
         if decision.is_kept:
             left.append(row | {"question": decision.question or row["question"]})
-    times = Counter(_words(row) for row in left)
+    times = Counter(folded(str(row["question"])) for row in left)
     for row in left:
-        if times[_words(row)] == 1 or row["question_id"] in decisions:
+        if times[folded(str(row["question"]))] == 1 or row["question_id"] in decisions:
             yield {
                 **{name: row[name] for name in COPIED},
                 "question_set": row["origin"],
                 "domain": golds.domain_of(golds.from_json(str(row["gold"]))),
                 "support": golds.to_json([]),
             }
-
-
-def _words(row: Mapping[str, str | None]) -> tuple[str, ...]:
-    return tuple(words_of(str(row["question"])))

@@ -180,14 +180,14 @@ def clusters_sentence(rows: Sequence[Row]) -> Iterator[str]:
         )
 
 
-def smoke_sentence(result: EvaluationResult) -> Iterator[str]:
-    """A sentence on question sets that decide nothing, if there are any."""
-    if names := result.record.smoke_tests:
+def smoke_sentence(names: Sequence[str]) -> Iterator[str]:
+    """A sentence on the question sets `names`, which decide nothing, if there are any."""
+    if names:
         yield (
             f"Smoke test: a program made the questions of {', '.join(names)}, and no experiment "
             "question_origin shows that they order retrievers as people's questions do. They say "
-            "whether gold is found at all, and decide nothing: where people's questions are, all "
-            "other numbers are of those alone."
+            "whether gold is found at all, and decide nothing; in the other numbers of an "
+            "evaluation they count only where there are no others."
         )
 
 
@@ -216,7 +216,7 @@ def sets_table(result: EvaluationResult, *retrievers: str) -> list[Row]:
 def findings(result: EvaluationResult) -> Iterator[str]:
     """The main results in sentences."""
     cutoff = main_cutoff(result)
-    yield from smoke_sentence(result)
+    yield from smoke_sentence(result.record.smoke_tests)
     for domain in domains_of(result):
         rows = result.summary_rows(
             domain=domain, level="gold", split="all", metric="hit_rate", cutoff=cutoff

@@ -1,7 +1,7 @@
 """A question that a program made, with its gold, and why it was left out if it was."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -12,10 +12,13 @@ from rag_assets.evaluation import gold as golds
 from rag_assets.evaluation.gold import Gold
 from rag_assets.identity import fingerprint
 from rag_assets.models.language.calls import LanguageModel
+from rag_assets.models.language.prompts import read_prompt
 from rag_assets.store import Store
 from rag_assets.table_lookup.plans.plan import LookupPlan, plan_to_json
-from rag_assets.terms.words import words_of
+from rag_assets.terms.words import folded
 
+PACKAGE = "rag_assets.questions"
+"""Of the prompts."""
 ID_DIGITS = 12
 """Hexadecimal digits of a question's id."""
 
@@ -71,6 +74,16 @@ class Maker:
     of `questions.model`; None without one."""
 
 
+def reader_of(config: Config, source: str, *, prompts: Iterable[str]) -> list[str]:
+    """Which language model is sent what is of a source, by which prompts; empty without one."""
+    if not config.questions.model:
+        return []
+    _, settings = config.language_model(config.questions.model)
+    hashes = [read_prompt(PACKAGE, each).hash for each in prompts]
+    is_allowed = settings.allowed_sources is None or source in settings.allowed_sources
+    return [settings.backend, settings.model, *hashes] if is_allowed else []
+
+
 def split_of(key: str) -> Split:
     """The split of all questions that are made from one document or table, by a hash of its key."""
     return "dev" if int(fingerprint("split", key)[:8], 16) % 2 else "test"
@@ -81,7 +94,7 @@ def row_of(draft: QuestionDraft, *, input_id: str) -> dict[str, str | None]:
 
     The same question of the same document or table has the same id whenever it is made.
     """
-    digits = fingerprint(input_id, " ".join(words_of(draft.question)))[:ID_DIGITS]
+    digits = fingerprint(input_id, folded(draft.question))[:ID_DIGITS]
     is_document = draft.origin != "from_tables"
     return {
         "question_id": f"{draft.origin}/{digits}",

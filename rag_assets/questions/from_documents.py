@@ -25,11 +25,10 @@ from rag_assets.evaluation.known_items import Rarity, sentences_to_ask
 from rag_assets.evaluation.quotes import normalized
 from rag_assets.identity import fingerprint
 from rag_assets.models.language.calls import LanguageModel
-from rag_assets.models.language.prompts import read_prompt
-from rag_assets.questions.draft import MadeQuestions, QuestionDraft
+from rag_assets.questions.draft import MadeQuestions, QuestionDraft, reader_of
 from rag_assets.questions.filters import is_near_duplicate, language_of
 from rag_assets.questions.passages import DocumentPassages, IndexedPassages
-from rag_assets.questions.reading import KINDS, PACKAGE, PICK, ModelAwayError, read_documents
+from rag_assets.questions.reading import KINDS, PICK, ModelAwayError, read_documents
 from rag_assets.store import Store
 
 REVISION = 2
@@ -53,7 +52,9 @@ def document_inputs(store: Store, config: Config) -> pa.Table:
         return INPUTS.empty_table()
     sample = indexed.sample(most=config.questions.from_documents // per_document)
     marks = [
-        fingerprint(sha256, per_document, REVISION, _reader(config, source))
+        fingerprint(
+            sha256, per_document, REVISION, reader_of(config, source, prompts=(*KINDS, PICK))
+        )
         for source, sha256 in sample.values()
     ]
     return pa.table({"key": [*sample], "fingerprint": marks}, schema=INPUTS)
@@ -86,16 +87,6 @@ def documents_made(
 
 def _per_document(config: Config) -> int:
     return min(config.questions.per_document, config.questions.from_documents)
-
-
-def _reader(config: Config, source: str) -> list[str]:
-    """Which model reads the documents of a source, and by which prompts; empty without one."""
-    if not config.questions.model:
-        return []
-    _, settings = config.language_model(config.questions.model)
-    hashes = [read_prompt(PACKAGE, each).hash for each in (*KINDS, PICK)]
-    is_allowed = settings.allowed_sources is None or source in settings.allowed_sources
-    return [settings.backend, settings.model, *hashes] if is_allowed else []
 
 
 def _known_items(indexed: IndexedPassages, document: DocumentPassages) -> MadeQuestions:

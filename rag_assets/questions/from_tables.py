@@ -26,9 +26,9 @@ from rag_assets.config.questions import Questions
 from rag_assets.evaluation.gold import RowGold
 from rag_assets.identity import fingerprint
 from rag_assets.models.language.calls import LanguageModel
-from rag_assets.questions.draft import MadeQuestions, QuestionDraft
+from rag_assets.questions.draft import MadeQuestions, QuestionDraft, reader_of
 from rag_assets.questions.picking import in_order, shares
-from rag_assets.questions.rewording import prompt, reworded
+from rag_assets.questions.rewording import REWORD, reworded
 from rag_assets.questions.table_plans import AskedTable, Kind, sampled
 from rag_assets.questions.table_words import PACKAGE, TableWords
 from rag_assets.retrieval.glossary import Glossary, read_glossary
@@ -62,18 +62,17 @@ def table_inputs(store: Store, config: Config) -> pa.Table:
     rows = store.read(schemas.TABLE_ROWS_TABLE, columns=columns)
     names = pc.binary_join_element_wise(rows["source"], rows["table"], "/")
     glossary = read_glossary(config)
-    model = config.language_model(settings.model)[1].model if settings.model else None
     made_by = fingerprint(
         RECIPE,
         [str(word_lists(each, PACKAGE)) for each in sorted(settings.languages)],
         settings.rows,
         [each.model_dump(mode="json") for each in glossary.entries] if glossary else [],
-        [settings.model, model, prompt().hash if model else ""],
     )
     found = {}
     for name, share in sorted(share_of.items()):
         content = rows.select(columns[2:]).filter(pc.equal(names, name))
-        found[name] = fingerprint(made_by, share, data_version_of(content))
+        reader = reader_of(config, name.partition("/")[0], prompts=[REWORD])
+        found[name] = fingerprint(made_by, reader, share, data_version_of(content))
     return pa.table([[*found], [*found.values()]], schema=INPUTS)
 
 
@@ -86,6 +85,15 @@ def tables_made(
         contents = contents_at(store, name)
         draws, settings = share_of[name], config.questions
         yield made_of(contents, settings, draws=draws, glossary=glossary, model=model)
+
+
+def rows_of_tables(store: Store) -> Mapping[str, int]:
+    """How many rows each table has, by `source/table`."""
+    if not store.exists(schemas.TABLE_ROWS_TABLE):
+        return {}
+    rows = store.read(schemas.TABLE_ROWS_TABLE, columns=["source", "table"])
+    counted = rows.group_by(["source", "table"]).aggregate([([], "count_all")]).to_pylist()
+    return {f"{each['source']}/{each['table']}": each["count_all"] for each in counted}
 
 
 def contents_at(store: Store, name: str) -> TableContents:
@@ -213,10 +221,6 @@ def _not_asked(table: AskedTable, *, nothing: bool) -> Iterator[QuestionDraft]:
 
 def _shares(store: Store, config: Config) -> Mapping[str, int]:
     """How many questions each table gives at most, by `source/table`."""
-    if not config.questions.from_tables or not store.exists(schemas.TABLE_ROWS_TABLE):
-        return {}
-    rows = store.read(schemas.TABLE_ROWS_TABLE, columns=["source", "table"])
-    counted = rows.group_by(["source", "table"]).aggregate([([], "count_all")]).to_pylist()
-    usable = [each for each in counted if each["count_all"] <= MOST_ROWS_OF_TABLE]
-    names = [f"{each['source']}/{each['table']}" for each in usable]
-    return shares(names, config.questions.from_tables)
+    most = config.questions.from_tables
+    counts = rows_of_tables(store) if most else {}
+    return shares([name for name, rows in counts.items() if rows <= MOST_ROWS_OF_TABLE], most)

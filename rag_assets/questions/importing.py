@@ -3,13 +3,14 @@
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from rag_assets.config import QuestionSet
+from rag_assets.config import Config, QuestionSet
 from rag_assets.config.questions import PEOPLE
-from rag_assets.evaluation.gold import from_json
+from rag_assets.evaluation.gold import DocumentFinder, Gold, RowGold, from_json
+from rag_assets.evaluation.indexed_gold import source_documents
 from rag_assets.evaluation.json_lines import (
     LineError,
     QuestionsError,
@@ -18,9 +19,10 @@ from rag_assets.evaluation.json_lines import (
     record_of,
 )
 from rag_assets.evaluation.questions import DOCUMENT_ID, document_paths, parse, row_of_record
-from rag_assets.evaluation.scores import source_of
-from rag_assets.identity import fingerprint
+from rag_assets.identity import document_id, fingerprint
 from rag_assets.questions.draft import ID_DIGITS, split_of
+from rag_assets.questions.from_tables import rows_of_tables
+from rag_assets.store import Store
 
 LISTS = ("gold", "support")
 """Keys with several values, which a semicolon parts in a CSV file."""
@@ -37,11 +39,31 @@ class ImportedFile:
     """Why each other line is no question, and what to do."""
 
 
-def import_questions(file: Path, *, into: Path) -> ImportedFile:
+def split_keys(store: Store, config: Config) -> Callable[[Gold], str]:
+    """What a piece of gold is split by, as a made question: a document's id, or `source/table`.
+
+    Of a document or table that the sources do not have yet, it is its name.
+    """
+    roots = {source.name: source.url for source in config.sources.documents}
+    documents = DocumentFinder(source_documents(store), roots=roots)
+    tables = sorted(rows_of_tables(store))
+
+    def key(gold: Gold) -> str:
+        if isinstance(gold, RowGold):
+            named = (each for each in tables if gold.table in (each, each.partition("/")[2]))
+            return next(named, gold.table)
+        found = documents.find(gold.uri)
+        return document_id(*found[0]) if found else gold.uri
+
+    return key
+
+
+def import_questions(file: Path, *, into: Path, split_by: Callable[[Gold], str]) -> ImportedFile:
     """Append the questions of `file` to the file of people's questions.
 
     Gold whose document id stands in a `documents.jsonl` beside the file is written with its path. A
-    question without an id gets one from its words, and one without a split that of its gold.
+    question without an id gets one from its words, and one without a split that of its first gold:
+    `split_by` says what of it is hashed.
 
     Raises:
         QuestionsError: A file cannot be read.
@@ -53,7 +75,7 @@ def import_questions(file: Path, *, into: Path) -> ImportedFile:
     before = len(texts)
     for number, line in _lines(file):
         try:
-            record = _completed(record_of(line), paths)
+            record = _completed(record_of(line), paths, split_by)
             key, text = str(record["id"]), str(record["question"])
             if key in texts and texts[key] != text:
                 raise LineError(f"another question has the id {key}: give it one of its own")
@@ -88,7 +110,9 @@ def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
         ) from error
 
 
-def _completed(record: dict[str, object], paths: Mapping[str, str]) -> dict[str, object]:
+def _completed(
+    record: dict[str, object], paths: Mapping[str, str], split_by: Callable[[Gold], str]
+) -> dict[str, object]:
     """A line as it is kept: with paths, id, split and origin.
 
     Raises:
@@ -100,7 +124,7 @@ def _completed(record: dict[str, object], paths: Mapping[str, str]) -> dict[str,
     located = {key: _located(record[key], paths) for key in (*LISTS, "evidence") if key in record}
     return {
         "id": words,
-        "split": split_of(source_of(first)),
+        "split": split_of(split_by(first)),
         **record,
         **located,
         "origin": "imported",

@@ -118,7 +118,9 @@ class IndexedPassages:
         """
         stale = stale_documents(self.store, self.tables.elements)
         left_out = {*self._families.left_out("current"), *stale}
-        files = self.store.read(schemas.DOCUMENT_FILES_TABLE, where="status = 'ok'")
+        columns = ["document_id", "source", "sha256"]
+        name, where = schemas.DOCUMENT_FILES_TABLE, "status = 'ok'"
+        files = self.store.read(name, columns=columns, where=where)
         in_order = files.sort_by([("document_id", "descending")]).to_pylist()
         first_of_copies = {
             file["sha256"]: file

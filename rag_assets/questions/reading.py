@@ -15,13 +15,12 @@ from rag_assets.models.hosted import asked_side_by_side
 from rag_assets.models.language.calls import LanguageModel, Message, Request
 from rag_assets.models.language.prompts import read_prompt
 from rag_assets.questions import filters
-from rag_assets.questions.draft import MadeQuestions, QuestionDraft
+from rag_assets.questions.draft import PACKAGE, MadeQuestions, QuestionDraft
 from rag_assets.questions.passages import DocumentPassages, IndexedPassages, PassageChunk
 from rag_assets.retrieval.filters import encodable
 from rag_assets.retrieval.model_rewriter import PASSING
 from rag_assets.workers import Json
 
-PACKAGE = "rag_assets.questions"
 KINDS = {
     "from_fact": ("span", "answer", "question"),
     "from_question": ("question", "span", "answer"),
@@ -130,7 +129,7 @@ class _WindowReading:
         said, fault = self._asked(PICK, given, {"passage": number})
         if fault:
             return f"second reading: {fault}"
-        picked = [None, *shuffled][int(str(said["passage"]))]
+        picked = [None, *shuffled][int(float(str(said["passage"])))]
         span = range(chunk.char_start + held.start, chunk.char_start + held.stop)
         if picked is None or not picked.overlaps(span):
             return "a second reading finds its answer in {} chunk".format(

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rag_assets.models.language.calls import LanguageModel, Message, Request
-from rag_assets.models.language.prompts import Prompt, read_prompt
-from rag_assets.questions.draft import QuestionDraft
+from rag_assets.models.language.prompts import read_prompt
+from rag_assets.questions.draft import PACKAGE, QuestionDraft
 from rag_assets.table_lookup.plans.plan import LookupPlan, PlanError
 from rag_assets.table_lookup.plans.running import run_plan
 from rag_assets.table_lookup.plans.sandbox import SandboxError
@@ -18,6 +18,8 @@ from rag_assets.table_lookup.question.understanding import Understood, understan
 from rag_assets.table_lookup.tables.catalogue import Catalogue
 from rag_assets.table_lookup.words.phrases import language_of
 
+REWORD = "reword"
+"""The prompt."""
 OUTPUT_TOKENS = 200
 SCHEMA = {
     "type": "object",
@@ -25,11 +27,6 @@ SCHEMA = {
     "required": ["question"],
     "additionalProperties": False,
 }
-
-
-def prompt() -> Prompt:
-    """What the model is told."""
-    return read_prompt(__package__ or "", "reword")
 
 
 def reworded(
@@ -44,7 +41,7 @@ def reworded(
     sources = frozenset(each.source for each in catalogue.tables)
     if not model.may_see(sources):
         return [*drafts]
-    instruction = Message("system", prompt().text)
+    instruction = Message("system", read_prompt(PACKAGE, REWORD).text)
     requests = [
         Request((instruction, Message("user", each.question)), OUTPUT_TOKENS, SCHEMA, sources)
         for each in drafts

@@ -38,7 +38,12 @@ def scores(result: "EvaluationResult") -> str:
     unmeasured = [
         f"Not measured with {name}: {why}" for name, why in result.record.unmeasured.items()
     ]
-    lines = [title, table(rows, columns=list(rows[0])), *apart, *smoke_sentence(result)]
+    lines = [
+        title,
+        table(rows, columns=list(rows[0])),
+        *apart,
+        *smoke_sentence(result.record.smoke_tests),
+    ]
     lines += [*_superseded(result), *unmeasured]
     return "\n".join([*lines, f"Report: {result.report}"])
 

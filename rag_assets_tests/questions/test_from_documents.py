@@ -163,6 +163,16 @@ def test_a_chunk_that_is_picked_must_be_the_one_of_the_span(home, tmp_path):
     assert reasons(found["zinc"]) == {""}
 
 
+def test_the_number_of_a_chunk_may_be_written_as_a_decimal(home, tmp_path):
+    def decimal(given):
+        said = coatings.good(given)
+        return {"passage": float(said["passage"])} if "passages" in given else said
+
+    made = drafts_of(home, model(zinc=decimal), tmp_path)
+
+    assert reasons(made["zinc"]) == {""}
+
+
 def test_a_question_is_asked_once_of_a_document(home, tmp_path):
     def same(given):
         if "passages" not in given:

@@ -2,11 +2,16 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import settings as effort
+from hypothesis import strategies as st
 
 from rag_assets import config as configuration
 from rag_assets import schemas
+from rag_assets.config import QuestionSet
 from rag_assets.evaluation.questions import brought, read_questions, refresh_questions
 from rag_assets.questions import counts
 from rag_assets.questions.draft import split_of
@@ -35,6 +40,11 @@ class Project:
 
     def remove(self, number):
         (self.home / "documents" / f"{number}.md").unlink()
+
+    def text(self, number):
+        """Of a document; empty where it is not there."""
+        file = self.home / "documents" / f"{number}.md"
+        return file.read_text() if file.exists() else ""
 
     def make(self, sentences):
         silent = {"log": lambda _: None}
@@ -85,20 +95,36 @@ def test_an_edited_document_of_300_makes_its_own_questions_again_and_no_others(t
     assert nothing.asked == []
 
 
-def test_a_refresh_after_edits_equals_a_rebuild(tmp_path):
-    project = Project(tmp_path / "edited", documents=12)
+NUMBERS = st.integers(0, 5)
+EDIT = st.tuples(st.sampled_from(["write", "remove", "copy", "rename", "make"]), NUMBERS, NUMBERS)
+
+
+@effort(max_examples=8, deadline=None)
+@given(edits=st.lists(EDIT, min_size=3, max_size=12))
+def test_a_refresh_after_edits_equals_a_rebuild(tmp_path_factory, edits):
+    project = Project(tmp_path_factory.mktemp("edited"), documents=4)
     project.make(FirstSentences())
-    project.write(3, "Report 3 tells of brass. It says more")
-    project.remove(5)
-    project.write(40, "A new one. It is long enough")
+    for what, number, other in edits:
+        if what == "make":
+            project.make(FirstSentences())
+        elif what == "write":
+            project.write(number, f"Report {number} tells of brass {other}. It says more")
+        elif text := project.text(number):
+            if what in ("remove", "rename"):
+                project.remove(number)
+            if what in ("copy", "rename"):
+                project.write(other, text)
     project.make(FirstSentences())
-    fresh = Project(tmp_path / "fresh", documents=12)
-    fresh.write(3, "Report 3 tells of brass. It says more")
-    fresh.remove(5)
-    fresh.write(40, "A new one. It is long enough")
+    project.ask()
+    fresh = Project(tmp_path_factory.mktemp("fresh"), documents=0)
+    for number in range(6):
+        if text := project.text(number):
+            fresh.write(number, text)
     fresh.make(FirstSentences())
+    fresh.ask()
 
     assert project.made == fresh.made
+    assert read_questions(project.store) == read_questions(fresh.store)
 
 
 def test_a_killed_run_goes_on_where_it_was(tmp_path):
@@ -229,7 +255,21 @@ def test_a_question_has_the_columns_of_its_table(few):
 def test_made_questions_stand_back_where_people_brought_their_own(few):
     few.ask()
     made = read_questions(few.store)
-    people = replace(made[0], question_id="people/1", question_set="people")
+    people = replace(made[0], question_id="own/1", question_set="own")
 
-    assert brought([*made, people]) == [people]
-    assert brought(made) == made
+    assert brought([*made, people], few.config) == [people]
+    assert brought(made, few.config) == made
+
+    of_program = QuestionSet(name="own", path=Path("x.jsonl"), generated=True)
+    evaluation = few.config.evaluation.model_copy(update={"questions": [of_program]})
+    config = few.config.model_copy(update={"evaluation": evaluation})
+    assert brought([*made, people], config) == [*made, people]
+
+
+def test_questions_that_a_sign_tells_apart_are_two(few):
+    few.write(1, "Which steel is used below -5 °C?. Which steel is used below 5 °C?")
+    few.make(FirstSentences())
+    few.ask()
+
+    asked = {question.text for question in read_questions(few.store)}
+    assert {"Which steel is used below -5 °C?", "Which steel is used below 5 °C?"} <= asked

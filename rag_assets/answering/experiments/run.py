@@ -24,6 +24,7 @@ from rag_assets.answering.experiments.measuring import COUNTED, NUMBERS, AnswerM
 from rag_assets.answering.quoting.row_cells import rows_among
 from rag_assets.change.data_versions import current_version
 from rag_assets.config import NOBODY, AnswerExperiment, Config, ConfigError
+from rag_assets.config.questions import GENERATED_SETS
 from rag_assets.evaluation import questions as question_sets
 from rag_assets.evaluation.gold import DocumentGold, Gold
 from rag_assets.evaluation.intervals import (
@@ -107,7 +108,7 @@ def run_answer_experiment(
     experiment = experiment_of(config, name)
     variant = experiment.variant or next(iter(config.variants))
     complete_set = set_of_recipe(store, config, variant)
-    asked = _questions(store, experiment)
+    asked = _questions(store, config, experiment)
     named = (experiment.writer, config.answering.writer, *config.language_models)
     writer_name = next(name for name in named if name not in (None, NOBODY))
     with (
@@ -123,6 +124,7 @@ def run_answer_experiment(
             config.retrieval.model_dump(mode="json"),
             config.answering.hits,
             current_version(store, schemas.QUESTIONS_TABLE, key="question_id"),
+            *sorted(config.generated_sets.difference(GENERATED_SETS)),
             experiment.model_dump(mode="json"),
             [arm.fingerprint for arm in arms],
         )
@@ -186,13 +188,10 @@ Asked = tuple[Question, str | None]
 """A question with its reference answer."""
 
 
-def _questions(store: Store, experiment: AnswerExperiment) -> list[Asked]:
+def _questions(store: Store, config: Config, experiment: AnswerExperiment) -> list[Asked]:
     """The questions of the split, or as many as are wanted, evenly spread."""
-    every = [
-        question
-        for question in question_sets.read_questions(store)
-        if question.split == experiment.split
-    ]
+    questions = question_sets.brought(question_sets.read_questions(store), config)
+    every = [question for question in questions if question.split == experiment.split]
     if not every:
         raise AnswerExperimentError(
             f"there is no question of the split {experiment.split!r}: name question files under "

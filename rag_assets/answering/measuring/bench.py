@@ -70,7 +70,7 @@ def bench_of(assistant: Assistant) -> Bench:
         MissingIndexError: The variant has no complete index.
     """
     store, index = assistant.store, assistant.index
-    questions = question_sets.read_questions(store)
+    questions = question_sets.brought(question_sets.read_questions(store), assistant.config)
     gold = read_indexed_gold(
         store,
         assistant.config,

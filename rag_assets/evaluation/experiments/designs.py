@@ -199,18 +199,20 @@ def _adapter() -> TypeAdapter[Design]:
 
 
 def questions_of(
-    store: Store, experiment: Experiment, *, own: OwnDesigns = NONE_OF_ITS_OWN
+    store: Store, config: Config, name: str, *, own: OwnDesigns = NONE_OF_ITS_OWN
 ) -> list[Question]:
-    """The questions of an experiment: by its question sets, or of its own file.
+    """The questions of the experiment called `name`: by its question sets, or of its own file.
 
-    Questions that were made of the project's own data are used where it names their set, compares
-    sets, or has no others.
+    Questions that a program wrote are used where it names their set, compares sets, or has no
+    others.
 
     `own` are the designs of rooms above.
 
     Raises:
+        ConfigError: There is no such experiment.
         ExperimentError: There are none, or none of a set that it names.
     """
+    experiment = experiment_of(config, name)
     if experiment.design in own:
         return own[experiment.design].questions(experiment)
     every = question_sets.read_questions(store)
@@ -226,4 +228,4 @@ def questions_of(
         )
     if experiment.described.layout.get("compares_sets") or experiment.questions:
         return [one for one in every if one.question_set in (experiment.questions or known)]
-    return question_sets.brought(every)
+    return question_sets.brought(every, config)

@@ -5,11 +5,13 @@ An order is that of the mean MRR@10 of the arms. Two orders are compared by Kend
 turned round, 0 if they agree on as many pairs of arms as they disagree on. Its interval is that of
 a bootstrap that draws the questions of both sets, cluster by cluster.
 
-A set may gate if two things are shown. Its whole interval lies above 0: it orders pairs of arms as
-people's questions do more often than a coin would. And the arm that it puts first has, on people's
-questions, at most the margin less than the arm that these put first: orders may agree on all but
-the top, which is what a gate decides. It takes 20 clusters of questions on both sides, below which
-no interval is reliable. Known items never gate: sentences of the index favour search by words.
+A set may gate if three things are shown. Its whole interval lies above 0: with other questions the
+orders would agree as well. At most 5 in 100 random orders of the arms agree as much: two arms are
+in the same order half the time, however many questions show it, so it takes four at least. And the
+arm that it puts first has, on people's questions, at most the margin less than the arm that these
+put first: orders may agree on all but the top, which is what a gate decides. It takes 20 clusters
+of questions on both sides, below which no interval is reliable. Known items never gate: sentences
+of the index favour search by words.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -24,6 +26,7 @@ from rag_assets.config.questions import KNOWN_ITEMS
 from rag_assets.evaluation.experiments.design import TOP_N, Appendix
 from rag_assets.evaluation.intervals import (
     FEWEST_CLUSTERS,
+    NO_WIDTH,
     Clusters,
     clusters_of,
     drawn_means,
@@ -32,6 +35,9 @@ from rag_assets.evaluation.intervals import (
 
 METRIC = f"mrr@{TOP_N}"
 PEOPLE = "questions of people"
+CHANCE = 0.05
+"""Share of random orders that may agree as much."""
+RANDOM_ORDERS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +55,8 @@ class SetOrder:
     low: float | None
     """Lower end of the 95 % interval; None where there are too few questions for one."""
     high: float | None
+    chance: float
+    """Share of random orders of the arms that agree as much."""
     loss: float
     """How much less the arm that the set puts first has on people's questions than their best."""
     margin: float
@@ -57,8 +65,8 @@ class SetOrder:
     @property
     def is_shown(self) -> bool:
         """Whether the set is shown to order the arms as people's questions do."""
-        is_alike = self.low is not None and self.low > 0 and self.loss <= self.margin
-        return is_alike and self.question_set != KNOWN_ITEMS
+        is_alike = self.low is not None and self.low > 0 and self.chance <= CHANCE
+        return is_alike and self.loss <= self.margin and self.question_set != KNOWN_ITEMS
 
     @property
     def says(self) -> str:
@@ -71,6 +79,8 @@ class SetOrder:
             return "smoke test: sentences of the index favour search by words"
         if self.low <= 0:
             return "smoke test: not shown to order them as people's questions do"
+        if self.chance > CHANCE:
+            return f"smoke test: {self.chance:.0%} of random orders of these arms agree as much"
         return f"smoke test: what it puts first loses {self.loss:.3f} on people's questions"
 
 
@@ -111,7 +121,10 @@ def set_orders(
         counts = (len(own.values), len(people.values))
         first = max(means, key=lambda arm: means[arm])
         loss = max(means_of_people.values()) - means_of_people[first]
-        found.append(SetOrder(name, *counts, means, means_of_people, tau, low, high, loss, margin))
+        chance = _chance(means_of_people, means, tau=tau)
+        found.append(
+            SetOrder(name, *counts, means, means_of_people, tau, low, high, chance, loss, margin)
+        )
     return found
 
 
@@ -132,7 +145,8 @@ def order_tables(orders: Sequence[SetOrder]) -> Iterator[Appendix]:
     yield Appendix(
         title="Do generated questions order the arms as the questions of people do?",
         about="Kendall's tau-b of both orders, with its 95 % interval. Only a set may gate whose "
-        "whole interval lies above 0, and whose first arm loses no more than the margin.",
+        "whole interval lies above 0, with which at most 5 in 100 random orders agree as much, and "
+        "whose first arm loses no more than the margin.",
         rows=[
             {
                 "set": one.question_set,
@@ -140,6 +154,7 @@ def order_tables(orders: Sequence[SetOrder]) -> Iterator[Appendix]:
                 PEOPLE: one.of_people,
                 "tau-b": f"{one.tau:+.2f}"
                 + (f" [{one.low:+.2f}, {one.high:+.2f}]" if one.low is not None else ""),
+                "random orders that agree as much": f"{one.chance:.1%}",
                 "its first arm loses": f"{one.loss:.3f}",
                 "says": one.says,
             }
@@ -178,6 +193,13 @@ def _tau_b(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     signs = [np.sign(each[:, one] - each[:, other]) for each in (first, second)]
     untied = np.prod([(each != 0).sum(axis=1) for each in signs], axis=0)
     return np.prod(signs, axis=0).sum(axis=1) / np.sqrt(np.maximum(untied, 1))
+
+
+def _chance(people: Mapping[str, float], own: Mapping[str, float], *, tau: float) -> float:
+    """The share of random orders of the arms that agree with people's as much as `tau`."""
+    means, orders = (np.tile([*each.values()], (RANDOM_ORDERS, 1)) for each in (people, own))
+    drawn = _tau_b(means, np.random.default_rng(0).permuted(orders, axis=1))
+    return float((drawn >= tau - NO_WIDTH).mean())
 
 
 def _ordered(means: Mapping[str, float]) -> list[str]:

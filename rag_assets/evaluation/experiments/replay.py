@@ -65,7 +65,7 @@ def replay(
                 f"version {recorded['data_version']}, now {now}): a replay needs the same sources "
                 "and settings"
             )
-    questions = questions_of(store, then.experiments[name], own=own)
+    questions = questions_of(store, then, name, own=own)
     design = design_of(store, then, name, questions=questions, own=own)
     runner = runner_of(store, then, design, questions=questions, arms=arms, log=log)
     _require_same(record, scores, design=design, questions=runner.questions)

@@ -23,6 +23,7 @@ from rag_assets.evaluation.wording import (
     overall_sentence,
     shown_domains,
     signed,
+    smoke_sentence,
     verdict,
     with_interval,
 )
@@ -108,6 +109,7 @@ def figures(result: ExperimentResult) -> Iterator[str]:
 def findings(result: ExperimentResult) -> Iterator[str]:
     """The main results in sentences."""
     record, domains = result.record, _domains(result)
+    yield from smoke_sentence(record.smoke_tests)
     yield from _of_choice(result)
     for row in _rows(
         result.differences,

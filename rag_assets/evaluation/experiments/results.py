@@ -57,6 +57,8 @@ class RunRecord:
     """What makes its numbers say less than they seem to."""
     orders: Sequence[SetOrder] = ()
     """How generated question sets order the arms, where the design compares that."""
+    smoke_tests: Sequence[str] = ()
+    """Its question sets that decide nothing: see `evaluation.smoke_tests`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets.config import Config
-from rag_assets.evaluation.doctor import examine, generated_sets
+from rag_assets.evaluation.doctor import examine
 from rag_assets.evaluation.evidence import Evidence
 from rag_assets.evaluation.experiments import runs
 from rag_assets.evaluation.experiments.arms import DEPTH, LEVELS, ArmResult, ArmRunner
@@ -31,7 +31,6 @@ from rag_assets.evaluation.experiments.design import (
 )
 from rag_assets.evaluation.experiments.designs import (
     design_of,
-    experiment_of,
     questions_of,
     variants_of,
 )
@@ -47,6 +46,7 @@ from rag_assets.evaluation.flaws import Flaw
 from rag_assets.evaluation.index_contents import contents_of
 from rag_assets.evaluation.question_words import question_words
 from rag_assets.evaluation.questions import Question
+from rag_assets.evaluation.smoke_tests import smoke_tests
 from rag_assets.evaluation.summary import (
     ALL_QUESTIONS,
     USUAL_SPLITS,
@@ -85,7 +85,7 @@ def run_experiment(
     """
     started = time.monotonic()
     with store.lock(runs.lock_of(name), log=log):
-        questions = questions_of(store, experiment_of(config, name), own=own)
+        questions = questions_of(store, config, name, own=own)
         design = design_of(store, config, name, questions=questions, own=own)
         runner = runner_of(store, config, design, questions=questions, arms=arms, log=log)
         made_from = _made_from(config, name, design=design, runner=runner)
@@ -147,8 +147,16 @@ def _made_from(config: Config, name: str, *, design: Design, runner: ArmRunner) 
         *([list(design.made_from)] if design.made_from else []),
         config.evaluation.bootstrap_samples,
         config.evaluation.margin,
-        *sorted(generated_sets(config)),
+        *sorted(config.generated_sets),
+        *_smoke_tests(design, runner),
     )
+
+
+def _smoke_tests(design: Design, runner: ArmRunner) -> list[str]:
+    """Question sets that decide nothing; none where it is the sets that are compared."""
+    if design.compares_sets:
+        return []
+    return smoke_tests(runner.store, runner.config, runner.questions)
 
 
 def choose(summary: pa.Table, design: Design, *, criterion: str) -> Mapping[str, str]:
@@ -204,7 +212,7 @@ def _compared(
     orders = (
         set_orders(
             where(scores, level=design.level),
-            generated=generated_sets(config),
+            generated=config.generated_sets,
             samples=samples,
             margin=config.evaluation.margin,
         )
@@ -246,6 +254,7 @@ def _compared(
             for one in arms
         },
         orders=orders,
+        smoke_tests=_smoke_tests(design, runner),
     )
     return ExperimentResult(
         design=design,
@@ -309,7 +318,7 @@ def _examined(
                 runner.questions,
                 indexed=runner.indexed_gold_of(variant),
             ),
-            generated=generated_sets(config),
+            generated=config.generated_sets,
             contents=contents,
             chosen_on=_chosen_on(record, design=design),
             samples=config.evaluation.bootstrap_samples,

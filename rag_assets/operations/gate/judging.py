@@ -14,7 +14,7 @@ from rag_assets.change.data_versions import current_version
 from rag_assets.config import Config, Retrieval
 from rag_assets.evaluation.non_inferiority import default_margin
 from rag_assets.evaluation.questions import Question, read_questions
-from rag_assets.evaluation.smoke_tests import shown_sets, smoke_tests
+from rag_assets.evaluation.smoke_tests import proofs, smoke_tests
 from rag_assets.models.weights import ModelMismatchError
 from rag_assets.operations.gate.comparison import Comparison, compare
 from rag_assets.operations.gate.known_items import ask_known_items
@@ -318,6 +318,6 @@ def _basis(before: Side | None, now: Side) -> Basis:
             REVISION,
             now.config.gate.model_dump(mode="json"),
             *sorted(one.name for one in now.config.evaluation.questions if one.generated),
-            *sorted(shown_sets(now.store, now.config)),
+            *proofs(now.store, now.config),
         ),
     )

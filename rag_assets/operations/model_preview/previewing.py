@@ -32,7 +32,7 @@ from rag_assets.evaluation.non_inferiority import (
     status_of,
 )
 from rag_assets.evaluation.projection import RankedUnit
-from rag_assets.evaluation.questions import Question, read_questions
+from rag_assets.evaluation.questions import Question, brought, read_questions
 from rag_assets.evaluation.scores import source_of, units_of
 from rag_assets.index.embed import EmbeddedAhead, embed_ahead
 from rag_assets.index.encoders import encoder_of
@@ -163,7 +163,7 @@ def preview(store: Store, config: Config, *, variant: str, log: Log) -> ModelPre
         raise NoPreviewError(
             f"{variant} has a model for each domain, whose vectors cannot be compared in one pool"
         )
-    questions = read_questions(store)
+    questions = brought(read_questions(store), config)
     if not questions:
         raise NoPreviewError(
             "there are no questions to ask: name some under evaluation.questions, then refresh"

@@ -151,18 +151,21 @@ def _chosen(store: Store, config: Config, options: argparse.Namespace, *, varian
     from rag_assets.evaluation.choosing import choose_retriever
     from rag_assets.evaluation.evaluate import parsed_file
     from rag_assets.evaluation.json_lines import QuestionsError
+    from rag_assets.evaluation.smoke_tests import smoke_tests
+    from rag_assets.evaluation.wording import smoke_sentence
     from rag_assets.table_lookup.arm import arms_of
 
     failures: list[Failure] = []
     try:
         with search_errors(), disk_errors.writing(config.state_dir):
             if options.questions is None:
-                questions = imported.brought(imported.read_questions(store))
+                questions = imported.brought(imported.read_questions(store), config)
             else:
                 parsed = parsed_file(config, options.questions)
                 questions, failures = parsed.questions, list(parsed.failures.values())
             if not questions:
                 raise CommandError(NO_QUESTIONS)
+            smoke = smoke_tests(store, config, questions)
             found = choose_retriever(
                 store, config, questions, variant=variant, arms=arms_of(store, config), log=say
             )
@@ -175,9 +178,10 @@ def _chosen(store: Store, config: Config, options: argparse.Namespace, *, varian
             "proposed": found.best if found.better else found.serving,
             "is_better": bool(found.better),
             **asdict(found),
+            "smoke_tests": smoke,
             "failures": _failed(failures),
         },
-        text="\n\n".join([choice(found), *_left_out(failures)]),
+        text="\n\n".join([*smoke_sentence(smoke), choice(found), *_left_out(failures)]),
         code=PARTLY if failures else OK,
     )
 

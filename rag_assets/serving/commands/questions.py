@@ -88,12 +88,12 @@ def _made(config: Config) -> Reply:
 
 def _imported(config: Config, file: Path) -> Reply:
     from rag_assets.evaluation.json_lines import QuestionsError
-    from rag_assets.questions.importing import import_questions
+    from rag_assets.questions.importing import import_questions, split_keys
 
     into = config.questions.people_file
     try:
         with disk_errors.writing(into.parent):
-            found = import_questions(file, into=into)
+            found = import_questions(file, into=into, split_by=split_keys(Store.of(config), config))
     except QuestionsError as error:
         raise CommandError(str(error)) from error
     lines = [

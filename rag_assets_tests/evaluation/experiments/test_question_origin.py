@@ -5,6 +5,7 @@ from dataclasses import asdict
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from scipy.stats import kendalltau
@@ -16,7 +17,7 @@ from rag_assets.evaluation.experiments.results import RunRecord
 from rag_assets.evaluation.experiments.runs import RECORD, folder_of
 from rag_assets.evaluation.gold import DocumentGold
 from rag_assets.evaluation.questions import Question
-from rag_assets.evaluation.smoke_tests import smoke_tests
+from rag_assets.evaluation.smoke_tests import proofs, smoke_tests
 from rag_assets.store import Store
 
 ARMS = [f"arm{place}" for place in range(8)]
@@ -89,6 +90,18 @@ def test_a_set_that_tells_arms_apart_by_chance_alone_is_not_shown():
     assert "smoke test" in one.says
 
 
+@pytest.mark.parametrize(("arms", "may_gate"), [(2, False), (3, False), (4, True)])
+def test_a_few_arms_are_in_the_same_order_by_chance(arms, may_gate):
+    few = pc.is_in(pc.field("retriever"), pa.array(ARMS[-arms:]))
+    table = scores({"own": RISING, "from_documents": RISING}).filter(few)
+    [one] = set_orders(table, generated=GENERATED, samples=500, margin=0.02)
+
+    assert one.tau == pytest.approx(1)
+    assert one.low > 0
+    assert one.is_shown == may_gate
+    assert ("random orders of these arms agree as much" in one.says) != may_gate
+
+
 def test_few_questions_show_nothing_whatever_their_order():
     found = orders_of({"own": RISING, "from_documents": RISING}, count=12)
 
@@ -154,27 +167,37 @@ def asked(name, places):
     ]
 
 
-@pytest.fixture
-def shown(tmp_path):
-    """Store and config: the newest run showed it of `from_documents`, on 100 questions."""
-    table = scores({"own": RISING, "from_documents": RISING}, count=100)
-    orders = set_orders(table, generated=GENERATED, samples=200, margin=0.02)
-    experiment = experiments_of("question_origin").model_validate({"design": "question_origin"})
-    config = Config(state_dir=tmp_path).model_copy(update={"experiments": {"origin": experiment}})
+EXPERIMENTS = ("origin", "origin_again")
+
+
+def keep_run(store, experiment, *, at, means, count=100):
+    """Keep a run of an experiment, by the means of each set."""
+    table = scores(means, count=count)
     record = RunRecord(
-        **dict.fromkeys(("id", "made_from", "title", "source", "evaluated_at"), "now"),
+        **dict.fromkeys(("made_from", "title", "source"), "any"),
         **dict.fromkeys(("split", "level", "criterion", "reference"), "any"),
         **{key: {} for key in ("questions", "chosen", "settings", "versions", "variants", "arms")},
         **dict.fromkeys(("finalists", "notes"), ()),
-        name="origin",
+        id=at,
+        evaluated_at=at,
+        name=experiment,
         margin=0.02,
-        orders=orders,
+        orders=set_orders(table, generated=GENERATED, samples=200, margin=0.02),
     )
-    store = Store(tmp_path)
-    folder = folder_of(store, "origin", "now")
+    folder = folder_of(store, experiment, at)
     folder.mkdir(parents=True)
     pq.write_table(table, folder / "scores.parquet")
     (folder / RECORD).write_text(json.dumps(asdict(record)))
+
+
+@pytest.fixture
+def shown(tmp_path):
+    """Store and config: the newest run showed it of `from_documents`, on 100 questions."""
+    experiment = experiments_of("question_origin").model_validate({"design": "question_origin"})
+    experiments = dict.fromkeys(EXPERIMENTS, experiment)
+    config = Config(state_dir=tmp_path).model_copy(update={"experiments": experiments})
+    store = Store(tmp_path)
+    keep_run(store, "origin", at="2026-01-01", means={"own": RISING, "from_documents": RISING})
     return store, config
 
 
@@ -197,3 +220,27 @@ def test_what_was_shown_of_a_set_holds_while_most_of_its_questions_are_the_same(
     found = smoke_tests(*shown, asked("from_documents", places))
 
     assert (found == []) == holds
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_the_newest_run_on_a_set_counts_whichever_experiment_it_is_of(shown, experiment):
+    turned = {"own": RISING, "from_documents": RISING[::-1]}
+    keep_run(shown[0], experiment, at="2026-01-02", means=turned)
+
+    assert smoke_tests(*shown, asked("from_documents", range(100))) == ["from_documents"]
+
+
+def test_a_run_on_other_questions_takes_nothing_from_what_was_shown(shown):
+    turned = {"own": RISING, "from_documents": RISING[::-1]}
+    keep_run(shown[0], "origin", at="2026-01-02", means=turned, count=40)
+
+    assert smoke_tests(*shown, asked("from_documents", range(100))) == []
+    assert smoke_tests(*shown, asked("from_documents", range(40))) == ["from_documents"]
+
+
+def test_each_run_is_another_state_of_what_is_shown(shown):
+    before = proofs(*shown)
+    keep_run(shown[0], "origin", at="2026-01-02", means={"own": RISING, "from_documents": RISING})
+
+    assert proofs(*shown) == ["2026-01-02", *before]
+    assert proofs(shown[0], Config()) == []

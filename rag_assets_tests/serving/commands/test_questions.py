@@ -9,6 +9,7 @@ from rag_assets import schemas
 from rag_assets.evaluation.questions import read_questions
 from rag_assets.serving import cli
 from rag_assets.serving.replies import OK, PARTLY, USAGE
+from rag_assets.store import Store
 from rag_assets_testing.faults.built import built_once
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.pipeline import refresh
@@ -98,6 +99,34 @@ def test_questions_are_imported_and_counted(made, asked, tmp_path):
     assert [row["questions"] for row in counted if row["origin"] == "people"] == [1]
 
 
+def test_imported_questions_are_in_the_split_of_what_they_are_about(made, asked, tmp_path):
+    asked("make")
+    store = Store.of(made.config)
+    wanted = store.read(schemas.GENERATED_QUESTIONS_TABLE, where="left_out = ''").to_pylist()
+    golds = [json.loads(row["gold"])[0] for row in wanted]
+    lines = [
+        {
+            "id": str(place),
+            "question": f"Question {place}?",
+            "gold": [
+                f"row:{gold['table'].partition('/')[2]}:{gold['row_key']}"
+                if "table" in gold
+                else f"doc:{gold['uri'].partition('/')[2]}"
+            ],
+        }
+        for place, gold in enumerate(golds)
+    ]
+    file = tmp_path / "mine.jsonl"
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    code, _ = asked("import", str(file))
+    kept = [json.loads(line) for line in made.config.questions.people_file.open()]
+
+    assert code == OK
+    assert [line["split"] for line in kept] == [row["split"] for row in wanted]
+    assert {row["split"] for row in wanted} == {"dev", "test"}
+    assert any("table" in gold for gold in golds)
+
+
 def test_a_file_is_for_import_alone(asked, made):
     assert asked("import")[0] == USAGE
     assert asked("make", "x.csv")[0] == USAGE
@@ -122,3 +151,14 @@ def test_the_doctor_finds_nothing_in_a_state_with_made_questions(made, asked, ca
 
     assert "generated_questions" not in of_made
     assert "generated_questions" not in capsys.readouterr().out
+
+
+def test_an_experiment_on_made_questions_alone_is_called_a_smoke_test(made, asked, capsys):
+    config = made.file.read_text()
+    arms = "[{name: words, retriever: bm25}, {name: others, retriever: {signals: [bm25]}}]"
+    made.file.write_text(f"{config}experiments: {{own: {{arms: {arms}}}}}\n")
+    asked("make")
+    code = cli.main(["experiment", "own"])
+
+    assert code == OK
+    assert "Smoke test" in capsys.readouterr().out
