@@ -17,13 +17,14 @@ from rag_assets.evaluation import assets as evaluation
 from rag_assets.evaluation.experiments import assets as experiments
 from rag_assets.graph import STEPS
 from rag_assets.index import assets as index
+from rag_assets.knowledge import assets as knowledge
 from rag_assets.operations import assets as operations
 from rag_assets.questions import assets as questions
 from rag_assets.sources import assets as sources
 from rag_assets.table_lookup.arm import arms_of
 from rag_assets.tables import assets as tables
 
-REFRESHED = (sources, documents, tables, index, operations)
+REFRESHED = (sources, documents, tables, index, knowledge, operations)
 """Rooms whose assets a refresh runs, beside those of evaluation, which is handed its arms."""
 
 

@@ -8,6 +8,7 @@ from rag_assets.change.steps import StepList
 from rag_assets.documents.steps import CHUNKS, FIGURE_DESCRIPTIONS, PARSED_DOCUMENTS
 from rag_assets.evaluation.steps import QUESTION_SETS
 from rag_assets.index.steps import CHUNK_VECTORS, JOINT_INDEX, ROW_VECTORS
+from rag_assets.knowledge.steps import UNIT_LINKS
 from rag_assets.questions.steps import GENERATED_QUESTIONS
 from rag_assets.sources.steps import DOCUMENT_FILES
 from rag_assets.tables.steps import SERIALIZED_ROWS, TABLE_ROWS
@@ -21,6 +22,7 @@ STEPS = StepList(
     SERIALIZED_ROWS,
     CHUNK_VECTORS,
     ROW_VECTORS,
+    UNIT_LINKS,
     JOINT_INDEX,
     GENERATED_QUESTIONS,
     QUESTION_SETS,

@@ -280,6 +280,24 @@ def slice_of(text: str, char_start: int, char_end: int) -> str:
     return text[-(char_end - char_start) :]
 
 
+MENTION = pa.struct(
+    [
+        _required("kind", pa.string(), "name, identifier, formula or foreign_key"),
+        _required("name", pa.string(), "canonical form, which all spellings of it share"),
+        _required("text", pa.string(), "as it is written"),
+        _required("place", pa.string(), "column of a row, or characters of a text, such as 12-20"),
+        _required("defines", pa.bool_(), "whether the row, or the document, is about it"),
+    ]
+)
+
+UNIT_LINKS = derived(
+    _required("unit_id", pa.string(), "chunk_id or row_id"),
+    _column("document_id", pa.string(), "the document; NULL for rows"),
+    _required("uri", pa.string(), "document URI, or source/table of a row"),
+    _required("mentions", pa.list_(MENTION), "names in the unit; a link is two that are equal"),
+)
+"""The names that units mention and that they, or their documents, are about. Key: `unit_id`."""
+
 DOMAINS = ("document", "table")
 
 RANKINGS = pa.schema(
@@ -436,6 +454,8 @@ class VariantTables:
     """Serialized rows with their vectors."""
     joint: str
     """Both domains in one table."""
+    unit_links: str
+    """The names that units mention and are about."""
 
 
 ELEMENTS_PREFIX = "elements__"

@@ -60,6 +60,7 @@ def test_the_graph_has_these_assets_groups_and_partitions(defs):
         "chunk_vectors": ("index", variants),
         "row_vectors": ("index", variants),
         "joint_index": ("index", variants),
+        "unit_links": ("knowledge", variants),
         "serving_index": ("serving", None),
         "generated_questions": ("questions", None),
         "question_sets": ("evaluation", None),
@@ -81,6 +82,7 @@ def test_every_step_depends_on_what_it_is_made_of(defs):
     assert deps["serialized_rows"] == {"table_rows"}
     assert deps["chunk_vectors"] == {"chunks"}
     assert deps["row_vectors"] == {"serialized_rows"}
+    assert deps["unit_links"] == {"chunk_vectors", "row_vectors"}
     assert deps["joint_index"] == {"chunk_vectors", "row_vectors"}
     assert deps["generated_questions"] == {"joint_index", "table_rows"}
     assert deps["question_sets"] == {"generated_questions"}
@@ -126,6 +128,7 @@ def test_every_asset_says_where_its_code_stands_and_of_which_domain_its_rows_are
     assert {"document_files", "source/document_files_source", "chunks"} <= domains["document"]
     assert {"table_rows", "exports/laboratory/alloys", "row_vectors"} <= domains["table"]
     assert domains[None] == {
+        "unit_links",
         "joint_index",
         "serving_index",
         "generated_questions",
@@ -176,7 +179,7 @@ def test_these_checks_guard_the_tables(defs):
     for key in keys:
         by_asset.setdefault(key.asset_key.to_user_string(), set()).add(key.name)
     tables = ("document_files", "parsed_documents", "chunks", "table_rows", "serialized_rows")
-    indexes = ("chunk_vectors", "row_vectors", "joint_index", "retrieval_evaluation")
+    indexes = ("chunk_vectors", "row_vectors", "unit_links", "joint_index", "retrieval_evaluation")
     readers = ("document_files", "exports/laboratory", "exports/laboratory/alloys")
     expected = {name: {"must_hold", "should_hold"} for name in (*tables, *indexes)}
     for name in readers:

@@ -39,7 +39,7 @@ from rag_assets_testing.faults.project import Project
 SEEING = {"seeing": {"base_url": "http://localhost:1/v1", "model": "m", "sources": "all"}}
 DESCRIBED = {"language_models": SEEING, "figures": {"language_model": "seeing"}}
 PACKAGE = Path(rag_assets.__file__).parent
-ROOMS = ("sources", "documents", "tables", "index", "evaluation")
+ROOMS = ("sources", "documents", "tables", "index", "knowledge", "evaluation")
 """They own the kinds of steps, and may name their own and those that they read."""
 TABLE_NAMES = ("schemas.py", "config/addresses.py")
 """Where the names of tables come from; some are called like their step."""
@@ -91,10 +91,14 @@ def test_all_assets_with_tables_of_a_variant_are_steps():
     ("settings", "others"),
     [
         ({}, set()),
-        ({"tables": {"empty_cells": "keep"}}, {"serialized_rows", "row_vectors", "joint_index"}),
+        (
+            {"tables": {"empty_cells": "keep"}},
+            {"serialized_rows", "row_vectors", "unit_links", "joint_index"},
+        ),
+        ({"links": {"kinds": ["name"]}}, {"unit_links"}),
         (
             {"parsers": {"pymupdf": {"engine": "pdfium"}}},
-            {"parsed_documents", "chunks", "chunk_vectors", "joint_index"},
+            {"parsed_documents", "chunks", "chunk_vectors", "unit_links", "joint_index"},
         ),
     ],
 )

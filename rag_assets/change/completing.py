@@ -54,6 +54,7 @@ def record(store: Store, config: Config, steps: StepList, *, variant: str) -> Co
         rows=units[2],
         families=_families(store, tables.families),
         table_rows=rows,
+        unit_links=_unit_links(store, config, steps, variant),
         elements=store.known_as(tables.elements),
         chunks=store.known_as(tables.chunks),
         **models_of(config, variant),
@@ -131,16 +132,28 @@ def _seen(store: Store, config: Config, steps: StepList, variant: str) -> str | 
     joint = ended[0]
     if None in ended or joint is None or joint.made_from != joint_made_from(store, step):
         return None
-    families = store.ended(config.tables_of(variant).families)
+    tables = config.tables_of(variant)
+    beside = filter(None, map(store.ended, (tables.families, tables.unit_links)))
     files = [store.index_file(name) for name in names]
     indexes = [file.read_text("utf-8") if file.is_file() else "" for file in files]
     parts = [asdict(each) for each in ended if each]
-    return fingerprint(parts, indexes, *([asdict(families)] if families else []))
+    return fingerprint(parts, indexes, *map(asdict, beside))
 
 
 def _families(store: Store, name: str) -> Pin | None:
     """The families of documents; None where nobody has looked for them."""
     return pin_of(store, name) if store.ended(name) else None
+
+
+def _unit_links(store: Store, config: Config, steps: StepList, variant: str) -> Pin | None:
+    """The names in its units, if they were read in the units that the joint table holds."""
+    ended = store.ended(name := config.tables_of(variant).unit_links)
+    units = [each.asset for each in steps.completing(config, variant).inputs]
+    joint = store.ended(config.tables_of(variant).joint)
+    parts = [each.parts or {} for each in (ended, joint) if each]
+    versions = [[found.get(asset) for asset in units] for found in parts]
+    is_of_them = len(versions) == 2 and versions[0] == versions[1] and None not in versions[0]
+    return pin_of(store, name) if is_of_them else None
 
 
 def _table_rows(store: Store, config: Config, steps: StepList, variant: str) -> Pin | None:

@@ -20,6 +20,7 @@ from rag_assets import schemas
 from rag_assets.change.changing_inputs import ChangingInputs
 from rag_assets.change.data_versions import Identities, row_changes
 from rag_assets.change.difference import INPUTS, InputChanges
+from rag_assets.columns.sql import KEYS_PER_STATEMENT, is_one_of
 from rag_assets.identity import fingerprint
 from rag_assets.store import Store
 from rag_assets.store.damage import DamagedTablesError
@@ -109,3 +110,26 @@ class RowInputs(ChangingInputs):
             halves = pc.utf8_slice_codeunits(batch["fingerprint"], 0, HALF_OF_SHA256)
             marks = pc.binary_join_element_wise(halves, of_recipe, "")
             yield pa.record_batch([batch["key"], marks], schema=INPUTS)
+
+
+def rows_named(
+    store: Store,
+    table: str,
+    *,
+    key: str,
+    keys: pa.ChunkedArray,
+    columns: Sequence[str],
+    version: int | None = None,
+) -> Iterator[pa.Table]:
+    """The rows whose `key` is one of `keys`, in bounded batches: in one pass if there are many."""
+    if not len(keys):
+        return
+    if len(keys) <= KEYS_PER_STATEMENT:
+        where = is_one_of(key, keys.to_pylist())
+        yield store.read(table, columns=columns, where=where, version=version)
+        return
+    wanted = set(keys.to_pylist())
+    for batch in store.batches(table, columns=columns, version=version):
+        is_wanted = [row in wanted for row in batch[key].to_pylist()]
+        if any(is_wanted):
+            yield pa.Table.from_batches([batch.filter(pa.array(is_wanted))])

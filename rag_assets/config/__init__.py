@@ -35,6 +35,7 @@ from rag_assets.config.language_models import (
     LanguageModelSettings,
     TokenPrices,
 )
+from rag_assets.config.links import LinkSettings, NameKind
 from rag_assets.config.loading import DEFAULT_FILE, PATH_VARIABLE, find, load
 from rag_assets.config.models import EmbeddingEndpoint, EmbeddingModel, Endpoint
 from rag_assets.config.named_models import DescribingModel
@@ -59,6 +60,7 @@ from rag_assets.config.retrieval import (
     Expansion,
     Fusion,
     FusionMode,
+    LinkStage,
     QueryFusion,
     RerankerSettings,
     Retrieval,
@@ -131,8 +133,11 @@ __all__ = [
     "HeaderRules",
     "IndexSettings",
     "LanguageModelSettings",
+    "LinkSettings",
+    "LinkStage",
     "Marker",
     "MarkerModel",
+    "NameKind",
     "ParserSettings",
     "Ping",
     "ProblemKind",

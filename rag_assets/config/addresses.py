@@ -12,6 +12,7 @@ from typing import Protocol
 
 from rag_assets.config.documents import Chunking, Documents
 from rag_assets.config.figures import Figures
+from rag_assets.config.links import LinkSettings
 from rag_assets.config.models import EmbeddingModel
 from rag_assets.config.named_models import DescribingModel
 from rag_assets.config.parsers import ParserSettings
@@ -65,6 +66,11 @@ class Recipes(Protocol):
         """How rows become text."""
         ...
 
+    @property
+    def links(self) -> LinkSettings:
+        """Which names of units are kept."""
+        ...
+
 
 def tables_of(config: Recipes, recipe: Variant) -> VariantTables:
     """The tables of a variant with this `recipe`, whether or not the config has such a variant."""
@@ -74,6 +80,7 @@ def tables_of(config: Recipes, recipe: Variant) -> VariantTables:
     of_documents = embedding_settings(config, recipe.document_model)
     of_rows = embedding_settings(config, recipe.table_model)
     is_one = len(recipe.models) == 1
+    units = [chunks, rows, of_documents if is_one else [of_documents, of_rows]]
     return VariantTables(
         elements=elements_table(config, parser),
         accounts=accounts_table(config, parser),
@@ -88,7 +95,10 @@ def tables_of(config: Recipes, recipe: Variant) -> VariantTables:
         joint=_name(
             *("joint", parser, chunking, serializer),
             recipe.document_model if is_one else TWO_MODELS,
-            of=[chunks, rows, of_documents if is_one else [of_documents, of_rows]],
+            of=units,
+        ),
+        unit_links=_name(
+            *("unit_links", parser, chunking, serializer), of=[units, link_settings(config)]
         ),
     )
 
@@ -195,6 +205,11 @@ def _header_fields(config: Recipes) -> Canonical:
 def serialization_settings(config: Recipes, serializer: SerializerName) -> Canonical:
     """How rows are written."""
     return [serializer, config.tables.empty_cells]
+
+
+def link_settings(config: Recipes) -> Canonical:
+    """Which names of units are kept, and how identifiers look."""
+    return [sorted(config.links.kinds), sorted(config.links.identifiers.values())]
 
 
 def embedding_settings(config: Recipes, model: str) -> Canonical:

@@ -43,6 +43,7 @@ COLUMNS: Mapping[str, Sequence[str]] = {
     "rows": schemas.TABLE_ROWS.names,
     "serializations": schemas.SERIALIZED_ROWS.names,
     "vectors": schemas.units(1).names,
+    "links": schemas.UNIT_LINKS.names,
     "rankings": schemas.RANKING_COLUMNS,
 }
 """The columns of each stage's table."""

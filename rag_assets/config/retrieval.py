@@ -155,6 +155,21 @@ class Expansion(Section):
     rows: int = Field(0, ge=0, description="all rows of a table that has at most so many")
 
 
+class LinkStage(Section):
+    """Following links from the first hits to what they name, and to what names them."""
+
+    weight: float = Field(
+        0.5, gt=0, description="share of a hit's score that passes over a link, on top of a unit's"
+    )
+    back: float = Field(
+        0.8, ge=0, le=1, description="of that, to units that name what the hit is about"
+    )
+    seeds: int = Field(20, gt=0, description="first hits whose links are followed")
+    most: int = Field(
+        50, gt=0, description="what more units name is no way back: it says nothing about them"
+    )
+
+
 FOUND_FIRST = Fusion(weights={"lookup": 2.0})
 """With twice the weight, the first units of an arm come before all that signals alone find."""
 
@@ -163,7 +178,7 @@ class Retriever(ExtendedSection):
     """A way to search, stage by stage."""
 
     added_keys: ClassVar[frozenset[str]] = frozenset(
-        {"glossary", "arms", "arm_fusion", "first_of_each"}
+        {"glossary", "arms", "arm_fusion", "first_of_each", "links"}
     )
 
     signals: list[Signal] = Field(["dense"], min_length=1, description="arms that are searched")
@@ -192,6 +207,9 @@ class Retriever(ExtendedSection):
         True, description="use the glossary, if the config has one: by bm25 and by rewriter: rules"
     )
 
+    links: LinkStage | None = Field(
+        None, description="follow links between documents and rows; nothing where there are none"
+    )
     arms: tuple[ArmName, ...] = Field(
         (), description="lookup: rows that a question asks for by their values join the ranking"
     )

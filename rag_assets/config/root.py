@@ -40,6 +40,7 @@ from rag_assets.config.language_models import (
     NOBODY,
     LanguageModelSettings,
 )
+from rag_assets.config.links import LinkSettings
 from rag_assets.config.models import DEFAULT_MODELS, EmbeddingModel
 from rag_assets.config.named_models import (
     DescribingModel,
@@ -90,6 +91,7 @@ class Config(Section):
     glossary: GlossarySection = Field(
         None, description="expressions that mean the same, for search by words"
     )
+    links: LinkSettings = LinkSettings()
     models: dict[Slug, EmbeddingModel] = Field({}, validate_default=True)
     serving: Serving = Serving()
     experiments: Experiments = Field({})

@@ -219,7 +219,7 @@ def _items(
 ) -> list[ScreenItem]:
     """The units as they are shown, with the passage that fits best, as where units are found."""
     unranked = ranking_of((unit["unit_id"], 0.0) for unit in units)
-    hits = hits_of(unranked, units, around={}, families=index.families, stale={})
+    hits = hits_of(unranked, units, around={}, families=index.families, stale={}, linked={})
     rows = rows_among(hits, store=store, complete_set=index.complete_set)
     passages = passages_of(question, hits, rows=rows, embed=index.encoder.embed_queries)
     return [

@@ -25,9 +25,10 @@ EXPLANATION = pa.schema(
 
 `stage` is a path: `result` is the final ranking, `dense` or `bm25` that of one signal,
 `document/dense` that of one signal on documents, `candidates` the ranking before a reranker,
-`candidates/bm25` one of the rankings that it was fused from, `whole` the ranking with its
-duplicates, `q2` that of the first reformulation. A unit that a stage dropped has rows for the
-stages before it and none for those after it.
+`candidates/bm25` one of the rankings that it was fused from, `unlinked` the ranking before links
+and `linked` what came over them, `whole` the ranking with its duplicates, `q2` that of the first
+reformulation. A unit that a stage dropped has rows for the stages before it and none for those
+after it.
 """
 
 SHOWN_COLUMNS = (
@@ -37,6 +38,29 @@ SHOWN_COLUMNS = (
 """Columns that a hit copies from its unit."""
 LATER_COLUMNS = ("type", "language", "image", "fields")
 """Columns that tables of earlier releases lack."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedFrom:
+    """The unit from which a link led to a hit, and the name that both share."""
+
+    unit_id: str
+    uri: str
+    row_key: str | None
+    """None for a chunk."""
+    text: str
+    """The name, as it is written where it is mentioned."""
+    kind: str
+    """`title`, `key`, `identifier`, `formula` or `foreign_key`."""
+    is_back: bool
+    """Whether the hit mentions the name that the other unit is about; else it is about the name."""
+
+    @property
+    def words(self) -> str:
+        """The way in one line: `parts, row 17 -> "NHS 3101" (identifier)`."""
+        start = self.uri if self.row_key is None else f"{self.uri}, row {self.row_key}"
+        arrow = "<-" if self.is_back else "->"
+        return f'{start} {arrow} "{self.text}" ({self.kind.replace("_", " ")})'
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +103,8 @@ class Hit:
     stale_since: str | None = None
     """Since when (ISO 8601, UTC) the present version of its document cannot be read, where it is of
     an earlier one."""
+    linked: LinkedFrom | None = None
+    """What led here over a link, where a retriever follows links and one did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +150,7 @@ def hits_of(
     around: Mapping[str, str],
     families: IndexedFamilies,
     stale: Mapping[str, str],
+    linked: Mapping[str, LinkedFrom],
 ) -> tuple[Hit, ...]:
     """The units of `ranking` as hits.
 
@@ -133,6 +160,7 @@ def hits_of(
         around: The surroundings of those that were expanded, by `unit_id`.
         families: Which documents are versions of one.
         stale: Since when documents are stale, by their ids.
+        linked: What led to units over links, by `unit_id`.
     """
     stages = {name: below.positions() for name, below in ranking.stages().items()}
     return tuple(
@@ -154,6 +182,7 @@ def hits_of(
             version=member.version if (member := families.by_document.get(key)) else None,
             is_superseded=key in families.superseded,
             stale_since=stale.get(unit["document_id"]),
+            linked=linked.get(unit_id),
             **{name: unit[name] for name in SHOWN_COLUMNS},
         )
         for unit, (unit_id, position) in zip(units, ranking.positions().items(), strict=True)

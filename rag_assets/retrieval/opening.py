@@ -16,7 +16,8 @@ from rag_assets.models.rerankers import load_reranker
 from rag_assets.retrieval.arms import Arm
 from rag_assets.retrieval.cache import Cache
 from rag_assets.retrieval.encoders import QueryEncoder
-from rag_assets.retrieval.glossary import glossary_of
+from rag_assets.retrieval.glossary import Glossary, glossary_of
+from rag_assets.retrieval.links import LinksInMemory, synonyms_of
 from rag_assets.retrieval.model_rewriter import RewritingModels
 from rag_assets.retrieval.search import VariantIndex
 from rag_assets.retrieval.versions import indexed_families, stale_documents
@@ -26,6 +27,7 @@ from rag_assets.store.complete_sets import CompleteSet, is_kept, set_of
 from rag_assets.store.damage import DAMAGE, DamagedTablesError, is_of_files
 from rag_assets.store.pins import Pin, holds, opened
 from rag_assets.store.places import Stamp
+from rag_assets.store.unit_links import read_links
 
 if TYPE_CHECKING:
     from lancedb.table import Table as LanceTable
@@ -87,6 +89,7 @@ def open_index(
         joint = open_table(store, complete_set.joint)
         for pin in complete_set.pins:
             store.check(pin.table, version=pin.version)
+    glossary = glossary_of(config)
     models = complete_set.query_models(store, config, variant=variant)
     _, of_documents = next(iter(models.values()))
     loaders = {
@@ -107,7 +110,7 @@ def open_index(
             retrieval.rerankers[name], name=name, home=store.encoders, of_index=of_documents
         ),
         rewriting=RewritingModels(config, state=store.root),
-        glossary=glossary_of(config),
+        glossary=glossary,
         cache=Cache(store.root / "cache" / "retrieval.sqlite"),
         ann_from_rows=config.index.ann_from_rows,
         load_families=partial(
@@ -116,10 +119,18 @@ def open_index(
             families=complete_set.families,
             units=complete_set.documents or complete_set.joint,
         ),
+        load_links=partial(_links_of, store, complete_set, glossary),
         read_stale=partial(stale_documents, store, complete_set.elements),
         open_tables=lambda: _opened(store, complete_set, variant=variant, stamps=stamps),
         arms=arms or {},
     )
+
+
+def _links_of(
+    store: Store, complete_set: CompleteSet, glossary: Glossary | None
+) -> LinksInMemory | None:
+    pin = complete_set.unit_links
+    return LinksInMemory(read_links(store, pin, synonyms=synonyms_of(glossary))) if pin else None
 
 
 def _require_pinned(store: Store, found: CompleteSet, *, variant: str) -> CompleteSet:

@@ -1,9 +1,13 @@
 """Retrievers: the stages of the config, one after another, for any number of queries at once.
 
-    signals of each domain -> signal fusion -> domain fusion -> reranking -> arms -> collapse
+    signals of each domain -> signal fusion -> domain fusion -> reranking -> links -> arms
+    -> collapse
 
 Reranking may be followed by a fusion with what it ordered anew. Reformulations of a query go
 through the same stages. Their rankings are fused with the query's own, before or after reranking.
+
+Links are followed from what reranking puts first. A reranker compares texts with the question, and
+the unit at the other end of a link shares few words with it: see docs/links.md.
 
 Each stage takes rankings and returns rankings. A new ranking keeps those that it was made from, by
 the name of their stage: that is what `explain` shows.
@@ -26,6 +30,7 @@ from rag_assets.config import (
 )
 from rag_assets.retrieval import fusion as fusions
 from rag_assets.retrieval.duplicates import collapsed
+from rag_assets.retrieval.following import with_links
 from rag_assets.retrieval.rankings import Ranking, ranked, ranking_of
 from rag_assets.retrieval.search_call import JOINT, SearchCall
 from rag_assets.retrieval.threads import side_by_side
@@ -58,6 +63,8 @@ def retrieve(
         found = _searched(call, queries, retriever=retriever, top_k=top_k, length=length)
         if retriever.reranker:
             found = reranked(call, queries, found, retriever=retriever)
+    if retriever.links:
+        found = with_links(call, queries, found, settings=retriever.links)
     for name in retriever.arms:
         found = _with_arm(call, queries, found, name=name, retriever=retriever)
     if retriever.collapse:
@@ -187,7 +194,8 @@ def _searched(
     """The search results of each query, fused over signals and domains, before any reranking."""
     needed, most = (retriever.candidates,) * 2 if retriever.reranker else (top_k, length)
     is_fused = len(retriever.signals) > 1 or retriever.domain_fusion or retriever.query_fusion
-    depth = max(call.settings.depth, needed) if is_fused or retriever.collapse else most
+    goes_deep = is_fused or retriever.collapse or retriever.links
+    depth = max(call.settings.depth, needed) if goes_deep else most
     if retriever.searches_domains(has_two_models=call.has_two_models):
         fusion = retriever.domain_fusion or DomainFusion(mode="simple")
         found = _over_domains(call, queries, retriever=retriever, fusion=fusion, depth=depth)

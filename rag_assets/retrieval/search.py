@@ -35,7 +35,15 @@ from rag_assets.retrieval.encoders import (
 )
 from rag_assets.retrieval.filters import Filters, encodable
 from rag_assets.retrieval.glossary import Glossary
-from rag_assets.retrieval.hits import LATER_COLUMNS, SHOWN_COLUMNS, Hit, Results, hits_of
+from rag_assets.retrieval.hits import (
+    LATER_COLUMNS,
+    SHOWN_COLUMNS,
+    Hit,
+    LinkedFrom,
+    Results,
+    hits_of,
+)
+from rag_assets.retrieval.links import LinksInMemory, WayOverLink
 from rag_assets.retrieval.model_rewriter import RewritingModels
 from rag_assets.retrieval.rankings import UNIT_COLUMNS, Ranking, rankings_table
 from rag_assets.retrieval.retrievers import retrieve
@@ -100,6 +108,7 @@ class VariantIndex:
         cache: Cache,
         ann_from_rows: int | None,
         load_families: Callable[[], IndexedFamilies],
+        load_links: Callable[[], LinksInMemory | None],
         read_stale: Callable[[], Mapping[str, str]],
         open_tables: Callable[[], AbstractContextManager[None]],
         arms: Mapping[ArmName, Arm],
@@ -121,6 +130,7 @@ class VariantIndex:
         self._glossary = glossary
         self._cache = cache
         self._load_families = load_families
+        self._load_links = load_links
         self._read_stale = read_stale
         self._stale: tuple[float, Mapping[str, str]] = (-math.inf, {})
         self._open_tables = open_tables
@@ -166,12 +176,18 @@ class VariantIndex:
             if chosen.expand:
                 with call.timed("expand"):
                     around = self._contexts(units, settings=chosen.expand)
+            linked = self._ways(ranking, next(iter(call.followed.values()), {}))
         choice = self._choice(filters)
         return Results(
             query=query,
             retriever=name,
             hits=hits_of(
-                ranking, units, around=around, families=self.families, stale=self._stale_now()
+                ranking,
+                units,
+                around=around,
+                families=self.families,
+                stale=self._stale_now(),
+                linked=linked,
             ),
             versions=label_of(choice),
             left_out=len(self.families.left_out(choice)),
@@ -302,7 +318,10 @@ class VariantIndex:
         states = [table.state(signal) for table in tables for signal in retriever.signals]
         fusion = retriever.query_fusion
         rewriting = self._rewriting.identity(fusion) if fusion else None
-        return [*states, rewriting] if rewriting else states
+        said = self._glossary.content if self._glossary else ""
+        followed = self.complete_set.unit_links if retriever.links else None
+        others = [rewriting, [followed.data_version, said] if followed else None]
+        return [*states, *(other for other in others if other)]
 
     def without_cache(self) -> Self:
         """This index without a cache of results: for measuring its speed."""
@@ -336,6 +355,11 @@ class VariantIndex:
     def families(self) -> IndexedFamilies:
         """Which of its documents are versions of one."""
         return self._load_families()
+
+    @cached_property
+    def links(self) -> LinksInMemory | None:
+        """The links between its units; None where nobody looked for them."""
+        return self._load_links()
 
     @cached_property
     def encoder(self) -> QueryEncoder:
@@ -391,6 +415,8 @@ class VariantIndex:
             arm=partial(self._find_by_arm, filters=filters, is_measured=is_measured),
             model_rewriter=partial(self._rewriting.rewriter, is_measured=is_measured),
             glossary=self._glossary,
+            links=lambda: self.links,
+            permitted=partial(self._tables[JOINT].permitted, where=self._condition(filters)),
             has_two_models=len(self._models) > 1,
         )
 
@@ -483,6 +509,24 @@ class VariantIndex:
         found = self._read(ranking.unit_ids, list(columns)).to_pylist()
         named = {unit["unit_id"]: unit for unit in found}
         return [named[unit] for unit in ranking.unit_ids]
+
+    def _ways(self, ranking: Ranking, steps: Mapping[str, WayOverLink]) -> Mapping[str, LinkedFrom]:
+        """How links led to units of `ranking`, with the names of the units that they began at."""
+        ways = {unit: steps[unit] for unit in ranking.unit_ids if unit in steps}
+        starts = {step.start for step in ways.values()}
+        rows = self._read(sorted(starts), ["unit_id", "uri", "row_key"]).to_pylist() if ways else []
+        named = {row["unit_id"]: row for row in rows}
+        return {
+            unit: LinkedFrom(
+                unit_id=step.start,
+                uri=named[step.start]["uri"],
+                row_key=named[step.start]["row_key"],
+                text=step.text,
+                kind=step.kind,
+                is_back=step.is_back,
+            )
+            for unit, step in ways.items()
+        }
 
     def _contexts(self, units: Sequence[dict], *, settings: Expansion) -> Mapping[str, str]:
         def read(condition: str, most: int) -> pa.Table:

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -15,6 +15,7 @@ from rag_assets.models.rerankers import Reranker
 from rag_assets.retrieval.cache import Cache
 from rag_assets.retrieval.encoders import QueryEncoder, require_weighing
 from rag_assets.retrieval.glossary import Glossary
+from rag_assets.retrieval.links import LinksInMemory, WayOverLink
 from rag_assets.retrieval.rankings import Ranking, ranking_of
 from rag_assets.retrieval.rewriters import Rewriter, Rewritten, rewriter_of
 from rag_assets.retrieval.units import UnitTable
@@ -28,6 +29,7 @@ Stage: TypeAlias = Literal[
     "fuse",
     "weigh",
     "rerank",
+    "links",
     "lookup",
     "collapse",
     "expand",
@@ -64,6 +66,10 @@ class SearchCall:
     """The cache for rankings of single signals."""
     model_rewriter: Callable[[QueryFusion], Rewriter]
     """Gives the rewriter by a language model that settings describe."""
+    links: Callable[[], LinksInMemory | None]
+    """Gives the links between units; None of an index that has none."""
+    permitted: Callable[[Collection[str]], Collection[str]]
+    """Gives those of some units that are in the index and may be returned."""
     arm: Callable[[ArmName, Sequence[str], int], list[Ranking]] = _no_arm
     """Gives what an arm finds for queries, by its name, at most so many units for each."""
     glossary: Glossary | None = None
@@ -76,6 +82,8 @@ class SearchCall:
     """How much work was requested so far, whether it was computed or found in a cache."""
     rewritten: dict[str, Rewritten] = field(default_factory=dict)
     """What came of rewriting each query."""
+    followed: dict[str, Mapping[str, WayOverLink]] = field(default_factory=dict)
+    """For each query the units that links led to, each with the way there."""
 
     def prepare(self, table: str) -> None:
         """Compute what all signals of `table` need, before they search it in parallel."""

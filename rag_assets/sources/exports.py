@@ -484,6 +484,7 @@ class ExportPass:
             headings=headings,
             read=landed.notes.read,
             shown=landed.notes.shown,
+            foreign_keys=described.foreign_keys,
         )
         return self._taken(
             item,

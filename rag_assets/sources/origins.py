@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from rag_assets.columns.numerals import Mark
 from rag_assets.sources.landed import Landed
 from rag_assets.sources.landing import LandingError
+from rag_assets.store.completions import ForeignKey
 
 if TYPE_CHECKING:
     from dlt.extract import DltResource
@@ -45,6 +46,7 @@ class Description:
     comments: Mapping[str, str] = field(default_factory=dict)
     columns: Sequence[tuple[str, str]] = ()
     """Names and declared types, in order; empty where only the rows tell."""
+    foreign_keys: Sequence[ForeignKey] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,8 @@ from rag_assets.store.rows import MissingIndexError, MissingTableError
 from rag_assets.store.store import Store
 
 FOLDER = "complete_sets"
-PINNED = ("joint", "documents", "rows", "families", "table_rows")
-OPTIONAL = ("row_model", "row_settings", "families", "table_rows", "indexes")
+PINNED = ("joint", "documents", "rows", "families", "table_rows", "unit_links")
+OPTIONAL = ("row_model", "row_settings", "families", "table_rows", "unit_links", "indexes")
 """Left out of a record where they are None: releases that have no such field can read it."""
 
 
@@ -60,6 +60,8 @@ class CompleteSet:
     table_rows: Pin | None = None
     """The rows with their columns, as its units of rows were made from them; None where nothing
     says so."""
+    unit_links: Pin | None = None
+    """The names in its units; None where nobody looked, or looked at other units."""
     indexes: Sequence[str] | None = None
     """The names of its search indexes that are by other than the default settings: what they return
     for equal units is another thing. None where all are by the defaults."""
@@ -67,7 +69,7 @@ class CompleteSet:
     @property
     def pins(self) -> tuple[Pin, ...]:
         """All that it pins, the joint table first."""
-        others = (self.families, self.table_rows)
+        others = (self.families, self.table_rows, self.unit_links)
         return (*self.unit_pins, *(pin for pin in others if pin is not None))
 
     @property

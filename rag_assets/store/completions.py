@@ -7,6 +7,16 @@ from typing import NotRequired, TypedDict
 from rag_assets.process import clock
 
 
+class ForeignKey(TypedDict):
+    """Columns of a table whose values are those of columns of another table of its source."""
+
+    columns: Sequence[str]
+    table: str
+    """The other table."""
+    others: Sequence[str]
+    """Its columns, in the order of `columns`."""
+
+
 class ExportRecord(TypedDict):
     """What an exported table says of itself: see `store.exports`."""
 
@@ -22,6 +32,7 @@ class ExportRecord(TypedDict):
     """For each column, how many of its cells are NULL."""
     read: NotRequired[Mapping[str, str]]
     shown: NotRequired[Mapping[str, str]]
+    foreign_keys: NotRequired[Sequence[ForeignKey]]
 
 
 @dataclass(frozen=True, slots=True)

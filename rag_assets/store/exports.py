@@ -22,7 +22,7 @@ from rag_assets import schemas
 from rag_assets.identity import fingerprint
 from rag_assets.store.atomic import take_away
 from rag_assets.store.catalog import name_of
-from rag_assets.store.completions import ExportRecord, PassRecord
+from rag_assets.store.completions import ExportRecord, ForeignKey, PassRecord
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.store import Store
 
@@ -55,6 +55,8 @@ class About:
     shown: Mapping[str, str] = field(default_factory=dict)
     """By column another one: its cells as a program shows them, NULL where they say no more. Empty
     where another cell shows them."""
+    foreign_keys: Sequence[ForeignKey] = ()
+    """As the database declares them. No row depends on them, so that no data version names them."""
 
     @property
     def name(self) -> str:
@@ -193,6 +195,7 @@ def described(about: About, columns: pa.Schema, nulls: Sequence[int]) -> ExportR
         "nulls": list(nulls),
         "read": dict(about.read),
         "shown": dict(about.shown),
+        "foreign_keys": list(about.foreign_keys),
     }
 
 
@@ -211,6 +214,7 @@ def exported(store: Store, name: str) -> ExportedTable | None:
         headings=said["headings"],
         read=said.get("read", {}),
         shown=said.get("shown", {}),
+        foreign_keys=said.get("foreign_keys", ()),
     )
     return ExportedTable(store, name, about, _columns(said["columns"]), said["nulls"], completion)
 

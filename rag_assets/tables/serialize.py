@@ -13,10 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import schemas
-from rag_assets.change.row_inputs import RowInputs
+from rag_assets.change.row_inputs import RowInputs, rows_named
 from rag_assets.change.steps import made_from
 from rag_assets.change.sync import Batch, Derivation, Failure, Report, Work, refresh
-from rag_assets.columns.sql import KEYS_PER_STATEMENT, is_one_of
 from rag_assets.config import Config, SerializerName
 from rag_assets.identity import fingerprint, text_hash
 from rag_assets.schemas import TABLE_ROWS_TABLE
@@ -25,7 +24,6 @@ from rag_assets.tables.headings import split
 from rag_assets.tables.serializers import EMPTY, SERIALIZERS, Pair
 from rag_assets.tables.step_tables import SERIALIZING, serialized_of
 
-ROWS_PER_BATCH = 8_192
 EmptyCells: TypeAlias = Literal["drop", "keep"]
 NAMES = ("row_id", "source", "table", "title", "row_key")
 PARTS = (*NAMES, "pairs", "shown")
@@ -52,7 +50,11 @@ def refresh_serialized_rows(
 
     def transform(changed: pa.Table, /) -> Iterator[Batch]:
         [(table, version)] = pinned.items()
-        for rows in _rows_of(store, table, changed["key"], version=version):
+        there = store.schema(table).names
+        columns = [name for name in PARTS if name in there]
+        for rows in rows_named(
+            store, table, key="row_id", keys=changed["key"], columns=columns, version=version
+        ):
             yield serialized(rows, serializer=serializer, empty_cells=empty_cells)
 
     work = Work(
@@ -112,23 +114,6 @@ def serialized(rows: pa.Table, *, serializer: SerializerName, empty_cells: Empty
             for row in silent
         ],
     )
-
-
-def _rows_of(
-    store: Store, table: str, keys: pa.ChunkedArray, *, version: int
-) -> Iterator[pa.Table]:
-    """The rows named by `keys` in bounded batches, in one pass over the table if there are many."""
-    there = store.schema(table).names
-    columns = [name for name in PARTS if name in there]
-    if len(keys) <= KEYS_PER_STATEMENT:
-        where = is_one_of("row_id", keys.to_pylist())
-        yield store.read(table, columns=columns, where=where, version=version)
-        return
-    wanted = set(keys.to_pylist())
-    for batch in store.batches(table, columns=columns, version=version, rows=ROWS_PER_BATCH):
-        is_wanted = [row in wanted for row in batch["row_id"].to_pylist()]
-        if any(is_wanted):
-            yield pa.Table.from_batches([batch.filter(pa.array(is_wanted))])
 
 
 def _visible(rows: pa.Table, empty_cells: EmptyCells) -> Iterator[Sequence[Pair]]:

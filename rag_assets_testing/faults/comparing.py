@@ -26,6 +26,7 @@ KEYS = {
     "documents": "unit_id",
     "rows": "unit_id",
     "joint": "unit_id",
+    "unit_links": "unit_id",
     "questions": "question_id",
 }
 UNITS = ("documents__", "rows__")

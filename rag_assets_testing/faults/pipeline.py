@@ -33,6 +33,7 @@ from rag_assets.documents.families import rows as family_rows
 from rag_assets.graph import STEPS
 from rag_assets.index import embed, joint, parts
 from rag_assets.index.indexes import maintain
+from rag_assets.knowledge.unit_links import refresh_unit_links
 from rag_assets.lineage import open_for_writing
 from rag_assets.operations.serving_index.promotion import promote_refreshed
 from rag_assets.serving import cli
@@ -117,6 +118,7 @@ def build_index(
             store, report.target, settings=config.index, data_version=report.data_version, log=log
         )
         done.append(report)
+    done.append(refresh_unit_links(store, config, variant=variant, log=log))
     completing.record_all(store, config, STEPS)
     return done
 

@@ -18,10 +18,12 @@ ALL = {
     "documents",
     "rows",
     "joint",
+    "unit_links",
 }
-OF_TEXTS = {"chunks", "documents", "joint"}
+OF_UNITS = {"documents", "rows", "joint", "unit_links"}
+OF_TEXTS = {"chunks", "documents", "joint", "unit_links"}
 OF_ELEMENTS = OF_TEXTS | {"elements", "accounts", "families", "descriptions"}
-OF_ROWS = {"serialized_rows", "rows", "joint"}
+OF_ROWS = {"serialized_rows", "rows", "joint", "unit_links"}
 SEEING = {"base_url": "http://here:1/v1", "model": "m", "sources": "all"}
 HOSTED = {
     "backend": "embeddings_api",
@@ -58,18 +60,20 @@ MOVES = {
     "cells": ({"tables": {"empty_cells": "keep"}}, OF_ROWS),
     "revision": (
         {"models": {"m": {"path": "org/model", "revision": "b"}}},
-        {"documents", "rows", "joint"},
+        OF_UNITS,
     ),
     "query_prefix": (
         {"models": {"m": {"path": "org/model", "query_prefix": "q: "}}},
-        {"documents", "rows", "joint"},
+        OF_UNITS,
     ),
 }
 
 MOVES["long texts"] = (
     {"models": {"m": {"path": "org/model", "long_texts": "cut"}}},
-    {"documents", "rows", "joint"},
+    OF_UNITS,
 )
+
+MOVES["identifiers"] = ({"links": {"identifiers": {"order": "PO-[0-9]+"}}}, {"unit_links"})
 
 STAYS = {
     "limits": {"parsers": {"p": {"ocr": "tesseract", "max_pages": 9, "seconds_per_page": 1}}},
@@ -119,7 +123,7 @@ def of_a_server(**edit: JsonValue) -> dict[str, str]:
 )
 def test_the_vectors_of_a_server_move_with_its_model(edit):
     before, after = of_a_server(), of_a_server(**edit)
-    assert {kind for kind in ALL if before[kind] != after[kind]} == {"documents", "rows", "joint"}
+    assert {kind for kind in ALL if before[kind] != after[kind]} == OF_UNITS
 
 
 def test_the_vectors_of_a_server_stay_where_it_moves():

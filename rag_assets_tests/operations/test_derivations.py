@@ -21,7 +21,7 @@ from rag_assets_testing.faults.project import Project
 
 STEPS = (
     *("parsed_documents", "chunks", "table_rows", "serialized_rows"),
-    *("chunk_vectors", "row_vectors", "joint_index"),
+    *("chunk_vectors", "row_vectors", "unit_links", "joint_index"),
 )
 
 

@@ -1,6 +1,7 @@
 import pyarrow as pa
 import pytest
 
+from rag_assets.change import row_inputs
 from rag_assets.config import SERIALIZERS as NAMES
 from rag_assets.config import Config, Tables
 from rag_assets.config.addresses import serialized_rows_table
@@ -150,8 +151,7 @@ def test_ids_are_the_same_whatever_the_serializer(store):
 
 
 def test_many_changes_are_read_in_one_pass(store, monkeypatch):
-    monkeypatch.setattr(serialize, "ROWS_PER_BATCH", 16)
-    monkeypatch.setattr(serialize, "KEYS_PER_STATEMENT", 8)
+    monkeypatch.setattr(row_inputs, "KEYS_PER_STATEMENT", 8)
     rows = [{"id": number, "material": f"Steel {number}"} for number in range(100)]
     write_table(store, pa.Table.from_pylist(rows))
     refresh(store)

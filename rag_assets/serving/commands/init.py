@@ -65,6 +65,8 @@ variants:
 {index}retrieval:
   retriever: best  # or fast, which needs no reranker
   top_k: 10
+#  retrievers:
+#    best: {{links: {{}}}}  # follow links from rows to the documents that they name, and back
 
 # Questions with gold evidence, by which rag-assets evaluate measures retrieval: made of the sources
 # by `rag-assets questions make`, and those of people (docs/questions.md).

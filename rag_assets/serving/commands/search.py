@@ -174,7 +174,8 @@ def _explained(results: "Results") -> str:
 def _shown(hit: "Hit") -> str:
     snippet = textwrap.shorten(hit.text, SNIPPET_CHARACTERS, placeholder=" …")
     body = textwrap.fill(snippet, 96, initial_indent="   ", subsequent_indent="   ")
-    return f"{hit.rank}. {_place(hit)}  [{hit.unit_id[:SHOWN_START]}]\n{body}"
+    way = f"\n   linked: {hit.linked.words}" if hit.linked else ""
+    return f"{hit.rank}. {_place(hit)}  [{hit.unit_id[:SHOWN_START]}]{way}\n{body}"
 
 
 def _place(hit: "Hit") -> str:

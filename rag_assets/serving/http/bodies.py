@@ -108,6 +108,14 @@ class UnitFields(ReplyBody):
     text: str
 
 
+class LinkReply(ReplyBody):
+    """What led to a unit over a link."""
+
+    unit_id: str = Field(description="the unit at which the link begins")
+    words: str = Field(description='the way in words: `parts, row 17 -> "NHS 3101" (identifier)`')
+    kind: str = Field(description="title, key, identifier, formula or foreign_key")
+
+
 class HitReply(UnitFields):
     """A unit that was found."""
 
@@ -116,6 +124,7 @@ class HitReply(UnitFields):
     version: str | None
     is_superseded: bool
     stale_since: str | None
+    linked: LinkReply | None
     stages: dict[str, StageRank] = Field(
         description="where each signal and stage had it; of `explain`"
     )

@@ -39,6 +39,7 @@ from rag_assets.sources.origins import (
     Value,
 )
 from rag_assets.sources.places import Database, SourceError, shown
+from rag_assets.store.completions import ForeignKey
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -151,6 +152,7 @@ class DatabaseTables(Origin):
             if self.engine.dialect.supports_comments:
                 comment = inspector.get_table_comment(table, schema=self.schema)["text"]
             key = inspector.get_pk_constraint(table, schema=self.schema)["constrained_columns"]
+            declared = inspector.get_foreign_keys(table, schema=self.schema)
         return Description(
             title=comment,
             key=list(key),
@@ -158,6 +160,15 @@ class DatabaseTables(Origin):
                 column["name"]: text for column in columns if (text := column.get("comment"))
             },
             columns=[(column["name"], str(column["type"])) for column in columns],
+            foreign_keys=[
+                ForeignKey(
+                    columns=each["constrained_columns"],
+                    table=each["referred_table"],
+                    others=each["referred_columns"],
+                )
+                for each in declared
+                if each["referred_schema"] in (None, self.schema)
+            ],
         )
 
     @override
@@ -177,6 +188,7 @@ class DatabaseTables(Origin):
             list(described.key),
             dict(described.comments),
             [list(column) for column in described.columns],
+            *([each["columns"], each["table"]] for each in described.foreign_keys),
         )
 
     @override

@@ -23,8 +23,11 @@ STANDARD = (
     Path(__file__).parents[3]
     / "data/documents/standards/NHS-3101-5_corrosion_protection_cab_sheet_2024.pdf"
 )
-WAY_OF_A_CHUNK = ["document_files", "parsed_documents", "chunks", "chunk_vectors", "joint_index"]
-WAY_OF_A_ROW = ["table_rows", "serialized_rows", "row_vectors", "joint_index"]
+WAY_OF_A_CHUNK = [
+    *("document_files", "parsed_documents", "chunks"),
+    *("chunk_vectors", "unit_links", "joint_index"),
+]
+WAY_OF_A_ROW = ["table_rows", "serialized_rows", "row_vectors", "unit_links", "joint_index"]
 NOTE = "# Note\n\nA specimen of brass bore 300 MPa.\n"
 
 

@@ -56,6 +56,7 @@ ONE_FOR_ONE = {
     "serialized_rows": "serialized_rows",
     "documents": "chunk_vectors",
     "rows": "row_vectors",
+    "unit_links": "unit_links",
     "joint": "joint_index",
 }
 """The asset of each kind of table."""

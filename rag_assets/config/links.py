@@ -1,0 +1,37 @@
+"""The section `links`: which names of units are kept, to lead from one unit to another."""
+
+import re
+from typing import Literal, TypeAlias, get_args
+
+from pydantic import Field, field_validator
+
+from rag_assets.config.base import Section, Slug
+
+NameKind: TypeAlias = Literal["name", "identifier", "formula", "foreign_key"]
+"""`name`: the words of a title or a key; `foreign_key`: a row of another table."""
+NAME_KINDS: tuple[NameKind, ...] = get_args(NameKind)
+
+
+class LinkSettings(Section):
+    """What the table `unit_links` holds."""
+
+    kinds: list[NameKind] = Field(
+        [*NAME_KINDS], description="kinds of names that are kept; [] makes no table of links"
+    )
+    identifiers: dict[Slug, str] = Field(
+        {},
+        description="regular expressions of your own numbers, by a name of your choice; standards, "
+        "declarations, grades and part numbers are known",
+    )
+
+    @field_validator("identifiers")
+    @classmethod
+    def _are_expressions(cls, value: dict[str, str]) -> dict[str, str]:
+        for name, pattern in value.items():
+            try:
+                is_empty = re.compile(pattern).fullmatch("") is not None
+            except re.error as error:
+                raise ValueError(f"{name}: {pattern!r} is no regular expression: {error}") from None
+            if is_empty:
+                raise ValueError(f"{name}: {pattern!r} matches an empty text")
+        return value

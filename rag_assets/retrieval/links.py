@@ -1,0 +1,95 @@
+"""The links between the units of one index, in memory: `store.unit_links` says what a link is."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import pyarrow as pa
+
+from rag_assets.retrieval.glossary import Glossary
+from rag_assets.terms.chemical_elements import SYMBOL_OF
+from rag_assets.terms.formulas import names_of
+from rag_assets.terms.names import name_of
+
+
+@dataclass(frozen=True, slots=True)
+class WayOverLink:
+    """The way over one link."""
+
+    start: str
+    """The unit that was found first."""
+    text: str
+    """The name, as it is written in the unit that mentions it."""
+    kind: str
+    """`title`, `key`, `identifier`, `formula` or `foreign_key`."""
+    is_back: bool
+    """Whether the first unit is about the name, and this one mentions it; else the other way."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reached:
+    """A thing at the other end of a link: a unit, or a document with the chunk that names it."""
+
+    unit: str
+    document: str | None
+    step: WayOverLink
+
+
+class LinksInMemory:
+    """The links between the units of one index, in memory; safe to share between threads."""
+
+    def __init__(self, links: pa.Table) -> None:
+        """`links` as `store.unit_links.links_of` gives them."""
+        self._units, self._targets, self._things, self._texts, self._kinds = (
+            cast("list[str]", links[name].to_pylist())
+            for name in ("unit_id", "target", "thing", "text", "kind")
+        )
+        self._is_document = cast("list[bool]", links["is_document"].to_pylist())
+        self._of_unit = _places(self._units)
+        self._of_thing = _places(self._things)
+
+    def __len__(self) -> int:
+        return len(self._units)
+
+    def from_unit(self, unit: str) -> Iterator[_Reached]:
+        """What is about the names that a unit mentions."""
+        for place in self._of_unit.get(unit, ()):
+            document = self._things[place] if self._is_document[place] else None
+            yield _Reached(self._targets[place], document, self._step(unit, place, is_back=False))
+
+    def to_thing(self, unit: str, document: str | None, *, most: int) -> Iterator[_Reached]:
+        """What mentions the names that a unit, or its document, is about; none of more than `most`.
+
+        What very many units mention, such as a country, says nothing about any of them.
+        """
+        places = self._of_thing.get(document or unit, ())
+        if len(places) <= most:
+            for place in places:
+                yield _Reached(self._units[place], None, self._step(unit, place, is_back=True))
+
+    def _step(self, start: str, place: int, *, is_back: bool) -> WayOverLink:
+        return WayOverLink(start, self._texts[place], self._kinds[place], is_back)
+
+
+def _places(names: Sequence[str]) -> Mapping[str, Sequence[int]]:
+    found = defaultdict[str, list[int]](list)
+    for place, name in enumerate(names):
+        found[name].append(place)
+    return dict(found)
+
+
+def synonyms_of(glossary: Glossary | None) -> Mapping[str, str]:
+    """For names that mean the same, the one that stands for them.
+
+    They are those of chemical elements and the entries of the glossary. A name of two meanings
+    stands for itself.
+    """
+    entries = [names_of(symbol) for symbol in SYMBOL_OF.values()]
+    for each in glossary.entries if glossary else ():
+        entries.append((each.term, *each.synonyms, *each.abbreviations))
+    meanings = defaultdict[str, set[str]](set)
+    for term, *others in entries:
+        for name in filter(None, map(name_of, (term, *others))):
+            meanings[name].add(name_of(term))
+    return {name: min(found) for name, found in meanings.items() if len(found) == 1}

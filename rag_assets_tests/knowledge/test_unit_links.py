@@ -1,0 +1,164 @@
+"""The table of names follows its units, and a search has the names of the units it searches."""
+
+import random
+import sqlite3
+
+import pytest
+
+from rag_assets.change.steps import StepContext
+from rag_assets.config import Config
+from rag_assets.graph import STEPS
+from rag_assets.knowledge.checks import subjects
+from rag_assets.knowledge.steps import UNIT_LINKS
+from rag_assets.quality import result_of
+from rag_assets.store import Store
+from rag_assets.store.complete_sets import set_of
+from rag_assets.store.unit_links import MOST_THINGS, read_links
+from rag_assets_testing.faults import project
+from rag_assets_testing.faults.comparing import contents
+from rag_assets_testing.faults.hashing import hashing
+from rag_assets_testing.faults.pipeline import refresh
+from rag_assets_testing.faults.project import Project
+
+SEED = 20261127
+
+
+def names_in(config: Config) -> list[tuple[str, str]]:
+    table = config.tables_of("default").unit_links
+    return contents(Store.of(config), tables=[table], without=["fingerprint"])[table]
+
+
+def links_in(made: Project) -> set[tuple[str, str]]:
+    pin = set_of(made.store, made.config, "default").unit_links
+    assert pin
+    rows = read_links(made.store, pin, synonyms={}).to_pylist()
+    return {(row["kind"], row["text"]) for row in rows}
+
+
+@pytest.fixture
+def made(tmp_path) -> Project:
+    found = project.make(tmp_path / "project", documents=4, rows=6)
+    with sqlite3.connect(found.database) as database:
+        database.executescript(
+            "CREATE TABLE parts (id INTEGER PRIMARY KEY, part TEXT, standard TEXT, grade INTEGER "
+            "REFERENCES grades(id));"
+            "INSERT INTO parts VALUES (1, 'AB-1201', 'NHS 3101', 1), (2, 'AB-1202', 'none', 2);"
+        )
+    project.age(found.database)
+    found.write("standards/nhs_3101.md", "# NHS 3101 Salt spray\n\nRinse part AB 1202.\n")
+    return found
+
+
+def test_rows_and_documents_lead_to_each_other(made):
+    with hashing():
+        refresh(made.config)
+
+    links = links_in(made)
+
+    assert ("identifier", "NHS 3101") in links
+    assert ("identifier", "AB 1202") in links
+    assert ("foreign_key", "1") in links
+
+
+def test_an_edit_touches_the_names_of_its_own_units(made):
+    with hashing():
+        refresh(made.config)
+        made.write("standards/nhs_3101.md", "# NHS 3102 Salt spray\n\nRinse part AB 1202.\n")
+        *_, report = refresh(made.config)
+
+    assert report.target == made.config.tables_of("default").unit_links
+    assert (report.added, report.changed, report.removed) == (1, 0, 1)
+    assert ("identifier", "NHS 3101") not in links_in(made)
+
+
+def test_after_any_edits_the_table_is_that_of_a_build_from_scratch(made, tmp_path):
+    draw = random.Random(SEED)
+    number = iter(range(100))
+
+    def edit_a_document() -> None:
+        name = f"series0/report{draw.choice([0, 3])}.md"
+        about = f"NHS {draw.randint(3100, 3103)}"
+        made.write(name, f"# {about} number {next(number)}\n\nSee AB-120{draw.randint(1, 3)}.\n")
+
+    def edit_a_row() -> None:
+        part = f"AB-120{draw.randint(1, 3)}"
+        made.execute(f"UPDATE parts SET part = '{part}' WHERE id = {draw.randint(1, 2)}")
+
+    def add_a_row() -> None:
+        made.execute(f"INSERT INTO parts VALUES ({10 + next(number)}, 'AB-1203', 'NHS 3102', 0)")
+
+    def remove_a_row() -> None:
+        made.execute("DELETE FROM parts WHERE id = (SELECT max(id) FROM parts)")
+
+    edits = (edit_a_document, edit_a_row, add_a_row, remove_a_row)
+    with hashing():
+        refresh(made.config)
+        for _ in range(4):
+            for edit in draw.choices(edits, k=3):
+                edit()
+            refresh(made.config, allow_shrink=True)
+        fresh = made.config_with(tmp_path / "fresh")
+        refresh(fresh)
+
+    assert names_in(made.config) == names_in(fresh)
+
+
+def steps_but_links(made: Project) -> None:
+    work = StepContext(store=made.store, config=made.config, variant="default", steps=STEPS)
+    for step in STEPS.in_order(made.config, "default").values():
+        if step.kind is not UNIT_LINKS:
+            step.kind.refresh(work)
+
+
+def test_names_of_other_units_are_not_given_to_a_search(made):
+    with hashing():
+        refresh(made.config)
+        before = set_of(made.store, made.config, "default")
+        made.write("series0/report0.md", "# Another\n\nSee NHS 3101.\n")
+        steps_but_links(made)
+        between = set_of(made.store, made.config, "default")
+        UNIT_LINKS.refresh(
+            StepContext(store=made.store, config=made.config, variant="default", steps=STEPS)
+        )
+        after = set_of(made.store, made.config, "default")
+
+    assert before.unit_links
+    assert before.joint != between.joint
+    assert between.unit_links is None
+    assert after.unit_links
+    assert after.joint == between.joint
+
+
+def test_no_table_is_made_where_no_kind_is_wanted(made):
+    made.file.write_text(made.file.read_text() + "links: {kinds: []}\n")
+
+    assert UNIT_LINKS.name not in STEPS.of_variant(made.config, "default")
+
+
+def test_names_that_are_of_too_many_are_told_and_followed_by_nobody(made):
+    for number in range(MOST_THINGS + 1):
+        made.write(f"notes/note{number}.md", f"# NHS 3105 part\n\nNote {number}.\n")
+    made.execute("UPDATE parts SET standard = 'NHS 3105'")
+    with hashing():
+        refresh(made.config)
+    [subject] = subjects(made.config)
+
+    result = result_of(subject, store=made.store, log=print, partition="default")
+
+    assert not result.blocks
+    assert result.outcomes["few_names_of_many"].observed == 2  # the title and the identifier
+    assert ("identifier", "NHS 3105") not in links_in(made)
+
+
+def test_the_count_of_links_by_kind_is_shown(made):
+    with hashing():
+        refresh(made.config)
+        work = StepContext(store=made.store, config=made.config, variant="default", steps=STEPS)
+        content = UNIT_LINKS.refresh(work).content
+
+    assert content
+    shown = content.describe()
+    assert shown.keys() == set(content.names)
+    assert {"kind": "foreign_key", "from documents": 0, "from rows": 2} in shown[
+        "links by kind"
+    ].records
