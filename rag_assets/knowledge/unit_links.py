@@ -73,12 +73,15 @@ def refresh_unit_links(
             yield named(_of_chunks(found.to_pylist(), patterns=patterns))
         ids = store.read(rows[0], columns=["unit_id"], version=rows[1])["unit_id"]
         left = ids.filter(pc.is_in(ids, changed["key"].combine_chunks()))
-        for found in rows_named(
-            store, TABLE_ROWS_TABLE, key="row_id", keys=left, columns=ROW_COLUMNS
-        ):
+        of_rows = (
+            rows_named(store, TABLE_ROWS_TABLE, key="row_id", keys=left, columns=ROW_COLUMNS)
+            if store.exists(TABLE_ROWS_TABLE)
+            else ()
+        )
+        for found in of_rows:
             yield named(_of_rows(found.to_pylist(), declared=declared, patterns=patterns))
             left = left.filter(pc.invert(pc.is_in(left, found["row_id"].combine_chunks())))
-        if len(left):  # gone from their table by now, and from the units at the next refresh
+        if len(left):  # their table, or they, are gone by now, and the units at the next refresh
             yield named((row, None, "", []) for row in left.to_pylist())
 
     work = Work(
