@@ -205,7 +205,7 @@ class StepKind(ABC):
 
     @abstractmethod
     def derivation(self, work: StepContext) -> Derivation | None:
-        """What its table is made from; None where that cannot be known yet, or is a source."""
+        """What its table is made from; None where that is unknown yet, a source, or a wish."""
 
     def reads(self, config: Config) -> Sequence[Sequence[str]]:  # noqa: ARG002 - for kinds that ask
         """Keys of the assets that it reads and that are no steps."""

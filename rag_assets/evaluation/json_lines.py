@@ -87,8 +87,8 @@ def text_of(record: dict[str, object], name: str) -> str:
     return value
 
 
-def append(path: Path, record: Mapping[str, object]) -> None:
-    """Add a line; it is on the disk when this returns.
+def append(path: Path, *records: Mapping[str, object]) -> None:
+    """Add a line for each record; they are on the disk when this returns.
 
     A last line without an end, of an editor or of a process that died, stays a line of its own.
     """
@@ -96,7 +96,7 @@ def append(path: Path, record: Mapping[str, object]) -> None:
     with path.open("a+b") as file:
         file.seek(max(file.tell() - 1, 0))
         ends_open = file.read(1) not in (b"", b"\n")
-        line = f"{json.dumps(record, ensure_ascii=False)}\n".encode("utf-8", "replace")
-        file.write(b"\n" + line if ends_open else line)
+        lines = "".join(f"{json.dumps(each, ensure_ascii=False)}\n" for each in records)
+        file.write(b"\n" * ends_open + lines.encode("utf-8", "replace"))
         file.flush()
         os.fsync(file.fileno())

@@ -74,7 +74,7 @@ def import_questions(file: Path, *, into: Path, split_by: Callable[[Gold], str])
     paths = document_paths(QuestionSet(path=file, documents=beside if beside.is_file() else None))
     there = parse(QuestionSet(name=PEOPLE, path=into)).questions if into.exists() else ()
     texts, known, problems = {one.id: one.text for one in there}, 0, []
-    before = len(texts)
+    new: list[dict[str, object]] = []
     for number, line in _lines(file):
         try:
             record = _completed(record_of(line), paths, split_by)
@@ -87,9 +87,11 @@ def import_questions(file: Path, *, into: Path, split_by: Callable[[Gold], str])
         if key in texts:
             known += 1
         else:
-            append(into, record)
+            new.append(record)
             texts[key] = text
-    return ImportedFile(len(texts) - before, known, problems)
+    if new:
+        append(into, *new)
+    return ImportedFile(len(new), known, problems)
 
 
 def _lines(file: Path) -> Iterator[tuple[int, bytes]]:

@@ -34,23 +34,6 @@ class MakingReport(sync.Report):
     """See `Spending.record`; empty without a model."""
 
 
-def derivation(store: Store, config: Config, makers: Sequence[Maker]) -> sync.Derivation:
-    """The questions, made from documents and tables, which are looked at once."""
-
-    @cache
-    def inputs() -> pa.Table:
-        every = [sync.INPUTS.empty_table(), *(maker.inputs(store, config) for maker in makers)]
-        return pa.concat_tables(every)
-
-    def made_from() -> Mapping[str, str]:
-        named = inputs().sort_by("key")
-        return {"documents and tables": fingerprint(*named.to_pydict().values())}
-
-    return sync.Derivation(
-        store=store, target=GENERATED.target(), made_from=made_from, inputs=inputs
-    )
-
-
 def refresh_generated(
     store: Store,
     config: Config,
@@ -68,7 +51,7 @@ def refresh_generated(
         log: Receives progress, one line at a time.
         retry: Also try again what failed on its own content.
     """
-    of_questions = derivation(store, config, makers)
+    of_questions = _derivation(store, config, makers)
     name = config.questions.model
     opened = open_language_model(config, name, state=store.root) if name else nullcontext()
     with opened as model:
@@ -90,6 +73,23 @@ def refresh_generated(
         report = sync.refresh(work, log=log, retry=retry)
         counted = {item.name: getattr(report, item.name) for item in fields(sync.Report)}
         return MakingReport(**counted, spending=model.spending.record() if model else {})
+
+
+def _derivation(store: Store, config: Config, makers: Sequence[Maker]) -> sync.Derivation:
+    """The questions, made from documents and tables, which are looked at once."""
+
+    @cache
+    def inputs() -> pa.Table:
+        every = [sync.INPUTS.empty_table(), *(maker.inputs(store, config) for maker in makers)]
+        return pa.concat_tables(every)
+
+    def made_from() -> Mapping[str, str]:
+        named = inputs().sort_by("key")
+        return {"documents and tables": fingerprint(*named.to_pydict().values())}
+
+    return sync.Derivation(
+        store=store, target=GENERATED.target(), made_from=made_from, inputs=inputs
+    )
 
 
 def _batch(store: Store, part: Sequence[MadeQuestions]) -> sync.Batch:

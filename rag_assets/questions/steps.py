@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 
 from rag_assets.change.steps import ShownContent, StepContext, StepKind, StepResult, StepTable
-from rag_assets.change.work import Derivation
 from rag_assets.config import Config, Variant
 from rag_assets.index.steps import JOINT_INDEX
 from rag_assets.questions.draft import Maker
@@ -52,11 +51,8 @@ class GeneratedQuestions(StepKind):
             about=report.spending,
         )
 
-    def derivation(self, work: StepContext) -> Derivation:
-        """The questions, made from documents and tables."""
-        from rag_assets.questions import making
-
-        return making.derivation(work.store, work.config, makers())
+    def derivation(self, work: StepContext) -> None:
+        """No refresh makes them: they stay as they are until a person asks for more."""
 
     def reads(self, config: Config) -> Sequence[Sequence[str]]:  # noqa: ARG002 - the same for all
         """The index, whose vectors choose passages, and the rows."""

@@ -45,8 +45,7 @@ def plans(made: Project, variant: str = "default", *, afresh: bool = False) -> d
     """What each step would do to its table, the tables above as they stand."""
     work = StepContext(store=made.store, config=made.config, variant=variant, steps=graph.STEPS)
     steps = graph.STEPS.in_order(made.config, variant).values()
-    planned = [step for step in steps if step.kind.is_planned]
-    there = [step for step in planned if all(made.store.exists(name) for name, _ in step.sources)]
+    there = [step for step in steps if all(made.store.exists(name) for name, _ in step.sources)]
     return {
         step.asset: StepPlan(step.asset, decide(derivation, afresh=afresh))
         for step in there

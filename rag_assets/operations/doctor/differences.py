@@ -75,12 +75,7 @@ class StepPlan:
 
 
 def plan_of(practice: Practice, table: ExaminedTable) -> StepPlan | None:
-    """What the step of a table would do; None where it reads a source, or cannot run here.
-
-    None as well where no refresh runs it: it stays as it is until a person asks for more.
-    """
-    if not table.step.kind.is_planned:
-        return None
+    """What the step of a table would do; None where nothing says so, or it cannot run here."""
     step, variants = table.step, table.variants or tuple(practice.variants)
     work = StepContext(
         store=practice.store, config=practice.config, variant=variants[0], steps=STEPS
