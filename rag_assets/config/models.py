@@ -121,8 +121,8 @@ class EmbeddingModel(ExtendedSection):
     batch_tokens: int = Field(
         8_192,
         gt=0,
-        description="padded tokens of one batch on CUDA; a CPU takes at most 1,024; for "
-        "embeddings_api tokens of one request",
+        description="for embeddings_api tokens of one request; else padded tokens of one batch: "
+        "65,536 on CUDA where this is not set, at most 1,024 on a CPU",
     )
     endpoint: EmbeddingEndpoint | None = Field(
         None, description="embeddings_api: the server that computes the vectors"

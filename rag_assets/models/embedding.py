@@ -45,6 +45,9 @@ that halves the processor time of a token."""
 
 CPU_BATCH_TOKENS = 1_024
 """Larger batches are slower on a CPU, whatever the config allows: by 1.3 times at 8,192 tokens."""
+CUDA_BATCH_TOKENS = 65_536
+"""2.2 times as fast as 8,192 on an H200, of e5-small in texts of 64 tokens. Where a device lacks
+memory for it, batches are halved."""
 CPU_PART_TOKENS = 32_768
 CUDA_PART_TOKENS = 1_048_576
 PROBE = "a text that every model can embed"
@@ -181,9 +184,10 @@ class ModelEncoder:
         self.dimension = weights.dimension
         self.max_tokens = weights.max_tokens
         is_cuda = path.startswith("cuda")
-        self._batch_tokens = (
-            model.batch_tokens if is_cuda else min(model.batch_tokens, CPU_BATCH_TOKENS)
-        )
+        most = CUDA_BATCH_TOKENS if is_cuda else CPU_BATCH_TOKENS
+        is_set = "batch_tokens" in model.model_fields_set  # its default is for servers
+        asked = model.batch_tokens if is_set else most
+        self._batch_tokens = asked if is_cuda else min(asked, most)
         self._replicas = replicas
         try:
             self._passages, self._queries = (

@@ -60,7 +60,6 @@ variants:
 #   bge_m3:
 #     backend: flag_embedding
 #     path: BAAI/bge-m3
-#     batch_tokens: 65536
 
 {index}retrieval:
   retriever: best  # or fast, which needs no reranker
