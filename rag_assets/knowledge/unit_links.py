@@ -66,7 +66,7 @@ def refresh_unit_links(
 
     def transform(changed: pa.Table, /) -> Iterator[Batch]:
         documents, rows = pinned.items()
-        patterns = [*config.links.identifiers.values()]
+        patterns = sorted(config.links.identifiers.values())  # as in the table's address
         named = partial(_batch, kinds=config.links.kinds)
         chunks = partial(rows_named, store, key="unit_id", keys=changed["key"])
         for found in chunks(documents[0], columns=CHUNK_COLUMNS, version=documents[1]):

@@ -17,19 +17,22 @@ from rag_assets.store.store import Store
 
 MOST_THINGS = 10
 """Documents and rows that one name may be of: all of them are candidates, and none is chosen."""
+BY_KEY = "(document_id IS NOT NULL OR m.place IN ('', 'key'))"
+"""Of a mention `m` that defines: whether by a title or a key. The other way is by a row's label,
+which many rows may share: these are counted apart."""
 
 _MENTIONS = """
 WITH cells AS (SELECT unit_id, document_id, unnest(mentions) AS m FROM units),
 mentions AS (
     SELECT unit_id, coalesce(document_id, unit_id) AS thing, document_id IS NOT NULL AS is_document,
         m.kind AS kind, coalesce(s.meaning, m.name) AS name, m.text AS text, m.place AS place,
-        m.defines AS defines
+        m.defines AS defines, {by_key} AS by_key
     FROM cells LEFT JOIN synonyms AS s ON m.kind = 'name' AND s.name = m.name
 ),
 things AS (
-    SELECT kind, name, thing, is_document, min(unit_id) AS target
-    FROM mentions WHERE defines GROUP BY kind, name, thing, is_document
-    QUALIFY count(*) OVER (PARTITION BY kind, name) <= {most}
+    SELECT kind, name, thing, is_document, by_key, min(unit_id) AS target
+    FROM mentions WHERE defines GROUP BY kind, name, thing, is_document, by_key
+    QUALIFY count(*) OVER (PARTITION BY kind, name, by_key) <= {most}
 )"""
 _LINKS = (
     _MENTIONS
@@ -64,7 +67,7 @@ def links_of(units: pa.Table, *, synonyms: Mapping[str, str] = MappingProxyType(
             "meaning": pa.array(synonyms.values(), pa.string()),
         }
     )
-    return query(_LINKS.format(most=MOST_THINGS), units=units, synonyms=meanings)
+    return query(_LINKS.format(most=MOST_THINGS, by_key=BY_KEY), units=units, synonyms=meanings)
 
 
 def read_links(store: Store, pin: Pin, *, synonyms: Mapping[str, str]) -> pa.Table:

@@ -38,7 +38,7 @@ _RUN = re.compile(r"[^\W\d_]+|\d+")
 _HYDRATE = r"\s?[·•∙⋅]\s?\d*H2O"
 _FORMULA = re.compile(
     r"(?<![\w.·-])(?<!\w[(\[])(?:[A-Z][a-z]?(?:\d+(?:\.\d+)?)?){2,}"
-    rf"(?![\w-]|[)\]]\w|\+(?!\w)|{_HYDRATE})"
+    rf"(?![\w-]|\.\d|[)\]]\w|\+(?!\w)|{_HYDRATE})"
 )
 _EDITION = re.compile(r":(?:19|20)\d\d$")
 _UNSEEN = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
@@ -73,14 +73,14 @@ def name_of(text: str) -> str:
 
 def parts_of_cell(text: str) -> Iterator[str]:
     """What of a cell may be a name: all of it, all but what is in brackets, and each of a list."""
-    plain = _BRACKETS.sub(" ", text).strip()
+    plain = " ".join(_BRACKETS.sub(" ", text).split())
     parts = _BETWEEN_NAMES.split(plain)
     return iter(dict.fromkeys(part.strip() for part in (text, plain, *parts) if part.strip()))
 
 
 def titles_in(text: str) -> list[str]:
     """A title, and what it is without a qualifier: `Mercury (planet)`, `Spokane, Washington`."""
-    plain = _BRACKETS.sub(" ", text).strip()
+    plain = " ".join(_BRACKETS.sub(" ", text).split())
     return [text, plain, plain.partition(", ")[0]]
 
 
@@ -129,8 +129,8 @@ def canonical_formula(text: str) -> str:
     if any(amount > _data().most for _, amount in amounts):
         return ""
     total = sum(amount for _, amount in amounts)
-    is_whole = all(amount.is_integer() for _, amount in amounts)
-    if is_whole and gcd(*(int(amount) for _, amount in amounts)) > 1 and abs(total - 100) > 1:
+    whole = [int(amount) for _, amount in amounts if amount % 1 == 0]
+    if len(whole) == len(amounts) and gcd(*whole) > 1 and abs(total - 100) > 1:
         total = 1
     return " ".join(f"{symbol}{amount / total:.6g}" for symbol, amount in amounts)
 
