@@ -60,6 +60,46 @@ def test_rows_and_documents_lead_to_each_other(made):
     assert ("foreign_key", "1") in links
 
 
+def test_foreign_keys_are_followed_as_the_database_understands_them(made):
+    made.execute(
+        "CREATE TABLE plants (country TEXT, site TEXT, boss TEXT, PRIMARY KEY (country, site))",
+        "INSERT INTO plants VALUES ('SE', 'Lund', 'Eva'), ('DE', 'Bonn', 'Uwe')",
+        "CREATE TABLE jobs (id INTEGER PRIMARY KEY, what TEXT, c TEXT, s TEXT, grade INTEGER "
+        "REFERENCES GRADES, wears INTEGER REFERENCES tools(id), part_of INTEGER REFERENCES Jobs,"
+        "FOREIGN KEY (c, s) REFERENCES Plants(Country, site))",
+        "INSERT INTO jobs VALUES (51, 'weld', 'SE', 'Lund', 2, 9, NULL), "
+        "(52, 'cut', NULL, 'Bonn', NULL, NULL, 51), (53, 'bend', 'DE', '', NULL, NULL, 53)",
+    )
+    with hashing():
+        refresh(made.config)
+
+    found = {text for kind, text in links_in(made) if kind == "foreign_key"}
+
+    assert found == {"1", "2", "SE|Lund", "51"}
+
+
+def test_rows_that_share_a_label_take_no_link_from_what_it_names(made):
+    rows = ", ".join(f"({n}, 'NHS 3101', 'M{n}')" for n in range(1, 3 * MOST_THINGS))
+    made.execute(
+        "CREATE TABLE bolts (id INTEGER PRIMARY KEY, standard TEXT, size TEXT)",
+        f"INSERT INTO bolts VALUES {rows}",
+    )
+    made.write("standards/nhs_3101_guide.md", "# Guide\n\nPlate by NHS 3101.\n")
+    with hashing():
+        refresh(made.config)
+    pin = set_of(made.store, made.config, "default").unit_links
+    assert pin
+
+    found = read_links(made.store, pin, synonyms={}).to_pylist()
+
+    named = [each for each in found if each["text"] == "NHS 3101"]
+    assert len(named) == 3 * MOST_THINGS - 1 + 2  # the bolts, the part and the guide
+    assert all(each["is_document"] for each in named)
+    [subject] = subjects(made.config)
+    result = result_of(subject, store=made.store, log=print, partition="default")
+    assert result.outcomes["few_names_of_many"].observed == 0
+
+
 def test_an_edit_touches_the_names_of_its_own_units(made):
     with hashing():
         refresh(made.config)

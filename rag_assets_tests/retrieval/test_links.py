@@ -184,6 +184,30 @@ def test_of_a_document_that_was_found_the_best_chunk_is_reached():
     assert after.unit_ids[0] == "u1"
 
 
+@given(RANKINGS, EDGES)
+def test_scores_stay_on_the_scale_of_the_retriever(scores, edges):
+    before = ranked(scores, scores=scores.values())
+
+    [after] = with_links(call_of(edges, UNITS), ["q"], [before], settings=LinkStage())
+
+    low, high = min(scores.values(), default=0), max(scores.values(), default=0)
+    spread = high - low or high or 1
+    assert all(high - spread <= score <= high + spread / 2 for score in after.scores)
+    own = dict(before.entries)
+    assert all(score >= own.get(unit, low - spread) for unit, score in after.entries)
+
+
+def test_terms_too_short_to_be_names_join_nothing_but_their_own_synonyms():
+    entries = [
+        GlossaryEntry(term="PE", synonyms=["polyethylene", "polyeten"]),
+        GlossaryEntry(term="PP", synonyms=["polypropylene"]),
+    ]
+
+    found = synonyms_of(Glossary(weight=0.3, entries=entries))
+
+    assert found["polyethylene"] == found["polyeten"] != found["polypropylene"]
+
+
 def test_names_of_the_glossary_and_of_elements_are_one_name():
     entries = [
         GlossaryEntry(term="stainless steel", synonyms=["rostfritt stål"]),
