@@ -74,12 +74,9 @@ def links_of(
             "meaning": pa.array(synonyms.values(), pa.string()),
         }
     )
-    return query(
-        _LINKS.format(most=MOST_THINGS, by_key=BY_KEY),
-        units=units,
-        synonyms=meanings,
-        replaced=pa.table({"document": pa.array(replaced, pa.string())}),
-    )
+    old = pa.table({"document": pa.array(replaced, pa.string())})
+    statement = _LINKS.format(most=MOST_THINGS, by_key=BY_KEY)
+    return query(statement, units=units, synonyms=meanings, replaced=old)
 
 
 def read_links(

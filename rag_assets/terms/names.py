@@ -27,40 +27,23 @@ SECONDS_A_TEXT = 5.0
 
 Find: TypeAlias = Callable[[str], Iterable["re.Match[str]"]]
 
-_MARKS = "".join(
-    each for each in map(chr, range(0x300, 0x1B00)) if unicodedata.category(each)[0] == "M"
-)
+_MARKS = "".join(c for c in map(chr, range(0x300, 0x1B00)) if unicodedata.category(c)[0] == "M")
 _NO_WORD = re.compile(rf"(?:[^\w+#{_MARKS}]|_|#(?=\w))+")
 _MINUS = re.compile(r"(?<![\w)\]])-(?=\d)")
 _BRACKETS = re.compile(r"(?<!\S)[({][^(){}]*[)}](?!\w)|\[[^\[\]]*\](?!\w)")
 _BETWEEN_NAMES = re.compile(r"\s*(?:[;|/•\n,]|\s(?:and|och|und|&|with|vs\.?|feat\.?)\s)\s*")
 _RUN = re.compile(r"[^\W\d_]+|\d+")
-_HYDRATE = r"\s?[·•∙⋅]\s?\d*H2O"
 _FORMULA = re.compile(
     r"(?<![\w.·-])(?<!\w[(\[])(?:[A-Z][a-z]?(?:\d+(?:\.\d+)?)?){2,}"
-    rf"(?![\w-]|\.\d|[)\]]\w|\+(?!\w)|{_HYDRATE})"
+    r"(?![\w-]|\.\d|[)\]]\w|\+(?!\w)|\s?[·•∙⋅]\s?\d*H2O)"
 )
 _EDITION = re.compile(r":(?:19|20)\d\d$")
 _UNSEEN = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
-_PLAIN = str.maketrans(
-    {
-        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
-        **dict.fromkeys("\u00a0\u2007\u2008\u2009\u200a\u202f\u3000", " "),
-        **{0x2080 + digit: str(digit) for digit in range(10)},
-        **{0xFEE0 + code: chr(code) for code in range(0x21, 0x7F)},
-    }
-)
+_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
+_BLANKS = "\u00a0\u2007\u2008\u2009\u200a\u202f\u3000"
+_PLAIN = str.maketrans(_DASHES + _BLANKS + "₀₁₂₃₄₅₆₇₈₉", "-" * 7 + " " * 7 + "0123456789")
+_PLAIN |= {0xFEE0 + code: code for code in range(0x21, 0x7F)}
 """Dashes, blanks, lowered digits and wide letters, each as the usual character."""
-
-
-class SlowPatternError(ValueError):
-    """A pattern of the user does not come to an end."""
-
-    def __init__(self, patterns: Sequence[str], text: str) -> None:
-        super().__init__(
-            f"links.identifiers: {' or '.join(map(repr, patterns))} takes more than "
-            f"{SECONDS_A_TEXT:g} s in one text ({text[:60]!r}): repeat no part that repeats itself"
-        )
 
 
 def name_of(text: str) -> str:
@@ -105,7 +88,7 @@ def identifiers_in(text: str, *, patterns: Sequence[str] = ()) -> Iterator[tuple
     """Where identifiers stand in `text`; `patterns` are those of the user, beside the shipped.
 
     Raises:
-        SlowPatternError: A pattern of the user takes forever.
+        ValueError: A pattern of the user takes longer than `SECONDS_A_TEXT`.
     """
     try:
         for start, end in _spans(_identifiers(tuple(patterns)), text):
@@ -113,7 +96,10 @@ def identifiers_in(text: str, *, patterns: Sequence[str] = ()) -> Iterator[tuple
             if len(_RUN.findall(name)) > 1 and sum(map(str.isalnum, name)) > SHORTEST:
                 yield start, end
     except TimeoutError:
-        raise SlowPatternError(patterns, text) from None
+        raise ValueError(
+            f"links.identifiers: {' or '.join(map(repr, patterns))} takes more than "
+            f"{SECONDS_A_TEXT:g} s in one text ({text[:60]!r}): repeat no part that repeats itself"
+        ) from None
 
 
 def canonical_formula(text: str) -> str:
