@@ -133,7 +133,7 @@ def _plain(text: str) -> str:
 
 def _spans(find: Find, text: str) -> Iterator[tuple[int, int]]:
     """Where in `text` stands what `find` finds in it as `_plain` writes it."""
-    unseen = {match.start() for match in _UNSEEN.finditer(text)}
+    unseen = set() if text.isascii() else {match.start() for match in _UNSEEN.finditer(text)}
     places = [place for place in range(len(text)) if place not in unseen] if unseen else None
     for match in find(_plain(text)):
         start, end = match.span()
@@ -162,8 +162,9 @@ def _data() -> _Data:
 def _identifiers(patterns: tuple[str, ...]) -> Find:
     import regex
 
-    every = "|".join(f"(?:{pattern})" for pattern in (*patterns, *_data().patterns))
-    whole = rf"(?<![\w.-])(?:{every})(?!\w|\s?-\s?\d{{1,2}}\b)"
+    own = [rf"(?:{pattern})(?!\w)" for pattern in patterns]
+    shipped = rf"(?:{'|'.join(_data().patterns)})(?!\w|\s?-\s?\d{{1,2}}\b)"
+    whole = rf"(?<![\w.-])(?:{'|'.join([*own, shipped])})"
     if not patterns:  # twice as fast
         return re.compile(whole).finditer
     return partial(regex.compile(whole, regex.VERSION1).finditer, timeout=SECONDS_A_TEXT)

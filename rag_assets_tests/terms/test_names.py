@@ -97,6 +97,7 @@ def test_a_pattern_may_ask_for_no_capitals_and_leaves_the_others_as_they_are():
 
 def test_patterns_of_the_config_come_first():
     assert written("order 77/abc12", (r"\d\d/[a-z]+\d+",)) == ["77/abc12"]
+    assert written("line PO-12345-01", (r"PO-\d{5}",)) == ["PO-12345"]
 
 
 @pytest.mark.parametrize("spelled", ["CrMnFeCoNi", "CoCrFeMnNi", "Ni20 Co20 Fe20 Mn20 Cr20"])
