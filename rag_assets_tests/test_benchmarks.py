@@ -152,3 +152,7 @@ def test_a_unit_that_ends_with_a_block_is_inside_a_sentence_that_goes_on(benchma
     assert not ends_inside(("text", "It broke"), ("text", "Then it held."))
     assert ends_inside(("text", "It broke"), ("text", "at the weld."))
     assert ends_inside(("text", "It broke"), ("table", "| a |"), ("text", "at the weld."))
+
+
+def test_cases_of_linking_are_right_and_none_is_silently_merged(benchmark):
+    assert not [bound for bound in benchmark("links").cases() if not bound.ok]

@@ -1,6 +1,5 @@
 """The section `links`: which names of units are kept, to lead from one unit to another."""
 
-import re
 from typing import Literal, TypeAlias, get_args
 
 from pydantic import Field, field_validator
@@ -27,10 +26,12 @@ class LinkSettings(Section):
     @field_validator("identifiers")
     @classmethod
     def _are_expressions(cls, value: dict[str, str]) -> dict[str, str]:
+        import regex
+
         for name, pattern in value.items():
             try:
-                is_empty = re.compile(pattern).fullmatch("") is not None
-            except re.error as error:
+                is_empty = regex.fullmatch(pattern, "", regex.VERSION1) is not None
+            except regex.error as error:
                 raise ValueError(f"{name}: {pattern!r} is no regular expression: {error}") from None
             if is_empty:
                 raise ValueError(f"{name}: {pattern!r} matches an empty text")

@@ -9,12 +9,12 @@ from rag_assets.config import Config
 from rag_assets.knowledge.steps import UNIT_LINKS
 from rag_assets.quality import Profiler, Subject, TableMeasures, Tally
 from rag_assets.store import Store
-from rag_assets.store.unit_links import MOST_THINGS
+from rag_assets.store.unit_links import BY_KEY, MOST_THINGS
 
 KEY = "unit_id"
 _HUBS = """
 SELECT m.kind AS kind, m.name AS name, count(DISTINCT coalesce(document_id, unit_id)) AS things
-FROM (SELECT unit_id, document_id, unnest(mentions) AS m FROM units) WHERE m.defines
+FROM (SELECT unit_id, document_id, unnest(mentions) AS m FROM units) WHERE m.defines AND {by_key}
 GROUP BY ALL HAVING things > {most} ORDER BY things DESC, name"""
 
 
@@ -45,7 +45,7 @@ def _measured(store: Store, step: Step) -> TableMeasures:
         profiler.rows(batch)
         tally.keys(batch[KEY])
     units = store.read(name, columns=[KEY, "document_id", "mentions"])
-    hubs = query(_HUBS.format(most=MOST_THINGS), units=units)
+    hubs = query(_HUBS.format(most=MOST_THINGS, by_key=BY_KEY), units=units)
     tally.put("hubs", len(hubs), examples=hubs.slice(0, quality.EXAMPLES_SHOWN).to_pylist())
     profile = profiler.profile()
     count, examples = quality.missing_inputs(

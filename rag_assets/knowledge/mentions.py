@@ -94,18 +94,18 @@ def mentions_of_row(
     label = next((pair.value for pair in shown if name_of(pair.value)), "")
     about = {identifier_of(key), identifier_of(label), canonical_formula(label)}
     found = [UnitName("name", name_of(key), key, "", defines=True)]
-    found += _written(key, patterns=patterns, place="key", about=about)
-    for pair in shown:
-        found += _written(pair.value, patterns=patterns, place=pair.column, about=about)
-        if len(pair.value) <= LONGEST_CELL:
-            for part in parts_of_cell(pair.value):
-                found += _whole(part, column=pair.column)
     values = {pair.column: pair.value for pair in pairs}
     for columns in into:
         found += _foreign(values, columns, table=table, place=", ".join(columns), defines=True)
     for one in of:
         place = ", ".join(one["columns"])
         found += _foreign(values, one["columns"], table=one["table"], place=place, defines=False)
+    found += _written(key, patterns=patterns, place="key", about=about)
+    for pair in shown:
+        found += _written(pair.value, patterns=patterns, place=pair.column, about=about)
+        if len(pair.value) <= LONGEST_CELL:
+            for part in parts_of_cell(pair.value):
+                found += _whole(part, column=pair.column)
     return _kept(found)
 
 

@@ -7,6 +7,7 @@ refresh leaves equals what a build from scratch gives.
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import TypeAlias, cast
@@ -17,7 +18,7 @@ import pyarrow.compute as pc
 from rag_assets import schemas
 from rag_assets.change.row_inputs import RowInputs, rows_named
 from rag_assets.change.steps import StepTable, made_from
-from rag_assets.change.sync import Batch, Derivation, Report, Work, refresh
+from rag_assets.change.sync import Batch, Derivation, Failure, Report, Work, refresh
 from rag_assets.config import Config, NameKind, Variant
 from rag_assets.identity import fingerprint
 from rag_assets.knowledge.mentions import (
@@ -36,6 +37,8 @@ CHUNK_COLUMNS = ("unit_id", "document_id", "uri", "section", "index", "text")
 ROW_COLUMNS = ("row_id", "source", "table", "row_key", "pairs")
 NAMES = ("unit_id", "document_id", "uri", "mentions")
 """The columns that are made here."""
+GONE = "the table of rows has it no more, or not for a moment: refresh again"
+"""Why the names of a row cannot be read, while another refresh is under way."""
 ForeignKeys: TypeAlias = Mapping[str, Sequence[ForeignKey]]
 Row: TypeAlias = Mapping[str, object]
 Named: TypeAlias = tuple[str, str | None, str, list[UnitName]]
@@ -66,23 +69,26 @@ def refresh_unit_links(
 
     def transform(changed: pa.Table, /) -> Iterator[Batch]:
         documents, rows = pinned.items()
-        patterns = [*config.links.identifiers.values()]
+        patterns = sorted(config.links.identifiers.values())  # as in the table's address
         named = partial(_batch, kinds=config.links.kinds)
         chunks = partial(rows_named, store, key="unit_id", keys=changed["key"])
         for found in chunks(documents[0], columns=CHUNK_COLUMNS, version=documents[1]):
             yield named(_of_chunks(found.to_pylist(), patterns=patterns))
         ids = store.read(rows[0], columns=["unit_id"], version=rows[1])["unit_id"]
         left = ids.filter(pc.is_in(ids, changed["key"].combine_chunks()))
+        has_rows = store.exists(TABLE_ROWS_TABLE)
         of_rows = (
             rows_named(store, TABLE_ROWS_TABLE, key="row_id", keys=left, columns=ROW_COLUMNS)
-            if store.exists(TABLE_ROWS_TABLE)
+            if has_rows
             else ()
         )
         for found in of_rows:
             yield named(_of_rows(found.to_pylist(), declared=declared, patterns=patterns))
             left = left.filter(pc.invert(pc.is_in(left, found["row_id"].combine_chunks())))
-        if len(left):  # their table, or they, are gone by now, and the units at the next refresh
-            yield named((row, None, "", []) for row in left.to_pylist())
+        if len(left):  # gone by now, and the units at the next refresh, unless they come back
+            rest = named((row, None, "", []) for row in left.to_pylist())
+            gone = [Failure(row, GONE, row, "environment") for row in rest.done if has_rows]
+            yield replace(rest, failed=gone)
 
     work = Work(
         store=store,

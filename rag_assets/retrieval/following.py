@@ -65,9 +65,11 @@ def _linked(
     if not passed:
         return ranking
     call.followed[query] = {unit: step for unit, (_, step) in passed.items()}
-    totals = defaultdict(float, own)
+    high, low = ranking.scores[0], ranking.scores[-1]
+    spread = high - low or abs(high) or 1.0
+    totals = defaultdict(lambda: high - spread, ranking.entries)
     for unit, (score, _) in passed.items():
-        totals[unit] += score
+        totals[unit] += score * spread
     scores = [score for score, _ in passed.values()]
     arms = {**ranking.arms, UNLINKED: ranking, LINKED: ranked(passed, scores=scores)}
     return ranked(totals, scores=totals.values(), arms=arms)

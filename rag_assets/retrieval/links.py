@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from sys import intern
 from typing import cast
 
 import pyarrow as pa
@@ -42,7 +43,7 @@ class LinksInMemory:
     def __init__(self, links: pa.Table) -> None:
         """`links` as `store.unit_links.links_of` gives them."""
         self._units, self._targets, self._things, self._texts, self._kinds = (
-            cast("list[str]", links[name].to_pylist())
+            [*map(intern, cast("list[str]", links[name].to_pylist()))]  # many are equal
             for name in ("unit_id", "target", "thing", "text", "kind")
         )
         self._is_document = cast("list[bool]", links["is_document"].to_pylist())
@@ -89,7 +90,7 @@ def synonyms_of(glossary: Glossary | None) -> Mapping[str, str]:
     for each in glossary.entries if glossary else ():
         entries.append((each.term, *each.synonyms, *each.abbreviations))
     meanings = defaultdict[str, set[str]](set)
-    for term, *others in entries:
-        for name in filter(None, map(name_of, (term, *others))):
-            meanings[name].add(name_of(term))
+    for entry in entries:
+        for name in (names := [*filter(None, map(name_of, entry))]):
+            meanings[name].add(names[0])
     return {name: min(found) for name, found in meanings.items() if len(found) == 1}

@@ -5,7 +5,7 @@ A set is what a refresh left together (see `store.complete_sets`), or what the s
 for as long as `clean_up.keep_days` keeps the set.
 """
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
@@ -127,10 +127,12 @@ def open_index(
 
 
 def _links_of(
-    store: Store, complete_set: CompleteSet, glossary: Glossary | None
+    store: Store, complete_set: CompleteSet, glossary: Glossary | None, replaced: Collection[str]
 ) -> LinksInMemory | None:
-    pin = complete_set.unit_links
-    return LinksInMemory(read_links(store, pin, synonyms=synonyms_of(glossary))) if pin else None
+    if (pin := complete_set.unit_links) is None:
+        return None
+    meanings = synonyms_of(glossary)
+    return LinksInMemory(read_links(store, pin, synonyms=meanings, replaced=replaced))
 
 
 def _require_pinned(store: Store, found: CompleteSet, *, variant: str) -> CompleteSet:

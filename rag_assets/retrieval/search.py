@@ -11,7 +11,7 @@
 import logging
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass, replace
@@ -108,7 +108,7 @@ class VariantIndex:
         cache: Cache,
         ann_from_rows: int | None,
         load_families: Callable[[], IndexedFamilies],
-        load_links: Callable[[], LinksInMemory | None],
+        load_links: Callable[[Collection[str]], LinksInMemory | None],
         read_stale: Callable[[], Mapping[str, str]],
         open_tables: Callable[[], AbstractContextManager[None]],
         arms: Mapping[ArmName, Arm],
@@ -359,7 +359,7 @@ class VariantIndex:
     @cached_property
     def links(self) -> LinksInMemory | None:
         """The links between its units; None where nobody looked for them."""
-        return self._load_links()
+        return self._load_links(self.families.left_out("current"))
 
     @cached_property
     def encoder(self) -> QueryEncoder:

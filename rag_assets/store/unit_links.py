@@ -6,7 +6,7 @@ names are joined. Names that are one thing to nobody lead nowhere: those that mo
 when it joins them; nothing that is stored depends on that.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
 import pyarrow as pa
@@ -17,19 +17,23 @@ from rag_assets.store.store import Store
 
 MOST_THINGS = 10
 """Documents and rows that one name may be of: all of them are candidates, and none is chosen."""
+BY_KEY = "(document_id IS NOT NULL OR m.place IN ('', 'key'))"
+"""Of a mention `m` that defines: whether by a title or a key. The other way is by a row's label,
+which many rows may share: these are counted apart."""
 
 _MENTIONS = """
 WITH cells AS (SELECT unit_id, document_id, unnest(mentions) AS m FROM units),
 mentions AS (
     SELECT unit_id, coalesce(document_id, unit_id) AS thing, document_id IS NOT NULL AS is_document,
         m.kind AS kind, coalesce(s.meaning, m.name) AS name, m.text AS text, m.place AS place,
-        m.defines AS defines
+        m.defines AS defines, {by_key} AS by_key,
+        coalesce(document_id IN (SELECT document FROM replaced), false) AS is_replaced
     FROM cells LEFT JOIN synonyms AS s ON m.kind = 'name' AND s.name = m.name
 ),
 things AS (
-    SELECT kind, name, thing, is_document, min(unit_id) AS target
-    FROM mentions WHERE defines GROUP BY kind, name, thing, is_document
-    QUALIFY count(*) OVER (PARTITION BY kind, name) <= {most}
+    SELECT kind, name, thing, is_document, by_key, is_replaced, min(unit_id) AS target
+    FROM mentions WHERE defines GROUP BY kind, name, thing, is_document, by_key, is_replaced
+    QUALIFY count(*) FILTER (NOT is_replaced) OVER (PARTITION BY kind, name, by_key) <= {most}
 )"""
 _LINKS = (
     _MENTIONS
@@ -46,12 +50,18 @@ GROUP BY ALL ORDER BY m.unit_id, t.thing"""
 )
 
 
-def links_of(units: pa.Table, *, synonyms: Mapping[str, str] = MappingProxyType({})) -> pa.Table:
+def links_of(
+    units: pa.Table,
+    *,
+    synonyms: Mapping[str, str] = MappingProxyType({}),
+    replaced: Collection[str] = (),
+) -> pa.Table:
     """The links between `units` (`unit_id`, `document_id`, `mentions`), each pair once.
 
     Args:
         units: Rows of the table of names.
         synonyms: For canonical names, others that stand for them.
+        replaced: Documents that newer versions replace: they make no name one of too many.
 
     Returns:
         `unit_id`, which mentions `text` at its `place`; the `thing` that this is the name of, which
@@ -64,11 +74,15 @@ def links_of(units: pa.Table, *, synonyms: Mapping[str, str] = MappingProxyType(
             "meaning": pa.array(synonyms.values(), pa.string()),
         }
     )
-    return query(_LINKS.format(most=MOST_THINGS), units=units, synonyms=meanings)
+    old = pa.table({"document": pa.array(replaced, pa.string())})
+    statement = _LINKS.format(most=MOST_THINGS, by_key=BY_KEY)
+    return query(statement, units=units, synonyms=meanings, replaced=old)
 
 
-def read_links(store: Store, pin: Pin, *, synonyms: Mapping[str, str]) -> pa.Table:
+def read_links(
+    store: Store, pin: Pin, *, synonyms: Mapping[str, str], replaced: Collection[str] = ()
+) -> pa.Table:
     """The links between the units that a pin holds: see `links_of`."""
     columns = ["unit_id", "document_id", "mentions"]
     units = store.read(pin.table, columns=columns, version=pin.version)
-    return links_of(units, synonyms=synonyms)
+    return links_of(units, synonyms=synonyms, replaced=replaced)

@@ -1,7 +1,7 @@
 """Chemical elements and formulas: `Ni` is nickel, and `CoNi0.5` is `Co2 Ni1`."""
 
 from collections.abc import Mapping
-from functools import cache
+from functools import lru_cache
 
 from rag_assets.terms.formulas import formula, symbols_by_name
 
@@ -18,7 +18,7 @@ READ_AS_WORDS = frozenset(("He", "Be", "In", "As", "I", "At", "No", "Am", "Pa", 
 """Symbols that running text has as words or units."""
 
 
-@cache
+@lru_cache(maxsize=65_536)
 def formula_of(text: str) -> frozenset[tuple[str, float]] | None:
     """The elements of a formula, each with its share of the atoms; None where it is no formula.
 

@@ -1,6 +1,12 @@
 """The names of one unit depend on that unit alone."""
 
-from rag_assets.knowledge.mentions import RowCell, UnitName, mentions_of_chunk, mentions_of_row
+from rag_assets.knowledge.mentions import (
+    MOST_OF_A_UNIT,
+    RowCell,
+    UnitName,
+    mentions_of_chunk,
+    mentions_of_row,
+)
 from rag_assets.store.completions import ForeignKey
 
 
@@ -70,6 +76,17 @@ def test_numbers_hidden_cells_and_long_texts_name_nothing():
     ]
 
     assert mentions_of_row(cells, table="db/parts", key="12") == []
+
+
+def test_a_cell_of_very_many_identifiers_leaves_room_for_keys():
+    of = ForeignKey(columns=["grade"], table="db/grades", others=["id"])
+    cells = [cell("what", " ".join(f"AB-{1000 + n}" for n in range(10_000))), cell("grade", "2")]
+
+    found = mentions_of_row(cells, table="db/tests", key="7", of=[of], into=[("grade",)])
+
+    assert len(found) == MOST_OF_A_UNIT
+    assert named(found, "foreign_key", defines=False) == {"db/grades|2"}
+    assert named(found, "foreign_key", defines=True) == {"db/tests|2"}
 
 
 def test_a_declared_foreign_key_leads_to_the_row_that_has_the_key():

@@ -10,12 +10,15 @@ from rag_assets.config import Config
 from rag_assets.graph import STEPS
 from rag_assets.knowledge.checks import subjects
 from rag_assets.knowledge.steps import UNIT_LINKS
+from rag_assets.knowledge.unit_links import refresh_unit_links
 from rag_assets.quality import result_of
+from rag_assets.sources.exports import refresh_exports
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import set_of
 from rag_assets.store.unit_links import MOST_THINGS, read_links
+from rag_assets.tables.rows import refresh_rows
 from rag_assets_testing.faults import project
-from rag_assets_testing.faults.comparing import contents
+from rag_assets_testing.faults.comparing import contents, quarantine
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.pipeline import refresh
 from rag_assets_testing.faults.project import Project
@@ -60,6 +63,46 @@ def test_rows_and_documents_lead_to_each_other(made):
     assert ("foreign_key", "1") in links
 
 
+def test_foreign_keys_are_followed_as_the_database_understands_them(made):
+    made.execute(
+        "CREATE TABLE plants (country TEXT, site TEXT, boss TEXT, PRIMARY KEY (country, site))",
+        "INSERT INTO plants VALUES ('SE', 'Lund', 'Eva'), ('DE', 'Bonn', 'Uwe')",
+        "CREATE TABLE jobs (id INTEGER PRIMARY KEY, what TEXT, c TEXT, s TEXT, grade INTEGER "
+        "REFERENCES GRADES, wears INTEGER REFERENCES tools(id), part_of INTEGER REFERENCES Jobs,"
+        "FOREIGN KEY (c, s) REFERENCES Plants(Country, site))",
+        "INSERT INTO jobs VALUES (51, 'weld', 'SE', 'Lund', 2, 9, NULL), "
+        "(52, 'cut', NULL, 'Bonn', NULL, NULL, 51), (53, 'bend', 'DE', '', NULL, NULL, 53)",
+    )
+    with hashing():
+        refresh(made.config)
+
+    found = {text for kind, text in links_in(made) if kind == "foreign_key"}
+
+    assert found == {"1", "2", "SE|Lund", "51"}
+
+
+def test_rows_that_share_a_label_take_no_link_from_what_it_names(made):
+    rows = ", ".join(f"({n}, 'NHS 3101', 'M{n}')" for n in range(1, 3 * MOST_THINGS))
+    made.execute(
+        "CREATE TABLE bolts (id INTEGER PRIMARY KEY, standard TEXT, size TEXT)",
+        f"INSERT INTO bolts VALUES {rows}",
+    )
+    made.write("standards/nhs_3101_guide.md", "# Guide\n\nPlate by NHS 3101.\n")
+    with hashing():
+        refresh(made.config)
+    pin = set_of(made.store, made.config, "default").unit_links
+    assert pin
+
+    found = read_links(made.store, pin, synonyms={}).to_pylist()
+
+    named = [each for each in found if each["text"] == "NHS 3101"]
+    assert len(named) == 3 * MOST_THINGS - 1 + 2  # the bolts, the part and the guide
+    assert all(each["is_document"] for each in named)
+    [subject] = subjects(made.config)
+    result = result_of(subject, store=made.store, log=print, partition="default")
+    assert result.outcomes["few_names_of_many"].observed == 0
+
+
 def test_an_edit_touches_the_names_of_its_own_units(made):
     with hashing():
         refresh(made.config)
@@ -90,7 +133,26 @@ def test_after_any_edits_the_table_is_that_of_a_build_from_scratch(made, tmp_pat
     def remove_a_row() -> None:
         made.execute("DELETE FROM parts WHERE id = (SELECT max(id) FROM parts)")
 
-    edits = (edit_a_document, edit_a_row, add_a_row, remove_a_row)
+    def remove_a_document() -> None:
+        draw.choice(sorted(made.documents.rglob("report*.md"))).unlink()
+
+    def rename_a_document() -> None:
+        path = draw.choice(sorted(made.documents.rglob("*.md")))
+        path.rename(path.with_name(f"NHS_{3200 + next(number)}.md"))
+
+    def declare_other_keys() -> None:
+        made.execute(
+            "ALTER TABLE parts RENAME TO former",
+            "CREATE TABLE parts (id INTEGER PRIMARY KEY, part TEXT, standard TEXT, grade INTEGER"
+            f"{draw.choice(['', ' REFERENCES grades(id)'])})",
+            "INSERT INTO parts SELECT * FROM former",
+            "DROP TABLE former",
+        )
+
+    edits = (
+        *(edit_a_document, edit_a_row, add_a_row, remove_a_row),
+        *(remove_a_document, rename_a_document, declare_other_keys),
+    )
     with hashing():
         refresh(made.config)
         for _ in range(4):
@@ -127,6 +189,25 @@ def test_names_of_other_units_are_not_given_to_a_search(made):
     assert between.unit_links is None
     assert after.unit_links
     assert after.joint == between.joint
+
+
+def test_names_of_a_row_that_was_away_for_a_moment_are_read_when_it_is_back(made, tmp_path):
+    with hashing():
+        refresh(made.config)
+        made.execute("UPDATE parts SET standard = 'NHS 3102' WHERE id = 1")
+        made.file.write_text(made.file.read_text() + "links: {identifiers: {x: 'QX[0-9]+'}}\n")
+        for source in made.config.sources.tables:
+            refresh_exports(made.store, source, allow_shrink=False, log=print)
+        refresh_rows(made.store, sources=made.config.table_sources, log=print)
+        between = refresh_unit_links(made.store, made.config, variant="default", log=print)
+        made.execute("UPDATE parts SET standard = 'NHS 3101' WHERE id = 1")
+        refresh(made.config)
+        fresh = made.config_with(tmp_path / "fresh")
+        refresh(fresh)
+
+    assert [failure.kind for failure in between.failures] == ["environment"]
+    assert names_in(made.config) == names_in(fresh)
+    assert not quarantine(made.config.state_dir, tables=[between.target])
 
 
 def test_no_table_is_made_where_no_kind_is_wanted(made):

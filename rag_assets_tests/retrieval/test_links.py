@@ -17,6 +17,7 @@ from rag_assets.retrieval.links import LinksInMemory, synonyms_of
 from rag_assets.retrieval.opening import open_index
 from rag_assets.retrieval.rankings import Ranking, ranked
 from rag_assets.store.complete_sets import set_of
+from rag_assets.store.unit_links import MOST_THINGS
 from rag_assets_testing.faults import project
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.pipeline import refresh
@@ -71,6 +72,27 @@ def test_a_document_leads_back_to_the_rows_that_name_it(made):
     back = [hit for hit in found if hit.linked]
     assert {hit.row_key for hit in back} == {"1", "2"}
     assert back[0].linked.words == f'{STANDARD} <- "NHS 3101" (identifier)'
+
+
+def test_a_document_of_many_versions_is_reached_in_its_current_one(tmp_path):
+    made = project.make(tmp_path / "project", documents=1, rows=1)
+    made.execute(
+        "CREATE TABLE pumps (id INTEGER PRIMARY KEY, what TEXT, instruction TEXT)",
+        "INSERT INTO pumps VALUES (1, 'whey pump', 'QX 4410')",
+    )
+    for number in range(1, MOST_THINGS + 3):
+        steps = " ".join(f"Step {step}: loosen lobe {step} of the cover." for step in range(9))
+        text = f"# QX 4410\n\nRevision: {number}\n\n{steps} Mind {number} seals.\n"
+        made.write(f"QX-4410_rev{number}.md", text)
+    with hashing():
+        refresh(made.config)
+    index = index_of(made)
+    assert len(index.families.superseded) == MOST_THINGS + 1
+
+    found = index.search("whey", retriever=FOLLOWING)
+
+    [document] = [hit for hit in found if hit.linked]
+    assert document.uri == f"QX-4410_rev{MOST_THINGS + 2}.md"
 
 
 def test_what_many_name_is_no_way_back(made):
@@ -182,6 +204,30 @@ def test_of_a_document_that_was_found_the_best_chunk_is_reached():
     [after] = with_links(call, ["q"], [before], settings=settings)
 
     assert after.unit_ids[0] == "u1"
+
+
+@given(RANKINGS, EDGES)
+def test_scores_stay_on_the_scale_of_the_retriever(scores, edges):
+    before = ranked(scores, scores=scores.values())
+
+    [after] = with_links(call_of(edges, UNITS), ["q"], [before], settings=LinkStage())
+
+    low, high = min(scores.values(), default=0), max(scores.values(), default=0)
+    spread = high - low or high or 1
+    assert all(high - spread <= score <= high + spread / 2 for score in after.scores)
+    own = dict(before.entries)
+    assert all(score >= own.get(unit, low - spread) for unit, score in after.entries)
+
+
+def test_terms_too_short_to_be_names_join_nothing_but_their_own_synonyms():
+    entries = [
+        GlossaryEntry(term="PE", synonyms=["polyethylene", "polyeten"]),
+        GlossaryEntry(term="PP", synonyms=["polypropylene"]),
+    ]
+
+    found = synonyms_of(Glossary(weight=0.3, entries=entries))
+
+    assert found["polyethylene"] == found["polyeten"] != found["polypropylene"]
 
 
 def test_names_of_the_glossary_and_of_elements_are_one_name():

@@ -44,7 +44,7 @@ from rag_assets.store.completions import ForeignKey
 if TYPE_CHECKING:
     import sqlalchemy as sa
     from dlt.extract import DltResource
-    from sqlalchemy.engine.interfaces import ReflectedColumn
+    from sqlalchemy.engine.interfaces import ReflectedColumn, ReflectedForeignKeyConstraint
 
 UNDEFINED_FUNCTION = "42883"
 NOT_UTF8 = "Could not decode to UTF-8"
@@ -161,15 +161,23 @@ class DatabaseTables(Origin):
             },
             columns=[(column["name"], str(column["type"])) for column in columns],
             foreign_keys=[
-                ForeignKey(
-                    columns=each["constrained_columns"],
-                    table=each["referred_table"],
-                    others=each["referred_columns"],
-                )
+                self._foreign_key(each)
                 for each in declared
                 if each["referred_schema"] in (None, self.schema)
             ],
         )
+
+    def _foreign_key(self, declared: "ReflectedForeignKeyConstraint") -> ForeignKey:
+        """Its names as they are: to SQLite capitals do not matter, and it may leave columns out."""
+        table, others = declared["referred_table"], declared["referred_columns"]
+        if self.engine.dialect.name == "sqlite":
+            tables = {name.casefold(): name for name in self._inspector.get_table_names()}
+            table = tables.get(table.casefold(), table)
+            if table in tables.values():
+                held = {each["name"].casefold(): each["name"] for each in self._columns(table)}
+                key = self._inspector.get_pk_constraint(table)["constrained_columns"]
+                others = [held.get(each.casefold(), each) for each in others or key]
+        return ForeignKey(columns=declared["constrained_columns"], table=table, others=others)
 
     @override
     def observed(self, table: str, *, increment: Increment | None) -> str | None:
