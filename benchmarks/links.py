@@ -70,7 +70,7 @@ from rag_assets.retrieval.glossary import Glossary, glossary_of
 from rag_assets.retrieval.links import synonyms_of
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import CompleteSet, set_of_recipe
-from rag_assets.store.unit_links import links_of, read_links
+from rag_assets.store.unit_links import NAMED, links_of, read_links
 from rag_assets.table_lookup.arm import arms_of
 
 DAIRY = "dairy"
@@ -349,7 +349,7 @@ def cases() -> Iterator[Bound]:
                 wanted[unit] = (text, expected)
                 cell = RowCell("name", text, numeric=False, hidden=False)
                 units.append(_unit(unit, None, mentions_of_row([cell], table="cases", key="1")))
-    names = [schemas.UNIT_LINKS.field(name) for name in ("unit_id", "document_id", "mentions")]
+    names = [schemas.UNIT_LINKS.field(name) for name in NAMED]
     synonyms = synonyms_of(Glossary(weight=1, entries=entries))
     links = links_of(pa.Table.from_pylist(units, schema=pa.schema(names)), synonyms=synonyms)
     found: dict[str, set[str]] = defaultdict(set)
@@ -368,7 +368,8 @@ def cases() -> Iterator[Bound]:
 
 
 def _unit(unit: str, document: str | None, names: Sequence[UnitName]) -> Mapping[str, object]:
-    return {"unit_id": unit, "document_id": document, "mentions": [one._asdict() for one in names]}
+    mentions = [one._asdict() for one in names]
+    return {"unit_id": unit, "document_id": document, "uri": unit, "mentions": mentions}
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ from rag_assets.change.steps import Input, StepTable
 from rag_assets.config import Config, Variant, addresses
 from rag_assets.config.addresses import tables_of
 
-READING = 1
+READING = 2
 """Raised when the same units and settings give other names."""
 
 
