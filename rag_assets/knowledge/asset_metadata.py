@@ -9,7 +9,7 @@ from rag_assets.change.steps import Preview
 from rag_assets.reports.metadata_values import Plot, ShownRows, Value
 from rag_assets.reports.previews import PREVIEW_ROWS
 from rag_assets.store import Store
-from rag_assets.store.unit_links import links_of
+from rag_assets.store.unit_links import NAMED, links_of
 
 NAMES = ("links by kind", "linked rows", "links of kinds")
 KINDS = ("title", "key", "foreign_key", "identifier", "formula")
@@ -32,7 +32,7 @@ def links(store: Store, table: str) -> Mapping[str, Value]:
     """How many links of each kind documents and rows have, and how many rows have one."""
     from rag_assets.reports.plots import Bar, bars
 
-    units = store.read(table, columns=["unit_id", "document_id", "mentions"])
+    units = store.read(table, columns=[*NAMED])
     found = links_of(units)
     is_row = pc.is_null(units["document_id"])
     rows = units["unit_id"].filter(is_row)

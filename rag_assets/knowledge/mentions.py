@@ -105,14 +105,15 @@ def mentions_of_row(
         found += _written(pair.value, patterns=patterns, place=pair.column, about=about)
         if len(pair.value) <= LONGEST_CELL:
             for part in parts_of_cell(pair.value):
-                found += _whole(part, column=pair.column)
+                found += _whole(part, column=pair.column, about=about)
     return _kept(found)
 
 
-def _whole(part: str, *, column: str) -> Iterator[UnitName]:
-    """What all of a cell, or of an entry of its list, may be the name of."""
+def _whole(part: str, *, column: str, about: Collection[str]) -> Iterator[UnitName]:
+    """What all of a cell, or of an entry of its list, may be the name of; see `_written`."""
     yield UnitName("name", name_of(part), part, column, defines=False)
-    yield UnitName("formula", canonical_formula(part), part, column, defines=False)
+    formula = canonical_formula(part)
+    yield UnitName("formula", formula, part, column, defines=formula in about)
     if is_like_identifier(part):
         yield UnitName("identifier", identifier_of(part), part, column, defines=False)
 

@@ -2,7 +2,9 @@
 
 The table of names (`schemas.UNIT_LINKS`) has no links, since a link depends on two units. Here the
 names are joined. Names that are one thing to nobody lead nowhere: those that more than
-`MOST_THINGS` documents or rows are about. Names that mean the same are one name to whoever says so
+`MOST_THINGS` documents or rows are about. Documents that are about one name do not link to each
+other by it, nor do rows of one table: a question that has the name finds all of them, and nothing
+says that one leads to what another lacks. Names that mean the same are one name to whoever says so
 when it joins them; nothing that is stored depends on that.
 """
 
@@ -20,19 +22,21 @@ MOST_THINGS = 10
 BY_KEY = "(document_id IS NOT NULL OR m.place IN ('', 'key'))"
 """Of a mention `m` that defines: whether by a title or a key. The other way is by a row's label,
 which many rows may share: these are counted apart."""
+NAMED = ("unit_id", "document_id", "uri", "mentions")
+"""The columns of the table of names that links are made of."""
 
 _MENTIONS = """
-WITH cells AS (SELECT unit_id, document_id, unnest(mentions) AS m FROM units),
+WITH cells AS (SELECT unit_id, document_id, uri, unnest(mentions) AS m FROM units),
 mentions AS (
     SELECT unit_id, coalesce(document_id, unit_id) AS thing, document_id IS NOT NULL AS is_document,
-        m.kind AS kind, coalesce(s.meaning, m.name) AS name, m.text AS text, m.place AS place,
+        uri, m.kind AS kind, coalesce(s.meaning, m.name) AS name, m.text AS text, m.place AS place,
         m.defines AS defines, {by_key} AS by_key,
         coalesce(document_id IN (SELECT document FROM replaced), false) AS is_replaced
     FROM cells LEFT JOIN synonyms AS s ON m.kind = 'name' AND s.name = m.name
 ),
 things AS (
-    SELECT kind, name, thing, is_document, by_key, is_replaced, min(unit_id) AS target
-    FROM mentions WHERE defines GROUP BY kind, name, thing, is_document, by_key, is_replaced
+    SELECT kind, name, thing, is_document, uri, by_key, is_replaced, min(unit_id) AS target
+    FROM mentions WHERE defines GROUP BY kind, name, thing, is_document, uri, by_key, is_replaced
     QUALIFY count(*) FILTER (NOT is_replaced) OVER (PARTITION BY kind, name, by_key) <= {most}
 )"""
 _LINKS = (
@@ -46,6 +50,7 @@ SELECT m.unit_id, t.target, t.thing, t.is_document, first(m.text ORDER BY m.kind
     ) AS kind
 FROM mentions AS m JOIN things AS t ON m.kind = t.kind AND m.name = t.name
 WHERE m.thing <> t.thing
+    AND NOT (m.defines AND ((m.is_document AND t.is_document) OR m.uri = t.uri))
 GROUP BY ALL ORDER BY m.unit_id, t.thing"""
 )
 
@@ -56,7 +61,7 @@ def links_of(
     synonyms: Mapping[str, str] = MappingProxyType({}),
     replaced: Collection[str] = (),
 ) -> pa.Table:
-    """The links between `units` (`unit_id`, `document_id`, `mentions`), each pair once.
+    """The links between `units` (their columns `NAMED`), each pair once.
 
     Args:
         units: Rows of the table of names.
@@ -83,6 +88,5 @@ def read_links(
     store: Store, pin: Pin, *, synonyms: Mapping[str, str], replaced: Collection[str] = ()
 ) -> pa.Table:
     """The links between the units that a pin holds: see `links_of`."""
-    columns = ["unit_id", "document_id", "mentions"]
-    units = store.read(pin.table, columns=columns, version=pin.version)
+    units = store.read(pin.table, columns=[*NAMED], version=pin.version)
     return links_of(units, synonyms=synonyms, replaced=replaced)

@@ -39,10 +39,12 @@ def names_of(symbol: str) -> tuple[str, ...]:
 def formula(text: str) -> Formula | None:
     """The canonical form of `text`; None where it is no formula of at least two elements.
 
-    Capitals alone (`BCC`) are an abbreviation.
+    Capitals alone (`BCC`) are an abbreviation, and so are three or more with a plural `s`: `VOCs`
+    holds no caesium.
     """
     packed = text.replace(" ", "")
-    if packed.isupper() and packed.isalpha():
+    capitals = packed.removesuffix("s") if len(packed) > PLURAL_FROM else packed
+    if capitals.isupper() and capitals.isalpha():
         return None
     amounts: dict[str, float] = {}
     end = 0
@@ -57,3 +59,5 @@ def formula(text: str) -> Formula | None:
 
 LEAST: Final = 2
 """Elements that a formula has at least: one alone may be any short name."""
+PLURAL_FROM: Final = 3
+"""Letters; `BAs`, which is boron arsenide, has three."""

@@ -61,6 +61,13 @@ def test_a_row_is_about_its_key_and_label_and_mentions_its_cells():
     assert named(found, "identifier", defines=False) == {"NHS-3101"}
 
 
+def test_a_row_is_about_the_formula_that_is_its_label_however_it_is_spelled():
+    for label in ("CoCrFeNi", "Co1 Cr1 Fe1 Ni1"):
+        found = mentions_of_row([cell("alloy", label)], table="db/alloys", key="1")
+
+        assert named(found, "formula", defines=True) == {"Co0.25 Cr0.25 Fe0.25 Ni0.25"}
+
+
 def test_a_label_that_only_mentions_an_identifier_is_not_about_it():
     found = mentions_of_row([cell("what", "Bolt by ISO 4017")], table="db/parts", key="1")
 

@@ -103,6 +103,30 @@ def test_rows_that_share_a_label_take_no_link_from_what_it_names(made):
     assert result.outcomes["few_names_of_many"].observed == 0
 
 
+def test_what_is_about_one_name_leads_to_the_other_domain_and_not_to_its_like(made):
+    made.write("minutes/march.md", "# Review (March)\n\nAll was well with AB-1201.\n")
+    made.write("minutes/june.md", "# Review (June)\n\nNothing was.\n")
+    made.write("parts/ab_1201.md", "# AB-1201 washer\n\nIt is made of steel.\n")
+    made.execute("INSERT INTO parts VALUES (3, 'AB-1201', 'none', 2)")
+
+    with hashing():
+        refresh(made.config)
+
+    pin = set_of(made.store, made.config, "default").unit_links
+    assert pin
+    units = made.store.read(pin.table, columns=["unit_id", "uri"], version=pin.version)
+    uris = dict(zip(*(units[name].to_pylist() for name in ("unit_id", "uri")), strict=True))
+    found = {
+        (uris[link["unit_id"]], uris[link["target"]])
+        for link in read_links(made.store, pin, synonyms={}).to_pylist()
+        if link["kind"] in {"title", "identifier"}
+    }
+    part, parts = "parts/ab_1201.md", "laboratory/parts"
+    assert {("minutes/march.md", part), ("minutes/march.md", parts)} <= found
+    assert {(part, parts), (parts, part)} <= found
+    assert not {(parts, parts), ("minutes/march.md", "minutes/june.md")} & found
+
+
 def test_an_edit_touches_the_names_of_its_own_units(made):
     with hashing():
         refresh(made.config)

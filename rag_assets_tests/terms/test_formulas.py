@@ -36,3 +36,9 @@ def test_elements_are_known_in_both_languages():
     assert "natrium" in names_of("Na")
     assert names_of("Xx") == ()
     assert len(set(symbols_by_name().values())) == 103
+
+
+def test_the_plural_of_an_abbreviation_is_no_formula():
+    assert [formula(text) for text in ("VOCs", "SOFCs")] == [None, None]
+    assert formula("BAs") == (("As", 1.0), ("B", 1.0))
+    assert formula("GaAs")
