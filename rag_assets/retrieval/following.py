@@ -9,9 +9,10 @@ that reaches it, on top of its own.
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 from rag_assets.config import LinkStage
-from rag_assets.retrieval.links import LinksInMemory, WayOverLink
+from rag_assets.retrieval.links import LinksInMemory, Reached, WayOverLink
 from rag_assets.retrieval.rankings import Ranking, ranked
 from rag_assets.retrieval.search_call import SearchCall
 
@@ -24,14 +25,32 @@ def with_links(
 ) -> list[Ranking]:
     """Each ranking with what its first units lead to; as it was where these have no link."""
     links = call.links()
-    if not links:
+    names = links.names(settings.in_text) if links is not None else None
+    if links is None or not (links or names):
         return list(rankings)
     with call.timed("links"):
         units = sorted({unit for ranking in rankings for unit in ranking.unit_ids})
         rows = call.read(units, ["unit_id", "document_id"]).to_pylist() if units else []
         documents = {row["unit_id"]: row["document_id"] for row in rows}
+        first = {unit for ranking in rankings for unit in ranking.unit_ids[: settings.seeds]}
+        texts = call.read(sorted(first), ["unit_id", "text"]).to_pylist() if first and names else []
+        named = {
+            row["unit_id"]: [
+                *links.in_text(row["unit_id"], row["text"], documents[row["unit_id"]], names=names)
+            ]
+            for row in texts
+            if names
+        }
         return [
-            _linked(call, query, ranking, links=links, documents=documents, settings=settings)
+            _linked(
+                call,
+                query,
+                ranking,
+                links=links,
+                named=named,
+                documents=documents,
+                settings=settings,
+            )
             for query, ranking in zip(queries, rankings, strict=True)
         ]
 
@@ -42,6 +61,7 @@ def _linked(
     ranking: Ranking,
     *,
     links: LinksInMemory,
+    named: Mapping[str, Sequence[Reached]],
     documents: Mapping[str, str | None],
     settings: LinkStage,
 ) -> Ranking:
@@ -52,7 +72,8 @@ def _linked(
             best_of.setdefault(document, unit)
     passed: dict[str, tuple[float, WayOverLink]] = {}
     for unit in ranking.unit_ids[: settings.seeds]:
-        ways = [(one, settings.weight) for one in links.from_unit(unit)]
+        stored = links.from_unit(unit)
+        ways = [(one, settings.weight) for one in chain(stored, named.get(unit, ()))]
         back = links.to_thing(unit, documents[unit], most=settings.most)
         ways += [(one, settings.weight * settings.back) for one in back]
         for reached, weight in ways:

@@ -6,7 +6,7 @@ names are joined. Names that are one thing to nobody lead nowhere: those that mo
 when it joins them; nothing that is stored depends on that.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 import pyarrow as pa
@@ -27,7 +27,10 @@ mentions AS (
     FROM cells LEFT JOIN synonyms AS s ON m.kind = 'name' AND s.name = m.name
 ),
 things AS (
-    SELECT kind, name, thing, is_document, min(unit_id) AS target
+    SELECT kind, name, thing, is_document, min(unit_id) AS target,
+        CASE WHEN kind <> 'name' THEN kind WHEN is_document THEN 'title'
+            WHEN min(place) = '' THEN 'key' ELSE 'name' END AS shown,
+        first(text ORDER BY place) AS text
     FROM mentions WHERE defines GROUP BY kind, name, thing, is_document
     QUALIFY count(*) OVER (PARTITION BY kind, name) <= {most}
 )"""
@@ -36,13 +39,16 @@ _LINKS = (
     + """
 SELECT m.unit_id, t.target, t.thing, t.is_document, first(m.text ORDER BY m.kind) AS text,
     first(m.place ORDER BY m.kind) AS place,
-    first(
-        CASE WHEN m.kind <> 'name' THEN m.kind WHEN t.is_document THEN 'title' ELSE 'key' END
-        ORDER BY m.kind
-    ) AS kind
+    first(t.shown ORDER BY m.kind) AS kind
 FROM mentions AS m JOIN things AS t ON m.kind = t.kind AND m.name = t.name
 WHERE m.thing <> t.thing
 GROUP BY ALL ORDER BY m.unit_id, t.thing"""
+)
+_NAMES = (
+    _MENTIONS
+    + """
+SELECT name, thing, is_document, target, shown AS kind, text
+FROM things WHERE kind = 'name' AND list_contains({kinds}, shown) ORDER BY name, thing"""
 )
 
 
@@ -56,19 +62,42 @@ def links_of(units: pa.Table, *, synonyms: Mapping[str, str] = MappingProxyType(
     Returns:
         `unit_id`, which mentions `text` at its `place`; the `thing` that this is the name of, which
         is a document or the id of a row, and `target`, the unit in which that says so; `kind` is
-        `title`, `key`, `identifier`, `formula` or `foreign_key`. Ordered by unit and thing.
+        `title`, `key`, `name`, `identifier`, `formula` or `foreign_key`. Ordered by unit and thing.
     """
-    meanings = pa.table(
+    return query(_LINKS.format(most=MOST_THINGS), units=units, synonyms=_meanings(synonyms))
+
+
+def names_of(units: pa.Table, *, kinds: Sequence[str], synonyms: Mapping[str, str]) -> pa.Table:
+    """The names in words that documents and rows are about, to be found in running text.
+
+    Args:
+        units: As `links_of` takes them.
+        kinds: Of `title`, `key` and `name`, those that are wanted.
+        synonyms: For canonical names, others that stand for them.
+
+    Returns:
+        `name`, the canonical form; `thing`, `is_document`, `target` and `kind` as in `links_of`;
+        and `text`, the name as it is written there. Ordered by name and thing.
+    """
+    statement = _NAMES.format(most=MOST_THINGS, kinds=[*kinds])
+    return query(statement, units=units, synonyms=_meanings(synonyms))
+
+
+def read_names_in_units(store: Store, pin: Pin) -> pa.Table:
+    """The names in the units that a pin holds, as `links_of` and `names_of` take them."""
+    columns = ["unit_id", "document_id", "mentions"]
+    return store.read(pin.table, columns=columns, version=pin.version)
+
+
+def read_links(store: Store, pin: Pin, *, synonyms: Mapping[str, str]) -> pa.Table:
+    """The links between the units that a pin holds: see `links_of`."""
+    return links_of(read_names_in_units(store, pin), synonyms=synonyms)
+
+
+def _meanings(synonyms: Mapping[str, str]) -> pa.Table:
+    return pa.table(
         {
             "name": pa.array(synonyms, pa.string()),
             "meaning": pa.array(synonyms.values(), pa.string()),
         }
     )
-    return query(_LINKS.format(most=MOST_THINGS), units=units, synonyms=meanings)
-
-
-def read_links(store: Store, pin: Pin, *, synonyms: Mapping[str, str]) -> pa.Table:
-    """The links between the units that a pin holds: see `links_of`."""
-    columns = ["unit_id", "document_id", "mentions"]
-    units = store.read(pin.table, columns=columns, version=pin.version)
-    return links_of(units, synonyms=synonyms)
