@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import cast
+from typing import cast, get_args
 
 import pyarrow as pa
 
@@ -93,6 +93,13 @@ class LinksInMemory:
             if thing.target != unit and (document is None or thing.document != document):
                 step = WayOverLink(unit, written, thing.kind, is_back=False)
                 yield Reached(thing.target, thing.document, step)
+
+    def ways_from(self, unit: str, text: str, document: str | None) -> Iterator[Reached]:
+        """All that a unit leads to, those names in its text that are looked for anywhere last."""
+        yield from self.from_unit(unit)
+        yield from self.to_thing(unit, document, most=len(self))
+        if names := self.names(get_args(TextNameKind)):
+            yield from self.in_text(unit, text, document, names=names)
 
     def _step(self, start: str, place: int, *, is_back: bool) -> WayOverLink:
         return WayOverLink(start, self._texts[place], self._kinds[place], is_back)

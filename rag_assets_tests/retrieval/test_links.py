@@ -73,6 +73,23 @@ def test_a_document_leads_back_to_the_rows_that_name_it(made):
     assert back[0].linked.words == f'{STANDARD} <- "NHS 3101" (identifier)'
 
 
+def test_the_link_between_two_units_is_told(made):
+    index = index_of(made)
+    [row] = index.search("washer", retriever=WORDS)
+    [document] = index.search("deionised", retriever=WORDS)
+    [other] = index.search("spindle", retriever=WORDS)
+
+    forth = index.way_between(row.unit_id, document.unit_id)
+    back = index.way_between(document.unit_id, row.unit_id)
+
+    assert forth
+    assert forth.words == 'laboratory/parts, row 1 -> "NHS 3101" (identifier)'
+    assert back
+    assert back.words == f'{STANDARD} <- "NHS 3101" (identifier)'
+    assert index.way_between(other.unit_id, document.unit_id) is None
+    assert index.way_between("gone", document.unit_id) is None
+
+
 def test_what_many_name_is_no_way_back(made):
     few = Retriever(signals=["bm25"], links=LinkStage(most=1))
 
