@@ -27,8 +27,9 @@ from rag_assets.schemas import DOMAINS
 
 RetrieverName: TypeAlias = Slug
 """A key of `retrieval.retrievers`, or of those in `retrieval.yaml`."""
-Signal: TypeAlias = Literal["dense", "sparse", "bm25"]
-"""What searches an index: similarity of vectors, lexical weights of a model, words by BM25."""
+Signal: TypeAlias = Literal["dense", "sparse", "bm25", "node_selection"]
+"""What searches an index: similarity of vectors, lexical weights of a model, words by BM25; and
+paper P3's selection of nodes, which others are compared with."""
 ArmName: TypeAlias = Literal["lookup"]
 """What finds units beside the signals: `lookup` reads the question as a plan over one table."""
 TextNameKind: TypeAlias = Literal["title", "key", "name"]

@@ -12,9 +12,10 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 
 from rag_assets.config import LinkStage
-from rag_assets.retrieval.links import LinksInMemory, Reached, WayOverLink
+from rag_assets.retrieval.links import LinksInMemory, Reached, WayOverLink, in_text
 from rag_assets.retrieval.rankings import Ranking, ranked
 from rag_assets.retrieval.search_call import SearchCall
+from rag_assets.retrieval.text_names import NamesInText
 
 UNLINKED, LINKED = "unlinked", "linked"
 """Names of the ranking before links, and of what came over links."""
@@ -32,15 +33,7 @@ def with_links(
         units = sorted({unit for ranking in rankings for unit in ranking.unit_ids})
         rows = call.read(units, ["unit_id", "document_id"]).to_pylist() if units else []
         documents = {row["unit_id"]: row["document_id"] for row in rows}
-        first = {unit for ranking in rankings for unit in ranking.unit_ids[: settings.seeds]}
-        texts = call.read(sorted(first), ["unit_id", "text"]).to_pylist() if first and names else []
-        named = {
-            row["unit_id"]: [
-                *links.in_text(row["unit_id"], row["text"], documents[row["unit_id"]], names=names)
-            ]
-            for row in texts
-            if names
-        }
+        named = _in_texts(call, rankings, documents, names=names, settings=settings)
         return [
             _linked(
                 call,
@@ -92,6 +85,26 @@ def _linked(
     scores = [score for score, _ in passed.values()]
     arms = {**ranking.arms, UNLINKED: ranking, LINKED: ranked(passed, scores=scores)}
     return ranked(totals, scores=totals.values(), arms=arms)
+
+
+def _in_texts(
+    call: SearchCall,
+    rankings: Sequence[Ranking],
+    documents: Mapping[str, str | None],
+    *,
+    names: NamesInText | None,
+    settings: LinkStage,
+) -> Mapping[str, Sequence[Reached]]:
+    """What is about the `names` in the text of each of the first units."""
+    first = {unit for ranking in rankings for unit in ranking.unit_ids[: settings.seeds]}
+    if names is None or not first:
+        return {}
+    texts = call.read(sorted(first), ["unit_id", "text"]).to_pylist()
+    return {
+        unit: [*in_text(unit, row["text"], documents[unit], names=names)]
+        for row in texts
+        for unit in [row["unit_id"]]
+    }
 
 
 def _scaled(ranking: Ranking) -> dict[str, float]:

@@ -85,24 +85,23 @@ class LinksInMemory:
         load = self._load_names
         return (load(tuple(kinds)) or None) if kinds and load else None
 
-    def in_text(
-        self, unit: str, text: str, document: str | None, *, names: NamesInText
-    ) -> Iterator[Reached]:
-        """What is about the `names` in the text of a unit, itself and its document left out."""
-        for written, thing in names.found_in(text):
-            if thing.target != unit and (document is None or thing.document != document):
-                step = WayOverLink(unit, written, thing.kind, is_back=False)
-                yield Reached(thing.target, thing.document, step)
-
     def ways_from(self, unit: str, text: str, document: str | None) -> Iterator[Reached]:
         """All that a unit leads to, those names in its text that are looked for anywhere last."""
         yield from self.from_unit(unit)
         yield from self.to_thing(unit, document, most=len(self))
         if names := self.names(get_args(TextNameKind)):
-            yield from self.in_text(unit, text, document, names=names)
+            yield from in_text(unit, text, document, names=names)
 
     def _step(self, start: str, place: int, *, is_back: bool) -> WayOverLink:
         return WayOverLink(start, self._texts[place], self._kinds[place], is_back)
+
+
+def in_text(unit: str, text: str, document: str | None, *, names: NamesInText) -> Iterator[Reached]:
+    """What is about the `names` in the text of a unit, itself and its document left out."""
+    for written, thing in names.found_in(text):
+        if thing.target != unit and (document is None or thing.document != document):
+            step = WayOverLink(unit, written, thing.kind, is_back=False)
+            yield Reached(thing.target, thing.document, step)
 
 
 def _places(names: Sequence[str]) -> Mapping[str, Sequence[int]]:

@@ -6,16 +6,18 @@ are followed: in the texts of the first hits of a search.
 """
 
 import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
 
+from rag_assets.terms.names import name_of
 from rag_assets.terms.words import JOINING
 
-_WORD = re.compile(r"[^\W_]+")
+_WORD = re.compile(r"([^\W_]+)[^\w\s]*")
+"""A word, and behind it what may be of it, as in `C++`."""
+_ENDING = ".,:;!?/'\"()[]{}-\u2013\u2014\u2019\u201d\u2026\u00bb"
 _BEFORE = re.compile(r"([^\W_]+)[ '-]$")
 _BEHIND = re.compile(r"[ '-]([^\W_]+)")
 LONGEST_WORD = 40
@@ -51,8 +53,9 @@ class NamesInText:
                 self._things.setdefault(name, things[meaning])
         self._longest: dict[str, int] = {}
         for name in self._things:
-            first, words = name.partition(" ")[0], name.count(" ") + 1
-            self._longest[first] = max(words, self._longest.get(first, 0))
+            words = _WORD.findall(name)
+            if words:
+                self._longest[words[0]] = max(len(words), self._longest.get(words[0], 0))
 
     def __len__(self) -> int:
         return len(self._things)
@@ -64,32 +67,39 @@ class NamesInText:
         where they are spelled as names: with the capitals that they have, and not inside of a
         longer name, such as `Lake City` in `Salt Lake City`.
         """
-        text = unicodedata.normalize("NFKC", text)
-        words = [(match[0].casefold(), *match.span()) for match in _WORD.finditer(text)]
+        words = [*_WORD.finditer(text)]
         place = 0
         while place < len(words):
-            most = min(self._longest.get(words[place][0], 0), len(words) - place)
+            most = min(self._longest.get(words[place][1].casefold(), 0), len(words) - place)
             for count in range(most, 0, -1):
-                name = " ".join(word for word, _, _ in words[place : place + count])
-                if name in self._things:
-                    start, end = words[place][1], words[place + count - 1][2]
-                    for thing in self._things[name]:
-                        if thing.kind == "name" or _is_spelled_as(thing, text, start, end):
-                            yield text[start:end], thing
+                start, end = words[place].start(), words[place + count - 1].end()
+                things = self._things.get(name_of(text[start:end]))
+                if things:
+                    written = text[start:end].rstrip(_ENDING)
+                    for thing in things:
+                        if thing.kind == "name" or _is_spelled_as(thing, text, start, written):
+                            yield written, thing
                     place += count
                     break
             else:
                 place += 1
 
 
-def _is_spelled_as(thing: NamedThing, text: str, start: int, end: int) -> bool:
-    written, found = _WORD.findall(thing.written), _WORD.findall(text[start:end])
-    is_proper = len(written) == 1 or any(word[0].isupper() for word in written[1:])
-    for place, (one, other) in enumerate(zip(written, found, strict=False)):
-        if one[0].isupper() and not other[0].isupper() and (place or is_proper):
-            return False
-    if not found[0][0].isupper():
+def _is_spelled_as(thing: NamedThing, text: str, start: int, found: str) -> bool:
+    """Whether `found`, at `start` of a text, is spelled as a title or key, and is all of a name."""
+    written, here = ([*map(_initial, _WORD.finditer(each))] for each in (thing.written, found))
+    is_proper = len(written) == 1 or any(map(str.isupper, written[1:]))
+    first = 0 if is_proper else 1
+    pairs = zip(written[first:], here[first:], strict=False)
+    if any(one.isupper() and not other.isupper() for one, other in pairs):
+        return False
+    if not here[0].isupper():
         return True
+    end = start + len(found)
     before = _BEFORE.search(text, max(start - LONGEST_WORD, 0), start)
     beside = [match[1] for match in (before, _BEHIND.match(text, end)) if match]
     return not any(word[0].isupper() and word.casefold() not in JOINING for word in beside)
+
+
+def _initial(word: re.Match[str]) -> str:
+    return word[1][0]

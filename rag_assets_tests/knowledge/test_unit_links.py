@@ -14,6 +14,7 @@ from rag_assets.knowledge.steps import UNIT_LINKS
 from rag_assets.knowledge.unit_links import refresh_unit_links
 from rag_assets.quality import result_of
 from rag_assets.retrieval.filters import Filters
+from rag_assets.retrieval.links import in_text
 from rag_assets.retrieval.opening import open_index
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import set_of
@@ -48,15 +49,11 @@ def found_in_texts(config: Config) -> set[tuple[str, str, str]]:
     return {
         (unit["unit_id"], found.step.text, found.unit)
         for unit in index.select(Filters(versions="all"), columns, most=1000).to_pylist()
-        for found in (index.links.in_text(**_renamed(unit), names=names) if names else ())
-    }
-
-
-def _renamed(unit: dict) -> dict:
-    return {
-        "unit": unit["unit_id"],
-        "text": unit["text"],
-        "document": unit["document_id"],
+        for found in (
+            in_text(unit["unit_id"], unit["text"], unit["document_id"], names=names)
+            if names
+            else ()
+        )
     }
 
 

@@ -34,6 +34,7 @@ def test_a_name_is_found_however_it_is_spelled_at_the_bounds_of_words():
     assert found("Ironclad INCONEL-718, not Inconel 7185.", known) == [
         ("INCONEL-718", "unit of Inconel 718")
     ]
+    assert found("(Inconel 718)", known) == [("Inconel 718", "unit of Inconel 718")]
     assert found("An ingot of iron", known) == [("iron", "unit of iron")]
 
 
@@ -80,10 +81,13 @@ def test_a_title_counts_where_it_is_spelled_as_a_name(title, text, is_found):
     assert bool(found(text, names(title, kind="title"))) == is_found
 
 
-NAMES = st.sets(st.lists(st.sampled_from("abc"), min_size=1, max_size=4).map(" ".join), max_size=4)
+NAMES = st.sets(
+    st.lists(st.sampled_from(["ann", "bob", "cat"]), min_size=1, max_size=4).map(" ".join),
+    max_size=4,
+)
 
 
-@given(NAMES, st.lists(st.sampled_from("abcx"), max_size=8))
+@given(NAMES, st.lists(st.sampled_from(["ann", "bob", "cat", "dot"]), max_size=8))
 def test_names_are_taken_from_left_to_right_the_longest_first(known, words):
     at, expected = 0, []
     while at < len(words):
