@@ -9,10 +9,9 @@ that reaches it, on top of its own.
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from itertools import chain
 
 from rag_assets.config import LinkStage
-from rag_assets.retrieval.links import LinksInMemory, Reached, WayOverLink, in_text
+from rag_assets.retrieval.links import LinksInMemory, WayOverLink, in_text
 from rag_assets.retrieval.rankings import Ranking, ranked
 from rag_assets.retrieval.search_call import SearchCall
 from rag_assets.retrieval.text_names import NamesInText
@@ -31,16 +30,18 @@ def with_links(
         return list(rankings)
     with call.timed("links"):
         units = sorted({unit for ranking in rankings for unit in ranking.unit_ids})
-        rows = call.read(units, ["unit_id", "document_id"]).to_pylist() if units else []
+        columns = ["unit_id", "document_id", *(["text"] if names else [])]
+        rows = call.read(units, columns).to_pylist() if units else []
         documents = {row["unit_id"]: row["document_id"] for row in rows}
-        named = _in_texts(call, rankings, documents, names=names, settings=settings)
+        texts = {row["unit_id"]: row["text"] for row in rows} if names else {}
         return [
             _linked(
                 call,
                 query,
                 ranking,
                 links=links,
-                named=named,
+                names=names,
+                texts=texts,
                 documents=documents,
                 settings=settings,
             )
@@ -54,7 +55,8 @@ def _linked(
     ranking: Ranking,
     *,
     links: LinksInMemory,
-    named: Mapping[str, Sequence[Reached]],
+    names: NamesInText | None,
+    texts: Mapping[str, str],
     documents: Mapping[str, str | None],
     settings: LinkStage,
 ) -> Ranking:
@@ -65,8 +67,10 @@ def _linked(
             best_of.setdefault(document, unit)
     passed: dict[str, tuple[float, WayOverLink]] = {}
     for unit in ranking.unit_ids[: settings.seeds]:
-        stored = links.from_unit(unit)
-        ways = [(one, settings.weight) for one in chain(stored, named.get(unit, ()))]
+        ways = [(one, settings.weight) for one in links.from_unit(unit)]
+        if names:
+            found = in_text(unit, texts[unit], documents[unit], names=names)
+            ways += [(one, settings.weight) for one in found]
         back = links.to_thing(unit, documents[unit], most=settings.most)
         ways += [(one, settings.weight * settings.back) for one in back]
         for reached, weight in ways:
@@ -85,26 +89,6 @@ def _linked(
     scores = [score for score, _ in passed.values()]
     arms = {**ranking.arms, UNLINKED: ranking, LINKED: ranked(passed, scores=scores)}
     return ranked(totals, scores=totals.values(), arms=arms)
-
-
-def _in_texts(
-    call: SearchCall,
-    rankings: Sequence[Ranking],
-    documents: Mapping[str, str | None],
-    *,
-    names: NamesInText | None,
-    settings: LinkStage,
-) -> Mapping[str, Sequence[Reached]]:
-    """What is about the `names` in the text of each of the first units."""
-    first = {unit for ranking in rankings for unit in ranking.unit_ids[: settings.seeds]}
-    if names is None or not first:
-        return {}
-    texts = call.read(sorted(first), ["unit_id", "text"]).to_pylist()
-    return {
-        unit: [*in_text(unit, row["text"], documents[unit], names=names)]
-        for row in texts
-        for unit in [row["unit_id"]]
-    }
 
 
 def _scaled(ranking: Ranking) -> dict[str, float]:
