@@ -39,7 +39,7 @@ _LINKS = (
     + """
 SELECT m.unit_id, t.target, t.thing, t.is_document, first(m.text ORDER BY m.kind) AS text,
     first(m.place ORDER BY m.kind) AS place,
-    first(t.shown ORDER BY m.kind) AS kind
+    first(t.shown ORDER BY m.kind, t.shown) AS kind
 FROM mentions AS m JOIN things AS t ON m.kind = t.kind AND m.name = t.name
 WHERE m.thing <> t.thing
 GROUP BY ALL ORDER BY m.unit_id, t.thing"""
