@@ -3,7 +3,8 @@
 usage: links_scale.py [--units 300000] [--searches 300]
 
 A quarter of the units are chunks, five a document; the others are rows of parts, each of which
-names a standard that is a document, and one of 500 suppliers. The names of all are read; then
+names a standard that is a document, and one of 500 suppliers; every chunk has the name of a part in
+its text, which a column that names things has. The names of all are read; then
 nothing changes, then one unit in a hundred. Nothing to do has to take less than half a second, and
 one per cent less than a twentieth of all, in CPU seconds: what else the machine does counts for
 nothing. The stage of a search that follows links is timed over
@@ -26,15 +27,16 @@ import pyarrow as pa
 from bounds import at_most, finish
 
 from rag_assets import identity, schemas
-from rag_assets.config import Config, LinkStage
+from rag_assets.config import Config, LinkSettings, LinkStage
 from rag_assets.knowledge.unit_links import refresh_unit_links
 from rag_assets.retrieval.following import with_links
 from rag_assets.retrieval.links import LinksInMemory
 from rag_assets.retrieval.rankings import Ranking
+from rag_assets.retrieval.text_names import NamesInText
 from rag_assets.retrieval.units import UnitTable
 from rag_assets.store import Store
 from rag_assets.store.pins import pin_of
-from rag_assets.store.unit_links import read_links
+from rag_assets.store.unit_links import names_of, read_links, read_names_in_units
 
 if TYPE_CHECKING:
     from rag_assets.retrieval.search_call import SearchCall
@@ -52,7 +54,10 @@ class Corpus:
     """The tables of units and of rows that names are read from, in a state of their own."""
 
     def __init__(self, folder: Path, *, units: int) -> None:
-        self.config = Config(state_dir=folder)
+        rows = units - units // 4
+        tables = (f"lab/parts_{place}" for place in range(1 + rows // ROWS_A_TABLE))
+        entities = {table: ["part"] for table in tables}
+        self.config = Config(state_dir=folder, links=LinkSettings(entities=entities))
         self.store = Store(folder)
         self.tables = self.config.tables_of(VARIANT)
         self.chunks, self.rows = units // 4, units - units // 4
@@ -210,9 +215,18 @@ def main() -> None:
         print(f"nothing changed {no_op:.3f} CPU s, 1 % changed {edited:.2f}", flush=True)
         pin = pin_of(corpus.store, corpus.tables.unit_links)
         started = time.process_time()
-        links = LinksInMemory(read_links(corpus.store, pin, synonyms={}))
+
+        def load_names(kinds: Sequence[str]) -> NamesInText:
+            found = names_of(read_names_in_units(corpus.store, pin), kinds=kinds, synonyms={})
+            return NamesInText(found, synonyms={})
+
+        links = LinksInMemory(read_links(corpus.store, pin, synonyms={}), load_names=load_names)
         took = time.process_time() - started
         print(f"{len(links):,} links loaded in {took:.1f} CPU s", flush=True)
+        started = time.process_time()
+        named = len(links.names(LinkStage().in_text) or ())
+        took = time.process_time() - started
+        print(f"{named:,} names to be found in texts loaded in {took:.1f} CPU s", flush=True)
         times = stage_ms(corpus, links, searches=arguments.searches)
     median = statistics.median(times)
     print(f"the stage: {median:.2f} ms at the median, {max(times):.1f} ms at most")

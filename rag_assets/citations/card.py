@@ -70,6 +70,8 @@ class Card:
     selected: Rows | None = None
     """What a lookup selects."""
     computed: Computed | None = None
+    linked: str = ""
+    """The link that led a search to it, in words."""
     has_page: bool = False
     """Whether it stands on a page."""
     pictures: Sequence[PagePicture] = ()

@@ -68,6 +68,7 @@ from rag_assets.config.retrieval import (
     RetrieverName,
     RewritingStrategy,
     Signal,
+    TextNameKind,
     Versions,
 )
 from rag_assets.config.root import Config
@@ -158,6 +159,7 @@ __all__ = [
     "TableSpec",
     "Tables",
     "TextIndexSettings",
+    "TextNameKind",
     "TokenPrices",
     "Variant",
     "VectorIndexSettings",

@@ -208,8 +208,11 @@ def serialization_settings(config: Recipes, serializer: SerializerName) -> Canon
 
 
 def link_settings(config: Recipes) -> Canonical:
-    """Which names of units are kept, and how identifiers look."""
-    return [sorted(config.links.kinds), sorted(config.links.identifiers.values())]
+    """Which names of units are kept, what names things, and how identifiers look."""
+    links = config.links
+    entities = {table: sorted(columns) for table, columns in links.entities.items() if columns}
+    listed: list[Canonical] = [sorted(links.kinds), sorted(links.identifiers.values())]
+    return [*listed, entities] if entities else listed
 
 
 def embedding_settings(config: Recipes, model: str) -> Canonical:

@@ -17,6 +17,11 @@ class LinkSettings(Section):
     kinds: list[NameKind] = Field(
         [*NAME_KINDS], description="kinds of names that are kept; [] makes no table of links"
     )
+    entities: dict[str, list[str]] = Field(
+        {},
+        description="for a table (source/table), the columns whose values name what a row is "
+        "about: alloys, machines, customers",
+    )
     identifiers: dict[Slug, str] = Field(
         {},
         description="regular expressions of your own numbers, by a name of your choice; standards, "

@@ -27,10 +27,13 @@ from rag_assets.schemas import DOMAINS
 
 RetrieverName: TypeAlias = Slug
 """A key of `retrieval.retrievers`, or of those in `retrieval.yaml`."""
-Signal: TypeAlias = Literal["dense", "sparse", "bm25"]
-"""What searches an index: similarity of vectors, lexical weights of a model, words by BM25."""
+Signal: TypeAlias = Literal["dense", "sparse", "bm25", "node_selection"]
+"""What searches an index: similarity of vectors, lexical weights of a model, words by BM25; and
+paper P3's selection of nodes, which others are compared with."""
 ArmName: TypeAlias = Literal["lookup"]
 """What finds units beside the signals: `lookup` reads the question as a plan over one table."""
+TextNameKind: TypeAlias = Literal["title", "key", "name"]
+"""What a name in running text may be of: see `LinkStage.in_text`."""
 RANKING = "ranking"
 """What `Retriever.arm_fusion` calls the ranking of the signals."""
 FusionMode: TypeAlias = Literal[
@@ -167,6 +170,11 @@ class LinkStage(Section):
     seeds: int = Field(20, gt=0, description="first hits whose links are followed")
     most: int = Field(
         50, gt=0, description="what more units name is no way back: it says nothing about them"
+    )
+    in_text: list[TextNameKind] = Field(
+        ["name"],
+        description="names that are looked for in the running text of first hits: title (of "
+        "documents), key (of rows), name (in the columns of links.entities)",
     )
 
 

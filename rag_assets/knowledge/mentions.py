@@ -76,11 +76,13 @@ def mentions_of_row(
     of: Sequence[ForeignKey] = (),
     into: Sequence[tuple[str, ...]] = (),
     patterns: Sequence[str] = (),
+    entities: Collection[str] = (),
 ) -> list[UnitName]:
     """The names in the cells of a row.
 
-    A row is about its key, where that is no number, and about the identifier or formula that is its
-    key or its label: its first cell of words that is shown.
+    A row is about its key, where that is no number, about what the cells of `entities` name, and
+    about the identifier or formula that is its key or its label: its first cell of words that is
+    shown.
 
     Args:
         pairs: Its cells.
@@ -89,11 +91,16 @@ def mentions_of_row(
         of: The foreign keys of its table, their tables as `source/table`.
         into: The columns of its table that foreign keys of others point to.
         patterns: How identifiers look, beside those that are shipped.
+        entities: Columns that name what the row is about.
     """
     shown = [pair for pair in pairs if not (pair.hidden or pair.numeric) and pair.value.strip()]
     label = next((pair.value for pair in shown if name_of(pair.value)), "")
-    about = {identifier_of(key), identifier_of(label), canonical_formula(label)}
+    named = [(each.column, each.value) for each in pairs if each.column in entities]
+    parts = [(column, part) for column, value in named for part in parts_of_cell(value)]
+    whole = [label, *(part for _, part in parts)]
+    about = {identifier_of(key), *map(identifier_of, whole), *map(canonical_formula, whole)}
     found = [UnitName("name", name_of(key), key, "", defines=True)]
+    found += [UnitName("name", name_of(part), part, at, defines=True) for at, part in parts]
     values = {pair.column: pair.value for pair in pairs}
     for columns in into:
         found += _foreign(values, columns, table=table, place=", ".join(columns), defines=True)

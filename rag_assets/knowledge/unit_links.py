@@ -59,6 +59,8 @@ def refresh_unit_links(
         MissingTableError: The units were never built.
     """
     declared = foreign_keys(store)
+    for unknown in _unknown_columns(store, config.links.entities):
+        log(f"links.entities: there is no column {unknown}: correct its table or its name")
     of_units = derivation(store, config, config.variant(variant))
     pinned: dict[str, int] = {}
 
@@ -70,6 +72,7 @@ def refresh_unit_links(
     def transform(changed: pa.Table, /) -> Iterator[Batch]:
         documents, rows = pinned.items()
         patterns = sorted(config.links.identifiers.values())  # as in the table's address
+        entities = config.links.entities
         named = partial(_batch, kinds=config.links.kinds)
         chunks = partial(rows_named, store, key="unit_id", keys=changed["key"])
         for found in chunks(documents[0], columns=CHUNK_COLUMNS, version=documents[1]):
@@ -83,7 +86,8 @@ def refresh_unit_links(
             else ()
         )
         for found in of_rows:
-            yield named(_of_rows(found.to_pylist(), declared=declared, patterns=patterns))
+            listed = found.to_pylist()
+            yield named(_of_rows(listed, declared=declared, patterns=patterns, entities=entities))
             left = left.filter(pc.invert(pc.is_in(left, found["row_id"].combine_chunks())))
         if len(left):  # gone by now, and the units at the next refresh, unless they come back
             rest = named((row, None, "", []) for row in left.to_pylist())
@@ -128,6 +132,13 @@ def foreign_keys(store: Store) -> ForeignKeys:
     }
 
 
+def _unknown_columns(store: Store, entities: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Those columns of `entities` that no table has."""
+    known = {each.about.name: each.about.headings for each in all_exported(store)}
+    for table, columns in entities.items() if entities else ():
+        yield from (f"{table}: {name}" for name in columns if name not in known.get(table, ()))
+
+
 def _recipe(step: StepTable, declared: ForeignKeys) -> str:
     keys = {
         table: [[[*one["columns"]], one["table"], [*one["others"]]] for one in each]
@@ -155,7 +166,11 @@ def _of_chunks(chunks: Sequence[Row], *, patterns: Sequence[str]) -> Iterator[Na
 
 
 def _of_rows(
-    rows: Sequence[Row], *, declared: ForeignKeys, patterns: Sequence[str]
+    rows: Sequence[Row],
+    *,
+    declared: ForeignKeys,
+    patterns: Sequence[str],
+    entities: Mapping[str, Sequence[str]],
 ) -> Iterator[Named]:
     """The names in rows, whose ids are made of their cells: any version of their table will do."""
     into = defaultdict[str, list[tuple[str, ...]]](list)
@@ -179,6 +194,7 @@ def _of_rows(
             of=declared.get(table, ()),
             into=into[table],
             patterns=patterns,
+            entities=entities.get(table, ()),
         )
         yield str(row["row_id"]), None, table, found
 

@@ -11,9 +11,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from rag_assets.config import LinkStage
-from rag_assets.retrieval.links import LinksInMemory, WayOverLink
+from rag_assets.retrieval.links import LinksInMemory, WayOverLink, in_text
 from rag_assets.retrieval.rankings import Ranking, ranked
 from rag_assets.retrieval.search_call import SearchCall
+from rag_assets.retrieval.text_names import NamesInText
 
 UNLINKED, LINKED = "unlinked", "linked"
 """Names of the ranking before links, and of what came over links."""
@@ -24,14 +25,26 @@ def with_links(
 ) -> list[Ranking]:
     """Each ranking with what its first units lead to; as it was where these have no link."""
     links = call.links()
-    if not links:
+    names = links.names(settings.in_text) if links is not None else None
+    if links is None or not (links or names):
         return list(rankings)
     with call.timed("links"):
         units = sorted({unit for ranking in rankings for unit in ranking.unit_ids})
-        rows = call.read(units, ["unit_id", "document_id"]).to_pylist() if units else []
+        columns = ["unit_id", "document_id", *(["text"] if names else [])]
+        rows = call.read(units, columns).to_pylist() if units else []
         documents = {row["unit_id"]: row["document_id"] for row in rows}
+        texts = {row["unit_id"]: row["text"] for row in rows} if names else {}
         return [
-            _linked(call, query, ranking, links=links, documents=documents, settings=settings)
+            _linked(
+                call,
+                query,
+                ranking,
+                links=links,
+                names=names,
+                texts=texts,
+                documents=documents,
+                settings=settings,
+            )
             for query, ranking in zip(queries, rankings, strict=True)
         ]
 
@@ -42,6 +55,8 @@ def _linked(
     ranking: Ranking,
     *,
     links: LinksInMemory,
+    names: NamesInText | None,
+    texts: Mapping[str, str],
     documents: Mapping[str, str | None],
     settings: LinkStage,
 ) -> Ranking:
@@ -53,6 +68,9 @@ def _linked(
     passed: dict[str, tuple[float, WayOverLink]] = {}
     for unit in ranking.unit_ids[: settings.seeds]:
         ways = [(one, settings.weight) for one in links.from_unit(unit)]
+        if names:
+            found = in_text(unit, texts[unit], documents[unit], names=names)
+            ways += [(one, settings.weight) for one in found]
         back = links.to_thing(unit, documents[unit], most=settings.most)
         ways += [(one, settings.weight * settings.back) for one in back]
         for reached, weight in ways:

@@ -51,7 +51,7 @@ class LinkedFrom:
     text: str
     """The name, as it is written where it is mentioned."""
     kind: str
-    """`title`, `key`, `identifier`, `formula` or `foreign_key`."""
+    """`title`, `key`, `name`, `identifier`, `formula` or `foreign_key`."""
     is_back: bool
     """Whether the hit mentions the name that the other unit is about; else it is about the name."""
 

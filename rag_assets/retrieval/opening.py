@@ -20,6 +20,7 @@ from rag_assets.retrieval.glossary import Glossary, glossary_of
 from rag_assets.retrieval.links import LinksInMemory, synonyms_of
 from rag_assets.retrieval.model_rewriter import RewritingModels
 from rag_assets.retrieval.search import VariantIndex
+from rag_assets.retrieval.text_names import NamesInText
 from rag_assets.retrieval.versions import indexed_families, stale_documents
 from rag_assets.store import MissingIndexError, MissingTableError, Store
 from rag_assets.store.catalog import folder_of
@@ -27,7 +28,7 @@ from rag_assets.store.complete_sets import CompleteSet, is_kept, set_of
 from rag_assets.store.damage import DAMAGE, DamagedTablesError, is_of_files
 from rag_assets.store.pins import Pin, holds, opened
 from rag_assets.store.places import Stamp
-from rag_assets.store.unit_links import read_links
+from rag_assets.store.unit_links import names_of, read_links, read_names_in_units
 
 if TYPE_CHECKING:
     from lancedb.table import Table as LanceTable
@@ -131,8 +132,15 @@ def _links_of(
 ) -> LinksInMemory | None:
     if (pin := complete_set.unit_links) is None:
         return None
-    meanings = synonyms_of(glossary)
-    return LinksInMemory(read_links(store, pin, synonyms=meanings, replaced=replaced))
+    synonyms = synonyms_of(glossary)
+
+    def names(kinds: Sequence[str]) -> NamesInText:
+        units = read_names_in_units(store, pin)
+        found = names_of(units, kinds=kinds, synonyms=synonyms, replaced=replaced)
+        return NamesInText(found, synonyms=synonyms)
+
+    links = read_links(store, pin, synonyms=synonyms, replaced=replaced)
+    return LinksInMemory(links, load_names=names)
 
 
 def _require_pinned(store: Store, found: CompleteSet, *, variant: str) -> CompleteSet:

@@ -176,7 +176,8 @@ class VariantIndex:
             if chosen.expand:
                 with call.timed("expand"):
                     around = self._contexts(units, settings=chosen.expand)
-            linked = self._ways(ranking, next(iter(call.followed.values()), {}))
+            steps = next(iter(call.followed.values()), {})
+            linked = self._ways({unit: steps[unit] for unit in ranking.unit_ids if unit in steps})
         choice = self._choice(filters)
         return Results(
             query=query,
@@ -245,6 +246,25 @@ class VariantIndex:
             call = self._call(filters, rankings=self._cache, is_measured=True)
             found = self._rank(call, queries, chosen, top_k=top_k, length=length)
         return Ranked(found, call.seconds, call.work, read=self._read)
+
+    def way_between(self, start: str, unit: str) -> LinkedFrom | None:
+        """The link that leads from the unit `start` to another one; None where there is none.
+
+        Raises:
+            OutdatedIndexError: As `search`.
+        """
+        with self._open_tables():
+            rows = self._read([start, unit], ["unit_id", "document_id", "text"]).to_pylist()
+            named = {row["unit_id"]: row for row in rows}
+            if self.links is None or not {start, unit} <= named.keys():
+                return None
+            document, text = named[unit]["document_id"], named[start]["text"]
+            ways = self.links.ways_from(start, text, named[start]["document_id"])
+            steps = (
+                one.step for one in ways if unit == one.unit or (one.document or "") == document
+            )
+            step = next(steps, None)
+            return self._ways({unit: step})[unit] if step else None
 
     def read(self, unit_ids: Sequence[str], columns: Sequence[str]) -> pa.Table:
         """`columns` of those of `unit_ids` that are in the index, in no particular order.
@@ -510,9 +530,8 @@ class VariantIndex:
         named = {unit["unit_id"]: unit for unit in found}
         return [named[unit] for unit in ranking.unit_ids]
 
-    def _ways(self, ranking: Ranking, steps: Mapping[str, WayOverLink]) -> Mapping[str, LinkedFrom]:
-        """How links led to units of `ranking`, with the names of the units that they began at."""
-        ways = {unit: steps[unit] for unit in ranking.unit_ids if unit in steps}
+    def _ways(self, ways: Mapping[str, WayOverLink]) -> Mapping[str, LinkedFrom]:
+        """How links led to units, with the names of the units that they began at."""
         starts = {step.start for step in ways.values()}
         rows = self._read(sorted(starts), ["unit_id", "uri", "row_key"]).to_pylist() if ways else []
         named = {row["unit_id"]: row for row in rows}

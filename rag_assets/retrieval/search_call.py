@@ -26,6 +26,7 @@ Stage: TypeAlias = Literal[
     "dense",
     "sparse",
     "bm25",
+    "node_selection",
     "fuse",
     "weigh",
     "rerank",
@@ -169,6 +170,9 @@ class SearchCall:
                 found = units.best_matches(
                     queries, depth=depth, where=self.where, glossary=self.glossary
                 )
+        elif signal == "node_selection":
+            with self.timed("node_selection"):
+                found = units.select_nodes(queries, depth=depth, where=self.where)
         elif signal == "sparse":
             units.require_weights()
             encoder = require_weighing(self.encoder(table))
@@ -191,7 +195,8 @@ class SearchCall:
     ) -> dict[str, str]:
         if not self.rankings.is_kept:
             return {}
-        by = "words" if signal == "bm25" else self.encoder(table).encoder_id
+        is_by_words = signal in ("bm25", "node_selection")
+        by = "words" if is_by_words else self.encoder(table).encoder_id
         searched = fingerprint(units.content, signal, units.state(signal), by, self.where)
         sought = [self._sought(signal, query) for query in queries]
         return dict(zip(queries, fingerprints(sought, searched), strict=True))

@@ -4,11 +4,12 @@ import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rag_assets import schemas
 from rag_assets.config import AnnSearch, Signal
@@ -16,6 +17,7 @@ from rag_assets.identity import Canonical
 from rag_assets.models.lexical_weights import LexicalWeights
 from rag_assets.retrieval import dense, lexical, sparse
 from rag_assets.retrieval.glossary import Glossary
+from rag_assets.retrieval.node_selection import selected
 from rag_assets.retrieval.rankings import Ranking
 from rag_assets.store import ROW_ID, rows_of
 from rag_assets.store.ann import is_searched_exactly
@@ -117,6 +119,19 @@ class UnitTable:
         allowed = None if where is None else self._allowed(where)
         return [self.weights.best(query, depth=depth, allowed=allowed) for query in queries]
 
+    @cached_property
+    def lowered(self) -> pa.Table:
+        """`unit_id` and `text` in lower case of all units."""
+        found = self.dataset.to_table(columns=["unit_id", "text"])
+        return found.set_column(1, "text", pc.utf8_lower(found["text"]))
+
+    def select_nodes(
+        self, queries: Sequence[str], *, depth: int, where: str | None
+    ) -> list[Ranking]:
+        """Units that hold a keyword of each query: see `node_selection`."""
+        permitted = partial(self.permitted, where=where)
+        return [selected(self.lowered, each, depth=depth, permitted=permitted) for each in queries]
+
     def load(self) -> None:
         """Read the vectors now, so that the first search need not wait for it."""
         _ = self.vectors
@@ -140,7 +155,7 @@ class UnitTable:
         older release has replaced. So these count by their files, and an ANN index by how it is
         searched too.
         """
-        if signal == "sparse" or (signal == "dense" and self.is_exact):
+        if signal in ("sparse", "node_selection") or (signal == "dense" and self.is_exact):
             return ["exact"]
         column = dense.COLUMN if signal == "dense" else lexical.COLUMN
         indexes = [

@@ -8,7 +8,7 @@ says that one leads to what another lacks. Names that mean the same are one name
 when it joins them; nothing that is stored depends on that.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
 import pyarrow as pa
@@ -35,23 +35,30 @@ mentions AS (
     FROM cells LEFT JOIN synonyms AS s ON m.kind = 'name' AND s.name = m.name
 ),
 things AS (
-    SELECT kind, name, thing, is_document, uri, by_key, is_replaced, min(unit_id) AS target
-    FROM mentions WHERE defines GROUP BY kind, name, thing, is_document, uri, by_key, is_replaced
-    QUALIFY count(*) FILTER (NOT is_replaced) OVER (PARTITION BY kind, name, by_key) <= {most}
+    SELECT kind, name, thing, is_document, uri, is_replaced, min(unit_id) AS target,
+        CASE WHEN kind <> 'name' THEN kind WHEN is_document THEN 'title'
+            WHEN min(place) = '' THEN 'key' ELSE 'name' END AS shown,
+        first(text ORDER BY place) AS text
+    FROM mentions WHERE defines GROUP BY kind, name, thing, is_document, uri, is_replaced
+    QUALIFY count(*) FILTER (NOT is_replaced) OVER (PARTITION BY kind, name, bool_or(by_key))
+        <= {most}
 )"""
 _LINKS = (
     _MENTIONS
     + """
 SELECT m.unit_id, t.target, t.thing, t.is_document, first(m.text ORDER BY m.kind) AS text,
     first(m.place ORDER BY m.kind) AS place,
-    first(
-        CASE WHEN m.kind <> 'name' THEN m.kind WHEN t.is_document THEN 'title' ELSE 'key' END
-        ORDER BY m.kind
-    ) AS kind
+    first(t.shown ORDER BY m.kind, t.shown) AS kind
 FROM mentions AS m JOIN things AS t ON m.kind = t.kind AND m.name = t.name
 WHERE m.thing <> t.thing
     AND NOT (m.defines AND ((m.is_document AND t.is_document) OR m.uri = t.uri))
 GROUP BY ALL ORDER BY m.unit_id, t.thing"""
+)
+_NAMES = (
+    _MENTIONS
+    + """
+SELECT name, thing, is_document, target, shown AS kind, text
+FROM things WHERE kind = 'name' AND list_contains({kinds}, shown) ORDER BY name, thing"""
 )
 
 
@@ -71,8 +78,53 @@ def links_of(
     Returns:
         `unit_id`, which mentions `text` at its `place`; the `thing` that this is the name of, which
         is a document or the id of a row, and `target`, the unit in which that says so; `kind` is
-        `title`, `key`, `identifier`, `formula` or `foreign_key`. Ordered by unit and thing.
+        `title`, `key`, `name`, `identifier`, `formula` or `foreign_key`. Ordered by unit and thing.
     """
+    return _joined(_LINKS, units, synonyms=synonyms, replaced=replaced)
+
+
+def names_of(
+    units: pa.Table,
+    *,
+    kinds: Sequence[str],
+    synonyms: Mapping[str, str],
+    replaced: Collection[str] = (),
+) -> pa.Table:
+    """The names in words that documents and rows are about, to be found in running text.
+
+    Args:
+        units: As `links_of` takes them.
+        kinds: Of `title`, `key` and `name`, those that are wanted.
+        synonyms: For canonical names, others that stand for them.
+        replaced: As `links_of` takes them.
+
+    Returns:
+        `name`, the canonical form; `thing`, `is_document`, `target` and `kind` as in `links_of`;
+        and `text`, the name as it is written there. Ordered by name and thing.
+    """
+    return _joined(_NAMES, units, synonyms=synonyms, replaced=replaced, kinds=[*kinds])
+
+
+def read_names_in_units(store: Store, pin: Pin) -> pa.Table:
+    """The names in the units that a pin holds, as `links_of` and `names_of` take them."""
+    return store.read(pin.table, columns=[*NAMED], version=pin.version)
+
+
+def read_links(
+    store: Store, pin: Pin, *, synonyms: Mapping[str, str], replaced: Collection[str] = ()
+) -> pa.Table:
+    """The links between the units that a pin holds: see `links_of`."""
+    return links_of(read_names_in_units(store, pin), synonyms=synonyms, replaced=replaced)
+
+
+def _joined(
+    statement: str,
+    units: pa.Table,
+    *,
+    synonyms: Mapping[str, str],
+    replaced: Collection[str],
+    **given: object,
+) -> pa.Table:
     meanings = pa.table(
         {
             "name": pa.array(synonyms, pa.string()),
@@ -80,13 +132,5 @@ def links_of(
         }
     )
     old = pa.table({"document": pa.array(replaced, pa.string())})
-    statement = _LINKS.format(most=MOST_THINGS, by_key=BY_KEY)
-    return query(statement, units=units, synonyms=meanings, replaced=old)
-
-
-def read_links(
-    store: Store, pin: Pin, *, synonyms: Mapping[str, str], replaced: Collection[str] = ()
-) -> pa.Table:
-    """The links between the units that a pin holds: see `links_of`."""
-    units = store.read(pin.table, columns=[*NAMED], version=pin.version)
-    return links_of(units, synonyms=synonyms, replaced=replaced)
+    text = statement.format(most=MOST_THINGS, by_key=BY_KEY, **given)
+    return query(text, units=units, synonyms=meanings, replaced=old)

@@ -68,6 +68,24 @@ def test_a_row_is_about_the_formula_that_is_its_label_however_it_is_spelled():
         assert named(found, "formula", defines=True) == {"Co0.25 Cr0.25 Fe0.25 Ni0.25"}
 
 
+def test_a_row_is_about_what_a_column_of_entities_names():
+    found = mentions_of_row(
+        [cell("alloy", "Inconel 718 (N07718); CrNi", hidden=True), cell("use", "turbines")],
+        table="db/alloys",
+        key="1",
+        entities=["alloy"],
+    )
+
+    assert named(found, "name", defines=True) == {
+        "inconel 718 n07718 crni",
+        "inconel 718 crni",
+        "inconel 718",
+        "crni",
+    }
+    assert {one.place for one in found if one.defines and one.kind == "name"} == {"alloy"}
+    assert named(found, "name", defines=False) == {"turbines"}
+
+
 def test_a_label_that_only_mentions_an_identifier_is_not_about_it():
     found = mentions_of_row([cell("what", "Bolt by ISO 4017")], table="db/parts", key="1")
 

@@ -2,16 +2,20 @@
 
 import random
 import sqlite3
+from typing import get_args
 
 import pytest
 
 from rag_assets.change.steps import StepContext
-from rag_assets.config import Config
+from rag_assets.config import Config, LinkStage, Retriever, TextNameKind
 from rag_assets.graph import STEPS
 from rag_assets.knowledge.checks import subjects
 from rag_assets.knowledge.steps import UNIT_LINKS
 from rag_assets.knowledge.unit_links import refresh_unit_links
 from rag_assets.quality import result_of
+from rag_assets.retrieval.filters import Filters
+from rag_assets.retrieval.links import in_text
+from rag_assets.retrieval.opening import open_index
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import set_of
@@ -36,6 +40,23 @@ def links_in(made: Project) -> set[tuple[str, str]]:
     assert pin
     rows = read_links(made.store, pin, synonyms={}).to_pylist()
     return {(row["kind"], row["text"]) for row in rows}
+
+
+def found_in_texts(config: Config) -> set[tuple[str, str, str]]:
+    """Every name in a text: the unit, the name and the unit that is about it."""
+    index = open_index(Store.of(config), config, "default")
+    columns = ["unit_id", "text", "document_id"]
+    assert index.links
+    names = index.links.names(get_args(TextNameKind))
+    return {
+        (unit["unit_id"], found.step.text, found.unit)
+        for unit in index.select(Filters(versions="all"), columns, most=1000).to_pylist()
+        for found in (
+            in_text(unit["unit_id"], unit["text"], unit["document_id"], names=names)
+            if names
+            else ()
+        )
+    }
 
 
 @pytest.fixture
@@ -145,7 +166,8 @@ def test_after_any_edits_the_table_is_that_of_a_build_from_scratch(made, tmp_pat
     def edit_a_document() -> None:
         name = f"series0/report{draw.choice([0, 3])}.md"
         about = f"NHS {draw.randint(3100, 3103)}"
-        made.write(name, f"# {about} number {next(number)}\n\nSee AB-120{draw.randint(1, 3)}.\n")
+        part = draw.choice(["AB-1201", "AB-1202", "steel 2", "steel 4"])
+        made.write(name, f"# {about} number {next(number)}\n\nSee {part}.\n")
 
     def edit_a_row() -> None:
         part = f"AB-120{draw.randint(1, 3)}"
@@ -173,10 +195,15 @@ def test_after_any_edits_the_table_is_that_of_a_build_from_scratch(made, tmp_pat
             "DROP TABLE former",
         )
 
+    def rename_a_thing() -> None:
+        name = f"steel {draw.randint(1, 4)}"
+        made.execute(f"UPDATE tests SET name = '{name}' WHERE id = {draw.randint(1, 4)}")
+
     edits = (
         *(edit_a_document, edit_a_row, add_a_row, remove_a_row),
-        *(remove_a_document, rename_a_document, declare_other_keys),
+        *(remove_a_document, rename_a_document, declare_other_keys, rename_a_thing),
     )
+    made.file.write_text(made.file.read_text() + "links: {entities: {laboratory/tests: [name]}}\n")
     with hashing():
         refresh(made.config)
         for _ in range(4):
@@ -187,6 +214,43 @@ def test_after_any_edits_the_table_is_that_of_a_build_from_scratch(made, tmp_pat
         refresh(fresh)
 
     assert names_in(made.config) == names_in(fresh)
+    assert found_in_texts(made.config) == found_in_texts(fresh) != set()
+
+
+def test_what_a_text_names_follows_another_unit_without_its_own_being_read(made):
+    made.file.write_text(made.file.read_text() + "links: {entities: {laboratory/tests: [name]}}\n")
+    made.write("series0/report0.md", "# Bars\n\nThe bars are of Quibble steel, as ordered.\n")
+    retriever = Retriever(signals=["bm25"], links=LinkStage())
+
+    def reached() -> list[str]:
+        index = open_index(made.store, made.config, "default")
+        found = index.search("ordered bars", retriever=retriever)
+        return [hit.linked.words for hit in found if hit.linked]
+
+    with hashing():
+        refresh(made.config)
+        before = reached()
+        made.execute("UPDATE tests SET name = 'quibble steel' WHERE id = 3")
+        *_, report = refresh(made.config)
+
+    assert before == []
+    assert (report.added, report.changed, report.removed) == (1, 0, 1)
+    assert reached() == ['series0/report0.md -> "Quibble steel" (name)']
+
+
+def test_columns_of_entities_that_are_not_there_are_told(made):
+    made.file.write_text(
+        made.file.read_text() + "links: {entities: {laboratory/tests: [nam], lab/tests: [name]}}\n"
+    )
+    told: list[str] = []
+    with hashing():
+        refresh(made.config)
+        refresh_unit_links(made.store, made.config, variant="default", log=told.append)
+
+    assert [line.partition(" column ")[2].partition(":")[0] for line in told[:2]] == [
+        "laboratory/tests",
+        "lab/tests",
+    ]
 
 
 def steps_but_links(made: Project) -> None:

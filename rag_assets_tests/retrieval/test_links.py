@@ -95,6 +95,23 @@ def test_a_document_of_many_versions_is_reached_in_its_current_one(tmp_path):
     assert document.uri == f"QX-4410_rev{MOST_THINGS + 2}.md"
 
 
+def test_the_link_between_two_units_is_told(made):
+    index = index_of(made)
+    [row] = index.search("washer", retriever=WORDS)
+    [document] = index.search("deionised", retriever=WORDS)
+    [other] = index.search("spindle", retriever=WORDS)
+
+    forth = index.way_between(row.unit_id, document.unit_id)
+    back = index.way_between(document.unit_id, row.unit_id)
+
+    assert forth
+    assert forth.words == 'laboratory/parts, row 1 -> "NHS 3101" (identifier)'
+    assert back
+    assert back.words == f'{STANDARD} <- "NHS 3101" (identifier)'
+    assert index.way_between(other.unit_id, document.unit_id) is None
+    assert index.way_between("gone", document.unit_id) is None
+
+
 def test_what_many_name_is_no_way_back(made):
     few = Retriever(signals=["bm25"], links=LinkStage(most=1))
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
-from rag_assets.config import UNWEIGHTED, Config, Experiment, Fusion, QueryFusion
+from rag_assets.config import UNWEIGHTED, Config, Experiment, Fusion, LinkStage, QueryFusion
 from rag_assets.evaluation import questions as question_sets
 from rag_assets.evaluation.questions import Question
 from rag_assets.retrieval.model_rewriter import prompt_label
@@ -167,6 +167,14 @@ def _question_origin(given: Given) -> Values:
     }
 
 
+def _graph_retrieval(given: Given) -> Values:
+    """The retriever with and without links, and the links that P3's graph has too."""
+    chosen = given.config.retrieval.retrievers[given.experiment.value("retriever", str)]
+    links = chosen.links or LinkStage()
+    plain, linked = (chosen.model_copy(update={"links": each}) for each in (None, links))
+    return {"plain": plain, "linked": linked, "links": links}
+
+
 COMPUTED: Mapping[str, Callable[[Given], Values]] = {
     "weighted_retriever": _weighted_retriever,
     "retrieval_methods": _retrieval_methods,
@@ -176,5 +184,6 @@ COMPUTED: Mapping[str, Callable[[Given], Values]] = {
     "signal_domain_fusion": _signal_domain_fusion,
     "arms": _arms,
     "question_origin": _question_origin,
+    "graph_retrieval": _graph_retrieval,
 }
 """By design."""

@@ -113,7 +113,7 @@ class LinkReply(ReplyBody):
 
     unit_id: str = Field(description="the unit at which the link begins")
     words: str = Field(description='the way in words: `parts, row 17 -> "NHS 3101" (identifier)`')
-    kind: str = Field(description="title, key, identifier, formula or foreign_key")
+    kind: str = Field(description="title, key, name, identifier, formula or foreign_key")
 
 
 class HitReply(UnitFields):

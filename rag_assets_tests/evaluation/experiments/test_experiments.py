@@ -68,6 +68,7 @@ EXPERIMENTS = {
         "domain_modes": ["joint", "simple", "max_norm"],
         "domain_weights": [{}, {"document": 2}],
     },
+    "graph_retrieval": {"retriever": "fast"},
     "mine": {
         "arms": [
             {"name": "words", "retriever": "bm25"},
@@ -187,6 +188,20 @@ def test_signals_and_domains_are_fused_by_each_mode_with_each_weight(project):
         | {"alpha": 0.1, "top_j": 5},
         "candidates": 5,
     }
+
+
+def test_systems_over_a_graph_differ_in_nothing_but_what_they_follow(project):
+    store, _ = opened(project)
+    [one] = runs_of(store, "graph_retrieval")
+    arms = {name: arm.retriever for name, arm in one.record.arms.items()}
+    assert [*arms] == ["Naive RAG", "Graph RAG", "G-RAG", "fast", "fast with links"]
+    for plain, linked in (("Graph RAG", "G-RAG"), ("fast", "fast with links")):
+        assert "links" not in arms[plain]
+        assert arms[linked] == arms[plain] | {"links": arms[linked]["links"]}
+    assert one.record.reference == "Naive RAG"
+    assert not one.record.chosen
+    assert "All 5 arms at once on all questions" in one.markdown
+    assert "Recall of 50" in one.markdown
 
 
 def test_the_weighted_retriever_has_the_papers_table_of_runtimes(project):

@@ -19,6 +19,8 @@ def made(tmp_path_factory):
     pytest.importorskip("pymupdf")
     made = project.make(tmp_path_factory.mktemp("page") / "project", documents=3, rows=6)
     made.write("attack.md", f"# {ATTACK}\n\nQuibblezorp is a coating. {ATTACK}\n")
+    made.write("nhs_3101.md", "# NHS 3101\n\nZorbling takes nine minutes.\n")
+    made.write("coats.md", "# Coats\n\nTop coats are zorbled by NHS 3101.\n")
     pdf(made.documents / "welds.pdf", [f"<p>Scope of this paper. {WELDS} They are ground.</p>"])
     project.age(made.documents / "welds.pdf")
     with hashing():

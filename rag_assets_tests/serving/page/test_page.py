@@ -13,7 +13,7 @@ import rag_assets
 from rag_assets.answering.answer import Answer, Scope, Shown
 from rag_assets.citations.kinds import Absence, Cell, Computed, Rows, Span
 from rag_assets.citations.sentences import Sentence
-from rag_assets.serving.http.page.answers import links_of, render, told_answer
+from rag_assets.serving.http.page.answers import links_of, render, told_answer, unit_url
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.pipeline import refresh
 from rag_assets_tests.serving.page.conftest import ATTACK, WELDS, events
@@ -264,6 +264,24 @@ def test_the_card_of_a_row_shows_its_neighbours_and_marks_its_cells(client):
     assert card.count("<tr") == 1 + 5
     assert card.count('class="cited"') == 1
     assert 'class="marked"' in card.split('class="cited"')[1].split("</tr>")[0]
+
+
+def test_the_card_of_a_hit_says_which_link_led_to_it(client):
+    def unit_of(query: str) -> str:
+        return client.post("/v1/search", json={"query": query}).json()["hits"][0]["unit_id"]
+
+    start, end, other = map(unit_of, ("zorbled coats", "zorbling minutes", WELDS))
+    path = "linked: <bdi>coats.md -&gt; &#34;NHS 3101&#34; (identifier)</bdi>"
+    assert path in client.get(f"/u/{end}?linked={start}").text
+    for place in (f"/u/{end}", f"/u/{end}?linked={other}", f"/u/{end}?linked=gone"):
+        assert "linked:" not in client.get(place).text
+
+
+def test_a_hit_over_a_link_opens_a_card_that_knows_it():
+    hit = {"unit_id": "u2", "title": "A", "row_key": None, "pages": [], "linked": {"unit_id": "u1"}}
+    hits = [hit, hit | {"linked": None}]
+    piece = render("cards", known={"hits": hits}, version="4", unit_url=unit_url)
+    assert re.findall(r'href="([^"]+)"', piece) == ["/u/u2?v=4&amp;linked=u1", "/u/u2?v=4"]
 
 
 def test_the_card_of_a_lookup_runs_it_again(client):

@@ -64,8 +64,9 @@ def links_of(
 
 
 def unit_url(unit_id: str, version: str, **values: object) -> str:
-    """The address of the evidence card of a unit."""
-    named = urlencode({"v": version, **values}, doseq=True)
+    """The address of the evidence card of a unit; of a hit, with the unit that led to it."""
+    given = {name: value for name, value in values.items() if value not in ("", None)}
+    named = urlencode({"v": version, **given}, doseq=True)
     return f"/u/{quote(unit_id, safe='')}?{named}"
 
 

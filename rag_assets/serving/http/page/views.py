@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
@@ -52,16 +53,21 @@ class CardAddress(BaseModel):
     """The columns that are cited."""
     row: str | None = None
     """The row that is cited, of a table inside a document."""
+    linked: str = ""
+    """The unit from which a link led a search here."""
 
     def card(self, opened: Opened, unit_id: str, *, is_drawn: bool = False) -> Card:
-        """The card of a unit."""
-        return opened.assistant.cards.of_unit(
+        """The card of a unit; that a link led to it stands there where the index has that link."""
+        card = opened.assistant.cards.of_unit(
             unit_id,
             words=[*zip(self.start, self.end, strict=False)],
             columns=self.column,
             row_key=self.row,
             is_drawn=is_drawn,
         )
+        index = opened.assistant.index
+        way = index.way_between(self.linked, unit_id) if self.linked else None
+        return replace(card, linked=way.words) if way else card
 
 
 class PageRoute(APIRoute):
