@@ -128,9 +128,7 @@ def _interval(
     return float(bounds.low[0]), float(bounds.high[0])
 
 
-def _standard_error(
-    estimate: float, table: np.ndarray, weights: np.ndarray, items: int
-) -> float:
+def _standard_error(estimate: float, table: np.ndarray, weights: np.ndarray, items: int) -> float:
     """Of independent items: Fleiss, Cohen and Everitt 1969, equation 8.
 
     Args:
