@@ -11,7 +11,7 @@ from rag_assets.identity import fingerprint
 
 ItemKind: TypeAlias = Literal["answer", "report", "context", "hit", "sentence", "pair"]
 """What is judged: an answer to a question; a report; all units that were found for a question; one
-of them; a sentence with the source that it cites; two answers to one question, side by side."""
+of them; a sentence with the source that it cites; answers to one question, side by side."""
 ParseState: TypeAlias = Literal["parsed", "repaired", "failed"]
 """`parsed`: the first reply followed the schema. `repaired`: a later one did, or its ranks had to
 be counted again. `failed`: there is no score."""
@@ -29,7 +29,12 @@ JUDGMENTS = pa.schema(
         column("prompt_hash", pa.string(), "SHA-256 of the first messages, as they were sent"),
         column("parameters", pa.string(), "JSON: temperature, seed and the like"),
         column("dimension", pa.string(), "what was scored, a name of the rubric"),
-        column("score", pa.float64(), "on the scale of the dimension; NULL where it failed"),
+        column(
+            "score",
+            pa.float64(),
+            "on the scale of the dimension; of a pair 1 if its first answer is better, 0 if the "
+            "second is, .5 for a tie; NULL where it failed",
+        ),
         column("parse_state", pa.string(), "parsed, repaired or failed"),
         column("attempts", pa.int32(), "requests that were made; 0 where none may be sent"),
         column("evidence", pa.string(), "what the judge wrote before it scored"),
@@ -50,7 +55,7 @@ class JudgedItem:
     kind: ItemKind
     parts: Mapping[str, str]
     """Its texts by name, such as question, answer, reference, context: a rubric says which it
-    shows. Of a pair, `answer` and `other`."""
+    shows. Of a pair, `answer 1`, `answer 2`, and so on where more than two are ranked."""
     sources: frozenset[str] = frozenset()
     """Names of the sources whose text stands in the parts."""
     writer_identity: str = ""
