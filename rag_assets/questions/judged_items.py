@@ -8,24 +8,25 @@ An item is disputed where those who scored it before differ: the checks and the 
 the gold of a question and the retriever that put another unit first, two judges of an evaluation.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
 import pyarrow.compute as pc
 
+from rag_assets.answering.answer import Answer
 from rag_assets.answering.checks.citing import sources_of
 from rag_assets.answering.checks.judging import text_of as source_text
 from rag_assets.answering.record.database import AnswersFile
-from rag_assets.answering.record.kept import KeptAnswer
 from rag_assets.answering.record.rows import select, text_of
 from rag_assets.citations.cited_sources import Source
 from rag_assets.evaluation import results
+from rag_assets.evaluation.judges.asking import ANSWER, pair_of
 from rag_assets.evaluation.judges.labels import (
     FIRST,
     SECOND,
-    SKIPPED,
     ItemLabel,
     LabelTask,
     is_swapped,
@@ -44,7 +45,9 @@ from rag_assets.terms.words import folded
 MOST_ANSWERS = 2_000
 """Kept answers that are looked at, the newest."""
 CHECKS, JUDGE, GOLD, RETRIEVER = "the checks", "the judge of answers", "the gold", "a retriever"
-SIDES = {FIRST: "left", SECOND: "right"}
+HOLDS_ANSWER = 2.0
+"""The highest score of a hit."""
+LEFT, RIGHT = "left", "right"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,41 +68,67 @@ class ToJudge:
         return len({*self.scores.values()}) > 1
 
 
-def items_of(
-    kind: ItemKind, file: AnswersFile, *, store: Store, index: VariantIndex | None
-) -> dict[str, ToJudge]:
-    """All items of a kind, by their ids.
+@dataclass(frozen=True, slots=True)
+class Labelling:
+    """What one person labels: each item once, in the order of `labels.next_of`."""
 
-    Args:
-        kind: `sentence`, `hit` or `pair`.
-        file: The kept answers.
-        store: Has the evaluations.
-        index: What serves; None where sentences alone are wanted.
-    """
-    found: list[ToJudge] = []
-    kept = []
-    if file.exists:
-        with file.reading() as connection:
-            kept = select(connection, where="true", values=[], limit=MOST_ANSWERS)
-    if kind == "sentence":
-        found += _sentences(kept)
-    elif index is not None:
-        first = _first_units(store, index)
-        found += _hits(first) if kind == "hit" else [*_pairs(first), *_answers(kept)]
-    return {each.item.item_id: each for each in found}
+    task: LabelTask
+    items: Mapping[str, ToJudge]
+    file: Path
+    labeller: str
 
+    @property
+    def left(self) -> int:
+        """Items that are not labelled yet."""
+        return len(self.items.keys() - {each.item for each in self._said()})
 
-def _sentences(kept: Iterable[KeptAnswer]) -> Iterator[ToJudge]:
-    """Sentences that a language model wrote, with the words that they cite."""
-    for answer in (each.answer for each in kept if each.answer.outcome == "written"):
-        for sentence in answer.sentences:
-            if cited := sources_of(sentence.citations):
-                source = "\n\n".join(map(source_text, cited))
-                item = JudgedItem("sentence", {"source": source, "sentence": sentence.text})
-                said = {CHECKS: float(sentence.compared != "nothing")}
-                if sentence.judged is not None:
-                    said[JUDGE] = float(sentence.judged)
-                yield ToJudge(item, _about(answer.question), said, cited)
+    def next(self) -> tuple[str, bool] | None:
+        """Id of the item that is asked next, and whether it is drawn; None if all are labelled."""
+        disputed = {name for name, each in self.items.items() if each.is_disputed}
+        return next_of(self.items, said=self._said(), disputed=disputed)
+
+    def screens(self) -> Iterator[ToLabel]:
+        """What is asked, one after the other."""
+        while found := self.next():
+            item, drawn = found
+            yield self.screen(item), partial(self._keep, item, drawn)
+
+    def screen(self, item: str) -> Screen:
+        """What is shown of an item; the sides of a pair change places by chance."""
+        parts = self.items[item].item.parts
+        head, *texts = self._shown(parts)
+        titles = [self.task.kind] if len(texts) == 1 else [LEFT, RIGHT]
+        if is_swapped(item, self.labeller):
+            texts.reverse()
+        items = [ScreenItem(*shown, shown[1]) for shown in zip(titles, texts, strict=True)]
+        sides = {FIRST: LEFT, SECOND: RIGHT}
+        choices = {key: sides.get(label, label) for key, label in self.task.choices.items()}
+        return Screen(head, items, choices, can_reword=False, note=self.task.asks)
+
+    def keep(self, item: str, said: str, *, drawn: bool) -> None:
+        """Keep what was said of an item, as it is called on its screen.
+
+        Raises:
+            ValueError: There is no such label.
+            KeyError: There is no such item.
+        """
+        sides = (SECOND, FIRST) if is_swapped(item, self.labeller) else (FIRST, SECOND)
+        label = dict(zip((LEFT, RIGHT), sides, strict=True)).get(said, said)
+        about = self.items[item].about
+        keep(self.file, self.task, item, label, labeller=self.labeller, about=about, drawn=drawn)
+
+    def _said(self) -> list[ItemLabel]:
+        return read_labels(self.file).on(self.task.of, self.labeller)
+
+    def _keep(self, item: str, drawn: bool, decision: Label) -> None:
+        self.keep(item, decision.name, drawn=drawn)
+
+    def _shown(self, parts: Mapping[str, str]) -> list[str]:
+        """What is asked about, then the texts that it is held against."""
+        if self.task.kind == "sentence":
+            return [parts["sentence"], parts["source"]]
+        answers = [text for name, text in parts.items() if name.startswith(ANSWER)]
+        return [parts["question"], *(answers or [parts["context"]])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,64 +137,124 @@ class _First:
 
     question: str
     text: str
+    source: str
     is_gold: bool
 
 
-def _first_units(store: Store, index: VariantIndex) -> list[list[_First]]:
-    """For each question of the evaluation the first units of its retrievers."""
-    folder = results.folder_of(store, index.variant)
-    rankings = results.rankings_in(folder)
-    if rankings is None:
-        return []
-    first = rankings.filter(pc.equal(rankings["rank"], 1)).select(
-        ["question_id", "retriever", "unit_id"]
-    )
-    scores = results.questions_in(folder)
-    scored = scores.filter(pc.equal(scores["level"], "gold")).select(
-        ["question_id", "retriever", "question", "first_rank"]
-    )
-    rows = first.join(scored, ["question_id", "retriever"], join_type="inner")
-    rows = rows.sort_by([("question_id", "ascending"), ("retriever", "ascending")]).to_pylist()
-    units = index.read(sorted({row["unit_id"] for row in rows}), COLUMNS).to_pylist()
-    texts = {unit["unit_id"]: unit_text(unit) for unit in units}
-    found: dict[str, list[_First]] = {}
-    for row in rows:
-        if text := texts.get(row["unit_id"]):
-            one = _First(row["question"], text, row["first_rank"] == 1)
-            found.setdefault(row["question_id"], []).append(one)
-    return [*found.values()]
+@dataclass(frozen=True, slots=True)
+class ItemSources:
+    """Where items come from."""
+
+    file: AnswersFile
+    """The kept answers."""
+    store: Store
+    """Has the evaluations."""
+    every_source: frozenset[str]
+    """Names of all sources: what is not known to be from one may be from any."""
+    index: Callable[[], VariantIndex]
+    """Opens what serves."""
+
+    def items(self, kind: ItemKind) -> dict[str, ToJudge]:
+        """All items of a kind, by their ids: sentences, hits or pairs; none of other kinds."""
+        found: list[ToJudge] = []
+        if kind == "sentence":
+            found += self._sentences()
+        elif kind == "hit":
+            found += self._hits()
+        elif kind == "pair":
+            found += [*self._pairs(), *self._answers()]
+        return {each.item.item_id: each for each in found}
+
+    def _kept(self) -> list[Answer]:
+        if not self.file.exists:
+            return []
+        with self.file.reading() as connection:
+            kept = select(connection, where="true", values=[], limit=MOST_ANSWERS)
+        return [each.answer for each in kept]
+
+    def _sentences(self) -> Iterator[ToJudge]:
+        """Sentences that a language model wrote, with the words that they cite."""
+        for answer in self._kept():
+            for sentence in answer.sentences:
+                cited = sources_of(sentence.citations) if sentence.is_written else ()
+                if not cited:
+                    continue
+                origins = [{each.origin} if each.origin else self.every_source for each in cited]
+                item = JudgedItem(
+                    "sentence",
+                    {"source": "\n\n".join(map(source_text, cited)), "sentence": sentence.text},
+                    frozenset().union(*origins),
+                    _writer(answer),
+                )
+                said = {CHECKS: float(sentence.compared != "nothing")}
+                if sentence.judged is not None:
+                    said[JUDGE] = float(sentence.judged)
+                yield ToJudge(item, _about(answer), said, cited)
+
+    def _hits(self) -> Iterator[ToJudge]:
+        """What each retriever found first for each question."""
+        for first in self._first_units():
+            for each in first:
+                parts = {"question": each.question, "context": each.text}
+                item = JudgedItem("hit", parts, frozenset({each.source}))
+                said = {RETRIEVER: HOLDS_ANSWER, GOLD: HOLDS_ANSWER * each.is_gold}
+                yield ToJudge(item, _about(each.question), said)
+
+    def _pairs(self) -> Iterator[ToJudge]:
+        """The first units of two retrievers, where they differ."""
+        for first in self._first_units():
+            for one, other in pairwise(first):
+                sources = frozenset({one.source, other.source})
+                yield from _pair(one.question, one.text, other.text, sources)
+
+    def _answers(self) -> Iterator[ToJudge]:
+        """Two answers to one question, one after the other, where they differ."""
+        groups: dict[str, dict[str, Answer]] = {}
+        for answer in self._kept():
+            texts = groups.setdefault(answer.read_as or answer.question, {})
+            texts.setdefault(text_of(answer), answer)
+        for question, texts in groups.items():
+            for one, other in pairwise(texts):
+                writer = _writer(texts[one]) or _writer(texts[other])
+                yield from _pair(question, one, other, self.every_source, writer)
+
+    def _first_units(self) -> Iterable[Sequence[_First]]:
+        index = self.index()
+        folder = results.folder_of(self.store, index.variant)
+        rankings = results.rankings_in(folder)
+        if rankings is None:
+            return []
+        keys = ["question_id", "retriever"]
+        first = rankings.filter(pc.equal(rankings["rank"], 1)).select([*keys, "unit_id", "source"])
+        scores = results.questions_in(folder)
+        scored = scores.filter(pc.equal(scores["level"], "gold"))
+        joined = first.join(
+            scored.select([*keys, "question", "first_rank"]), keys, join_type="inner"
+        )
+        rows = joined.sort_by([(key, "ascending") for key in keys]).to_pylist()
+        units = index.read(sorted({row["unit_id"] for row in rows}), COLUMNS).to_pylist()
+        texts = {unit["unit_id"]: unit_text(unit) for unit in units}
+        found: dict[str, list[_First]] = {}
+        for row in rows:
+            if text := texts.get(row["unit_id"]):
+                one = _First(row["question"], text, row["source"], row["first_rank"] == 1)
+                found.setdefault(row["question_id"], []).append(one)
+        return found.values()
 
 
-def _hits(first: Iterable[Sequence[_First]]) -> Iterator[ToJudge]:
-    for of_question in first:
-        for each in of_question:
-            item = JudgedItem("hit", {"question": each.question, "context": each.text})
-            said = {RETRIEVER: 1.0, GOLD: float(each.is_gold)}
-            yield ToJudge(item, _about(each.question), said)
-
-
-def _pairs(first: Iterable[Sequence[_First]]) -> Iterator[ToJudge]:
-    """The first units of two retrievers, where they differ."""
-    for of_question in first:
-        for one, other in pairwise(of_question):
-            yield from _pair(one.question, one.text, other.text)
-
-
-def _answers(kept: Iterable[KeptAnswer]) -> Iterator[ToJudge]:
-    """Two answers to one question, one after the other, where they differ."""
-    groups: dict[str, list[str]] = {}
-    for answer in (each.answer for each in kept):
-        groups.setdefault(answer.read_as or answer.question, []).append(text_of(answer))
-    for question, texts in groups.items():
-        for one, other in pairwise(dict.fromkeys(texts)):
-            yield from _pair(question, one, other)
-
-
-def _pair(question: str, one: str, other: str) -> Iterator[ToJudge]:
+def _pair(
+    question: str, one: str, other: str, sources: frozenset[str], writer: str = ""
+) -> Iterator[ToJudge]:
     if one != other and one and other:
-        item = JudgedItem("pair", {"question": question, "answer": one, "other": other})
-        yield ToJudge(item, _about(question))
+        parts = {"question": question, **pair_of(one, other)}
+        yield ToJudge(JudgedItem("pair", parts, sources, writer), _about(question))
 
 
-def _about(question: str) -> str:
-    return fingerprint(folded(question))[:16]
+def _writer(answer: Answer) -> str:
+    return answer.generation.identity if answer.generation else ""
+
+
+def _about(question: str | Answer) -> str:
+    """What stands for a question; case and blanks do not count."""
+    text = question if isinstance(question, str) else question.question
+    return fingerprint(folded(text))[:16]

@@ -15,6 +15,7 @@ from itertools import combinations, pairwise
 import numpy as np
 
 from rag_assets.evaluation.intervals import exact_interval
+from rag_assets.evaluation.judges.judged_means import Scores
 from rag_assets.evaluation.judges.kappa import Kappa, kappa_of
 from rag_assets.evaluation.judges.labels import ItemLabel, LabelTask, consensus, sample_of
 from rag_assets.evaluation.judges.prediction_powered import PoweredMean, powered_mean
@@ -24,9 +25,6 @@ LEAST_KAPPA = 0.6
 FEWEST_OTHERS = 10
 MOST_NEEDED = 100_000
 """Labels that nobody gives: more are not told as a number."""
-
-Scores = Mapping[str, float]
-"""What a judge, a rule or people say, by the id of the item."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +43,9 @@ class Share:
     hits: int
     of: int
 
-    @property
-    def value(self) -> float:
-        """NaN without items."""
-        return self.hits / self.of if self.of else math.nan
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Clopper and Pearson's; 0 to 1 without items."""
-        return exact_interval(self.hits, of=self.of) if self.of else (0.0, 1.0)
+    def __str__(self) -> str:
+        low, high = exact_interval(self.hits, of=self.of)
+        return f"{self.hits:,} of {self.of:,} ({low:.0%} to {high:.0%})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +92,19 @@ def between_labellers(labels: Sequence[ItemLabel], task: LabelTask) -> list[TwoL
 
 
 def with_people(judged: Scores, labels: Sequence[ItemLabel], task: LabelTask) -> Kappa:
-    """How far a judge agrees with people on the sample that these labelled."""
+    """How far a judge agrees with people on the sample that these labelled.
+
+    Where it failed, it counts as if it had said what is furthest from them.
+    """
     sample = sample_of(labels)
     about = {each.item: each.about for each in sample}
-    return _kappa(judged, consensus(sample), task, about)
+    said = consensus(sample)
+    filled = {
+        item: max(task.scale, key=lambda each: abs(each - said[item])) if score is None else score
+        for item, score in judged.items()
+        if item in said
+    }
+    return _kappa(filled, said, task, about)
 
 
 def why_not(kappa: Kappa, *, judge: str, is_generator: bool) -> str:
@@ -152,19 +153,20 @@ def _more(kappa: Kappa) -> str:
 
 
 def error_rates(judged: Scores, labels: Sequence[ItemLabel]) -> ErrorRates:
-    """How often a judge of yes (1) and no (0) is wrong, on the sample that people labelled."""
+    """How often a judge of yes (1) and no (0) is wrong, on the sample that people labelled.
+
+    Where it gave no answer, the sentence passes: it is no alarm, and may be a miss.
+    """
     said = consensus(sample_of(labels))
     pairs = [(judged[item], said[item]) for item in judged.keys() & said]
-    right = [own for own, person in pairs if person]
-    wrong = [own for own, person in pairs if not person]
+    alarms, passed = ([own == 0 for own, person in pairs if person == each] for each in (1, 0))
     return ErrorRates(
-        Share(sum(not own for own in right), len(right)),
-        Share(sum(bool(own) for own in wrong), len(wrong)),
+        Share(sum(alarms), len(alarms)), Share(len(passed) - sum(passed), len(passed))
     )
 
 
 def suggested_threshold(
-    scores: Scores, labels: Sequence[ItemLabel], task: LabelTask
+    scores: Mapping[str, float], labels: Sequence[ItemLabel], task: LabelTask
 ) -> Threshold | None:
     """The threshold at which a judge that scores agrees best with people.
 
@@ -186,8 +188,10 @@ def suggested_threshold(
 def as_people_score(judged: Scores, labels: Sequence[ItemLabel]) -> PoweredMean:
     """The mean score, had people scored all that the judge did: see `prediction_powered`.
 
+    Where the judge failed, its own mean stands in: that only makes the interval wider.
+
     Args:
-        judged: Of every item, at least one.
+        judged: Of all items, one at least with a score.
         labels: Of one task.
     """
     sample = sample_of(labels)
@@ -195,8 +199,9 @@ def as_people_score(judged: Scores, labels: Sequence[ItemLabel]) -> PoweredMean:
     about = {each.item: each.about for each in sample}
     items = sorted(judged)
     codes = np.unique([about.get(item, item) for item in items], return_inverse=True)[1]
+    scores = np.array([judged[item] for item in items], float)
     return powered_mean(
-        np.array([judged[item] for item in items]),
+        np.where(np.isnan(scores), np.nanmean(scores), scores),
         np.array([said.get(item, math.nan) for item in items]),
         about=codes.reshape(-1),
     )
@@ -225,7 +230,12 @@ def compared(
     return JudgedComparison("HOLD", difference, "these labels cannot tell: label more")
 
 
-def _kappa(first: Scores, second: Scores, task: LabelTask, about: Mapping[str, str]) -> Kappa:
+def _kappa(
+    first: Mapping[str, float],
+    second: Mapping[str, float],
+    task: LabelTask,
+    about: Mapping[str, str],
+) -> Kappa:
     items = sorted(first.keys() & second.keys())
     return kappa_of(
         [first[item] for item in items],

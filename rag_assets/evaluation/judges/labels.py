@@ -56,6 +56,16 @@ class LabelTask:
     """Whether one score may be further from the right one than another."""
 
     @property
+    def rubric(self) -> str:
+        """Name of the rubric."""
+        return self.of.partition("/")[0]
+
+    @property
+    def dimension(self) -> str:
+        """Name of the dimension."""
+        return self.of.partition("/")[2]
+
+    @property
     def scale(self) -> list[float]:
         """All scores, in their order."""
         return sorted({*self.scores.values()})
@@ -81,7 +91,7 @@ def task_of(of: str) -> LabelTask:
     if rubric.is_ranking:
         labels = {FIRST: 1.0, SECOND: 0.0, "both": 0.5, "neither": 0.5}
     elif rubric.words:
-        labels = {word: float(score) for score, word in enumerate(rubric.words)}
+        labels = {word: float(score) for score, word in [*enumerate(rubric.words)][::-1]}
     else:
         numbers = range(rubric.scale[0], rubric.scale[1] + 1)
         scores = {str(number): float(number) for number in numbers}
