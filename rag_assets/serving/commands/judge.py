@@ -159,7 +159,8 @@ def _figures(kappa: "Kappa") -> dict[str, Json]:
         "low": kappa.low,
         "high": kappa.high,
     }
-    return {"items": kappa.items} | {name: _known(value) for name, value in figures.items()}
+    figures = {name: _known(getattr(kappa, field)) for name, field in names.items()}
+    return {"items": kappa.items, **figures}
 
 
 def _known(value: float) -> float | None:
