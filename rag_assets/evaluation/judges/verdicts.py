@@ -1,13 +1,16 @@
 """What is judged, and the record of each judgment: the table that labels are compared with."""
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 import pyarrow as pa
 
 from rag_assets.evaluation.summary import column
 from rag_assets.identity import fingerprint
+from rag_assets.store.atomic import put
 
 ItemKind: TypeAlias = Literal["answer", "report", "context", "hit", "sentence", "pair"]
 """What is judged: an answer to a question; a report; all units that were found for a question; one
@@ -102,3 +105,12 @@ class Judgment:
 def judgments_table(judgments: Iterable[Judgment]) -> pa.Table:
     """`judgments` in the schema `JUDGMENTS`."""
     return pa.Table.from_pylist([asdict(each) for each in judgments], schema=JUDGMENTS)
+
+
+def save_judgments(judgments: Iterable[Judgment], file: Path) -> None:
+    """Write `judgments` to a Parquet file, whose folder is there."""
+    import pyarrow.parquet as pq
+
+    fresh = file.with_name(f".{file.name}.{os.getpid()}")
+    pq.write_table(judgments_table(judgments), fresh, compression="zstd")
+    put(fresh, file)
