@@ -13,6 +13,7 @@ from rag_assets.config import Config
 from rag_assets.evaluation.judges.asking import RubricJudge, open_judges
 from rag_assets.evaluation.judges.calibration import (
     ErrorRates,
+    Scores,
     Threshold,
     as_people_score,
     error_rates,
@@ -20,7 +21,7 @@ from rag_assets.evaluation.judges.calibration import (
     why_not,
     with_people,
 )
-from rag_assets.evaluation.judges.judged_means import Scores, scores_of
+from rag_assets.evaluation.judges.judged_means import scores_of
 from rag_assets.evaluation.judges.kappa import Kappa
 from rag_assets.evaluation.judges.labels import ItemLabel, LabelTask
 from rag_assets.evaluation.judges.prediction_powered import PoweredMean
@@ -146,6 +147,6 @@ def _held(
         kappa,
         why_not(kappa, judge=judge, is_generator=is_generator),
         failed,
-        as_people_score(scores, labels) if failed < len(scores) else None,
+        as_people_score(scores, labels),
         error_rates(scores, labels) if task.scale == [0, 1] else None,
     )

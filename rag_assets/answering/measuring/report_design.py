@@ -24,7 +24,7 @@ from rag_assets.evaluation.intervals import Intervals
 from rag_assets.evaluation.judges.asking import RubricJudge, open_judges
 from rag_assets.evaluation.judges.judged_means import judged_arms, scores_of
 from rag_assets.evaluation.judges.verdicts import Judgment
-from rag_assets.evaluation.judges.wording import LEGEND, notes_of, shown
+from rag_assets.evaluation.judges.wording import LEGEND, notes_of, told
 from rag_assets.evaluation.questions import Question
 from rag_assets.identity import fingerprint
 from rag_assets.store import Store
@@ -211,9 +211,9 @@ def judged_reports(
         {
             "judge": mean.judge,
             "dimension": mean.dimension,
-            PARTS: shown(mean.of),
-            BROAD: shown(other.of),
-            "difference": shown(difference.of, signed=True),
+            PARTS: told(mean),
+            BROAD: told(other),
+            "difference": told(difference, signed=True),
         }
         for mean, other, difference in zip(parts.means, broad.means, parts.differences, strict=True)
     ]

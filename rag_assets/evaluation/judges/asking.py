@@ -13,6 +13,7 @@ from string import ascii_uppercase
 from typing import TypeVar
 
 from rag_assets.config import Config
+from rag_assets.evaluation.judges.labels import NOBODY_LABELLED, LabelFile, read_labels
 from rag_assets.evaluation.judges.rubrics import Rubric, ranking_schema, read_rubric
 from rag_assets.evaluation.judges.verdicts import JudgedItem, Judgment, Order, ParseState
 from rag_assets.identity import canonical_json, fingerprint
@@ -56,12 +57,15 @@ class RubricJudge:
     rubrics: Sequence[Rubric]
     most: int
     """Questions of each rubric, spread evenly."""
+    labels: LabelFile = NOBODY_LABELLED
+    """What people said of such items."""
 
     @property
     def fingerprint(self) -> str:
-        """Of all that its judgments depend on, beside the items."""
+        """Of all that its judgments, and what they are worth, depend on, beside the items."""
         hashes = [rubric.hash for rubric in self.rubrics]
-        return fingerprint(self.model.identity, self._parameters, hashes, self.most)
+        own = [each.key for each in self.labels.labels]
+        return fingerprint(self.model.identity, self._parameters, hashes, self.most, own)
 
     def judge_all(
         self, rows: Sequence[Sequence[JudgedItem]], *, log: Callable[[str], None]
@@ -203,13 +207,16 @@ def open_judges(config: Config) -> Generator[list[RubricJudge]]:
 
     Raises:
         MissingExtraError: One is the embedded model, and its extra is not installed.
+        QuestionsError: The file of labels cannot be read.
     """
     with ExitStack() as stack:
+        labels = read_labels(config.questions.labels_file)
         yield [
             RubricJudge(
                 stack.enter_context(open_language_model(config, each.model)),
                 [read_rubric(name) for name in each.rubrics],
                 each.most,
+                labels,
             )
             for each in config.evaluation.judges
         ]

@@ -11,11 +11,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
+from typing import TypeAlias
 
 import numpy as np
 
 from rag_assets.evaluation.intervals import exact_interval
-from rag_assets.evaluation.judges.judged_means import Scores
 from rag_assets.evaluation.judges.kappa import Kappa, kappa_of
 from rag_assets.evaluation.judges.labels import ItemLabel, LabelTask, consensus, sample_of
 from rag_assets.evaluation.judges.prediction_powered import PoweredMean, powered_mean
@@ -25,6 +25,10 @@ LEAST_KAPPA = 0.6
 FEWEST_OTHERS = 10
 MOST_NEEDED = 100_000
 """Labels that nobody gives: more are not told as a number."""
+MARGIN = 0.05
+"""Share of its scale that a candidate may lose."""
+Scores: TypeAlias = Mapping[str, float | None]
+"""The score of each item by its id; None where it failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +69,6 @@ class Threshold:
     value: float
     kappa: float
     """With people, there; on the same labels, so that on others it will be less."""
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedComparison:
-    """Two systems by the scores of a judge: what these may decide."""
-
-    outcome: Outcome
-    difference: PoweredMean
-    reason: str
-    """One sentence."""
 
 
 def between_labellers(labels: Sequence[ItemLabel], task: LabelTask) -> list[TwoLabellers]:
@@ -185,49 +179,62 @@ def suggested_threshold(
     return max(found, key=lambda each: each.kappa, default=None)
 
 
-def as_people_score(judged: Scores, labels: Sequence[ItemLabel]) -> PoweredMean:
+def as_people_score(judged: Scores, labels: Sequence[ItemLabel]) -> PoweredMean | None:
     """The mean score, had people scored all that the judge did: see `prediction_powered`.
 
-    Where the judge failed, its own mean stands in: that only makes the interval wider.
+    None where the judge scored nothing, or the labels are too few for an interval.
 
     Args:
-        judged: Of all items, one at least with a score.
+        judged: Of all items, one at least.
         labels: Of one task.
     """
     sample = sample_of(labels)
-    said = consensus(sample)
-    about = {each.item: each.about for each in sample}
+    said, about = consensus(sample), {each.item: each.about for each in sample}
     items = sorted(judged)
     codes = np.unique([about.get(item, item) for item in items], return_inverse=True)[1]
-    scores = np.array([judged[item] for item in items], float)
-    return powered_mean(
-        np.where(np.isnan(scores), np.nanmean(scores), scores),
-        np.array([said.get(item, math.nan) for item in items]),
+    return powered(
+        [judged[item] for item in items],
+        [said.get(item) for item in items],
         about=codes.reshape(-1),
     )
 
 
-def compared(
-    difference: PoweredMean, *, margin: float, kappa: Kappa, judge: str, is_generator: bool
-) -> JudgedComparison:
-    """The verdict on a candidate by its judged scores less those of what serves.
+def powered(
+    judged: Sequence[float | None],
+    said: Sequence[float | None],
+    *,
+    about: np.ndarray | None = None,
+) -> PoweredMean | None:
+    """The same of scores in their order; where the judge failed, its own mean stands in.
+
+    That keeps the interval true, and makes it wider.
+    """
+    scores, labels = np.array(judged, float), np.array(said, float)
+    if np.isnan(scores).all() or np.isnan(labels).all():
+        return None
+    filled = np.where(np.isnan(scores), np.nanmean(scores), scores)
+    found = powered_mean(filled, labels, about=about)
+    return None if math.isnan(found.low) else found
+
+
+def verdict_of(
+    difference: PoweredMean | None, scale: tuple[float, float], *, refusal: str
+) -> Outcome:
+    """May a candidate take the place of what it is compared with, by its scores?
+
+    HOLD where the judge may not gate, or the labels are too few to tell.
 
     Args:
-        difference: The mean of the differences, question by question.
-        margin: A loss up to this is accepted, in points of the score.
-        kappa: How far the judge agrees with people.
-        judge: Its name.
-        is_generator: Whether it wrote what it judges.
+        difference: Of the scores of both, as people would give them; None without labels.
+        scale: Lowest and highest score.
+        refusal: See `why_not`.
     """
-    reason = why_not(kappa, judge=judge, is_generator=is_generator)
-    low, high = difference.low, difference.high
-    if reason or math.isnan(low):
-        return JudgedComparison("HOLD", difference, reason or "too few labels for an interval")
-    if low >= -margin:
-        return JudgedComparison("PASS", difference, f"at most {margin:g} worse, as people score")
-    if high < -margin:
-        return JudgedComparison("FAIL", difference, f"more than {margin:g} worse, as people score")
-    return JudgedComparison("HOLD", difference, "these labels cannot tell: label more")
+    margin = MARGIN * (scale[1] - scale[0])
+    if refusal or difference is None:
+        return "HOLD"
+    if difference.low >= -margin:
+        return "PASS"
+    return "FAIL" if difference.high < -margin else "HOLD"
 
 
 def _kappa(

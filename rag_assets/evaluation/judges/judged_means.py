@@ -9,19 +9,26 @@ interval runs from the lower end of the one to the upper end of the other.
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 
 from rag_assets.evaluation.intervals import Clusters, Limits, cluster_bootstrap, clusters_of
 from rag_assets.evaluation.judges.asking import RubricJudge
+from rag_assets.evaluation.judges.calibration import (
+    Scores,
+    powered,
+    verdict_of,
+    why_not,
+    with_people,
+)
+from rag_assets.evaluation.judges.labels import consensus, sample_of, task_of
+from rag_assets.evaluation.judges.prediction_powered import PoweredMean
 from rag_assets.evaluation.judges.rubrics import OVERALL, Rubric
 from rag_assets.evaluation.judges.verdicts import JudgedItem, Judgment
+from rag_assets.evaluation.non_inferiority import Outcome
 
 TIE = 0.5
 """The score of two answers that are equally good."""
-Scores: TypeAlias = Mapping[str, float | None]
-"""The score of each item by its id; None where it failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +62,12 @@ class JudgedMean:
     disagreeing: int
     """Pairs of answers of which the judge says another thing in each order."""
     of: BoundedMean
+    refusal: str = ""
+    """Why it decides nothing; empty where it may gate. See `calibration.why_not`."""
+    people: PoweredMean | None = None
+    """The mean as people would score; None without labels of such items."""
+    verdict: Outcome = "HOLD"
+    """Of a difference: may the arm take the place of the first? See `calibration.verdict_of`."""
 
     @property
     def name(self) -> str:
@@ -176,25 +189,72 @@ def judged_arms(
                     [row.score(scores, rubric, arm=place) for row in asked]
                     for place in range(len(arms))
                 ]
+                is_generator = any(each.is_generator for each in of_rubric)
                 about = (
                     judge.model.name,
                     rubric.name,
                     dimension,
                     scale,
-                    any(each.is_generator for each in of_rubric),
+                    is_generator,
                     _disagreeing(of_rubric) if rubric.is_ranking else 0,
                 )
-                for arm, column in zip(arms, columns, strict=True):
+                people = _People.of(judge, rubric, dimension, scores, is_generator=is_generator)
+                said = [
+                    [row.score(people.said, rubric, arm=place) for row in asked]
+                    for place in range(len(arms))
+                ]
+                for arm, column, labels in zip(arms, columns, said, strict=True):
                     is_compared = arm is not arms[0]
                     if not rubric.is_ranking or is_compared:
                         mean = bounded_mean(column, scale, clusters, samples=samples)
-                        arm.means.append(JudgedMean(*about, mean))
+                        by_people = powered(column, labels, about=clusters.codes)
+                        arm.means.append(JudgedMean(*about, mean, people.refusal, by_people))
                     if is_compared and not rubric.is_ranking:
                         change = bounded_difference(
                             column, columns[0], scale, clusters, samples=samples
                         )
-                        arm.differences.append(JudgedMean(*about, change))
+                        less = (_less(column, columns[0]), _less(labels, said[0]))
+                        by_people = powered(*less, about=clusters.codes)
+                        verdict = verdict_of(by_people, scale, refusal=people.refusal)
+                        arm.differences.append(
+                            JudgedMean(*about, change, people.refusal, by_people, verdict)
+                        )
     return arms
+
+
+@dataclass(frozen=True, slots=True)
+class _People:
+    """What people said of the items of one dimension, and what the judge is worth by that."""
+
+    said: Scores
+    refusal: str
+
+    @classmethod
+    def of(
+        cls,
+        judge: RubricJudge,
+        rubric: Rubric,
+        dimension: str,
+        scores: Scores,
+        *,
+        is_generator: bool,
+    ) -> "_People":
+        """Of a weighted sum nothing was said."""
+        name = f"{rubric.name}/{dimension}"
+        if dimension not in rubric.dimensions:
+            return cls({}, "people label its parts, not the sum")
+        labels = judge.labels.on(name)
+        kappa = with_people(scores, labels, task_of(name))
+        why = why_not(kappa, judge=judge.model.name, is_generator=is_generator)
+        return cls(consensus(sample_of(labels)), why)
+
+
+def _less(scores: Sequence[float | None], others: Sequence[float | None]) -> list[float | None]:
+    """The differences; None where one of both is missing."""
+    return [
+        None if one is None or other is None else one - other
+        for one, other in zip(scores, others, strict=True)
+    ]
 
 
 def _bounded(

@@ -120,6 +120,11 @@ class ItemLabel:
     """ISO 8601, UTC."""
 
     @property
+    def key(self) -> tuple[str, str, str, str]:
+        """What was said of what, and by whom."""
+        return self.item, self.of, self.labeller, self.label
+
+    @property
     def score(self) -> float | None:
         """None where it was skipped."""
         return task_of(self.of).scores.get(self.label)
@@ -129,15 +134,18 @@ class ItemLabel:
 class LabelFile:
     """The content of a file of labels."""
 
-    labels: tuple[ItemLabel, ...]
+    labels: tuple[ItemLabel, ...] = ()
     """The last one of each item and labeller."""
-    problems: tuple[str, ...]
+    problems: tuple[str, ...] = ()
     """Lines that are no labels, and why."""
 
     def on(self, of: str, labeller: str | None = None) -> list[ItemLabel]:
         """The labels of one task; those of one labeller if one is named."""
         own = (each for each in self.labels if each.of == of)
         return [each for each in own if labeller in (None, each.labeller)]
+
+
+NOBODY_LABELLED = LabelFile()
 
 
 def read_labels(file: Path) -> LabelFile:

@@ -25,7 +25,7 @@ def judged_lines(
     yield f"| --- | --- | --- | --- |{' ---: |' * len(columns)}"
     for name, each in every.items():
         found = [[one for one in means if one.name == name] for means in columns.values()]
-        cells = " | ".join(shown(one[0].of, signed=signed) if one else "-" for one in found)
+        cells = " | ".join(told(one[0], signed=signed) if one else "-" for one in found)
         scale = "{:g} to {:g}".format(*each.scale)
         yield f"| {each.judge} | {each.rubric} | {each.dimension} | {scale} | {cells} |"
     if not signed:
@@ -33,15 +33,32 @@ def judged_lines(
 
 
 def notes_of(means: Sequence[JudgedMean]) -> Iterator[str]:
-    """What has to be known of them: who judged itself, and whose orders disagree."""
-    for judge in sorted({each.judge for each in means if each.is_generator}):
-        yield f"**{judge} judges what it wrote itself**: its scores favour it, and cannot gate."
+    """What has to be known of them: which decide nothing, and whose orders disagree."""
+    for why in dict.fromkeys(each.refusal for each in means):
+        if why:
+            names = (f"{each.rubric}/{each.dimension}" for each in means if each.refusal == why)
+            yield f"**Decides nothing**: {', '.join(dict.fromkeys(names))}, as {why}."
     for each in means:
         if each.disagreeing:
             yield (
                 f"{each.judge} says another thing of {each.disagreeing} pairs when the answers "
                 "change places: these count as ties."
             )
+
+
+def told(mean: JudgedMean, *, signed: bool = False) -> str:
+    """What a judge says, and what people would; of a difference what that decides.
+
+    `4.12 (3.90 to 4.30, n 20); people 3.85 (3.52 to 4.18, 60 labels)`.
+    """
+    said, people, sign = shown(mean.of, signed=signed), mean.people, "+" if signed else ""
+    if people is None:
+        return said
+    verdict = f": {mean.verdict}" if signed and not mean.refusal else ""
+    return (
+        f"{said}; people {people.estimate:{sign}.2f} ({people.low:{sign}.2f} to "
+        f"{people.high:{sign}.2f}, {people.labels} labels){verdict}"
+    )
 
 
 def shown(mean: BoundedMean, *, signed: bool = False) -> str:

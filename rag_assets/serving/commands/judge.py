@@ -153,12 +153,7 @@ def _record(found: "JudgeAgreement") -> dict[str, Json]:
 
 
 def _figures(kappa: "Kappa") -> dict[str, Json]:
-    figures = {
-        "agreed": kappa.agreed,
-        "kappa": kappa.estimate,
-        "low": kappa.low,
-        "high": kappa.high,
-    }
+    names = {"agreed": "agreed", "kappa": "estimate", "low": "low", "high": "high"}
     figures = {name: _known(getattr(kappa, field)) for name, field in names.items()}
     return {"items": kappa.items, **figures}
 
