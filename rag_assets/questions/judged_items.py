@@ -2,7 +2,8 @@
 
 Items come from kept answers and from the evaluation of what serves: sentences of a language model
 with what they cite; the first unit that each retriever found for a question; the first units of two
-retrievers, or two answers to one question, side by side. Nobody is told who wrote or found what.
+retrievers, or two answers to one question, side by side; and whatever a judge was asked about.
+Nobody is told who wrote or found what.
 
 An item is disputed where those who scored it before differ: the checks and the judge of answers,
 the gold of a question and the retriever that put another unit first, two judges of an evaluation.
@@ -24,6 +25,7 @@ from rag_assets.answering.record.rows import select, text_of
 from rag_assets.citations.cited_sources import Source
 from rag_assets.evaluation import results
 from rag_assets.evaluation.judges.asking import ANSWER, pair_of
+from rag_assets.evaluation.judges.kept_items import kept_items
 from rag_assets.evaluation.judges.labels import (
     FIRST,
     SECOND,
@@ -48,6 +50,8 @@ CHECKS, JUDGE, GOLD, RETRIEVER = "the checks", "the judge of answers", "the gold
 HOLDS_ANSWER = 2.0
 """The highest score of a hit."""
 LEFT, RIGHT = "left", "right"
+HEADS = ("sentence", "question", "prompt")
+"""The part of an item that is asked about, above the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +100,16 @@ class Labelling:
     def screen(self, item: str) -> Screen:
         """What is shown of an item; the sides of a pair change places by chance."""
         parts = self.items[item].item.parts
-        head, *texts = self._shown(parts)
-        titles = [self.task.kind] if len(texts) == 1 else [LEFT, RIGHT]
+        head = next(name for name in HEADS if name in parts)
+        answers = [text for name, text in parts.items() if name.startswith(ANSWER)]
         if is_swapped(item, self.labeller):
-            texts.reverse()
-        items = [ScreenItem(*shown, shown[1]) for shown in zip(titles, texts, strict=True)]
+            answers.reverse()
+        shown = [(name, parts[name]) for name in self.task.parts if parts.get(name)]
+        shown += zip((LEFT, RIGHT), answers, strict=False)
+        items = [ScreenItem(name, text, text) for name, text in shown if name != head]
         sides = {FIRST: LEFT, SECOND: RIGHT}
         choices = {key: sides.get(label, label) for key, label in self.task.choices.items()}
-        return Screen(head, items, choices, can_reword=False, note=self.task.asks)
+        return Screen(parts[head], items, choices, can_reword=False, note=self.task.asks)
 
     def keep(self, item: str, said: str, *, drawn: bool) -> None:
         """Keep what was said of an item, as it is called on its screen.
@@ -122,13 +128,6 @@ class Labelling:
 
     def _keep(self, item: str, drawn: bool, decision: Label) -> None:
         self.keep(item, decision.name, drawn=drawn)
-
-    def _shown(self, parts: Mapping[str, str]) -> list[str]:
-        """What is asked about, then the texts that it is held against."""
-        if self.task.kind == "sentence":
-            return [parts["sentence"], parts["source"]]
-        answers = [text for name, text in parts.items() if name.startswith(ANSWER)]
-        return [parts["question"], *(answers or [parts["context"]])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +154,8 @@ class ItemSources:
     """Opens what serves."""
 
     def items(self, kind: ItemKind) -> dict[str, ToJudge]:
-        """All items of a kind, by their ids: sentences, hits or pairs; none of other kinds."""
-        found: list[ToJudge] = []
+        """All items of a kind, by their ids."""
+        found = [ToJudge(item, about) for about, item in kept_items(self.store, kind)]
         if kind == "sentence":
             found += self._sentences()
         elif kind == "hit":

@@ -50,6 +50,7 @@ from rag_assets.evaluation.judges.judged_means import (
     JudgedRow,
     judged_arms,
 )
+from rag_assets.evaluation.judges.kept_items import save_items
 from rag_assets.evaluation.judges.verdicts import JudgedItem, save_judgments
 from rag_assets.evaluation.questions import Question
 from rag_assets.models.hosted import asked_side_by_side
@@ -190,6 +191,7 @@ def run_answer_experiment(
         file.parent.mkdir(parents=True, exist_ok=True)
         if judges:
             save_judgments(judgments, file.with_suffix(".judgments.parquet"))
+            save_items(store, f"experiment__{name}", rows, {each.item_id for each in judgments})
         write_atomically(file, json.dumps(asdict(record), indent=1))
         return record
 

@@ -33,6 +33,7 @@ from rag_assets.evaluation import results
 from rag_assets.evaluation.evaluate import fingerprint_of
 from rag_assets.evaluation.judges.asking import RubricJudge, open_judges
 from rag_assets.evaluation.judges.judged_means import JudgedMean, JudgedRow, judged_arms
+from rag_assets.evaluation.judges.kept_items import save_items
 from rag_assets.evaluation.judges.verdicts import save_judgments
 from rag_assets.store import Store
 from rag_assets.store.atomic import write_atomically
@@ -157,6 +158,8 @@ def _evaluated(
     file.parent.mkdir(parents=True, exist_ok=True)
     if judges:
         save_judgments(judgments, file.with_name(JUDGMENTS_FILE))
+        judged = {each.item_id for each in judgments}
+        save_items(store, f"answers__{variant}", [row for _, row in rows], judged)
     write_atomically(file, json.dumps(asdict(found), indent=1))
     return found
 

@@ -23,6 +23,7 @@ from rag_assets.evaluation.gold import DocumentGold
 from rag_assets.evaluation.intervals import Intervals
 from rag_assets.evaluation.judges.asking import RubricJudge, open_judges
 from rag_assets.evaluation.judges.judged_means import judged_arms, scores_of
+from rag_assets.evaluation.judges.kept_items import save_items
 from rag_assets.evaluation.judges.verdicts import Judgment
 from rag_assets.evaluation.judges.wording import LEGEND, notes_of, told
 from rag_assets.evaluation.questions import Question
@@ -122,6 +123,9 @@ class _BothWays:
                 writer=writer,
             )
             judged = judged_reports(found, judges, samples=samples)
+        if judged:
+            every = {item.item_id for row in found.items for arm in row.arms for item in arm}
+            save_items(self.store, f"reports__{self.variant}", found.items, every)
         return [self._protocol(found), *_tables(found, samples), *judged]
 
     def _protocol(self, found: ReportComparison) -> Appendix:

@@ -48,6 +48,8 @@ class LabelTask:
     """`RUBRIC/DIMENSION`."""
     kind: ItemKind
     asks: str
+    parts: tuple[str, ...]
+    """The texts of an item that are shown, beside the answers of a pair."""
     choices: Mapping[str, str]
     """The labels that may be given, by the key that a person presses."""
     scores: Mapping[str, float]
@@ -96,9 +98,9 @@ def task_of(of: str) -> LabelTask:
         numbers = range(rubric.scale[0], rubric.scale[1] + 1)
         scores = {str(number): float(number) for number in numbers}
         keys = {number: number for number in scores}
-        return LabelTask(of, rubric.kind, asks, keys, scores, is_ordered=True)
+        return LabelTask(of, rubric.kind, asks, rubric.parts, keys, scores, is_ordered=True)
     choices = {str(key): label for key, label in enumerate(labels, start=1)}
-    return LabelTask(of, rubric.kind, asks, choices, labels, is_ordered=False)
+    return LabelTask(of, rubric.kind, asks, rubric.parts, choices, labels, is_ordered=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ EXAMPLES = """\
   rag-assets judge label sentence          do the sources say what was written?
   rag-assets judge label hit               does what was found answer the question?
   rag-assets judge label pair --user anna  which of two is better, blind
+  rag-assets judge label answer_scores/correctness    what a judge scored, from 1 to 5
   rag-assets judge agreement               kappa with intervals, and who may gate"""
 
 NOTHING = {
@@ -42,12 +43,17 @@ NOTHING = {
     "differ: `rag-assets evaluate`.",
 }
 """What to do where there is nothing to label."""
+OTHERS = "name one under evaluation.judges, and evaluate answers (the job evaluate_answers)."
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Declare the arguments of this command."""
     command.add_argument("action", choices=("label", "agreement"), help="what to do")
-    command.add_argument("of", nargs="?", help="of label: sentence, hit or pair")
+    command.add_argument(
+        "of",
+        nargs="?",
+        help="of label: sentence, hit, pair, or RUBRIC/DIMENSION",
+    )
     command.add_argument("--user", help="who labels (default: your login)")
 
 
@@ -76,7 +82,7 @@ def _label(config: Config, task: "LabelTask", labeller: str) -> Reply:
     file = config.questions.labels_file
     labelling = Labelling(task, _items(config, task), file, labeller)
     if not labelling.items:
-        why = NOTHING.get(task.kind, f"There is no {task.kind} to label.")
+        why = NOTHING.get(task.kind, f"No judge was asked about a {task.kind} yet: {OTHERS}")
         return Reply({"labelled": 0, "left": 0, "file": str(file)}, why)
     count = labelling.left
     done = asked(labelling.screens(), count=count).total() if count else 0
