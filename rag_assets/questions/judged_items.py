@@ -81,21 +81,24 @@ class Labelling:
     file: Path
     labeller: str
 
-    @property
-    def left(self) -> int:
-        """Items that are not labelled yet."""
-        return len(self.items.keys() - {each.item for each in self._said()})
+    def said(self) -> list[ItemLabel]:
+        """What this person said until now."""
+        return read_labels(self.file).on(self.task.of, self.labeller)
 
-    def next(self) -> tuple[str, bool] | None:
+    def left(self, said: Iterable[ItemLabel]) -> int:
+        """Items that are not labelled yet."""
+        return len(self.items.keys() - {each.item for each in said})
+
+    def next(self, said: Sequence[ItemLabel]) -> tuple[str, bool] | None:
         """Id of the item that is asked next, and whether it is drawn; None if all are labelled."""
         disputed = {name for name, each in self.items.items() if each.is_disputed}
-        return next_of(self.items, said=self._said(), disputed=disputed)
+        return next_of(self.items, said=said, disputed=disputed)
 
-    def screens(self) -> Iterator[ToLabel]:
-        """What is asked, one after the other."""
-        while found := self.next():
+    def screens(self, said: list[ItemLabel]) -> Iterator[ToLabel]:
+        """What is asked, one after the other; what is kept is added to `said`."""
+        while found := self.next(said):
             item, drawn = found
-            yield self.screen(item), partial(self._keep, item, drawn)
+            yield self.screen(item), partial(self._keep, item, drawn, said)
 
     def screen(self, item: str) -> Screen:
         """What is shown of an item; the sides of a pair change places by chance."""
@@ -111,7 +114,7 @@ class Labelling:
         choices = {key: sides.get(label, label) for key, label in self.task.choices.items()}
         return Screen(parts[head], items, choices, can_reword=False, note=self.task.asks)
 
-    def keep(self, item: str, said: str, *, drawn: bool) -> None:
+    def keep(self, item: str, given: str, *, drawn: bool) -> ItemLabel:
         """Keep what was said of an item, as it is called on its screen.
 
         Raises:
@@ -119,15 +122,14 @@ class Labelling:
             KeyError: There is no such item.
         """
         sides = (SECOND, FIRST) if is_swapped(item, self.labeller) else (FIRST, SECOND)
-        label = dict(zip((LEFT, RIGHT), sides, strict=True)).get(said, said)
+        label = dict(zip((LEFT, RIGHT), sides, strict=True)).get(given, given)
         about = self.items[item].about
-        keep(self.file, self.task, item, label, labeller=self.labeller, about=about, drawn=drawn)
+        return keep(
+            self.file, self.task, item, label, labeller=self.labeller, about=about, drawn=drawn
+        )
 
-    def _said(self) -> list[ItemLabel]:
-        return read_labels(self.file).on(self.task.of, self.labeller)
-
-    def _keep(self, item: str, drawn: bool, decision: Label) -> None:
-        self.keep(item, decision.name, drawn=drawn)
+    def _keep(self, item: str, drawn: bool, said: list[ItemLabel], decision: Label) -> None:
+        said.append(self.keep(item, decision.name, drawn=drawn))
 
 
 @dataclass(frozen=True, slots=True)

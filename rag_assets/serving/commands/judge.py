@@ -84,8 +84,9 @@ def _label(config: Config, task: "LabelTask", labeller: str) -> Reply:
     if not labelling.items:
         why = NOTHING.get(task.kind, f"No judge was asked about a {task.kind} yet: {OTHERS}")
         return Reply({"labelled": 0, "left": 0, "file": str(file)}, why)
-    count = labelling.left
-    done = asked(labelling.screens(), count=count).total() if count else 0
+    said = labelling.said()
+    count = labelling.left(said)
+    done = asked(labelling.screens(said), count=count).total() if count else 0
     labels = read_labels(file)
     text = (
         f"Labelled by {labeller}: {done:,}; left: {count - done:,}. Labels are in {file}. "
