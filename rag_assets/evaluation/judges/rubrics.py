@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Mapping
-from functools import cache, cached_property
+from functools import cache
 from importlib import resources
 from typing import Literal
 
@@ -53,13 +53,13 @@ class Rubric(Section):
         """Whether several answers are ranked, not one scored."""
         return self.kind == "pair"
 
-    @cached_property
+    @property
     def prompt(self) -> Prompt:
         """What stands around the words of the rubric."""
         form: Literal["ranking", "scores"] = "ranking" if self.is_ranking else "scores"
         return read_prompt(PACKAGE, form)
 
-    @cached_property
+    @property
     def system(self) -> str:
         """The first message that a judge is sent."""
         names = " or ".join(self.words) or "{} to {}".format(*self.scale)
@@ -67,7 +67,7 @@ class Rubric(Section):
         lines = (f"- {name}{scale}: {each.asks}" for name, each in self.dimensions.items())
         return self.prompt.filled(task=self.task, dimensions="\n".join(lines))
 
-    @cached_property
+    @property
     def hash(self) -> str:
         """SHA-256 of all of it, the prompt included."""
         return fingerprint(self.model_dump(mode="json"), self.prompt.hash)
