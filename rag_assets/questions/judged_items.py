@@ -20,9 +20,10 @@ import pyarrow.compute as pc
 from rag_assets.answering.answer import Answer
 from rag_assets.answering.checks.citing import sources_of
 from rag_assets.answering.checks.judging import text_of as source_text
-from rag_assets.answering.record.database import AnswersFile
+from rag_assets.answering.record.database import AnswersFile, answers_of
 from rag_assets.answering.record.rows import select, text_of
 from rag_assets.citations.cited_sources import Source
+from rag_assets.config import Config
 from rag_assets.evaluation import results
 from rag_assets.evaluation.judges.asking import ANSWER, pair_of
 from rag_assets.evaluation.judges.kept_items import kept_items
@@ -154,6 +155,12 @@ class ItemSources:
     """Names of all sources: what is not known to be from one may be from any."""
     index: Callable[[], VariantIndex]
     """Opens what serves."""
+
+    @classmethod
+    def of(cls, config: Config, index: Callable[[], VariantIndex]) -> "ItemSources":
+        """Those of the state that `config` names."""
+        store = Store.of(config)
+        return cls(answers_of(store), store, frozenset(config.source_names), index)
 
     def items(self, kind: ItemKind) -> dict[str, ToJudge]:
         """All items of a kind, by their ids."""

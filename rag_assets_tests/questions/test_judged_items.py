@@ -5,7 +5,6 @@ import json
 import pytest
 
 from rag_assets.answering.assistant import Assistant
-from rag_assets.answering.record.database import answers_of
 from rag_assets.evaluation.evaluate import evaluate_variant
 from rag_assets.evaluation.judges.judged_means import JudgedRow
 from rag_assets.evaluation.judges.kept_items import save_items
@@ -57,12 +56,7 @@ def made(tmp_path):
 @pytest.fixture
 def sources(made):
     with hashing():
-        yield ItemSources(
-            answers_of(made.store),
-            made.store,
-            frozenset({"documents", "laboratory"}),
-            lambda: Assistant(made.store, made.config).index,
-        )
+        yield ItemSources.of(made.config, lambda: Assistant(made.store, made.config).index)
 
 
 def labelling(made, sources, name, labeller="anna"):

@@ -105,7 +105,8 @@ def why_not(kappa: Kappa, *, judge: str, is_generator: bool) -> str:
     """Why the scores of a judge decide nothing, in a sentence; empty where they may gate."""
     if is_generator:
         return (
-            f"{judge} wrote what it judges, and models prefer their own words: name another model"
+            f"{judge} judges what it wrote itself, and models prefer their own words: name another "
+            "model"
         )
     if not kappa.items:
         return f"nobody labelled what {judge} judged: `rag-assets judge label`"

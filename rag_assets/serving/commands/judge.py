@@ -120,17 +120,10 @@ def _agreement(config: Config) -> Reply:
 
 def _items(config: Config, task: "LabelTask") -> Mapping[str, "ToJudge"]:
     from rag_assets.answering.assistant import Assistant
-    from rag_assets.answering.record.database import answers_of
     from rag_assets.questions.judged_items import ItemSources
 
-    store = Store.of(config)
-    sources = ItemSources(
-        answers_of(store),
-        store,
-        frozenset(config.source_names),
-        lambda: Assistant(store, config).index,
-    )
-    return sources.items(task.kind)
+    assistant = Assistant(Store.of(config), config)
+    return ItemSources.of(config, lambda: assistant.index).items(task.kind)
 
 
 def _people(labels: "LabelFile", task: "LabelTask") -> list[dict[str, Json]]:

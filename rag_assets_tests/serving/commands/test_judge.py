@@ -206,7 +206,7 @@ def test_the_writer_of_the_sentences_may_not_judge_them(labelled, run):
     assert found["agreed"] == 1
     assert (found["may gate"], found["refusal"]) == (
         "no",
-        "strict wrote what it judges, and models prefer their own words: name another model",
+        "strict judges what it wrote itself, and models prefer their own words: name another model",
     )
 
 
