@@ -1,12 +1,14 @@
 """Judges: answers degraded in known ways, judges of known error, and a model that cannot judge.
 
-usage: judges.py [--answers 200] [--embedded 6]
+usage: judges.py [--answers 200] [--embedded 24]
 
 Every answer is known to be whole, or has a number changed, its citations removed, a sentence
 dropped, or is about something else; so the right scores are known. Judges behind a scripted server
 err in known ways: one never, one is lenient, one fails more often where answers are bad, one
-prefers what it sees first. A project is evaluated twice by a judge. Then the embedded model judges
-a few answers: it shows that the protocol holds, as no capable model judges here.
+prefers what it sees first. A project is evaluated twice by a judge. People who are always right
+label a part: intervals of kappa, and of means by few labels and many judgments, must hold what is
+true, and a judge may gate only if its kappa is shown. Then the embedded model judges a few answers:
+it shows that the protocol holds, as no capable model judges here, and has to be refused.
 """
 
 import argparse
@@ -28,6 +30,13 @@ from rag_assets.config import LanguageModelSettings, RubricName
 from rag_assets.config.language_models import EMBEDDED_MODEL
 from rag_assets.evaluation.intervals import Clusters
 from rag_assets.evaluation.judges.asking import RubricJudge
+from rag_assets.evaluation.judges.calibration import (
+    labels_needed,
+    powered,
+    told,
+    why_not,
+    with_people,
+)
 from rag_assets.evaluation.judges.judged_means import (
     TIE,
     BoundedMean,
@@ -35,6 +44,8 @@ from rag_assets.evaluation.judges.judged_means import (
     bounded_mean,
     scores_of,
 )
+from rag_assets.evaluation.judges.kappa import Kappa, kappa_of
+from rag_assets.evaluation.judges.labels import ItemLabel, task_of
 from rag_assets.evaluation.judges.rubrics import read_rubric
 from rag_assets.evaluation.judges.verdicts import JudgedItem, Judgment
 from rag_assets.evaluation.questions import refresh_questions
@@ -67,6 +78,15 @@ FAILS: Mapping[str, float] = {"whole": 0.05}
 FAILS_ELSE = 0.4
 DRAWS, DRAWN = 300, 60
 """Times that a sample is drawn, and answers of each: how often does an interval hold the truth?"""
+
+KAPPA_DRAWS, LABELLED, ITEMS = 200, 100, 1_000
+"""Times that labels are drawn, labels of each, and judgments that they are combined with."""
+WORSE = 0.3
+"""Chance of an answer of the second system to be a point worse."""
+YES = 0.5
+"""Share of the sentences that their sources say."""
+HOLDS = (0.91, 0.985)
+"""Share of 200 intervals of 95 % that hold what is true: 19 in 20 times it is within these."""
 
 
 @dataclass(frozen=True)
@@ -338,6 +358,96 @@ def _likes_all(body: dict) -> Behaviour:
     )
 
 
+def of_kappa(
+    kappa: float, items: int, draw: np.random.Generator
+) -> tuple[list[float], list[float]]:
+    """What people say of `items` sentences, and a judge whose true kappa is this: yes is 1.
+
+    Half of the sentences are supported, so that chance agrees on half: it errs on (1 - kappa) / 2.
+    """
+    people = (draw.random(items) < YES).astype(float)
+    errs = draw.random(items) < (1 - kappa) / 2
+    return np.where(errs, 1 - people, people).tolist(), people.tolist()
+
+
+def label_bounds(known: Sequence[DegradedAnswer]) -> Iterator[Bound]:
+    """How often intervals by labels hold what is true."""
+    draw = np.random.default_rng(0)
+    for kappa in (0.3, 0.8):
+        held = 0
+        for _ in range(KAPPA_DRAWS):
+            judge, people = of_kappa(kappa, LABELLED, draw)
+            found = kappa_of(judge, people, scale=[0.0, 1.0], is_ordered=False)
+            held += int(found.low <= kappa <= found.high)
+        yield within(f"intervals that hold a kappa of {kappa:g}", held / KAPPA_DRAWS, *HOLDS)
+    scores = np.array(right(known)["correctness"])
+    true = {"mean": scores.mean(), "difference": -WORSE * (scores > 1).mean()}
+    held = {"mean": 0, "difference": 0}
+    widths, off = [], []
+    for _ in range(KAPPA_DRAWS):
+        people = draw.choice(scores, ITEMS)
+        kind = np.minimum(people + (draw.random(ITEMS) < LENIENT), 5)
+        worse = np.where(draw.random(ITEMS) < WORSE, np.maximum(people - 1, 1), people)
+        kind_of_worse = np.minimum(worse + (draw.random(ITEMS) < LENIENT / 2), 5)
+        is_labelled = np.isin(np.arange(ITEMS), draw.choice(ITEMS, LABELLED, replace=False))
+        for name, judged, truth in (
+            ("mean", kind, people),
+            ("difference", kind_of_worse - kind, worse - people),
+        ):
+            found = powered(judged.tolist(), np.where(is_labelled, truth, np.nan).tolist())
+            alone = powered(np.zeros(ITEMS).tolist(), np.where(is_labelled, truth, np.nan).tolist())
+            assert found
+            assert alone
+            held[name] += int(found.low <= true[name] <= found.high)
+            if name == "mean":
+                off.append(found.judged - truth.mean())
+                widths.append((found.high - found.low) / (alone.high - alone.low))
+    print(f"  the lenient judge alone is off by {np.mean(off):+.3f}")
+    for name, count in held.items():
+        yield within(f"intervals of a {name} that hold the right one", count / KAPPA_DRAWS, *HOLDS)
+    yield at_least("width that judgments save beside labels alone", 1 - float(np.mean(widths)), 0.3)
+
+
+def gate_bounds() -> Iterator[Bound]:
+    """Which judges may gate, by 200 labels, and how many labels one of kappa .8 needs."""
+    draw = np.random.default_rng(1)
+    task = task_of("sentence")
+    for kappa, expected in ((0.3, 0), (0.8, 1)):
+        passed = 0
+        for turn in range(KAPPA_DRAWS):
+            judge, people = of_kappa(kappa, 2 * LABELLED, draw)
+            items = [f"{place:04}" for place in range(len(people))]
+            words = {
+                item: "yes" if each else "no" for item, each in zip(items, people, strict=True)
+            }
+            agreed = with_people(
+                dict(zip(items, judge, strict=True)), labels_of(words, task.of), task
+            )
+            why = why_not(agreed, judge=f"a judge of kappa {kappa:g}", is_generator=False)
+            passed += not why
+            if not turn:
+                print(f"  kappa {kappa:g}: {told(agreed)}: {why or 'may gate'}")
+        share = passed / KAPPA_DRAWS
+        yield within(
+            f"judges of kappa {kappa:g} that may gate after 200 labels",
+            share,
+            0.95 * expected,
+            expected,
+        )
+    for share in (0.7, 0.8, 0.9):
+        width = 1.96 * np.sqrt((1 - share**2) / LABELLED)  # of half yes, half no
+        found = Kappa(share, share - width, 1.0, LABELLED, LABELLED, share, LABELLED // 2)
+        print(f"  a judge of kappa {share:g} may gate after about {labels_needed(found)} labels")
+
+
+def labels_of(said: Mapping[str, str], of: str) -> list[ItemLabel]:
+    """Labels of items that are all drawn."""
+    return [
+        ItemLabel(item, of, label, "anna", about=item, drawn=True, at="now")
+        for item, label in said.items()
+    ]
+
+
 def embedded_bounds(known: Sequence[DegradedAnswer], folder: Path) -> Iterator[Bound]:
     """The embedded model, which is no judge: what it says is kept, and counts for nothing."""
     rubric = read_rubric("correctness")
@@ -353,13 +463,22 @@ def embedded_bounds(known: Sequence[DegradedAnswer], folder: Path) -> Iterator[B
     yield equal("embedded model: answers without a judgment", len(known) - len(found), 0)
     whole = all((each.score is None) == (each.parse_state == "failed") for each in found)
     yield equal("embedded model: failures that are named", int(whole), 1)
+    task = task_of("correctness/correctness")
+    labels = labels_of({item: str(score) for item, score in truth.items()}, task.of)
+    scores = scores_of(found, rubric)["correctness"]
+    why = why_not(with_people(scores, labels, task), judge="the embedded model", is_generator=False)
+    print(f"  {why or 'it may gate'}")
+    yield equal("embedded model: refused by a gate", int(bool(why)), 1)
+    right_scores = {item: float(score) for item, score in truth.items()}
+    may = not why_not(with_people(right_scores, labels, task), judge="people", is_generator=False)
+    yield equal("as many labels let a judge gate that is always right", int(may), 1)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--answers", type=int, default=200)
     parser.add_argument(
-        "--embedded", type=int, default=6, help="answers that it judges; 0 for none"
+        "--embedded", type=int, default=24, help="answers that it judges; 0 for none"
     )
     arguments = parser.parse_args()
     known = degraded_answers(arguments.answers)
@@ -369,6 +488,8 @@ def main() -> None:
             *scored_bounds(known, folder),
             coverage_bound(known),
             *pair_bounds(known, folder),
+            *label_bounds(known),
+            *gate_bounds(),
             *evaluation_bound(folder / "project"),
             *(embedded_bounds(known[: arguments.embedded], folder) if arguments.embedded else ()),
         ]

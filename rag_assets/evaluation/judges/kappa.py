@@ -143,4 +143,4 @@ def _standard_error(estimate: float, table: np.ndarray, weights: np.ndarray, ite
     chance = rows @ agreement @ columns
     spread = (table * (agreement - around * (1 - estimate)) ** 2).sum()
     spread -= (estimate - chance * (1 - estimate)) ** 2
-    return math.sqrt(max(spread, 0.0) / items) / (1 - chance)
+    return math.sqrt(max(spread, 0.0) / items) / float(1 - chance)
