@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import partial
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +48,7 @@ from rag_assets.evaluation.judges.judged_means import (
     JudgedMean,
     JudgedRow,
     judged_arms,
+    judgments_of,
 )
 from rag_assets.evaluation.judges.kept_items import save_items
 from rag_assets.evaluation.judges.verdicts import JudgedItem, save_judgments
@@ -165,11 +165,7 @@ def run_answer_experiment(
         made = _answered(store, config, variant, asked, arms, judges=judges, log=log)
         answers = [[each.measured for each in row] for row in made]
         rows = list(map(_judged_row, asked, made))
-        judgments = [
-            each
-            for judge in judges
-            for each in judge.judge_all([[*chain(*row.arms)] for row in rows], log=log)
-        ]
+        judgments = judgments_of(judges, rows, log=log)
         samples = config.evaluation.bootstrap_samples
         judged = judged_arms(judgments, judges, rows, samples=samples)
         record = AnswerExperimentRecord(

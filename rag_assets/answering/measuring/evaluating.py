@@ -32,7 +32,12 @@ from rag_assets.config import Config
 from rag_assets.evaluation import results
 from rag_assets.evaluation.evaluate import fingerprint_of
 from rag_assets.evaluation.judges.asking import RubricJudge, open_judges
-from rag_assets.evaluation.judges.judged_means import JudgedMean, JudgedRow, judged_arms
+from rag_assets.evaluation.judges.judged_means import (
+    JudgedMean,
+    JudgedRow,
+    judged_arms,
+    judgments_of,
+)
 from rag_assets.evaluation.judges.kept_items import save_items
 from rag_assets.evaluation.judges.verdicts import save_judgments
 from rag_assets.store import Store
@@ -123,11 +128,7 @@ def _evaluated(
     answers = bench.answers(log=log)
     measured = list(map(bench.measured, bench.questions, answers))
     rows = _rows(bench, answers, measured) if judges else []
-    judgments = [
-        each
-        for judge in judges
-        for each in judge.judge_all([row.arms[0] for _, row in rows], log=log)
-    ]
+    judgments = judgments_of(judges, [row for _, row in rows], log=log)
     domains = by_domain(measured, samples=config.evaluation.bootstrap_samples)
     found = AnswerEvaluation(
         made_from=made_from,

@@ -3,7 +3,6 @@
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from itertools import chain
 from math import isnan
 
 import numpy as np
@@ -22,7 +21,7 @@ from rag_assets.evaluation.experiments.design import Appendix, ExperimentError
 from rag_assets.evaluation.gold import DocumentGold
 from rag_assets.evaluation.intervals import Intervals
 from rag_assets.evaluation.judges.asking import RubricJudge, open_judges
-from rag_assets.evaluation.judges.judged_means import judged_arms, scores_of
+from rag_assets.evaluation.judges.judged_means import judged_arms, judgments_of, scores_of
 from rag_assets.evaluation.judges.kept_items import save_items
 from rag_assets.evaluation.judges.verdicts import Judgment
 from rag_assets.evaluation.judges.wording import LEGEND, notes_of, told
@@ -190,8 +189,7 @@ def judged_reports(
     Raises:
         ExperimentError: One does not answer now; what it has said is kept.
     """
-    rows = [[*chain(*row.arms)] for row in found.items]
-    judgments = [each for judge in judges for each in judge.judge_all(rows, log=lambda _line: None)]
+    judgments = judgments_of(judges, found.items, log=lambda _line: None)
     for each in judgments:
         if each.may_pass:
             raise ExperimentError(

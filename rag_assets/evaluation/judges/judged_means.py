@@ -7,8 +7,9 @@ interval runs from the lower end of the one to the upper end of the other.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -104,6 +105,14 @@ class JudgedArm:
     means: list[JudgedMean]
     differences: list[JudgedMean]
     """From the first arm, which has none."""
+
+
+def judgments_of(
+    judges: Iterable[RubricJudge], rows: Sequence[JudgedRow], *, log: Callable[[str], None]
+) -> list[Judgment]:
+    """What all judges say of all arms of `rows`."""
+    items = [[*chain(*row.arms)] for row in rows]
+    return [each for judge in judges for each in judge.judge_all(items, log=log)]
 
 
 def scores_of(judgments: Iterable[Judgment], rubric: Rubric) -> dict[str, Scores]:
