@@ -1,7 +1,8 @@
-"""Measuring answers of one variant on the imported questions, without a model that judges.
+"""Measuring answers of one variant on the imported questions.
 
-Five numbers, never one (see `measures`), each with its interval over clusters of questions;
-how many questions had which outcome is told beside. Where index, questions and settings are those
+Five numbers, never one (see `measures`), each with its interval over clusters of questions; they
+need no judge, and what the judges of the config say stands beside them. How many questions had
+which outcome is told too. Where index, questions and settings are those
 of the evaluation that lies there, it is returned as it is; if a language model failed in some of
 its answers, these alone are asked for again, as all other calls are kept.
 """

@@ -72,13 +72,14 @@ class RubricJudge:
     ) -> list[Judgment]:
         """The judgments of what was made of each question, by each rubric that applies to it.
 
-        Several are asked for at once, of `most` questions for each rubric.
+        Several are asked for at once, of `most` questions for each rubric; equal items once.
         """
-        asked = []
+        once: dict[tuple[str, str], tuple[Rubric, JudgedItem]] = {}
         for rubric in self.rubrics:
             fitting = [[item for item in row if rubric.applies_to(item)] for row in rows]
-            chosen = spread([row for row in fitting if row], self.most)
-            asked += [(rubric, item) for row in chosen for item in row]
+            for row in spread([row for row in fitting if row], self.most):
+                once |= {(rubric.name, item.item_id): (rubric, item) for item in row}
+        asked = list(once.values())
         found: list[Judgment] = []
         at_once = self.model.settings.concurrency
         for number, judgments in enumerate(

@@ -181,7 +181,7 @@ def test_all_is_judged_that_a_rubric_applies_to_and_nothing_twice(tmp_path):
         return scored(subject=2, sufficiency=1) if "subject" in system else GOOD
 
     lacking = replace(ANSWER, parts={**ANSWER.parts, "reference": ""})
-    rows = [[ANSWER, CONTEXT], [lacking]]
+    rows = [[ANSWER, CONTEXT, ANSWER], [lacking], [ANSWER]]
     with judging(says, tmp_path, "answer_scores", "context_relevancy") as (judge, server):
         found = judge.judge_all(rows, log=lambda _line: None)
         calls = server.calls
