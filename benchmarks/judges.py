@@ -1,6 +1,6 @@
 """Judges: answers degraded in known ways, judges of known error, and a model that cannot judge.
 
-usage: judges.py [--answers 200] [--embedded 24]
+usage: judges.py [--answers 200] [--embedded 20]
 
 Every answer is known to be whole, or has a number changed, its citations removed, a sentence
 dropped, or is about something else; so the right scores are known. Judges behind a scripted server
@@ -478,7 +478,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--answers", type=int, default=200)
     parser.add_argument(
-        "--embedded", type=int, default=24, help="answers that it judges; 0 for none"
+        "--embedded", type=int, default=20, help="answers that it judges; 0 for none"
     )
     arguments = parser.parse_args()
     known = degraded_answers(arguments.answers)
