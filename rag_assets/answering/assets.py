@@ -146,6 +146,12 @@ def _metadata(found: "AnswerEvaluation") -> dict[str, dg.MetadataValue]:
             for domain in found.domains
             for name, number in domain.numbers.items()
         },
+        **{
+            f"{domain}/{each.name}": dg.MetadataValue.float(round(each.of.mean, 4))
+            for domain, means in found.judged.items()
+            for each in means
+            if each.of.mean is not None
+        },
         "questions": dg.MetadataValue.int(len(found.answers)),
         "results": dg.MetadataValue.md(report_of(found)),
         **lineage.metadata_of(found.spending),

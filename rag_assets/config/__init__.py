@@ -16,7 +16,7 @@ from rag_assets.config.answering import Answering
 from rag_assets.config.checks import Checks
 from rag_assets.config.documents import Chunking, Documents, HeaderRules
 from rag_assets.config.errors import ConfigError, redacted
-from rag_assets.config.evaluation import Evaluation, QuestionSet
+from rag_assets.config.evaluation import Evaluation, JudgeSettings, QuestionSet, RubricName
 from rag_assets.config.experiments import AnswerExperiment, Experiment
 from rag_assets.config.figures import Figures
 from rag_assets.config.gate import Gate
@@ -133,6 +133,7 @@ __all__ = [
     "GlossarySettings",
     "HeaderRules",
     "IndexSettings",
+    "JudgeSettings",
     "LanguageModelSettings",
     "LinkSettings",
     "LinkStage",
@@ -150,6 +151,7 @@ __all__ = [
     "Retriever",
     "RetrieverName",
     "RewritingStrategy",
+    "RubricName",
     "Schedule",
     "SerializerName",
     "Serving",

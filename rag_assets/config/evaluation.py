@@ -1,13 +1,26 @@
 """The section `evaluation`: question sets, retrievers and metrics."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal, TypeAlias, get_args
 
 from pydantic import Field, field_validator
 
 from rag_assets.config.base import Section, Slug, duplicates
 from rag_assets.config.questions import GENERATED_SETS, PEOPLE
 from rag_assets.config.retrieval import RetrieverName
+
+RubricName: TypeAlias = Literal[
+    "answer_scores",
+    "answer_ranking",
+    "correctness",
+    "faithfulness",
+    "answer_relevancy",
+    "context_relevancy",
+    "report_scores",
+    "hit_relevance",
+    "sentence_support",
+]
+"""A file of `rag_assets/evaluation/judges/rubrics`."""
 
 
 class QuestionSet(Section):
@@ -20,6 +33,18 @@ class QuestionSet(Section):
     )
     generated: bool = Field(
         False, description="whether a program wrote the questions, such as a language model"
+    )
+
+
+class JudgeSettings(Section):
+    """A language model that scores answers, reports and what was found for them."""
+
+    model: Slug = Field(description="one of language_models; another one than what writes")
+    rubrics: list[RubricName] = Field(
+        [*get_args(RubricName)], min_length=1, description="what it is asked, where it applies"
+    )
+    most: int = Field(
+        100, gt=0, description="of each kind of thing, spread over the questions evenly"
     )
 
 
@@ -36,6 +61,9 @@ class Evaluation(Section):
         [1, 3, 5, 10, 20], min_length=1, description="the k of hit_rate@k and the others"
     )
     bootstrap_samples: int = Field(2_000, gt=0)
+    judges: list[JudgeSettings] = Field(
+        [], description="who scores answers and reports: see docs/judges.md"
+    )
     margin: float = Field(0.02, gt=0, le=1, description="a smaller difference does not matter")
 
     @field_validator("questions")
@@ -46,4 +74,11 @@ class Evaluation(Section):
         if taken := {PEOPLE, *GENERATED_SETS}.intersection(item.name for item in value):
             names = ", ".join(sorted(taken))
             raise ValueError(f"{names}: sets of the section questions are so named; take another")
+        return value
+
+    @field_validator("judges")
+    @classmethod
+    def _judges_are_named_once(cls, value: list[JudgeSettings]) -> list[JudgeSettings]:
+        if twice := duplicates(judge.model for judge in value):
+            raise ValueError(f"{', '.join(twice)}: judges twice; list its rubrics in one entry")
         return value

@@ -50,3 +50,8 @@ class Questions(Section):
     def asked_file(self) -> Path:
         """Which questions of kept answers people were asked about, without the questions."""
         return self.folder / "asked.jsonl"
+
+    @property
+    def labels_file(self) -> Path:
+        """What people said of what judges judge, without the words of either."""
+        return self.folder / "labels.jsonl"

@@ -262,6 +262,8 @@ class Config(Section):
         yield "answering.planner", answering.planner
         yield "answering.judge.model", answering.judge.model if answering.judge else None
         yield "questions.model", self.questions.model
+        for judge in self.evaluation.judges:
+            yield "evaluation.judges.model", judge.model
         yield "answering.writer", None if answering.writer == NOBODY else answering.writer
         for key, retriever in self._configured_retrievers():
             if fusion := retriever.query_fusion:

@@ -8,6 +8,6 @@ with `intervals` and tests of `significance` from it. `evaluate` runs all of thi
 `parsing_quality` are one measure each; `known_items` cuts queries from texts where nobody has
 written questions. Whether an evaluation is itself sound is told by `doctor`:
 `flaws` names the rules, `evidence` (with `question_words` and `index_contents`) is what `rules` and
-`rules_of_comparisons` look at. `experiments` compares many settings with one another. `steps` and
-`step_tables` have the step of the questions.
+`rules_of_comparisons` look at. `experiments` compares many settings with one another; `judges`
+score what no rule can measure. `steps` and `step_tables` have the step of the questions.
 """

@@ -46,7 +46,7 @@ from rag_assets.store.pins import Pin
 if TYPE_CHECKING:
     from rag_assets.retrieval.search import VariantIndex
 
-REVISION = 7
+REVISION = 8
 """Raise it when the same tables should give other rankings or numbers, or another report."""
 
 PROBE = "probe"

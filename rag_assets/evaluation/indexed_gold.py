@@ -62,6 +62,12 @@ def read_indexed_gold(
             gold=[piece for piece in pieces if isinstance(piece, RowGold)],
         ),
         reasons=_reasons(store, tables, lost=named - pages.keys(), manifest=reasons),
+        types={
+            chunk["unit_id"]: chunk["type"]
+            for found in chunks.values()
+            for chunk in found
+            if chunk.get("type")
+        },
     )
 
 
@@ -101,6 +107,8 @@ def _chunks(
     store: Store, joint: Pin, *, documents: set[DocumentKey]
 ) -> Mapping[DocumentKey, list[dict]]:
     columns = ["unit_id", "source", "uri", "pages", "char_start", "char_end", "text"]
+    if documents and "type" in store.schema(joint.table, version=joint.version).names:
+        columns.append("type")  # tables of earlier releases lack it
     found: defaultdict[DocumentKey, list[dict]] = defaultdict(list)
     for part in parts_of(sorted({uri for _, uri in documents})):
         where = f"domain = 'document' AND {is_one_of('uri', part)}"

@@ -1,4 +1,4 @@
-"""The main metrics of each retriever, by the language of the question, or by its set."""
+"""The main metrics of each retriever: by language, by what holds the gold, or by question set."""
 
 from collections.abc import Iterator, Sequence
 
@@ -27,6 +27,17 @@ def by_language(questions: pa.Table, *, cutoff: int) -> list[dict[str, str | int
     if pc.count_distinct(gold["language"]).as_py() < 2:
         return []
     return list(_rows(gold, "language", domains=DOMAINS, cutoff=cutoff))
+
+
+def by_gold_type(questions: pa.Table, *, cutoff: int) -> list[dict[str, str | int | float]]:
+    """The same by what holds the gold, over questions of both domains (P1, table 4).
+
+    Nothing where no gold is in a table, figure or formula of a document.
+    """
+    gold = where(questions, level="gold")
+    if not {"table", "figure", "formula"} & {*gold["gold_type"].to_pylist()}:
+        return []
+    return list(_rows(gold, "gold_type", domains=[ALL_QUESTIONS], cutoff=cutoff))
 
 
 def by_set(questions: pa.Table, *, cutoff: int) -> list[dict[str, str | int | float]]:

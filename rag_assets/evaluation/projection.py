@@ -15,13 +15,15 @@ Gold that is not in the index counts as missed. It is never left out of the mean
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
 from rag_assets.evaluation.gold import DocumentGold, DocumentKey, Gold, RowGold
 
 Level: TypeAlias = Literal["gold", "document", "page", "quote"]
 LEVELS: tuple[Level, ...] = get_args(Level)
+UNKNOWN = "unknown"
+"""What gold shows that no unit is known to hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,24 @@ class IndexedGold:
     key."""
     reasons: Mapping[DocumentKey, str]
     """Why each document that is not in the index is missing."""
+    types: Mapping[str, str] = field(default_factory=dict)
+    """What each chunk that overlaps a quote shows: one of `schemas.UNIT_TYPES`."""
+
+    def gold_type(self, gold: Sequence[Gold]) -> str:
+        """What the units show that hold the quotes of a question; `row` for rows of tables.
+
+        Where they differ it is `several`, and `unknown` where no quote is given or found.
+        """
+        held = [unit for each in gold for unit in self._quoting(each)]
+        kinds = {self.types.get(unit, UNKNOWN) for unit in held}
+        kinds |= {"row" for each in gold if isinstance(each, RowGold)}
+        return next(iter(kinds), UNKNOWN) if len(kinds) < 2 else "several"
+
+    def _quoting(self, gold: Gold) -> set[str]:
+        if isinstance(gold, RowGold) or gold.quote is None:
+            return set()
+        keys = self.documents.get(gold.uri, ())
+        return set().union(*(self.quotes.get((key, gold.quote), ()) for key in keys))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,11 @@
 """The HTML report of an evaluation: one file with its plots inside, no script, no outside link."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 
 from rag_assets.evaluation.flaws import SOUND, flaw_rows
 from rag_assets.evaluation.metrics import METRICS
-from rag_assets.evaluation.parts import by_language
+from rag_assets.evaluation.parts import by_gold_type, by_language
 from rag_assets.evaluation.results import EvaluationResult
 from rag_assets.evaluation.summary import CANDIDATE_RECALL, F1_OF_MEANS, splits_of
 from rag_assets.evaluation.wording import (
@@ -42,7 +42,7 @@ LEVEL_NAMES: Mapping[str, str] = {
 def render(result: EvaluationResult) -> str:
     """The whole report as HTML."""
     domains, cutoff = domains_of(result), main_cutoff(result)
-    main = result.record.main_retriever
+    main, questions = result.record.main_retriever, result.scores.questions
     return pages.render(
         "evaluation/report.html",
         title=f"Retrieval evaluation: variant {result.record.variant}",
@@ -74,7 +74,8 @@ def render(result: EvaluationResult) -> str:
         candidates={domain: list(_candidates(result, domain)) for domain in domains},
         sets=sets_table(result),
         splits=_splits(result),
-        languages=_languages(result),
+        languages=_parts(by_language(questions, cutoff=cutoff), "language", cutoff=cutoff),
+        gold_types=_parts(by_gold_type(questions, cutoff=cutoff), "gold_type", cutoff=cutoff),
         stages=list(
             dict.fromkeys(stage for one in result.record.latency.values() for stage in one.stages)
         ),
@@ -180,14 +181,13 @@ def _splits(result: EvaluationResult) -> list[Row]:
     return rows
 
 
-def _languages(result: EvaluationResult) -> list[Row]:
-    """Empty if all questions are in one language."""
-    cutoff = main_cutoff(result)
+def _parts(rows: Iterable[dict[str, str | int | float]], part: str, *, cutoff: int) -> list[Row]:
+    """The rows of `evaluation.parts`, the metrics of each beside each other."""
     shown: dict[tuple, dict[str, str | int | float]] = {}
-    for row in by_language(result.scores.questions, cutoff=cutoff):
-        about = (row["language"], row["domain"], row["questions"], row["retriever"])
+    for row in rows:
+        about = (row[part], row["domain"], row["questions"], row["retriever"])
         cells = shown.setdefault(
-            about, dict(zip(("language", "questions", "n", "retriever"), about, strict=True))
+            about, dict(zip((part, "questions", "n", "retriever"), about, strict=True))
         )
         cells[f"{row['metric']}@{cutoff}"] = with_interval({"low": None} | row)
     return list(shown.values())

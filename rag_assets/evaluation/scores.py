@@ -54,6 +54,13 @@ QUESTION_COLUMNS = (
 )
 """The columns of the per-question table that precede its metrics (`hit_rate@1` and so on)."""
 
+GOLD_TYPE = column(
+    "gold_type",
+    pa.string(),
+    "what holds the gold: text, table, figure, formula, row, several or unknown",
+)
+"""The last column of the per-question table of an evaluation."""
+
 AGREEMENT = pa.schema(
     [
         column("first", pa.string(), "a retriever"),
@@ -124,7 +131,10 @@ def evaluate(
         )
         for retriever, units in ranked.items()
     ]
+    types = {each.question_id: indexed.gold_type(each.gold) for each in questions}
     per_question = pa.concat_tables(parts)
+    named = [types[name] for name in per_question["question_id"].to_pylist()]
+    per_question = per_question.append_column(GOLD_TYPE, pa.array(named, pa.string()))
     counted = without_sets(per_question, apart)
     summary, differences = summarize(counted, cutoffs=cutoffs, depth=depth, samples=samples)
     return Scores(

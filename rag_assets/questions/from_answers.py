@@ -223,7 +223,7 @@ def _items(
     rows = rows_among(hits, store=store, complete_set=index.complete_set)
     passages = passages_of(question, hits, rows=rows, embed=index.encoder.embed_queries)
     return [
-        ScreenItem(_title(unit), passage.text, _text(unit))
+        ScreenItem(_title(unit), passage.text, unit_text(unit))
         for unit, passage in zip(units, passages, strict=True)
     ]
 
@@ -235,7 +235,7 @@ def _title(unit: Unit) -> str:
     return " - ".join(filter(None, (unit["uri"], pages, unit["section"])))
 
 
-def _text(unit: Unit) -> str:
+def unit_text(unit: Unit) -> str:
     """What stands at the source: of a chunk, the text without its header."""
     if unit["table"] is not None:
         return unit["text"]
@@ -263,7 +263,7 @@ def _line(
         "question": question,
         "gold": list(dict.fromkeys(_gold(*place) for place in places)),
         "evidence": [
-            {"doc_id": _document(unit), "page": page, "text": _text(unit)}
+            {"doc_id": _document(unit), "page": page, "text": unit_text(unit)}
             for unit, page in places
             if unit["table"] is None
         ],

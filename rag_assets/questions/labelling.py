@@ -38,11 +38,13 @@ class Screen:
     """What a person is asked."""
 
     question: str
+    """Or what else is decided on, such as a sentence with its source."""
     items: Sequence[ScreenItem]
     decisions: Mapping[str, str]
     """What may be decided, by its key, beside `SKIP`."""
     can_tick: bool = False
     """Whether the numbers of items may be answered."""
+    can_reword: bool = True
     note: str = ""
 
 
@@ -113,7 +115,7 @@ def _decided(screen: Screen, answers: TextIO, say: Callable[[str], None]) -> Lab
         places, ticked = _places(rest, screen), _places(line, screen)
         if key == QUIT:
             return None
-        if key == REWORD and rest:
+        if key == REWORD and rest and screen.can_reword:
             screen = replace(screen, question=rest.strip())
             say(f"Reworded: {printable(rest)}")
         elif key == SHOW and len(places) == 1:
@@ -143,7 +145,7 @@ def _shown(screen: Screen, progress: str) -> str:
     room = max((height - AROUND_ITEMS) // max(len(screen.items), 1) - 1, 1)
     question = f"{progress}: {printable(screen.question)}"
     lines = ["", *textwrap.wrap(question, WIDTH, max_lines=LINES_OF_QUESTION, placeholder=" ...")]
-    lines += [printable(screen.note)] if screen.note else []
+    lines += textwrap.wrap(printable(screen.note), WIDTH)
     for number, item in enumerate(screen.items, start=1):
         lines.append(f"[{number}] {printable(item.title)}"[:WIDTH])
         lines += _wrapped(item.passage)[:room]
@@ -152,8 +154,8 @@ def _shown(screen: Screen, progress: str) -> str:
 
 def _help(screen: Screen) -> str:
     ticking = {"1 3": "the right ones"} if screen.can_tick else {}
-    others = {f"{REWORD} TEXT": "reword", f"{SHOW} 2": "all of 2", QUIT: "quit"}
-    told = {**ticking, **_keys(screen), **others}
+    rewording = {f"{REWORD} TEXT": "reword"} if screen.can_reword else {}
+    told = {**ticking, **_keys(screen), **rewording, f"{SHOW} 2": "all of 2", QUIT: "quit"}
     return "; ".join(f"{key} = {what}" for key, what in told.items())
 
 

@@ -26,7 +26,7 @@ from rag_assets.store.serving_pointer import ServingPointerError
 COMMANDS: Mapping[str, str] = {
     "The first day": "init refresh search ask show serve status ui",
     "Build and inspect": "plan documents export",
-    "Search and measure": "lookup explain questions evaluate experiment",
+    "Search and measure": "lookup explain questions evaluate experiment judge",
     "Swap a model or a setting": "variants preview backfill promote rollback history try-index",
     "Operate": "acknowledge doctor alerts clean-up purge",
     "Answers": "report answers replay verify cite",

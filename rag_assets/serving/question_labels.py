@@ -1,4 +1,4 @@
-"""Asking a person about questions: the actions `from-answers` and `review` of the command."""
+"""Asking a person: the actions `from-answers` and `review` of `questions`, and `judge label`."""
 
 import io
 import sys
@@ -27,7 +27,7 @@ def from_answers(config: Config) -> Reply:
 
     store, file_of_people = Store.of(config), config.questions.people_file
     file = answers_of(store)
-    with _errors(config), search_errors():
+    with file_errors(config), search_errors():
         if not file.exists:
             return Reply({"asked": 0, "left": 0}, "No answer is kept yet: ask something first.")
         index = Assistant(store, config).index
@@ -38,14 +38,14 @@ def from_answers(config: Config) -> Reply:
             decided=asking.decided_ids(config.questions),
             embed=index.encoder.embed_queries,
         )
-        made = _asked(asking.screens(index, questions, config), count=len(questions))
-    asked, gold = made.total(), made[TICKED]
-    left = len(questions) - asked
+        made = asked(asking.screens(index, questions, config), count=len(questions))
+    count, gold = made.total(), made[TICKED]
+    left = len(questions) - count
     text = (
-        f"Questions asked: {asked:,}, of which {gold:,} have gold now; left: {left:,}. "
+        f"Questions asked: {count:,}, of which {gold:,} have gold now; left: {left:,}. "
         f"The test set has them in {file_of_people}. Next: rag-assets evaluate"
     )
-    record = {"asked": asked, "gold": gold, "left": left, "file": str(file_of_people)}
+    record = {"asked": count, "gold": gold, "left": left, "file": str(file_of_people)}
     return Reply(record, text)
 
 
@@ -60,11 +60,11 @@ def review(config: Config) -> Reply:
     from rag_assets.questions import reviewing
 
     store, file = Store.of(config), config.questions.review_file
-    with _errors(config):
+    with file_errors(config):
         decisions = read_review(file).decisions
         made = made_questions(store, decisions)
         waiting = [row for row in made if row["question_id"] not in decisions]
-        done = _asked(reviewing.screens(store, waiting, file=file), count=len(waiting))
+        done = asked(reviewing.screens(store, waiting, file=file), count=len(waiting))
     kept, dropped = done[reviewing.KEEP], done[reviewing.DROP]
     left = len(waiting) - kept - dropped
     text = (
@@ -75,7 +75,12 @@ def review(config: Config) -> Reply:
     return Reply({"kept": kept, "dropped": dropped, "left": left, "file": str(file)}, text)
 
 
-def _asked(screens: Iterable[ToLabel], *, count: int) -> Counter[str]:
+def asked(screens: Iterable[ToLabel], *, count: int) -> Counter[str]:
+    """Ask the person at this terminal; returns how many of each decision were made.
+
+    Raises:
+        UsageError: There is nobody to ask.
+    """
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")  # the person sees what was not UTF-8
     try:
@@ -88,7 +93,7 @@ def _asked(screens: Iterable[ToLabel], *, count: int) -> Counter[str]:
 
 
 @contextmanager
-def _errors(config: Config) -> Generator[None]:
+def file_errors(config: Config) -> Generator[None]:
     """Turn errors of files into those of commands."""
     from rag_assets.evaluation.json_lines import QuestionsError
     from rag_assets.store.records_file import RecordsFileError

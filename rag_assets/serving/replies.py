@@ -1,6 +1,7 @@
 """What all commands share: replies, errors and exit codes."""
 
 import argparse
+import getpass
 import sys
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -69,6 +70,18 @@ def say(line: str) -> None:
     """Write a line of progress to stderr: stdout is for the answer alone."""
     sys.stderr.write(f"{line}\n")
     sys.stderr.flush()
+
+
+def login() -> str:
+    """The login of who runs this.
+
+    Raises:
+        UsageError: It has no name, as in a container that runs under any number.
+    """
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError) as error:
+        raise UsageError("your login has no name here: give one with --user") from error
 
 
 def add_unit(command: argparse.ArgumentParser) -> None:

@@ -656,6 +656,24 @@ def test_an_experiment_of_rewriting_names_a_language_model_of_the_config(write):
     assert "experiments.rewriting.model: no language model is named 'poet'" in message
 
 
+@pytest.mark.parametrize(
+    ("judges", "complaint"),
+    [
+        ("[{model: poet}]", "evaluation.judges.model: no language model is named 'poet'"),
+        ("[{model: writer}, {model: writer}]", "writer: judges twice"),
+        ("[{model: writer, rubrics: [beauty]}]", "answer_scores"),
+        ("[{model: writer, rubrics: []}]", "evaluation.judges"),
+        ("[{model: writer, most: 0}]", "most"),
+    ],
+)
+def test_a_judge_that_cannot_be_asked_is_refused(write, judges, complaint):
+    writer = "language_models: {writer: {base_url: 'http://gpu/v1', model: large}}\n"
+
+    message, _ = error_of(write(f"{writer}evaluation: {{judges: {judges}}}\n"))
+
+    assert complaint in message
+
+
 def test_a_config_is_dumped_with_the_settings_of_its_experiments():
     given = {
         "mine": {"arms": [{"name": "words", "retriever": "bm25"}]},

@@ -38,6 +38,21 @@ def test_quotes_are_found_in_the_document_and_never_in_headers(tmp_path: Path) -
     assert quotes_in_index(tmp_path / "headed", quotes, header=HEADER) == plain
 
 
+def test_what_a_chunk_shows_is_known_of_those_that_hold_gold(tmp_path: Path) -> None:
+    store, config = Store(tmp_path), Config(state_dir=tmp_path)
+    texts = {"text": "Paint is red.", "table": "| paint | 40 um |", "figure": "Colour over time"}
+    units = [
+        corpus.chunk(text, unit_id=kind, uri=f"{kind}.md", type=kind)
+        for kind, text in texts.items()
+    ]
+    corpus.write(store, config, units, corpus.random_vectors(len(units)))
+    joint = pin_of(store, config.tables_of(corpus.VARIANT).joint)
+    gold = [DocumentGold(f"{kind}.md", quote=text) for kind, text in texts.items()]
+    found = read_indexed_gold(store, config, variant=corpus.VARIANT, joint=joint, gold=gold)
+    assert [found.gold_type([piece]) for piece in gold] == [*texts]
+    assert found.gold_type(gold) == "several"
+
+
 def test_a_row_is_found_by_its_key_and_by_the_form_that_older_questions_use(tmp_path: Path) -> None:
     store, config = Store(tmp_path), Config(state_dir=tmp_path)
     keys = [r"x\|y|z", r"a\|b|c", r"a|b\|c", "x|y", r"C:\\temp|1"]

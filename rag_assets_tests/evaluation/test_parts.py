@@ -1,18 +1,19 @@
-"""Parts of an evaluation: by the language of the question, and by its set."""
+"""Parts of an evaluation: by language of the question, by what holds its gold, and by its set."""
 
 import pyarrow as pa
 import pytest
 
-from rag_assets.evaluation.parts import by_language, by_set
+from rag_assets.evaluation.parts import by_gold_type, by_language, by_set
 from rag_assets.evaluation.scores import without_sets
 
 
-def questions(languages):
+def questions(languages, types=("text", "row")):
     rows = [
         {
             "level": level,
             "question_id": f"{'people' if place % 4 else 'known_items'}/{place}",
             "language": language,
+            "gold_type": types[place % len(types)],
             "retriever": retriever,
             "domain": "document" if place % 2 else "table",
             "source_cluster": f"s{place}",
@@ -67,3 +68,10 @@ def test_questions_of_a_set_apart_are_left_out_where_there_are_others():
     assert {name.partition("/")[0] for name in rest["question_id"].to_pylist()} == {"people"}
     assert without_sets(rows, []) == rows
     assert without_sets(rows, ["people", "known_items"]) == rows
+
+
+def test_gold_in_tables_and_figures_of_documents_is_told_apart():
+    types = ("text", "table", "figure", "row")
+    rows = by_gold_type(questions(["en"] * 8, types), cutoff=10)
+    assert {(row["gold_type"], row["questions"]) for row in rows} == {(one, 2) for one in types}
+    assert by_gold_type(questions(["en"] * 8), cutoff=10) == [], "text and rows are the domains"

@@ -1,3 +1,5 @@
+import pytest
+
 from rag_assets.evaluation.gold import DocumentGold, RowGold
 from rag_assets.evaluation.projection import IndexedGold, Level, RankedUnit, gold_items_at
 
@@ -18,6 +20,7 @@ INDEXED = IndexedGold(
     quotes={(MANUAL, "torque"): {"m12", "m3"}, (MANUAL, "absent"): set(), (NOTE, "oil"): {"n2"}},
     rows={("steels", "7"): {"r7": ("lab", "steels", "7")}},
     reasons={("docs", "lost.pdf"): "it is encrypted"},
+    types={"m12": "text", "m3": "figure", "n2": "table"},
 )
 
 
@@ -150,3 +153,19 @@ def test_a_quote_that_the_parser_lost_is_a_miss_of_the_strict_rule_alone() -> No
 
 def test_no_results_are_no_items() -> None:
     assert ranked("gold", [DocumentGold("note.md")], []) == ([], [], 1)
+
+
+@pytest.mark.parametrize(
+    ("gold", "kind"),
+    [
+        ([DocumentGold("note.md", quote="oil")], "table"),
+        ([DocumentGold("manual.pdf", quote="torque")], "several"),
+        ([RowGold("steels", "7")], "row"),
+        ([RowGold("steels", "7"), DocumentGold("note.md", quote="oil")], "several"),
+        ([DocumentGold("manual.pdf", 2)], "unknown"),
+        ([DocumentGold("manual.pdf", quote="absent")], "unknown"),
+        ([DocumentGold("nowhere.pdf", quote="x")], "unknown"),
+    ],
+)
+def test_what_holds_the_gold_is_what_the_units_with_its_quotes_show(gold, kind):
+    assert INDEXED.gold_type(gold) == kind

@@ -1,8 +1,8 @@
 """Judges: models that say whether sources support a sentence, where comparing cannot.
 
 A cross-encoder or an NLI model in a folder scores the pair of source and sentence; an entry of
-`language_models` is asked. The config names one (`answering.judge`); how far it can be trusted is
-for whoever names it to measure: `benchmarks/citation_checks.py --judge`.
+`language_models` is asked. The config names one (`answering.judge`); how far it can be trusted,
+`rag-assets judge agreement` says by the labels of people.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -79,11 +79,16 @@ class ScoringJudge:
     threshold: float
 
     def judge(self, sentence: str, sources: Sequence[Source], /) -> bool | None:
-        """See `SupportJudge`; one source may say it alone, or all of them together."""
+        """See `SupportJudge`."""
+        score = self.score(sentence, sources)
+        return None if score is None else score >= self.threshold
+
+    def score(self, sentence: str, sources: Sequence[Source]) -> float | None:
+        """How much it is supported; one source may say it alone, or all of them together."""
         texts = [text_of(each) for each in sources]
         whole = ["\n\n".join(texts)] if len(texts) > 1 else []
         pairs = [(text, sentence) for text in (*texts, *whole)]
-        return bool(self.scores(pairs).max() >= self.threshold) if pairs else None
+        return float(self.scores(pairs).max()) if pairs else None
 
 
 def text_of(source: Source) -> str:

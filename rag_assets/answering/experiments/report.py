@@ -8,6 +8,7 @@ from rag_assets.answering.experiments.run import (
     AnswerExperimentRecord,
     Estimate,
 )
+from rag_assets.evaluation.judges.wording import LEGEND, judged_lines
 
 
 def experiment_report(record: AnswerExperimentRecord) -> str:
@@ -22,8 +23,8 @@ def _lines(record: AnswerExperimentRecord) -> Iterator[str]:
     yield (
         f"{record.questions} questions of the split {record.split}, answered by {record.model} "
         f"from what the retriever {record.retriever} finds in the variant {record.variant}; "
-        f"{record.evaluated_at}. No judge: every number comes from the checks of `verify`. "
-        "Means with 95 % intervals."
+        f"{record.evaluated_at}. The numbers of the first two tables come from the checks of "
+        "`verify`, without a judge. Means with 95 % intervals."
     )
     yield from ("", f"| number | what it is | {' | '.join(arm.name for arm in record.arms)} |")
     yield f"| --- | --- |{' ---: |' * len(record.arms)}"
@@ -37,6 +38,11 @@ def _lines(record: AnswerExperimentRecord) -> Iterator[str]:
     for name in NUMBERS:
         shown = " | ".join(_difference(arm, name) for arm in others)
         yield f"| {name.replace('_', ' ')} | {shown} |"
+    if any(arm.judged for arm in record.arms):
+        yield from ("", LEGEND, *judged_lines({arm.name: arm.judged for arm in record.arms}))
+        yield f"\nDifferences from **{first.name}**, as judged:"
+        changes = {arm.name: arm.judged_differences for arm in others}
+        yield from judged_lines(changes, signed=True)
 
 
 def _failed(record: AnswerExperimentRecord) -> str:

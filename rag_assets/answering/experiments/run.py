@@ -21,12 +21,20 @@ from rag_assets import identity, schemas
 from rag_assets.answering.assistant import Assistant, open_models
 from rag_assets.answering.experiments.arms import TITLES, AnswerArm, arms_of
 from rag_assets.answering.experiments.measuring import COUNTED, NUMBERS, AnswerMeasured, measure
+from rag_assets.answering.measuring.evaluating import spending_of
+from rag_assets.answering.measuring.judged_items import (
+    References,
+    ShownText,
+    answer_items,
+    pair_item,
+)
 from rag_assets.answering.quoting.row_cells import rows_among
 from rag_assets.change.data_versions import current_version
 from rag_assets.config import NOBODY, AnswerExperiment, Config, ConfigError
 from rag_assets.config.questions import GENERATED_SETS
 from rag_assets.evaluation import questions as question_sets
 from rag_assets.evaluation.gold import DocumentGold, Gold
+from rag_assets.evaluation.indexed_gold import read_indexed_gold
 from rag_assets.evaluation.intervals import (
     DIFFERENCES,
     SHARES,
@@ -34,6 +42,16 @@ from rag_assets.evaluation.intervals import (
     cluster_bootstrap,
     clusters_of,
 )
+from rag_assets.evaluation.judges.asking import RubricJudge, open_judges, spread
+from rag_assets.evaluation.judges.judged_means import (
+    JudgedArm,
+    JudgedMean,
+    JudgedRow,
+    judged_arms,
+    judgments_of,
+)
+from rag_assets.evaluation.judges.kept_items import save_items
+from rag_assets.evaluation.judges.verdicts import JudgedItem, save_judgments
 from rag_assets.evaluation.questions import Question
 from rag_assets.models.hosted import asked_side_by_side
 from rag_assets.store import Store
@@ -71,6 +89,10 @@ class AnswerArmResult:
     differences: Mapping[str, Estimate]
     """Against the first arm, over the questions where both have the number; empty for the first."""
     answers: Sequence[AnswerMeasured]
+    judged: Sequence[JudgedMean] = ()
+    """What the judges of the config say; empty without one."""
+    judged_differences: Sequence[JudgedMean] = ()
+    """Against the first arm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +114,9 @@ class AnswerExperimentRecord:
     seconds: float
     arms: Sequence[AnswerArmResult]
     spending: Mapping[str, int | float | str]
-    """What the model took: see `models.language.spending`."""
+    """What the model took: see `models.language.spending`; what judges took, behind their name."""
+    judging_may_pass: bool = False
+    """Whether a judge failed in a way that may pass."""
 
 
 def run_answer_experiment(
@@ -114,6 +138,7 @@ def run_answer_experiment(
     with (
         store.lock(f"answer_experiment__{name}", log=log),
         open_models(config, writer=writer_name) as models,
+        open_judges(config) as judges,
     ):
         writer = models.writer
         assert writer is not None, "a writer is named"
@@ -127,13 +152,22 @@ def run_answer_experiment(
             *sorted(config.generated_sets.difference(GENERATED_SETS)),
             experiment.model_dump(mode="json"),
             [arm.fingerprint for arm in arms],
+            *(judge.fingerprint for judge in judges),
         )
         known = read_record(store, name)
-        may_pass = known and any(each.may_pass for arm in known.arms for each in arm.answers)
+        may_pass = known and (
+            known.judging_may_pass
+            or any(each.may_pass for arm in known.arms for each in arm.answers)
+        )
         if known and known.made_from == made_from and not may_pass:
             return known
         started = time.monotonic()
-        answers = _answered(store, config, variant, asked, arms, log=log)
+        made = _answered(store, config, variant, asked, arms, judges=judges, log=log)
+        answers = [[each.measured for each in row] for row in made]
+        rows = list(map(_judged_row, asked, made))
+        judgments = judgments_of(judges, rows, log=log)
+        samples = config.evaluation.bootstrap_samples
+        judged = judged_arms(judgments, judges, rows, samples=samples)
         record = AnswerExperimentRecord(
             name=name,
             title=experiment.title or TITLES[experiment.design],
@@ -145,16 +179,15 @@ def run_answer_experiment(
             model=writer.model.identity,
             evaluated_at=datetime.now(UTC).isoformat(timespec="seconds"),
             seconds=round(time.monotonic() - started, 3),
-            arms=_compared(
-                arms,
-                answers,
-                [question for question, _ in asked],
-                samples=config.evaluation.bootstrap_samples,
-            ),
-            spending=writer.model.spending.record(),
+            arms=_compared(arms, answers, judged, asked, samples=samples),
+            spending={**writer.model.spending.record(), **spending_of(judges)},
+            judging_may_pass=any(each.may_pass for each in judgments),
         )
         file = file_of(store, name)
         file.parent.mkdir(parents=True, exist_ok=True)
+        if judges:
+            save_judgments(judgments, file.with_suffix(".judgments.parquet"))
+            save_items(store, f"experiment__{name}", rows, {each.item_id for each in judgments})
         write_atomically(file, json.dumps(asdict(record), indent=1))
         return record
 
@@ -184,11 +217,18 @@ def read_record(store: Store, name: str) -> AnswerExperimentRecord | None:
         return None
 
 
-Asked = tuple[Question, str | None]
-"""A question with its reference answer."""
+@dataclass(frozen=True, slots=True)
+class _ArmAnswer:
+    """What an arm made of a question."""
+
+    measured: AnswerMeasured
+    text: str
+    """Without the marks of citations."""
+    items: Sequence[JudgedItem]
+    """What can be judged of it: one or none."""
 
 
-def _questions(store: Store, config: Config, experiment: AnswerExperiment) -> list[Asked]:
+def _questions(store: Store, config: Config, experiment: AnswerExperiment) -> list[Question]:
     """The questions of the split, or as many as are wanted, evenly spread."""
     questions = question_sets.brought(question_sets.read_questions(store), config)
     every = [question for question in questions if question.split == experiment.split]
@@ -197,33 +237,50 @@ def _questions(store: Store, config: Config, experiment: AnswerExperiment) -> li
             f"there is no question of the split {experiment.split!r}: name question files under "
             "evaluation.questions, and refresh"
         )
-    count = min(experiment.most_questions, len(every))
-    chosen = [every[place * len(every) // count] for place in range(count)]
-    table = store.read(schemas.QUESTIONS_TABLE, columns=["question_id", "answer"])
-    references = dict(
-        zip(table["question_id"].to_pylist(), table["answer"].to_pylist(), strict=True)
-    )
-    return [(question, references[question.question_id]) for question in chosen]
+    return spread(every, experiment.most_questions)
 
 
 def _answered(
     store: Store,
     config: Config,
     variant: str,
-    asked: Sequence[Asked],
+    asked: Sequence[Question],
     arms: Sequence[AnswerArm],
     *,
+    judges: Sequence[RubricJudge],
     log: Callable[[str], None],
-) -> list[list[AnswerMeasured]]:
+) -> list[list[_ArmAnswer]]:
     """For each question what each arm made of it."""
     index = Assistant(store, config, variant).index
+    documents = {}
+    if judges:
+        gold = [piece for question in asked for piece in question.gold]
+        joint = index.complete_set.joint
+        found = read_indexed_gold(store, config, variant=variant, joint=joint, gold=gold)
+        documents = found.documents
+    references = References.of(store, config, documents)
 
-    def one(asked: Asked) -> list[AnswerMeasured]:
-        question, reference = asked
+    def one(question: Question) -> list[_ArmAnswer]:
         hits = index.search(question.text, top_k=config.answering.hits).hits
         rows = rows_among(hits, store=store, complete_set=index.complete_set)
-        measured = partial(measure, question.question_id, hits=hits, rows=rows, reference=reference)
-        return [measured(arm.write(question.text, hits, rows)) for arm in arms]
+        shown = [ShownText(hit.unit_id, hit.text, hit.source) for hit in hits]
+        reference = references.answers[question.question_id]
+        answers = []
+        for arm in arms:
+            written = arm.write(question.text, hits, rows)
+            measured = measure(
+                question.question_id, written, hits=hits, rows=rows, reference=reference
+            )
+            items = answer_items(
+                question,
+                written.sentences,
+                shown,
+                references=references,
+                writer_identity=arm.writer.model.identity,
+            )
+            text = " ".join(each.text for each in written.sentences)
+            answers.append(_ArmAnswer(measured, text, items))
+        return answers
 
     found = []
     at_once = max(arm.writer.model.settings.concurrency for arm in arms)
@@ -234,9 +291,23 @@ def _answered(
     return found
 
 
+def _judged_row(question: Question, made: Sequence[_ArmAnswer]) -> JudgedRow:
+    """What can be judged: each answer, and each beside that of the first arm."""
+    first, *others = made
+    arms = [first.items]
+    for each in others:
+        both = zip(each.items, first.items, strict=False)
+        pairs = (pair_item(answer, base, (each.text, first.text)) for answer, base in both)
+        arms.append([*each.items, *pairs])
+    gold = question.gold[0]
+    source = gold.uri if isinstance(gold, DocumentGold) else gold.table
+    return JudgedRow(source, gold.label, arms)
+
+
 def _compared(
     arms: Sequence[AnswerArm],
     answers: Sequence[Sequence[AnswerMeasured]],
+    judged: Sequence[JudgedArm],
     questions: Sequence[Question],
     *,
     samples: int,
@@ -254,6 +325,8 @@ def _compared(
             if place
             else {},
             answers=[of_question[place] for of_question in answers],
+            judged=judged[place].means,
+            judged_differences=judged[place].differences,
         )
         for place, arm in enumerate(arms)
     ]

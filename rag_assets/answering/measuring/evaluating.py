@@ -1,7 +1,8 @@
-"""Measuring answers of one variant on the imported questions, without a model that judges.
+"""Measuring answers of one variant on the imported questions.
 
-Five numbers, never one (see `measures`), each with its interval over clusters of questions;
-how many questions had which outcome is told beside. Where index, questions and settings are those
+Five numbers, never one (see `measures`), each with its interval over clusters of questions; they
+need no judge, and what the judges of the config say stands beside them. How many questions had
+which outcome is told too. Where index, questions and settings are those
 of the evaluation that lies there, it is returned as it is; if a language model failed in some of
 its answers, these alone are asked for again, as all other calls are kept.
 """
@@ -20,11 +21,26 @@ from rag_assets.answering.answer import Answer
 from rag_assets.answering.assistant import Assistant, open_assistant
 from rag_assets.answering.measuring import REVISION
 from rag_assets.answering.measuring.answer_means import AnswersOfDomain, by_domain
-from rag_assets.answering.measuring.bench import MeasuredAnswer, bench_of
+from rag_assets.answering.measuring.bench import Bench, MeasuredAnswer, bench_of
+from rag_assets.answering.measuring.judged_items import (
+    References,
+    ShownText,
+    answer_items,
+    context_item,
+)
 from rag_assets.change.data_versions import current_version
 from rag_assets.config import Config
 from rag_assets.evaluation import results
 from rag_assets.evaluation.evaluate import fingerprint_of
+from rag_assets.evaluation.judges.asking import RubricJudge, open_judges
+from rag_assets.evaluation.judges.judged_means import (
+    JudgedMean,
+    JudgedRow,
+    judged_arms,
+    judgments_of,
+)
+from rag_assets.evaluation.judges.kept_items import save_items
+from rag_assets.evaluation.judges.verdicts import save_judgments
 from rag_assets.store import Store
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.complete_sets import CompleteSet, set_of_recipe
@@ -32,6 +48,8 @@ from rag_assets.table_lookup.arm import arms_of
 
 """Raise it when the same tables should give other answers or numbers."""
 FILE = "answer_evaluation.json"
+JUDGMENTS_FILE = "answer_judgments.parquet"
+"""Beside it: what each judge said of each answer, in the schema `JUDGMENTS`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +68,13 @@ class AnswerEvaluation:
     failed: int = 0
     """Answers that a language model should have written: it failed, so what was found is shown."""
     may_pass: int = 0
-    """Answers behind which a call failed in a way that may pass: these are asked for again."""
+    """Answers and judgments behind which a call failed in a way that may pass: these are asked for
+    again."""
+    judged: Mapping[str, Sequence[JudgedMean]] = field(default_factory=dict)
+    """By domain, what the judges of the config say; empty without one."""
     spending: Mapping[str, int | float | str] = field(default_factory=dict)
-    """What the language model took: see `models.language.spending`; empty without one."""
+    """What the language model took: see `models.language.spending`; empty without one. What judges
+    took stands behind their name."""
 
 
 def evaluate_answers(
@@ -67,12 +89,22 @@ def evaluate_answers(
         return None
     with store.lock(f"answer_evaluation__{variant}", log=log):
         complete_set = set_of_recipe(store, config, variant)
-        with open_assistant(config, variant, complete_set=complete_set) as assistant:
-            return _evaluated(assistant, variant=variant, complete_set=complete_set, log=log)
+        with (
+            open_assistant(config, variant, complete_set=complete_set) as assistant,
+            open_judges(config) as judges,
+        ):
+            return _evaluated(
+                assistant, judges, variant=variant, complete_set=complete_set, log=log
+            )
 
 
 def _evaluated(
-    assistant: Assistant, *, variant: str, complete_set: CompleteSet, log: Callable[[str], None]
+    assistant: Assistant,
+    judges: Sequence[RubricJudge],
+    *,
+    variant: str,
+    complete_set: CompleteSet,
+    log: Callable[[str], None],
 ) -> AnswerEvaluation:
     """The evaluation that lies there, if it still holds; else a new one."""
     store, config = assistant.store, assistant.config
@@ -85,6 +117,7 @@ def _evaluated(
         models=[
             *([writer.fingerprint] if writer else []),
             *([planner.identity] if planner else []),
+            *(judge.fingerprint for judge in judges),
         ],
     )
     file = file_of(store, variant)
@@ -95,21 +128,78 @@ def _evaluated(
     bench = bench_of(assistant)
     answers = bench.answers(log=log)
     measured = list(map(bench.measured, bench.questions, answers))
+    rows = _rows(bench, answers, measured) if judges else []
+    judgments = judgments_of(judges, [row for _, row in rows], log=log)
+    domains = by_domain(measured, samples=config.evaluation.bootstrap_samples)
     found = AnswerEvaluation(
         made_from=made_from,
         variant=variant,
         retriever=config.retrieval.retriever,
         evaluated_at=datetime.now(UTC).isoformat(timespec="seconds"),
         seconds=round(time.monotonic() - started, 3),
-        domains=by_domain(measured, samples=config.evaluation.bootstrap_samples),
+        domains=domains,
         answers=measured,
         failed=sum(map(is_failure, answers)),
-        may_pass=sum(bool(each.generation and each.generation.may_pass) for each in answers),
-        spending=writer.model.spending.record() if writer else {},
+        may_pass=sum(bool(each.generation and each.generation.may_pass) for each in answers)
+        + sum(each.may_pass for each in judgments),
+        judged={
+            domain.domain: judged_arms(
+                judgments,
+                judges,
+                [row for name, row in rows if name == domain.domain],
+                samples=config.evaluation.bootstrap_samples,
+            )[0].means
+            for domain in domains
+            if judges
+        },
+        spending={
+            **(writer.model.spending.record() if writer else {}),
+            **spending_of(judges),
+        },
     )
     file.parent.mkdir(parents=True, exist_ok=True)
+    if judges:
+        save_judgments(judgments, file.with_name(JUDGMENTS_FILE))
+        judged = {each.item_id for each in judgments}
+        save_items(store, f"answers__{variant}", [row for _, row in rows], judged)
     write_atomically(file, json.dumps(asdict(found), indent=1))
     return found
+
+
+def _rows(
+    bench: Bench, answers: Sequence[Answer], measured: Sequence[MeasuredAnswer]
+) -> list[tuple[str, JudgedRow]]:
+    """For each question its domain, and what can be judged: its answer, and what was found."""
+    index, config = bench.assistant.index, bench.assistant.config
+    references = References.of(bench.assistant.store, config, bench.documents)
+    ids = sorted({unit.unit_id for answer in answers for unit in answer.shown})
+    units = {
+        row["unit_id"]: ShownText(row["unit_id"], row["text"], row["source"])
+        for row in index.read(ids, ["text", "source"]).to_pylist()
+    }
+    rows = []
+    for question, answer, each in zip(bench.questions, answers, measured, strict=True):
+        shown = [units[unit.unit_id] for unit in answer.shown if unit.unit_id in units]
+        items = context_item(question, shown)
+        if answer.outcome in ("computed", "written"):
+            items += answer_items(
+                question,
+                answer.sentences,
+                shown,
+                references=references,
+                writer_identity=answer.generation.identity if answer.generation else "",
+            )
+        rows.append((each.domain, JudgedRow(each.source, each.gold, [items])))
+    return rows
+
+
+def spending_of(judges: Sequence[RubricJudge]) -> Mapping[str, int | float | str]:
+    """What judges took, each behind its name."""
+    return {
+        f"{judge.model.name} as a judge: {name}": value
+        for judge in judges
+        for name, value in judge.model.spending.record().items()
+    }
 
 
 def file_of(store: Store, variant: str) -> Path:

@@ -7,6 +7,7 @@ from rag_assets.answering.answer import Outcome
 from rag_assets.answering.measuring.answer_means import AnswerNumber, AnswersOfDomain
 from rag_assets.answering.measuring.bench import NUMBERS, UNITS
 from rag_assets.answering.measuring.evaluating import AnswerEvaluation
+from rag_assets.evaluation.judges.wording import LEGEND, judged_lines
 
 MEANINGS = {
     "coverage": "sentences that cite something",
@@ -43,6 +44,8 @@ def _lines(evaluation: AnswerEvaluation) -> Iterator[str]:
         shown = " | ".join(_shown(domain.numbers.get(name)) for domain in evaluation.domains)
         yield f"| {name.replace('_', ' ')} | {MEANINGS[name]} | {shown} |"
     yield from map(_doubt, evaluation.domains)
+    if any(evaluation.judged.values()):
+        yield from ("", LEGEND, *judged_lines(evaluation.judged))
     if evaluation.failed:
         yield (
             f"\nIn {evaluation.failed} of {len(evaluation.answers)} answers the language model "

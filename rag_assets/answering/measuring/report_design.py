@@ -1,11 +1,14 @@
 """The design of P4, 3.7: one broad query against the sub-questions of a prompt."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from math import isnan
 
 import numpy as np
 
+from rag_assets.answering.assistant import AnswerModels, open_models
+from rag_assets.answering.generation.writing import Writer
 from rag_assets.answering.measuring.report_prompts import (
     ReportPrompt,
     ReportPromptsError,
@@ -17,6 +20,11 @@ from rag_assets.evaluation.experiments.computed import Given
 from rag_assets.evaluation.experiments.design import Appendix, ExperimentError
 from rag_assets.evaluation.gold import DocumentGold
 from rag_assets.evaluation.intervals import Intervals
+from rag_assets.evaluation.judges.asking import RubricJudge, open_judges
+from rag_assets.evaluation.judges.judged_means import judged_arms, judgments_of, scores_of
+from rag_assets.evaluation.judges.kept_items import save_items
+from rag_assets.evaluation.judges.verdicts import Judgment
+from rag_assets.evaluation.judges.wording import LEGEND, notes_of, told
 from rag_assets.evaluation.questions import Question
 from rag_assets.identity import fingerprint
 from rag_assets.store import Store
@@ -48,18 +56,26 @@ def report_questions(experiment: Experiment) -> list[Question]:
 
 
 def report_retrieval(given: Given) -> Mapping[str, object]:
-    """P4, tables 2, 3 and 8: the broad query is the arm, the sub-questions stand beside it."""
+    """P4, tables 2, 3 and 8: the broad query is the arm, the sub-questions stand beside it.
+
+    With judges, tables 5 to 7 too, of reports that the writer of the config writes, if any.
+    """
     config, prompts = given.config, _prompts(given.experiment)
     report, retrieval = config.answering.report, config.retrieval
     name = given.experiment.named("retriever").get("retriever", retrieval.retriever)
     comparison = _BothWays(given.store, config, prompts, retriever=name, variant=given.base)
+    with comparison.opened() as (judges, writer):
+        asked = [each.fingerprint for each in (*judges, *([writer] if writer else []))]
     return {
         "broad": retrieval.retrievers[name].model_copy(
             update={"candidates": report.broad_candidates}
         ),
         "count": len(prompts),
         "appendices": comparison.appendices,
-        "made_from": [fingerprint([repr(prompt) for prompt in prompts], report.model_dump())],
+        "made_from": [
+            fingerprint([repr(prompt) for prompt in prompts], report.model_dump()),
+            *asked,
+        ],
     }
 
 
@@ -73,8 +89,19 @@ class _BothWays:
     retriever: str
     variant: str
 
+    @contextmanager
+    def opened(self) -> Generator[tuple[list[RubricJudge], Writer | None]]:
+        """The judges of the config; only with them somebody writes."""
+        with open_judges(self.config) as judges, ExitStack() as stack:
+            models = stack.enter_context(open_models(self.config)) if judges else AnswerModels()
+            yield judges, models.writer
+
     def appendices(self) -> list[Appendix]:
-        """Tables 2, 3 and 8 of P4."""
+        """Tables 2, 3 and 8 of P4, and with judges 5 to 7.
+
+        Raises:
+            ExperimentError: A judge does not answer now.
+        """
         from rag_assets.retrieval.opening import open_index
 
         index = open_index(
@@ -84,10 +111,21 @@ class _BothWays:
             complete_set=set_of_recipe(self.store, self.config, self.variant),
             arms=arms_of(self.store, self.config),
         )
-        found = compare_retrieval(
-            index, self.prompts, store=self.store, config=self.config, retriever=self.retriever
-        )
-        return [self._protocol(found), *_tables(found, self.config.evaluation.bootstrap_samples)]
+        samples = self.config.evaluation.bootstrap_samples
+        with self.opened() as (judges, writer):
+            found = compare_retrieval(
+                index,
+                self.prompts,
+                store=self.store,
+                config=self.config,
+                retriever=self.retriever,
+                writer=writer,
+            )
+            judged = judged_reports(found, judges, samples=samples)
+        if judged:
+            every = {item.item_id for row in found.items for arm in row.arms for item in arm}
+            save_items(self.store, f"reports__{self.variant}", found.items, every)
+        return [self._protocol(found), *_tables(found, samples), *judged]
 
     def _protocol(self, found: ReportComparison) -> Appendix:
         settings = self.config.answering.report
@@ -125,7 +163,7 @@ def comparison_rows(
 
 
 def _tables(found: ReportComparison, samples: int) -> list[Appendix]:
-    of_pages = [name for name in found.measures if name.startswith(("page recall", "recip"))]
+    of_pages = [name for name in found.measures if name.startswith(("page ", "recip"))]
     others = [name for name in found.measures if name not in of_pages]
     return [
         Appendix(
@@ -136,10 +174,74 @@ def _tables(found: ReportComparison, samples: int) -> list[Appendix]:
         ),
         Appendix(
             title="Pages (P4, table 8)",
-            about="Share of the expected pages among the first units. 95 % intervals.",
+            about="Share of the expected pages among the first units, and how far ahead the units "
+            "stand that show a new one. 95 % intervals.",
             rows=comparison_rows(found, of_pages, samples=samples),
         ),
     ]
+
+
+def judged_reports(
+    found: ReportComparison, judges: Sequence[RubricJudge], *, samples: int
+) -> list[Appendix]:
+    """What judges say of both reports of each prompt, and on the whole: P4, tables 5 to 7.
+
+    Raises:
+        ExperimentError: One does not answer now; what it has said is kept.
+    """
+    judgments = judgments_of(judges, found.items, log=lambda _line: None)
+    for each in judgments:
+        if each.may_pass:
+            raise ExperimentError(
+                f"{each.judge} cannot judge now: {each.reason}; run the experiment again later, "
+                "what was judged is kept"
+            )
+    arms = judged_arms(judgments, judges, found.items, samples=samples)
+    if not any(arm.means for arm in arms):
+        return []
+    by_prompt = [
+        Appendix(
+            title=f"Scores of judges by prompt: {way} (P4, table {table})",
+            about="A prompt without scores is one that the judge failed at.",
+            rows=[*_by_prompt(found, judgments, judges, place=place)],
+        )
+        for place, way, table in ((1, PARTS, 5), (0, BROAD, 6))
+    ]
+    broad, parts = arms
+    about = " ".join(notes_of(parts.means))
+    whole = [
+        {
+            "judge": mean.judge,
+            "dimension": mean.dimension,
+            PARTS: told(mean),
+            BROAD: told(other),
+            "difference": told(difference, signed=True),
+        }
+        for mean, other, difference in zip(parts.means, broad.means, parts.differences, strict=True)
+    ]
+    title = "Scores of judges, on the whole (P4, table 7)"
+    return [*by_prompt, Appendix(title=title, about=f"{LEGEND} {about}".strip(), rows=whole)]
+
+
+def _by_prompt(
+    found: ReportComparison,
+    judgments: Sequence[Judgment],
+    judges: Sequence[RubricJudge],
+    *,
+    place: int,
+) -> Iterator[dict[str, str]]:
+    for judge in judges:
+        own = [each for each in judgments if each.judge == judge.model.name]
+        for rubric in judge.rubrics:
+            scores = scores_of([each for each in own if each.rubric == rubric.name], rubric)
+            for prompt, row in zip(found.prompts, found.items, strict=True):
+                of_row = {name: row.score(each, rubric, arm=place) for name, each in scores.items()}
+                if of_row:
+                    cells = {
+                        name: "-" if score is None else f"{score:.2f}"
+                        for name, score in of_row.items()
+                    }
+                    yield {"prompt": prompt.id, "judge": judge.model.name, **cells}
 
 
 def _shown(intervals: Intervals, place: int, *, signed: bool = False) -> str:

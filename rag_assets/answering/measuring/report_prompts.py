@@ -10,15 +10,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from rag_assets.answering.reporting.report import ReportSection
 from rag_assets.citations.kinds import Span
+from rag_assets.evaluation.metrics import ndcg
 from rag_assets.retrieval.hits import Hit
 from rag_assets.terms.coverage import HeldTerms, coverage, terms_of
 
 CUTS = (5, 10, 15, 20)
 """Units after which recall of pages is measured (P4, table 8)."""
+GAIN_CUTS = (10, 20)
+"""Units after which the gain of pages is measured, discounted by rank."""
 FACT_HELD = 0.8
 """Weighted share of the terms of a fact that one text must hold; numbers and names count most."""
 
@@ -114,12 +118,21 @@ def holds_fact(fact: str, texts: Iterable[str]) -> bool:
 
 
 def _of_pages(prompt: ReportPrompt, units: Sequence[Hit]) -> dict[str, float]:
-    """Share of the expected pages among the first units; 1 / rank of the first one with any."""
+    """Share of the expected pages among the first units; where in the ranking they stand.
+
+    Ranks count units. A unit is relevant to `page ndcg` if it shows an expected page that none
+    before it has shown.
+    """
     gold = prompt.places
     recalls = {f"page recall@{cut}": len(gold & _places(units[:cut])) / len(gold) for cut in CUTS}
-    ranks = (rank for rank, unit in enumerate(units, start=1) if gold & _places([unit]))
-    first = next(ranks, None)
-    return {**recalls, "reciprocal rank": 1 / first if first else 0.0}
+    left, new = set(gold), []
+    for unit in units:
+        new.append(not left.isdisjoint(_places([unit])))
+        left -= _places([unit])
+    relevance, relevant = np.array([new], bool), np.array([len(gold)])
+    gains = {f"page ndcg@{cut}": float(ndcg(relevance, relevant, k=cut)[0]) for cut in GAIN_CUTS}
+    first = new.index(True) + 1 if True in new else None
+    return {**recalls, "reciprocal rank": 1 / first if first else 0.0, **gains}
 
 
 def _of_diversity(units: Sequence[Hit]) -> dict[str, float]:

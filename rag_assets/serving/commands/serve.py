@@ -1,12 +1,18 @@
 """`rag-assets serve`: the HTTP API and the page over what serves."""
 
 import argparse
-import getpass
 import signal
 import socket
 
 from rag_assets import config as configuration
-from rag_assets.serving.replies import CommandError, Reply, UsageError, assistant_errors, say
+from rag_assets.serving.replies import (
+    CommandError,
+    Reply,
+    UsageError,
+    assistant_errors,
+    login,
+    say,
+)
 
 SUMMARY = "start the HTTP API and the page where one asks and sees the proof"
 EXAMPLES = """\
@@ -44,7 +50,7 @@ def run(options: argparse.Namespace) -> Reply:
             f"--host {options.host}: there is no login yet, so that only this machine may connect: "
             f"leave it out, or name one of {', '.join(LOOPBACK)}"
         )
-    config, user = configuration.load(), options.user or _login()
+    config, user = configuration.load(), options.user or login()
     with _listening(options) as listening, assistant_errors(), open_models(config) as models:
         app = app_of(config, models, user=user)
         host = f"[{options.host}]" if ":" in options.host else options.host
@@ -79,15 +85,3 @@ def _listening(options: argparse.Namespace) -> socket.socket:
     except (OSError, OverflowError) as error:
         why = f"port {options.port} cannot be used ({error}): name another one"
         raise CommandError(why) from error
-
-
-def _login() -> str:
-    """The login of who runs this.
-
-    Raises:
-        UsageError: It has no name, as in a container that runs under any number.
-    """
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError) as error:
-        raise UsageError("your login has no name here: give one with --user") from error

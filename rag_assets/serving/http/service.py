@@ -1,7 +1,7 @@
 """What the routes and the page share: the open index, the answers on their way, and who asks."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from rag_assets.answering.record.database import AnswersFile
     from rag_assets.answering.record.staleness import Served as StaleIndex
     from rag_assets.answering.reporting.report import CitedReport
+    from rag_assets.questions.judged_items import Labelling, ToJudge
 
 _SENTENCES = TypeAdapter(Sentence)
 
@@ -45,6 +46,8 @@ class Service:
     """Who asks: the person at this machine."""
     metrics: Metrics
     streams: AnswerStreams = field(default_factory=AnswerStreams)
+    to_label: dict[str, "Mapping[str, ToJudge]"] = field(default_factory=dict)
+    """The items that were gathered last to be labelled, by what is labelled."""
 
     @property
     def answers(self) -> "AnswersFile":
@@ -66,6 +69,21 @@ class Service:
         if kept.context.user != self.user:
             raise UnknownIdError(f"you have no kept answer {answer_id}: the history lists yours")
         return kept
+
+    def labelling(self, of: str, *, anew: bool) -> "Labelling":
+        """What who asks labels; `anew` gathers the items again.
+
+        Raises:
+            ValueError: Nothing is labelled under this name.
+        """
+        from rag_assets.evaluation.judges.labels import task_of
+        from rag_assets.questions.judged_items import ItemSources, Labelling
+
+        task = task_of(of)
+        if anew or of not in self.to_label:
+            sources = ItemSources.of(self.config, lambda: self.served.now().assistant.index)
+            self.to_label[of] = sources.items(task.kind)
+        return Labelling(task, self.to_label[of], self.config.questions.labels_file, self.user)
 
     def compared_with(self) -> "StaleIndex | None":
         """What serves now, to tell stale answers by; None where it cannot be told."""

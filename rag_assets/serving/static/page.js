@@ -34,6 +34,7 @@ on("keydown", event => {
     event.preventDefault()
     one("[data-first]")?.focus()
   } else if (event.key === "Escape" && one("#evidence .card")) shut()
+  else if (!isTyping && !event.ctrlKey && !event.metaKey && !event.altKey && !event.repeat) one(`[data-key="${CSS.escape(event.key)}"]`)?.click()
 })
 
 on("click", event => {

@@ -10,6 +10,13 @@ from rag_assets.serving import cli
 from rag_assets.serving.replies import FAILED, OK
 from rag_assets.store import Store
 from rag_assets_testing import small_project
+from rag_assets_testing.scripted_language_model import (
+    Behaviour,
+    ScriptedServer,
+    answers,
+    cut,
+)
+from rag_assets_tests.evaluation.judges.scripted import scored
 
 PROMPTS = [
     {
@@ -74,3 +81,65 @@ def test_a_missing_file_of_prompts_is_named(home, monkeypatch, capsys):
     (home / "prompts.json").rename(home / "away.json")
     assert cli.main(["experiment", "report_retrieval"]) == FAILED
     assert "prompts.json cannot be read" in capsys.readouterr().out
+
+
+def judges(body: dict) -> Behaviour:
+    """Scores reports by the number of their sections; fails at the broad one about Invar."""
+    text = body["messages"][-1]["content"]
+    report = text.rpartition("<report-")[2]
+    if "expansion of Invar" in text and not report.count("## ") > 1:
+        return cut("{")
+    score = min(5, 3 + report.count("## "))
+    names = body["response_format"]["json_schema"]["schema"]["required"]
+    return scored(**dict.fromkeys(names, score))
+
+
+def test_judges_add_the_tables_of_scores(home, monkeypatch, capsys):
+    """P4, tables 5 to 7: per prompt, and on the whole with failures as the worst and the best."""
+    monkeypatch.setenv(configuration.PATH_VARIABLE, str(home / "rag_assets.yaml"))
+    (home / "prompts.json").write_text(json.dumps(PROMPTS))
+    with ScriptedServer(judges) as server:
+        entry = {"base_url": server.url, "model": "scripted", "local": True, "attempts": 1}
+        judging = f"  judges: [{{model: j}}]\nlanguage_models: {json.dumps({'j': entry})}\n"
+        (home / "judged.yaml").write_text(small_project.CONFIG + judging + EXPERIMENT)
+        monkeypatch.setenv(configuration.PATH_VARIABLE, str(home / "judged.yaml"))
+        assert cli.main(["experiment", "report_retrieval", "--json"]) == OK
+        calls = server.calls
+        assert cli.main(["experiment", "report_retrieval", "--json"]) == OK
+        assert server.calls == calls > 0
+    config = configuration.load(home / "judged.yaml")
+    runs = runs_of(Store.of(config), "report_retrieval")
+    [text] = [run.markdown for run in runs if "P4, table 5" in run.markdown]
+    assert "P4, table 6" in text
+    assert "P4, table 7" in text
+    sent = [body["messages"][-1]["content"] for body in server.requests]
+    assert all("Fact: AlMg3 bears salt." in each for each in sent if "salt spray" in each)
+    assert all("[1]" in each.rpartition("<report-")[2] for each in sent)
+    [overall] = [line for line in text.splitlines() if line.startswith("| j | overall |")]
+    assert "failed 1" in overall
+
+
+def test_with_judges_the_writer_of_the_config_writes_and_is_told_when_it_judges_itself(
+    home, monkeypatch
+):
+    def says(body: dict) -> Behaviour:
+        if "response_format" in body:
+            names = body["response_format"]["json_schema"]["schema"]["required"]
+            return scored(**dict.fromkeys(names, 4))
+        return answers("Invar hardly expands up to 200 degrees [1].")
+
+    monkeypatch.setenv(configuration.PATH_VARIABLE, str(home / "written.yaml"))
+    (home / "prompts.json").write_text(json.dumps(PROMPTS[1:]))
+    with ScriptedServer(says, model="both") as server:
+        entry = {"base_url": server.url, "model": "both", "local": True, "attempts": 1}
+        judging = f"  judges: [{{model: j}}]\nlanguage_models: {json.dumps({'j': entry})}\n"
+        writing = "answering: {writer: j}\n"
+        (home / "written.yaml").write_text(small_project.CONFIG + judging + writing + EXPERIMENT)
+        assert cli.main(["experiment", "report_retrieval", "--json"]) == OK
+    sent = [body["messages"][-1]["content"] for body in server.requests]
+    reports = [text.rpartition("<report-")[2] for text in sent if "<report-" in text]
+    assert reports
+    assert all("hardly expands up to 200 degrees. [1]" in report for report in reports)
+    runs = runs_of(Store.of(configuration.load(home / "written.yaml")), "report_retrieval")
+    pages = [run.report.read_text("utf-8") for run in runs]
+    assert any("judges what it wrote itself" in page for page in pages)

@@ -1,6 +1,7 @@
 """What a report holds of what was expected of it."""
 
 import json
+import math
 from dataclasses import replace
 
 import pytest
@@ -52,6 +53,14 @@ def test_pages_count_among_the_first_units_and_a_document_without_pages_as_one(p
     assert found["page recall@10"] == pytest.approx(2 / 3)
     assert found["reciprocal rank"] == 1 / 2
     assert (found["documents"], found["pages"]) == (3, 4)
+
+
+def test_the_gain_of_pages_falls_with_the_rank_of_the_unit_that_shows_a_new_one(prompt):
+    best = measures_of(prompt, [FIRST, replace(FIRST, pages=(1,)), PAINT], [])
+    assert best["page ndcg@10"] == best["page ndcg@20"] == pytest.approx(1)
+    late = measures_of(prompt, [OTHER, FIRST, FIRST, PAINT], [])
+    ideal = sum(1 / math.log2(rank + 1) for rank in (1, 2, 3))
+    assert late["page ndcg@10"] == pytest.approx((1 / math.log2(3) + 1 / math.log2(5)) / ideal)
 
 
 def test_sections_and_facts_are_found_by_units_and_told_by_the_report(prompt):

@@ -13,9 +13,11 @@ import rag_assets
 from rag_assets.answering.answer import Answer, Scope, Shown
 from rag_assets.citations.kinds import Absence, Cell, Computed, Rows, Span
 from rag_assets.citations.sentences import Sentence
+from rag_assets.evaluation.judges.labels import read_labels
 from rag_assets.serving.http.page.answers import links_of, render, told_answer, unit_url
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.pipeline import refresh
+from rag_assets_tests.questions.judged import kept, worded, written
 from rag_assets_tests.serving.page.conftest import ATTACK, WELDS, events
 
 STATIC = Path(rag_assets.__file__).parent / "serving" / "static"
@@ -97,7 +99,9 @@ def test_one_place_has_one_number_and_leads_to_its_card():
     assert next(links_of([MAX], {}, "4")).url.startswith("/rows?v=4&plan=%7B%22source")
 
 
-@pytest.mark.parametrize("place", ["/", "/search", "/search?query=specimen", "/history", "/u/gone"])
+@pytest.mark.parametrize(
+    "place", ["/", "/search", "/search?query=specimen", "/history", "/label", "/u/gone"]
+)
 def test_no_script_or_style_stands_in_a_page(client, place):
     reply = client.get(place)
     policy = reply.headers["content-security-policy"]
@@ -322,3 +326,35 @@ def test_answers_of_others_are_not_shown(client, asked):
         assert answer_id not in client.get("/history").text
     finally:
         service.user = before
+
+
+def test_what_a_model_wrote_is_labelled_with_keys_one_after_another(client, made):
+    assert "There is nothing to label yet" in client.get("/label").text
+    kept(made.store, [worded(written(1), ATTACK), written(2), written(3)])
+    file = made.config.questions.labels_file
+
+    shown, asked = client.get("/label?of=sentence").text, []
+    for number in range(3):
+        assert f"Left: {3 - number}." in shown
+        assert 'data-key="1">1 yes</button>' in shown
+        assert ATTACK not in shown
+        fields = dict(re.findall(r'name="(of|item|drawn)" value="([^"]*)"', shown))
+        asked.append(fields["item"])
+        sent = client.post("/label", data={**fields, "label": "yes"}, headers={"HX-Request": "1"})
+        assert len(read_labels(file).labels) == number + 1
+        shown = sent.text
+    assert len({*asked}) == 3
+    assert "All are labelled" in shown
+    assert {each.labeller for each in read_labels(file).labels} == {"anna"}
+
+
+def test_a_label_without_scripts_leads_back_to_the_page_and_a_wrong_one_is_told(client, made):
+    kept(made.store, [written(7)])
+    page = client.get("/label").text
+    fields = dict(re.findall(r'name="(of|item|drawn)" value="([^"]*)"', page))
+
+    for wrong in ({**fields, "label": "maybe"}, {**fields, "item": "x", "label": "yes"}):
+        assert client.post("/label", data=wrong).status_code == 422
+    assert client.get("/label?of=taste").status_code == 422
+    back = client.post("/label", data={**fields, "label": "skip"}, follow_redirects=False)
+    assert (back.status_code, back.headers["location"]) == (303, "/label?of=sentence")

@@ -1,4 +1,4 @@
-"""The routes of the page: ask, search, history and the evidence card."""
+"""The routes of the page: ask, search, history, label and the evidence card."""
 
 import json
 from collections.abc import Callable, Coroutine, Mapping
@@ -20,6 +20,7 @@ from starlette.concurrency import run_in_threadpool
 
 from rag_assets.answering.record.listing import AnswerFilter, find
 from rag_assets.citations.card import Card
+from rag_assets.evaluation.judges.labels import TASKS
 from rag_assets.reports import pages
 from rag_assets.serving.http.bodies import AskBody, FeedbackBody, SearchBody
 from rag_assets.serving.http.limits import InWork, in_work_of
@@ -68,6 +69,15 @@ class CardAddress(BaseModel):
         index = opened.assistant.index
         way = index.way_between(self.linked, unit_id) if self.linked else None
         return replace(card, linked=way.words) if way else card
+
+
+class GivenLabel(BaseModel):
+    """What a person says of an item."""
+
+    of: str
+    item: str
+    label: str
+    drawn: bool = False
 
 
 class PageRoute(APIRoute):
@@ -207,6 +217,23 @@ async def feedback(request: Request, service: Served) -> Response:
     return HTMLResponse(render("thanks"))
 
 
+@router.get("/label")
+def label_page(service: Served, of: str = "sentence") -> Response:
+    """Where one labels what judges judge."""
+    return _page("label", "Label", names=[*TASKS], asked=_to_label(service, of, anew=True))
+
+
+@router.post("/label")
+async def label(request: Request, service: Served) -> Response:
+    """Keep a label: the next item as a piece; else back to the page."""
+    given = _checked(GivenLabel, await _form(request))
+    await run_in_threadpool(_keep_label, service, given)
+    if "hx-request" not in request.headers:
+        return RedirectResponse(f"/label?{urlencode({'of': given.of})}", HTTPStatus.SEE_OTHER)
+    asked = await run_in_threadpool(_to_label, service, given.of, anew=False)
+    return HTMLResponse(render("to_label", asked=asked))
+
+
 @router.get("/u/{unit_id}")
 def unit(unit_id: str, service: Served, asked: Annotated[CardAddress, Query()]) -> Response:
     """The evidence card of a unit."""
@@ -228,6 +255,28 @@ def rows(plan: str, service: Served, v: str = "") -> Response:
     opened = _opened(service, v)
     card = opened.assistant.cards.of_plan(plan_from_json(json.loads(plan)))
     return _card(card, opened, service)
+
+
+def _keep_label(service: Service, given: GivenLabel) -> None:
+    labelling = service.labelling(given.of, anew=False)
+    if given.item not in labelling.items:
+        raise UsageError("this item is not there any more: open the page again")
+    labelling.keep(given.item, given.label, drawn=given.drawn)
+
+
+def _to_label(service: Service, of: str, *, anew: bool) -> dict[str, object]:
+    """What `to_label.html` shows of the item that is asked next."""
+    labelling = service.labelling(of, anew=anew)
+    said = labelling.said()
+    item, drawn = labelling.next(said) or ("", False)
+    return {
+        "of": of,
+        "item_id": item,
+        "drawn": drawn,
+        "screen": labelling.screen(item) if item else None,
+        "left": labelling.left(said),
+        "is_known": bool(labelling.items),
+    }
 
 
 def _opened(service: Service, version: str) -> Opened:
