@@ -13,7 +13,7 @@ from rag_assets.models.weights import weights_of
 from rag_assets.store import Store
 from rag_assets.training.pairs import PairsError
 from rag_assets.training.retriever import Recipe, train_retriever
-from rag_assets.training.running import Progress
+from rag_assets.training.running import TrainingRun
 from rag_assets.training.weights import Trained, trained
 
 REVISION = 1
@@ -64,7 +64,7 @@ def retriever_weights(
     )
     pairs = read_pairs(store)
 
-    def train(checkpoints: Path, out: Path) -> Progress:
+    def train(checkpoints: Path, out: Path) -> TrainingRun:
         log(f"{name}: learning from {len(pairs):,} pairs, starting from {model.path}")
         return train_retriever(
             pairs, start=start.folder, recipe=recipe, checkpoints=checkpoints, out=out, log=log
