@@ -7,8 +7,8 @@ from rag_assets.training.leakage import Footing, LeakageError, leaks_of, refuse
 TEXT = "The brass from Arvika is rolled at three hundred degrees and leaves the mill in the evening"
 
 
-def asked(name, *, places=(), texts=()):
-    return Footing(name, frozenset(places), list(texts))
+def asked(name, *, places=(), texts=(), question=""):
+    return Footing(name, frozenset(places), question or f"Is it {name}?", list(texts))
 
 
 def found(train, tested):
@@ -21,7 +21,7 @@ def found(train, tested):
         (asked("a", places=["files/a.md"]), asked("b", places=["files/a.md"]), "files/a.md"),
         (asked("a", places=["lab/alloys"]), asked("b", places=["lab/alloys"]), "lab/alloys"),
         (asked("a", texts=[TEXT]), asked("b", texts=[f"Copy. {TEXT}, as is known."]), "contains"),
-        (asked("a", texts=["How hot?"]), asked("b", texts=["how hot"]), "contains"),
+        (asked("a", question="How hot?"), asked("b", question="how hot"), "ask the same"),
     ],
     ids=["document", "table", "text within a text", "the same question"],
 )
