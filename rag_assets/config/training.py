@@ -81,9 +81,11 @@ class Training(Section):
     @property
     def names(self) -> Mapping[str, Kind]:
         """What is trained, by name, in the order in which it has to be."""
-        kinds: dict[str, Kind] = dict.fromkeys(self.retrievers, "retriever")
-        kinds |= dict.fromkeys(self.rerankers, "reranker")
-        return kinds | ({"verifier": "verifier"} if self.verifier else {})
+        kinds: dict[str, Kind] = {name: "retriever" for name in self.retrievers}
+        kinds |= {name: "reranker" for name in self.rerankers}
+        if self.verifier:
+            kinds["verifier"] = "verifier"
+        return kinds
 
     @property
     def needs_pairs(self) -> bool:

@@ -9,6 +9,7 @@ Documents).
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from rag_assets.evaluation.gold_changes import WORDS
 
@@ -119,6 +120,7 @@ def words_of(text: str) -> tuple[str, ...]:
     return tuple(word.lower() for word in WORDS.findall(text))
 
 
+@lru_cache(maxsize=20_000)
 def runs_of(text: str) -> frozenset[int]:
     """Hashes of all runs of words of `text`; of a shorter one, of all its words."""
     words = words_of(text)
