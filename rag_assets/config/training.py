@@ -5,7 +5,7 @@ resolved to their folder when the config is loaded, so that newer weights are an
 serves goes on with the folder that it was built with.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -81,11 +81,13 @@ class Training(Section):
     @property
     def names(self) -> Mapping[str, Kind]:
         """What is trained, by name, in the order in which it has to be."""
-        kinds: dict[str, Kind] = {name: "retriever" for name in self.retrievers}
-        kinds |= {name: "reranker" for name in self.rerankers}
-        if self.verifier:
-            kinds["verifier"] = "verifier"
-        return kinds
+        verifiers = ["verifier"] if self.verifier else []
+        kinds: Sequence[tuple[Kind, Iterable[str]]] = (
+            ("retriever", self.retrievers),
+            ("reranker", self.rerankers),
+            ("verifier", verifiers),
+        )
+        return {name: kind for kind, names in kinds for name in names}
 
     @property
     def needs_pairs(self) -> bool:
