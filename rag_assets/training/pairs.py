@@ -112,6 +112,7 @@ def refresh_pairs(
         made_from=lambda: {
             "questions": current_version(store, schemas.QUESTIONS_TABLE, key="question_id"),
             "index": complete_set.joint.data_version,
+            "families": complete_set.families.data_version if complete_set.families else "none",
             "recipe": fingerprint(
                 REVISION, config.training.questions, variant, sorted(config.generated_sets)
             ),
