@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from rag_assets.config import UNWEIGHTED, Config, Experiment, Fusion, LinkStage, QueryFusion
 from rag_assets.evaluation import questions as question_sets
+from rag_assets.evaluation.experiments.design import ExperimentError
 from rag_assets.evaluation.questions import Question
 from rag_assets.retrieval.model_rewriter import prompt_label
 from rag_assets.store import Store
@@ -175,6 +176,19 @@ def _graph_retrieval(given: Given) -> Values:
     return {"plain": plain, "linked": linked, "links": links}
 
 
+def _fine_tuning(given: Given) -> Values:
+    """Each reranker, and none, with its label; one named twice counts once."""
+    one, known = given.experiment, given.config.retrieval.rerankers
+    named = dict.fromkeys([one.reranker, *one.value("rerankers", list)])
+    if lacking := sorted(name for name in named if name is not None and name not in known):
+        raise ExperimentError(
+            f"no reranker is named {lacking[0]!r}; there are {', '.join(known)}: name one under "
+            "retrieval.rerankers"
+        )
+    orderers = [(name, name) for name in named if name is not None]
+    return {"orderers": [(None, "none"), *orderers], "shipped": one.value("models", list)[:1]}
+
+
 COMPUTED: Mapping[str, Callable[[Given], Values]] = {
     "weighted_retriever": _weighted_retriever,
     "retrieval_methods": _retrieval_methods,
@@ -185,5 +199,6 @@ COMPUTED: Mapping[str, Callable[[Given], Values]] = {
     "arms": _arms,
     "question_origin": _question_origin,
     "graph_retrieval": _graph_retrieval,
+    "fine_tuning": _fine_tuning,
 }
 """By design."""
