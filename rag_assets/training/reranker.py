@@ -1,0 +1,224 @@
+"""A cross-encoder that starts from the trained retriever and learns to tell texts apart.
+
+P1 (sections 3.2 and 4.1): the reranker takes over the weights of the fine-tuned retriever, with a
+new head, and is trained on each positive beside three of the texts that the retriever ranked high
+and that do not answer. Two losses: binary cross-entropy, and TS+TCL (see `term_control`). Whichever
+it was, the folder that is saved holds a plain cross-encoder of sentence-transformers.
+"""
+
+import logging
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rag_assets.training.retriever import LARGE_VOCABULARY, WARM_UP
+from rag_assets.training.running import Progress, run
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+    from sentence_transformers import CrossEncoder
+    from transformers import Trainer, TrainerCallback
+
+METRIC = "validation_map"
+"""Mean average precision of the positives among the negatives of their question."""
+VALIDATION_QUESTIONS = 128
+LAYERS = "training_layers.pt"
+"""In a checkpoint: the layers of the loss, which no model keeps."""
+
+
+@dataclass(frozen=True, slots=True)
+class RerankerRecipe:
+    """How a reranker is trained."""
+
+    loss: Literal["bce", "ts_tcl"] = "ts_tcl"
+    epochs: int = 2
+    """At most."""
+    batch_size: int = 16
+    """Pairs of a question and a text."""
+    learning_rate: float = 2e-5
+    hard_negatives: int = 3
+    """Of each question."""
+    max_tokens: int = 256
+    """Longer pairs are cut while it is trained."""
+    seed: int = 0
+
+
+def train_reranker(
+    pairs: pa.Table,
+    *,
+    start: Path,
+    recipe: RerankerRecipe,
+    checkpoints: Path,
+    out: Path,
+    log: Callable[[str], None],
+) -> Progress:
+    """Train a cross-encoder that starts as the retriever in `start`, and save it to `out`.
+
+    Args:
+        pairs: The columns question_id, question, text, negatives and part of
+            `schemas.TRAINING_PAIRS`.
+        start: A folder that sentence-transformers can load.
+        recipe: How it is trained.
+        checkpoints: Folder to go on from after a kill.
+        out: Folder for the trained model.
+        log: Receives progress.
+
+    Raises:
+        ValueError: There is no pair to train on or none to validate with, or the model cannot be
+            trained as the recipe says.
+    """
+    from transformers import set_seed
+
+    usable = pairs.filter(pc.list_value_length(pc.field("negatives")) > 0)
+    training, validation = (
+        usable.filter(pc.field("part") == part) for part in ("train", "validation")
+    )
+    if not (len(training) and len(validation)):
+        raise ValueError(
+            "a reranker needs pairs with negatives to train on and to validate with, and there are "
+            f"{len(training)} and {len(validation)}: more questions are needed"
+        )
+    set_seed(recipe.seed)
+    model = cross_encoder(start)
+    window = model.max_seq_length
+    model.max_seq_length = min(recipe.max_tokens, window or recipe.max_tokens)
+    data = labelled(training, recipe)
+
+    def build(
+        arguments: Mapping[str, object], callbacks: "Sequence[TrainerCallback]"
+    ) -> "Trainer":
+        return trainer_of(model, data, recipe, arguments, callbacks, validation=validation)
+
+    progress = run(
+        build,
+        folder=checkpoints,
+        metric=METRIC,
+        batch_size=recipe.batch_size,
+        steps_per_epoch=math.ceil(len(data) / recipe.batch_size),
+        seed=recipe.seed,
+        log=log,
+    )
+    model.max_seq_length = window
+    model.save(str(out), create_model_card=False)
+    return progress
+
+
+def cross_encoder(start: Path) -> "CrossEncoder":
+    """The model in `start` with a new head, its vectors of tokens frozen where there are very many.
+
+    Raises:
+        ValueError: Its tokenizer does not part a question from a text.
+    """
+    import torch
+    from sentence_transformers import CrossEncoder
+
+    logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
+    model = CrossEncoder(
+        str(start),
+        num_labels=1,
+        device="cuda" if torch.cuda.is_available() else "cpu",
+        local_files_only=True,
+        model_kwargs={"dtype": torch.float32},
+    )
+    if model.tokenizer.num_special_tokens_to_add(pair=True) < 3:
+        raise ValueError(
+            f"the tokenizer in {start} joins a question and a text without a token between them: "
+            "give its post-processor a template for pairs"
+        )
+    tokens = model.model.get_input_embeddings()
+    tokens.requires_grad_(tokens.num_embeddings < LARGE_VOCABULARY)
+    return model
+
+
+def labelled(pairs: pa.Table, recipe: RerankerRecipe) -> "Dataset":
+    """The columns question, text and label: each positive (1), and some of its negatives (0)."""
+    from datasets import Dataset
+
+    draw = Random(recipe.seed)
+    rows: list[tuple[str, str, float]] = []
+    for pair in pairs.select(["question", "text", "negatives"]).to_pylist():
+        chosen = draw.sample(pair["negatives"], min(recipe.hard_negatives, len(pair["negatives"])))
+        rows.append((pair["question"], pair["text"], 1.0))
+        rows += [(pair["question"], text, 0.0) for text in chosen]
+    questions, texts, labels = zip(*rows, strict=True)
+    return Dataset.from_dict({"question": questions, "text": texts, "label": labels})
+
+
+def trainer_of(
+    model: "CrossEncoder",
+    data: "Dataset",
+    recipe: RerankerRecipe,
+    arguments: Mapping[str, object],
+    callbacks: "Sequence[TrainerCallback]" = (),
+    *,
+    validation: pa.Table | None = None,
+) -> "Trainer":
+    """The trainer of sentence-transformers; without a `validation` part it validates nothing.
+
+    Raises:
+        ValueError: The model is not one that the loss can train.
+    """
+    import torch
+    from sentence_transformers.cross_encoder import (
+        CrossEncoderTrainer,
+        CrossEncoderTrainingArguments,
+    )
+    from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss
+
+    from rag_assets.training.term_control import TermControlLoss
+
+    class Trainer(CrossEncoderTrainer):
+        """It keeps the layers of the loss in checkpoints, so that they go on as they were."""
+
+        def _save(self, output_dir: str | None = None, state_dict: dict | None = None) -> None:
+            super()._save(output_dir, state_dict)
+            torch.save(
+                {name: each.state_dict() for name, each in self._layers()},
+                Path(output_dir or str(self.args.output_dir)) / LAYERS,
+            )
+
+        def _load_from_checkpoint(self, checkpoint_path: str) -> None:
+            super()._load_from_checkpoint(checkpoint_path)
+            kept = torch.load(Path(checkpoint_path) / LAYERS, weights_only=True)
+            for name, each in self._layers():
+                each.load_state_dict(kept[name])
+
+        def _layers(self) -> list[tuple[str, torch.nn.Module]]:
+            return [pair for pair in self.loss.named_children() if pair[0] != "model"]
+
+    settings = CrossEncoderTrainingArguments(
+        **arguments,
+        num_train_epochs=recipe.epochs,
+        per_device_train_batch_size=recipe.batch_size,
+        learning_rate=recipe.learning_rate,
+        warmup_steps=WARM_UP,
+    )
+    return Trainer(
+        model=model,
+        args=settings,
+        train_dataset=data,
+        loss=(TermControlLoss if recipe.loss == "ts_tcl" else BinaryCrossEntropyLoss)(model),
+        evaluator=None if validation is None else _evaluator(validation),
+        callbacks=list(callbacks),
+    )
+
+
+def _evaluator(validation: pa.Table) -> Callable:
+    """Ranks the positives of each question among its negatives."""
+    from sentence_transformers.cross_encoder.evaluation import CrossEncoderRerankingEvaluator
+
+    samples: dict[str, dict] = {}
+    for pair in validation.to_pylist():
+        if pair["question_id"] in samples or len(samples) < VALIDATION_QUESTIONS:
+            sample = samples.setdefault(
+                pair["question_id"],
+                {"query": pair["question"], "positive": [], "negative": pair["negatives"]},
+            )
+            sample["positive"].append(pair["text"])
+    return CrossEncoderRerankingEvaluator([*samples.values()], name="validation", write_csv=False)
