@@ -214,7 +214,9 @@ class _Contents:
         tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
         first, last = (self.pieces[one][0] for one in (self.first, self.last))
         tokenizer.post_processor = processors.TemplateProcessing(
-            single=f"{first} $A {last}", special_tokens=[(first, self.first), (last, self.last)]
+            single=f"{first} $A {last}",
+            pair=f"{first} $A {last} {last} $B {last}",  # for a cross-encoder that starts from it
+            special_tokens=[(first, self.first), (last, self.last)],
         )
         tokenizer.add_special_tokens(
             [self.pieces[one][0] for one in (self.first, self.pad, self.last, self.unknown)]

@@ -23,6 +23,7 @@ from rag_assets.training.running import Progress, run
 if TYPE_CHECKING:
     from datasets import Dataset
     from sentence_transformers import CrossEncoder
+    from sentence_transformers.base.evaluation import BaseEvaluator
     from transformers import Trainer, TrainerCallback
 
 METRIC = "validation_map"
@@ -90,9 +91,7 @@ def train_reranker(
     model.max_seq_length = min(recipe.max_tokens, window or recipe.max_tokens)
     data = labelled(training, recipe)
 
-    def build(
-        arguments: Mapping[str, object], callbacks: "Sequence[TrainerCallback]"
-    ) -> "Trainer":
+    def build(arguments: Mapping[str, object], callbacks: "Sequence[TrainerCallback]") -> "Trainer":
         return trainer_of(model, data, recipe, arguments, callbacks, validation=validation)
 
     progress = run(
@@ -209,7 +208,7 @@ def trainer_of(
     )
 
 
-def _evaluator(validation: pa.Table) -> Callable:
+def _evaluator(validation: pa.Table) -> "BaseEvaluator":
     """Ranks the positives of each question among its negatives."""
     from sentence_transformers.cross_encoder.evaluation import CrossEncoderRerankingEvaluator
 

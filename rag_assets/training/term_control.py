@@ -109,7 +109,7 @@ class TermControlLoss(torch.nn.Module):
             output["last_hidden_state"] = self.norm(states + attended)
             return output
 
-        hook = self._backbone.encoder.register_forward_hook(control)
+        hook = self._backbone.get_submodule("encoder").register_forward_hook(control)
         try:
             return self.model(features)["scores"].view(-1)
         finally:
@@ -117,7 +117,9 @@ class TermControlLoss(torch.nn.Module):
 
     @property
     def _backbone(self) -> torch.nn.Module:
-        return self.model.model.base_model
+        network = self.model.model
+        assert network is not None, "it was looked at when the loss was made"
+        return network.base_model
 
     def _read(self, texts: Sequence[str]) -> "_Tokens":
         features = self.model.tokenizer(

@@ -98,6 +98,9 @@ def test_the_ends_of_a_text_are_special_tokens(tokenizer):
     ids = tokenizer.encode("query: Zugfestigkeit").ids
     special = {one for one, token in tokenizer.get_added_tokens_decoder().items() if token.special}
     assert (ids[0], ids[-1]) == (0, 2)
+    pair = tokenizer.encode("a", "b").ids
+    assert [one for one in pair if one < 4] == [0, 2, 2, 2], "as XLM-RoBERTa joins two texts"
+    assert pair[1:-1].index(2) == 1
     assert special == {0, 1, 2, 3}
 
 

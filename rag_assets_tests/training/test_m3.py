@@ -19,9 +19,7 @@ from rag_assets.training.retriever import Recipe
 from rag_assets_tests.models.tiny import save_tiny_m3
 
 ALLOYS = ("steel", "brass", "invar", "zinc", "bronze", "copper", "nickel", "lead")
-RECIPE = Recipe(
-    epochs=4, batch_size=2, learning_rate=1e-3, hard_negatives=2, max_tokens=40, seed=1
-)
+RECIPE = Recipe(epochs=4, batch_size=2, learning_rate=1e-3, hard_negatives=2, max_tokens=40, seed=1)
 
 
 def pairs():
@@ -107,5 +105,5 @@ def test_a_tokenizer_without_special_tokens_is_refused(start, tmp_path):
     tokenizer = AutoTokenizer.from_pretrained(folder)
     tokenizer.bos_token = tokenizer.eos_token = None
     tokenizer.save_pretrained(folder)
-    with pytest.raises(ValueError, match="no token bos, eos.*choose the backend"):
+    with pytest.raises(ValueError, match=r"no token bos, eos.*choose the backend"):
         train(folder, tmp_path)

