@@ -23,6 +23,7 @@ from rag_assets.questions import assets as questions
 from rag_assets.sources import assets as sources
 from rag_assets.table_lookup.arm import arms_of
 from rag_assets.tables import assets as tables
+from rag_assets.training import assets as training
 
 REFRESHED = (sources, documents, tables, index, knowledge, operations)
 """Rooms whose assets a refresh runs, beside those of evaluation, which is handed its arms."""
@@ -51,6 +52,7 @@ def definitions(config: Config) -> dg.Definitions:
             automation.with_code(compared),
             automation.with_code(questions.definitions(config, STEPS)),
             automation.with_code(answering.definitions(config, STEPS)),
+            automation.with_code(training.definitions(config, STEPS)),
             dg.Definitions(executor=automation.executor_of(config)),
         )
 

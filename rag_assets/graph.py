@@ -12,6 +12,7 @@ from rag_assets.knowledge.steps import UNIT_LINKS
 from rag_assets.questions.steps import GENERATED_QUESTIONS
 from rag_assets.sources.steps import DOCUMENT_FILES
 from rag_assets.tables.steps import SERIALIZED_ROWS, TABLE_ROWS
+from rag_assets.training.steps import TRAINING_PAIRS
 
 STEPS = StepList(
     DOCUMENT_FILES,
@@ -26,4 +27,5 @@ STEPS = StepList(
     JOINT_INDEX,
     GENERATED_QUESTIONS,
     QUESTION_SETS,
+    TRAINING_PAIRS,
 )

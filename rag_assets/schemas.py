@@ -397,6 +397,19 @@ GENERATED_QUESTIONS = derived(
 )
 """Questions made from one's own documents and tables. Key: `question_id`."""
 
+TRAINING_PAIRS = derived(
+    _required("pair_id", pa.string(), "hash of question and unit"),
+    _required("question_id", pa.string(), "set/id of the question"),
+    _required("question", pa.string(), "the query, without the model's prefix"),
+    _required("domain", pa.string(), "where the unit lies: document or table"),
+    _required("unit_id", pa.string(), "the unit that is to be found"),
+    _required("text", pa.string(), "its text as the variant writes it, without the model's prefix"),
+    _required("negative_ids", pa.list_(pa.string()), "units that look right and are not"),
+    _required("negatives", pa.list_(pa.string()), "their texts, the most alike first"),
+    _required("part", pa.string(), "train, or validation: the same for all of one document"),
+)
+"""What models are trained on: questions with a unit to find and units not to. Key: `pair_id`."""
+
 
 ANSWERS = pa.schema(
     [
@@ -430,6 +443,7 @@ TABLE_ROWS_TABLE = "table_rows"
 ANSWERS_TABLE = "answers"
 QUESTIONS_TABLE = "questions"
 GENERATED_QUESTIONS_TABLE = "generated_questions"
+TRAINING_PAIRS_TABLE = "training_pairs"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,12 @@ from rag_assets.config.parsers import ParserSettings
 from rag_assets.config.retrieval import Retrieval
 from rag_assets.config.root import Config
 from rag_assets.config.sources import Sources
+from rag_assets.config.training import with_trained
 
 
 def with_absolute_paths(config: Config, *, root: Path) -> Config:
-    """`config` with every relative path made absolute from `root`."""
+    """`config` with every relative path made absolute from `root`, and trained weights found."""
+    state = _from(root, config.state_dir)
     sources = Sources(
         documents=[
             source.model_copy(update={"url": _anchored_url(source.url, root=root)})
@@ -41,7 +43,7 @@ def with_absolute_paths(config: Config, *, root: Path) -> Config:
     ]
     return config.model_copy(
         update={
-            "state_dir": _from(root, config.state_dir),
+            "state_dir": state,
             "sources": sources,
             "evaluation": config.evaluation.model_copy(update={"questions": questions}),
             "questions": config.questions.model_copy(
@@ -55,7 +57,7 @@ def with_absolute_paths(config: Config, *, root: Path) -> Config:
                 update={"families": _from(root, config.documents.families)}
             ),
             "answering": _anchored_answering(config.answering, root=root),
-            "retrieval": _anchored_retrieval(config.retrieval, root=root),
+            "retrieval": _anchored_retrieval(config.retrieval, root=root, state=state),
             "experiments": {
                 name: experiment.model_copy(
                     update={key: _from(root, file) for key, file in experiment.files.items()}
@@ -72,14 +74,20 @@ def with_absolute_paths(config: Config, *, root: Path) -> Config:
                 for name, chunking in config.chunkings.items()
             },
             "models": {
-                name: model.model_copy(update={"path": _anchored_model(model.path, root=root)})
+                name: model.model_copy(
+                    update={
+                        "path": with_trained(
+                            _anchored_model(model.path, root=root), state=state, kind="retriever"
+                        )
+                    }
+                )
                 for name, model in config.models.items()
             },
         }
     )
 
 
-def _anchored_retrieval(retrieval: Retrieval, *, root: Path) -> Retrieval:
+def _anchored_retrieval(retrieval: Retrieval, *, root: Path, state: Path) -> Retrieval:
     retrievers = dict(retrieval.retrievers)
     for name, retriever in retrievers.items():
         fusion = retriever.query_fusion
@@ -87,7 +95,13 @@ def _anchored_retrieval(retrieval: Retrieval, *, root: Path) -> Retrieval:
             with_absolute_paths = fusion.model_copy(update={"path": _from(root, fusion.path)})
             retrievers[name] = retriever.model_copy(update={"query_fusion": with_absolute_paths})
     rerankers = {
-        name: reranker.model_copy(update={"path": _anchored_model(reranker.path, root=root)})
+        name: reranker.model_copy(
+            update={
+                "path": with_trained(
+                    _anchored_model(reranker.path, root=root), state=state, kind="reranker"
+                )
+            }
+        )
         for name, reranker in retrieval.rerankers.items()
     }
     return retrieval.model_copy(update={"retrievers": retrievers, "rerankers": rerankers})

@@ -30,6 +30,13 @@ class Questions(Section):
     languages: list[Literal["en", "sv"]] = Field(
         ["en"], min_length=1, description="in which questions to tables are worded"
     )
+    train: float = Field(
+        0,
+        ge=0,
+        lt=1,
+        description="share of documents and tables whose made questions are to train on, and "
+        "measure nothing",
+    )
     model: Slug | None = Field(
         None,
         description="entry of language_models that writes questions to documents and rewords those "

@@ -53,6 +53,7 @@ from rag_assets.config.recipes import Tables, Variant
 from rag_assets.config.retrieval import Retrieval, Retriever, with_former_retrievers
 from rag_assets.config.running import CleanUp, Execution, Schedule, Serving
 from rag_assets.config.sources import Sources
+from rag_assets.config.training import TRAINED, Training
 from rag_assets.schemas import VariantTables
 
 logger = logging.getLogger(__name__)
@@ -92,6 +93,7 @@ class Config(Section):
         None, description="expressions that mean the same, for search by words"
     )
     links: LinkSettings = LinkSettings()
+    training: Training = Training()
     models: dict[Slug, EmbeddingModel] = Field({}, validate_default=True)
     serving: Serving = Serving()
     experiments: Experiments = Field({})
@@ -163,6 +165,23 @@ class Config(Section):
         }
         return merged_with_defaults(value, defaults=defaults)
 
+    @field_validator("models", mode="after")
+    @classmethod
+    def _with_trained_models(
+        cls, value: dict[str, EmbeddingModel], info: ValidationInfo
+    ) -> dict[str, EmbeddingModel]:
+        """Each retriever that is trained is a model like the one that it starts from."""
+        default = MODELS[info.data.get("defaults", FIRST)]
+        trained: dict[str, EmbeddingModel] = {}
+        for name, recipe in info.data.get("training", Training()).retrievers.items():
+            start, key = recipe.model or default, f"training.retrievers.{name}.model"
+            check_named(start, value, kind="model", key=key)
+            if value[start].path == f"{TRAINED}{name}" or start == name:
+                raise ValueError(f"{key}: it cannot start from itself; name another model")
+            like = {"path": f"{TRAINED}{name}", "revision": None}
+            trained[name] = value[start].model_copy(update=like)
+        return trained | value
+
     @field_validator("variants", mode="before")
     @classmethod
     def _with_defaults_of_the_edition(cls, value: object, info: ValidationInfo) -> object:
@@ -206,6 +225,7 @@ class Config(Section):
         self._check_experiments()
         self._check_answer_experiments()
         self._check_language_models()
+        self._check_training()
         check_named(self.serving.variant, self.variants, kind="variant", key="serving.variant")
         return self
 
@@ -249,6 +269,13 @@ class Config(Section):
                 raise ValueError(
                     f"{key}: an experiment of that name stands under experiments: rename one"
                 )
+
+    def _check_training(self) -> None:
+        training = self.training
+        check_named(training.variant, self.variants, kind="variant", key="training.variant")
+        for name, reranker in training.rerankers.items():
+            key = f"training.rerankers.{name}.retriever"
+            check_named(reranker.retriever, training.retrievers, kind="trained retriever", key=key)
 
     def _check_language_models(self) -> None:
         """Named language models exist."""
@@ -295,6 +322,11 @@ class Config(Section):
     def tables_of(self, variant: str) -> VariantTables:
         """Names of the tables of the variant called `variant`."""
         return addresses.tables_of(self, self.variant(variant))
+
+    @property
+    def default_model(self) -> Slug:
+        """The embedding model of a variant that names none."""
+        return MODELS[self.defaults]
 
     @property
     def source_names(self) -> frozenset[str]:

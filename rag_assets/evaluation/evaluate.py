@@ -66,7 +66,7 @@ def evaluate_variant(
     Raises:
         MissingIndexError: The variant has no complete index.
     """
-    if not store.count(schemas.QUESTIONS_TABLE):
+    if not question_sets.question_rows(store, where=question_sets.IS_MEASURED).num_rows:
         return None
     return _Evaluation(
         store=store,

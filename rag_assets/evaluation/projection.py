@@ -197,11 +197,7 @@ def _strict(gold: Sequence[Gold], indexed: IndexedGold) -> GoldItems:
     pieces: list[frozenset[Item]] = []
     missing: list[Missing] = []
     for piece in gold:
-        if isinstance(piece, RowGold):
-            units = set(indexed.rows.get((piece.table, piece.row_key), {}))
-            lack = "no such row is in the index"
-        else:
-            units, lack = _strict_units(piece, indexed)
+        units, lack = units_with(piece, indexed)
         if units:
             pieces += [frozenset([Item("unit", "", unit)]) for unit in sorted(units)]
         else:
@@ -211,8 +207,10 @@ def _strict(gold: Sequence[Gold], indexed: IndexedGold) -> GoldItems:
     return GoldItems("unit", _distinct(pieces), tuple(dict.fromkeys(missing)))
 
 
-def _strict_units(gold: DocumentGold, indexed: IndexedGold) -> tuple[set[str], str]:
+def units_with(gold: Gold, indexed: IndexedGold) -> tuple[set[str], str]:
     """Ids of the units that contain the gold, and the reason to give where there are none."""
+    if isinstance(gold, RowGold):
+        return set(indexed.rows.get((gold.table, gold.row_key), {})), "no such row is in the index"
     found = [document for document in _named(gold, indexed) if document in indexed.pages]
     if not found:
         return set(), _reason(gold, indexed)

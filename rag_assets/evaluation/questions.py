@@ -46,6 +46,9 @@ REVISION = QUESTIONS.revision
 TARGET = QUESTIONS.target()
 RESERVED_SPLIT = "all"
 """Stands for all questions in the results."""
+TRAIN = "train"
+"""The split of questions that models learn from: nothing is ever measured with them."""
+IS_MEASURED = f"split <> '{TRAIN}'"
 GOLD_FORMS = "doc:<id>, doc:<id>#page=<n> or row:<table>:<key>"
 DOCUMENT_ID = re.compile(r"doc:(?P<id>.+?)(#page=(?P<page>.*))?", re.DOTALL)
 ROW_NAME = re.compile(r"row:(?P<table>(?:\\:|[^:])+):(?P<key>.+)", re.DOTALL)
@@ -109,12 +112,14 @@ def refresh_questions(
     if review.exists():
         files.append([hash_of(review, what="decisions on questions")])
     parts = {"files": identity.fingerprint(REVISION, files)}
+    if share := config.questions.train:
+        parts["train"] = str(share)
     if store.exists(generated):
         parts[generated] = current_version(store, generated, key="input_id")
 
     @cache
     def parsed() -> list[QuestionFile]:
-        return [*(parse(one) for one in sets), _made(store, review)]
+        return [*(parse(one) for one in sets), _made(store, review, train=share)]
 
     def inputs() -> pa.Table:
         contents = [entry for part in parsed() for entry in part.contents.items()]
@@ -138,10 +143,14 @@ def refresh_questions(
     return refresh(work, log=log, retry=retry)
 
 
-def _made(store: Store, file: Path) -> QuestionFile:
-    """The made questions as people left them, and lines of their `file` that are no decisions."""
+def _made(store: Store, file: Path, *, train: float) -> QuestionFile:
+    """The made questions as people left them, and lines of their `file` that are no decisions.
+
+    Those of a share of the documents and tables have the split `train`.
+    """
     review = read_review(file)
-    rows = {str(row["question_id"]): row for row in made_questions(store, review.decisions)}
+    made = made_questions(store, review.decisions, train=train)
+    rows = {str(row["question_id"]): row for row in made}
     contents = {key: identity.fingerprint(REVISION, row) for key, row in rows.items()}
     reasons = {key: each.reason for key, each in review.failures.items()}
     return QuestionFile(
@@ -152,11 +161,16 @@ def _made(store: Store, file: Path) -> QuestionFile:
 
 
 def read_questions(store: Store) -> list[Question]:
-    """All imported questions, sorted by id; none if no set was imported yet."""
+    """All imported questions to measure with, sorted by id; none if no set was imported yet."""
+    return questions_of(question_rows(store, where=IS_MEASURED))
+
+
+def question_rows(store: Store, *, where: str | None = None) -> pa.Table:
+    """The content columns of the imported questions; without rows if no set was imported yet."""
     if not store.exists(TARGET.name):
-        return []
+        return questions_table([])
     columns = [name for name in TARGET.schema.names if name not in schemas.SYSTEM_COLUMNS]
-    return questions_of(store.read(TARGET.name, columns=columns))
+    return store.read(TARGET.name, columns=columns, where=where)
 
 
 def brought(questions: Sequence[Question], config: Config) -> list[Question]:

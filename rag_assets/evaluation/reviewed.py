@@ -17,6 +17,7 @@ from rag_assets import schemas
 from rag_assets.change.quarantine import Failure
 from rag_assets.evaluation import gold as golds
 from rag_assets.evaluation.json_lines import LineError, lines_of, record_of, text_of
+from rag_assets.identity import fingerprint
 from rag_assets.store import Store
 from rag_assets.terms.words import folded
 
@@ -71,17 +72,20 @@ def read_review(file: Path) -> ReviewFile:
 
 
 def made_questions(
-    store: Store, decisions: Mapping[str, ReviewDecision]
+    store: Store, decisions: Mapping[str, ReviewDecision], *, train: float = 0
 ) -> Iterable[dict[str, str | None]]:
     """The made questions that are left, as rows of `schemas.QUESTIONS`.
 
     What was left out or dropped is not among them. Nor is a question that was made of several
     documents or tables, since nobody can tell which of them it asks for, unless a person kept it.
+    Of a share `train` of the documents and tables all have the split of that name.
     """
     if not store.exists(schemas.GENERATED_QUESTIONS_TABLE):
         return
     made = store.read(
-        schemas.GENERATED_QUESTIONS_TABLE, columns=["origin", *COPIED], where="left_out = ''"
+        schemas.GENERATED_QUESTIONS_TABLE,
+        columns=["origin", "input_id", *COPIED],
+        where="left_out = ''",
     )
     left: list[dict[str, str | None]] = []
     for row in made.sort_by("question_id").to_pylist():
@@ -93,7 +97,13 @@ def made_questions(
         if times[folded(str(row["question"]))] == 1 or row["question_id"] in decisions:
             yield {
                 **{name: row[name] for name in COPIED},
+                "split": "train" if _place(row["input_id"]) < train else row["split"],
                 "question_set": row["origin"],
                 "domain": golds.domain_of(golds.from_json(str(row["gold"]))),
                 "support": golds.to_json([]),
             }
+
+
+def _place(input_id: str | None) -> float:
+    """Where a document or table stands between 0 and 1, by a hash."""
+    return int(fingerprint("train", input_id)[:8], 16) / 16**8

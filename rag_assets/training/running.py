@@ -1,0 +1,223 @@
+"""What all trainers share: checkpoints, going on after a kill, early stopping, and the curves.
+
+The trainers of Hugging Face do the work. The same seed, data and device give the same weights: what
+was killed goes on from its last whole checkpoint with the same random numbers, and ends with the
+weights of a run that nobody disturbed. On a GPU sums may be added up in another order.
+"""
+
+import json
+import platform
+import shutil
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from transformers import Trainer, TrainerCallback
+
+Point: TypeAlias = tuple[float, float]
+Build: TypeAlias = "Callable[[Mapping[str, Any], Sequence[TrainerCallback]], Trainer]"
+"""Makes the trainer, given arguments for its `TrainingArguments` and its callbacks."""
+
+STATE = "trainer_state.json"
+"""The last file that a checkpoint gets: one without it was cut off by a kill."""
+STARTED = "started.json"
+"""What the validation part gave before the first step."""
+PATIENCE = 3
+"""Validations without a gain after which training ends."""
+MOST_STEPS_BETWEEN = 250
+"""Steps after which there is a validation and a checkpoint, however long an epoch is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What a training did."""
+
+    metric: str
+    """What the validation part was measured by."""
+    before: float
+    """The metric of the weights that it started from."""
+    best: float
+    """The metric of the weights that it ended with."""
+    loss: Sequence[Point]
+    """Step and mean loss since the step before."""
+    validation: Sequence[Point]
+    """Step and metric, from step 0."""
+    steps: int
+    resumed_at: int
+    """The step that it went on from; 0 if it was not killed."""
+    seconds: float
+    """Since then."""
+    examples_per_second: float
+    """Likewise, validations and checkpoints included."""
+    hardware: str
+
+
+def run(
+    build: Build,
+    *,
+    folder: Path,
+    metric: str,
+    batch_size: int,
+    steps_per_epoch: int,
+    seed: int,
+    log: Callable[[str], None],
+) -> Progress:
+    """Train; the model of the trainer has the best weights afterwards.
+
+    Args:
+        build: Makes the trainer; it has to set the number of epochs and the batch size.
+        folder: Where checkpoints lie; those of an earlier call are gone on from.
+        metric: What the evaluator of the trainer gives; more is better.
+        batch_size: Examples of a step.
+        steps_per_epoch: Of the trainer.
+        seed: Of all random numbers.
+        log: Receives a line now and then.
+    """
+    import torch
+    from transformers import EarlyStoppingCallback, PrinterCallback
+    from transformers.utils import logging as hugging_face
+
+    hugging_face.set_verbosity_error()
+    hugging_face.disable_progress_bar()
+    folder.mkdir(parents=True, exist_ok=True)
+    last = _last_checkpoint(folder)
+    every = min(steps_per_epoch, MOST_STEPS_BETWEEN)
+    is_cuda = torch.cuda.is_available()
+    arguments = {
+        "output_dir": str(folder),
+        "seed": seed,
+        "data_seed": seed,
+        "use_cpu": not is_cuda,
+        "bf16": is_cuda and torch.cuda.is_bf16_supported(),
+        "fp16": is_cuda and not torch.cuda.is_bf16_supported(),
+        "report_to": "none",
+        "disable_tqdm": True,
+        "logging_steps": max(1, every // 5),
+        "eval_strategy": "steps",
+        "eval_steps": every,
+        "save_strategy": "steps",
+        "save_steps": every,
+        "save_total_limit": 2,
+        "load_best_model_at_end": True,
+        "metric_for_best_model": f"eval_{metric}",
+        "greater_is_better": True,
+    }
+    with _deterministic():
+        callbacks = [EarlyStoppingCallback(PATIENCE), _telling(log)]
+        trainer = build(arguments, callbacks)
+        trainer.remove_callback(PrinterCallback)
+        before = _before(trainer, folder / STARTED, metric=f"eval_{metric}", log=log)
+        started = time.monotonic()
+        trainer.train(resume_from_checkpoint=str(last) if last else None)
+    seconds = time.monotonic() - started
+    resumed_at = int(last.name.rpartition("-")[2]) if last else 0
+    history = trainer.state.log_history
+    validation = [(0, before), *_points(history, f"eval_{metric}")]
+    return Progress(
+        metric=metric,
+        before=before,
+        best=max((value for step, value in validation if step), default=before),
+        loss=_points(history, "loss"),
+        validation=validation,
+        steps=trainer.state.global_step,
+        resumed_at=resumed_at,
+        seconds=round(seconds, 1),
+        examples_per_second=round(
+            (trainer.state.global_step - resumed_at) * batch_size / max(seconds, 1e-9), 2
+        ),
+        hardware=_hardware(),
+    )
+
+
+def _last_checkpoint(folder: Path) -> Path | None:
+    """The newest whole checkpoint; what a kill cut off is removed."""
+    whole: list[Path] = []
+    for each in folder.glob("checkpoint-*"):
+        try:
+            json.loads((each / STATE).read_text("utf-8"))
+        except (OSError, ValueError):
+            shutil.rmtree(each)
+        else:
+            whole.append(each)
+    return max(whole, key=lambda each: int(each.name.rpartition("-")[2]), default=None)
+
+
+def _before(trainer: "Trainer", file: Path, *, metric: str, log: Callable[[str], None]) -> float:
+    """What the weights at the start give on the validation part, measured once."""
+    try:
+        return float(json.loads(file.read_text("utf-8")))
+    except (OSError, ValueError):
+        value = float(trainer.evaluate()[metric])
+    log(f"before training: {metric.removeprefix('eval_')} {value:.4f}")
+    file.write_text(json.dumps(value), "utf-8")
+    return value
+
+
+def _points(history: Sequence[Mapping[str, float]], name: str) -> list[Point]:
+    """The values of the trainer's log by step: the last one where a step stands twice."""
+    found = {int(each["step"]): round(float(each[name]), 6) for each in history if name in each}
+    return sorted(found.items())
+
+
+@contextmanager
+def _deterministic() -> Generator[None]:
+    import torch
+
+    was = torch.are_deterministic_algorithms_enabled()
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(was)
+
+
+def _telling(log: Callable[[str], None]) -> "TrainerCallback":
+    """A callback that says how far the training is."""
+    from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+
+    class Telling(TrainerCallback):
+        started, first = time.monotonic(), 0
+
+        def on_train_begin(
+            self,
+            args: TrainingArguments,  # noqa: ARG002 - as the others
+            state: TrainerState,
+            control: TrainerControl,  # noqa: ARG002
+            **_: object,
+        ) -> None:
+            self.started, self.first = time.monotonic(), state.global_step
+
+        def on_log(
+            self,
+            args: TrainingArguments,
+            state: TrainerState,
+            control: TrainerControl,  # noqa: ARG002
+            logs: Mapping[str, float] | None = None,
+            **_: object,
+        ) -> None:
+            found, step = logs or {}, state.global_step
+            if "loss" in found:
+                to_do = state.max_steps - step
+                left = (time.monotonic() - self.started) / (step - self.first) * to_do / 60
+                log(
+                    f"step {step:,} of {state.max_steps:,}: loss {float(found['loss']):.4f}, "
+                    f"at most {left:,.1f} minutes left"
+                )
+            metric = str(args.metric_for_best_model)
+            if step and metric in found:
+                name = metric.removeprefix("eval_")
+                log(f"step {step:,}: {name} {float(found[metric]):.4f}")
+
+    return Telling()
+
+
+def _hardware() -> str:
+    import torch
+
+    if torch.cuda.is_available():
+        return f"{torch.cuda.get_device_name()}, torch {torch.__version__}"
+    return f"{platform.machine()}, {torch.get_num_threads()} threads, torch {torch.__version__}"

@@ -1,0 +1,202 @@
+"""Trained weights: kept in the state under the hash of their files, never overwritten.
+
+`weights/<kind>/<name>/<hash>` holds a model as its library saves it, and `training.json`, the
+record of its training. They are written beside and renamed, then the file `newest` of the name
+says that they are its newest. Whoever kills that leaves the former ones in their place. Older ones
+stay as long as a complete set, or what serves or may be rolled back to, was made with them.
+"""
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from rag_assets.change import embeddable
+from rag_assets.change.reclaim import LEAST_FREE
+from rag_assets.config import Config
+from rag_assets.config.training import NEWEST, WEIGHTS, Kind, folder_of, newest_weights
+from rag_assets.identity import Canonical, fingerprint
+from rag_assets.store import Store, complete_sets
+from rag_assets.store.atomic import write_atomically
+from rag_assets.store.clean_up import RUNNING
+from rag_assets.training.running import Progress
+
+RECORD = "training.json"
+DIGITS = 16
+"""Of a hash in the name of a folder."""
+UNFINISHED = "training"
+"""Folder of checkpoints, in the state."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """Weights with the record of their training."""
+
+    kind: Kind
+    name: str
+    folder: Path
+    fingerprint: str
+    """Of all that they were made from."""
+    made_from: Mapping[str, Canonical]
+    """Recipe, data version and start weights."""
+    trained_at: str
+    """ISO 8601, UTC."""
+    progress: Progress
+    is_new: bool = False
+    """Whether they were trained just now."""
+
+    @property
+    def hash(self) -> str:
+        """Of their files."""
+        return self.folder.name
+
+
+def trained(
+    store: Store,
+    kind: Kind,
+    name: str,
+    *,
+    made_from: Mapping[str, Canonical],
+    train: Callable[[Path, Path], Progress],
+    log: Callable[[str], None],
+) -> Trained:
+    """The weights that are made from this: found, or trained now, and the newest of their name.
+
+    Args:
+        store: Whose state folder keeps them.
+        kind: What they are.
+        name: Their name in the config.
+        made_from: All that decides what they are.
+        train: Gets a folder for checkpoints and one to save to, and trains.
+        log: Receives a line while another process trains the same.
+    """
+    made = fingerprint(kind, made_from)
+    with store.lock(f"{UNFINISHED}__{kind}__{name}", log=log):
+        found = next(
+            (one for one in all_of(store.root, kind, name) if one.fingerprint == made), None
+        )
+        if found is None:
+            checkpoints = store.root / UNFINISHED / kind / name / made[:DIGITS]
+            fresh = checkpoints.with_name(f"{checkpoints.name}.fresh")
+            shutil.rmtree(fresh, ignore_errors=True)
+            try:
+                progress = train(checkpoints, fresh)
+                found = _published(store.root, kind, name, fresh, made, made_from, progress)
+            except Exception as error:  # libraries hide a full disk in errors of their own
+                _raise_if_full(store.root, error)
+                raise
+            shutil.rmtree(checkpoints)
+        write_atomically(folder_of(store.root, kind, name) / NEWEST, found.folder.name)
+    return found
+
+
+def all_of(state: Path, kind: Kind, name: str) -> Iterator[Trained]:
+    """Everything that was trained under a name and is still there, the newest last."""
+    found = []
+    for file in folder_of(state, kind, name).glob(f"[!.]*/{RECORD}"):
+        with suppress(OSError, ValueError, TypeError, KeyError):
+            record = json.loads(file.read_text("utf-8"))
+            progress = Progress(**record.pop("progress"))
+            found.append(Trained(kind, name, file.parent, progress=progress, **record))
+    yield from sorted(found, key=lambda one: one.trained_at)
+
+
+def newest(state: Path, kind: Kind, name: str) -> Trained | None:
+    """The newest weights of a name."""
+    folder = newest_weights(state, kind, name)
+    return next((one for one in all_of(state, kind, name) if one.folder == folder), None)
+
+
+def remove_unused(store: Store, config: Config, *, keep_days: float) -> tuple[int, int]:
+    """Remove weights that nothing needs, and checkpoints of trainings that nobody goes on with.
+
+    The newest of each name stay, and so do those that the config, a complete set, what serves or
+    what a rollback would go back to names, and what was trained less than `keep_days` ago.
+
+    Returns:
+        How many folders went, and their bytes.
+    """
+    oldest = time.time() - max(timedelta(days=keep_days), RUNNING).total_seconds()
+    needed = set(_needed(store, config))
+    removed = freed = 0
+    for file in (store.root / WEIGHTS).glob(f"*/*/{NEWEST}"):
+        needed.add(str(file.with_name(file.read_text("utf-8").strip())))
+    places = (store.root / WEIGHTS, store.root / UNFINISHED)
+    for folder in (each for place in places for each in place.glob("*/*/*/")):
+        if str(folder) in needed or _last_written(folder) >= oldest:
+            continue
+        freed += sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+        shutil.rmtree(folder.rename(folder.with_name(f".{folder.name}.{os.getpid()}")))
+        removed += 1
+    return removed, freed
+
+
+def _needed(store: Store, config: Config) -> Iterator[str]:
+    """The paths of models that somebody names."""
+    yield from (model.path for model in config.models.values())
+    yield from (reranker.path for reranker in config.retrieval.rerankers.values())
+    served = embeddable.kept(store, config)
+    for each in served:
+        yield from (str(settings.get("path")) for settings in each.query_side.rerankers.values())
+    for each in (*complete_sets.all_sets(store), *(one.complete_set for one in served)):
+        yield from (model.path for model in (each.embedding, each.row_embedding) if model)
+
+
+def _published(
+    state: Path,
+    kind: Kind,
+    name: str,
+    fresh: Path,
+    made: str,
+    made_from: Mapping[str, Canonical],
+    progress: Progress,
+) -> Trained:
+    """Give the weights in `fresh` their place."""
+    folder = folder_of(state, kind, name) / _hash_of(fresh)
+    done = Trained(
+        kind, name, folder, made, made_from, datetime.now(UTC).isoformat(), progress, is_new=True
+    )
+    record = {
+        key: value
+        for key, value in asdict(done).items()
+        if key not in ("kind", "name", "folder", "is_new")
+    }
+    (fresh / RECORD).write_text(json.dumps(record, indent=1), "utf-8")
+    for file in fresh.rglob("*"):
+        if file.is_file():
+            with file.open("rb") as opened:
+                os.fsync(opened.fileno())
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    if folder.is_dir():  # another recipe gave the same weights
+        write_atomically(folder / RECORD, (fresh / RECORD).read_text("utf-8"))
+        shutil.rmtree(fresh)
+    else:
+        fresh.rename(folder)
+    return done
+
+
+def _hash_of(folder: Path) -> str:
+    """Hash of all files of a folder, with their names."""
+    total = hashlib.sha256()
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        with file.open("rb") as opened:
+            content = hashlib.file_digest(opened, "sha256").hexdigest()
+        total.update(f"{file.relative_to(folder).as_posix()} {content}\n".encode())
+    return total.hexdigest()[:DIGITS]
+
+
+def _last_written(folder: Path) -> float:
+    return max(path.stat().st_mtime for path in (folder, *folder.rglob("*")))
+
+
+def _raise_if_full(folder: Path, error: Exception) -> None:
+    """Tell of a full disk as the command line knows it."""
+    if shutil.disk_usage(folder).free < LEAST_FREE and not isinstance(error, OSError):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder)) from error
