@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -75,7 +75,7 @@ def train_m3(
     examples = examples_of(training, recipe)
     asked = examples_of(validation, replace(recipe, hard_negatives=VALIDATION_NEGATIVES))
 
-    def build(arguments: Mapping[str, object], callbacks: Sequence[TrainerCallback]) -> M3Trainer:
+    def build(arguments: Mapping[str, Any], callbacks: Sequence[TrainerCallback]) -> M3Trainer:
         return M3Trainer(
             model=model,
             args=TrainingArguments(
@@ -121,6 +121,8 @@ def examples_of(pairs: pa.Table, recipe: Recipe) -> list[Example]:
 class M3Trainer(EncoderOnlyEmbedderM3Trainer):
     """FlagEmbedding's trainer, which resumes, and measures on the validation part."""
 
+    model: EncoderOnlyEmbedderM3Model
+
     def evaluate(self, *_: object, **__: object) -> dict[str, float]:
         """Measure `METRIC`."""
         self.model.eval()
@@ -158,7 +160,7 @@ class M3Trainer(EncoderOnlyEmbedderM3Trainer):
 
 
 def _model_in(start: Path) -> EncoderOnlyEmbedderM3Model:
-    tokenizer = AutoTokenizer.from_pretrained(start, local_files_only=True)
+    tokenizer: Any = AutoTokenizer.from_pretrained(start, local_files_only=True)
     lacking = [name for name in SPECIAL if getattr(tokenizer, f"{name}_token_id") is None]
     if lacking:
         raise ValueError(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -91,7 +91,7 @@ def train_reranker(
     model.max_seq_length = min(recipe.max_tokens, window or recipe.max_tokens)
     data = labelled(training, recipe)
 
-    def build(arguments: Mapping[str, object], callbacks: "Sequence[TrainerCallback]") -> "Trainer":
+    def build(arguments: Mapping[str, Any], callbacks: "Sequence[TrainerCallback]") -> "Trainer":
         return trainer_of(model, data, recipe, arguments, callbacks, validation=validation)
 
     progress = run(
@@ -130,8 +130,10 @@ def cross_encoder(start: Path) -> "CrossEncoder":
             f"the tokenizer in {start} joins a question and a text without a token between them: "
             "give its post-processor a template for pairs"
         )
-    tokens = model.model.get_input_embeddings()
-    tokens.requires_grad_(tokens.num_embeddings < LARGE_VOCABULARY)
+    network = model.model
+    assert network is not None, "it was made of one"
+    is_large = network.config.vocab_size >= LARGE_VOCABULARY
+    network.get_input_embeddings().requires_grad_(not is_large)
     return model
 
 
@@ -153,7 +155,7 @@ def trainer_of(
     model: "CrossEncoder",
     data: "Dataset",
     recipe: RerankerRecipe,
-    arguments: Mapping[str, object],
+    arguments: Mapping[str, Any],
     callbacks: "Sequence[TrainerCallback]" = (),
     *,
     validation: pa.Table | None = None,
@@ -172,24 +174,19 @@ def trainer_of(
 
     from rag_assets.training.term_control import TermControlLoss
 
+    loss = (TermControlLoss if recipe.loss == "ts_tcl" else BinaryCrossEntropyLoss)(model)
+    layers = torch.nn.ModuleDict({name: one for name, one in loss.named_children() if one != model})
+
     class Trainer(CrossEncoderTrainer):
         """It keeps the layers of the loss in checkpoints, so that they go on as they were."""
 
         def _save(self, output_dir: str | None = None, state_dict: dict | None = None) -> None:
             super()._save(output_dir, state_dict)
-            torch.save(
-                {name: each.state_dict() for name, each in self._layers()},
-                Path(output_dir or str(self.args.output_dir)) / LAYERS,
-            )
+            torch.save(layers.state_dict(), Path(output_dir or str(self.args.output_dir)) / LAYERS)
 
         def _load_from_checkpoint(self, checkpoint_path: str) -> None:
             super()._load_from_checkpoint(checkpoint_path)
-            kept = torch.load(Path(checkpoint_path) / LAYERS, weights_only=True)
-            for name, each in self._layers():
-                each.load_state_dict(kept[name])
-
-        def _layers(self) -> list[tuple[str, torch.nn.Module]]:
-            return [pair for pair in self.loss.named_children() if pair[0] != "model"]
+            layers.load_state_dict(torch.load(Path(checkpoint_path) / LAYERS, weights_only=True))
 
     settings = CrossEncoderTrainingArguments(
         **arguments,
@@ -202,7 +199,7 @@ def trainer_of(
         model=model,
         args=settings,
         train_dataset=data,
-        loss=(TermControlLoss if recipe.loss == "ts_tcl" else BinaryCrossEntropyLoss)(model),
+        loss=loss,
         evaluator=None if validation is None else _evaluator(validation),
         callbacks=list(callbacks),
     )
