@@ -282,23 +282,30 @@ def _clean_up_job(config: Config) -> dg.JobDefinition:
         from rag_assets.evaluation.experiments.retention import remove_unused
         from rag_assets.operations.erasure import model_calls
         from rag_assets.operations.erasure.kept_answers import tidy
+        from rag_assets.training.weights import remove_unused_weights
 
         store, log = Store.of(config), context.log.info
         done = clean_up_tables(store, config, STEPS, keep_days=config.clean_up.keep_days, log=log)
         forgotten = remove_unused(store, config, log=log)
+        days = config.clean_up.keep_days
+        weights, weights_bytes = remove_unused_weights(store, config, keep_days=days)
         answers = tidy(store, config, log=log)
         history = forget_old_runs(
             context.instance, keep_days=config.clean_up.keep_history_days, log=log
         )
         context.add_output_metadata(
             {
-                "bytes_freed": done.bytes_freed + forgotten.bytes_freed + history.bytes_freed,
+                "bytes_freed": done.bytes_freed
+                + forgotten.bytes_freed
+                + history.bytes_freed
+                + weights_bytes,
                 "answers_exported": answers.exported,
                 "answers_removed": answers.removed,
                 "language_model_calls_removed": model_calls.remove_old(store, config, log=log),
                 "dagster_runs_removed": history.runs,
                 "tables_removed": dg.MetadataValue.json(list(done.removed)),
                 "runs_removed": forgotten.runs,
+                "trained_weights_removed": weights,
                 "arms_removed": forgotten.arms,
                 "pictures_removed": images.forget_unnamed(store, log=log),
                 "tables": records_of(asdict(one) for one in done.cleaned),

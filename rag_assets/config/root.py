@@ -276,6 +276,8 @@ class Config(Section):
         for name, reranker in training.rerankers.items():
             key = f"training.rerankers.{name}.retriever"
             check_named(reranker.retriever, training.retrievers, kind="trained retriever", key=key)
+            if name in training.retrievers:
+                raise ValueError(f"training.rerankers.{name}: a retriever has that name; rename it")
 
     def _check_language_models(self) -> None:
         """Named language models exist."""

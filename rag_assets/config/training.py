@@ -5,6 +5,7 @@ resolved to their folder when the config is loaded, so that newer weights are an
 serves goes on with the folder that it was built with.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -92,6 +93,13 @@ class Training(Section):
     )
     rerankers: dict[Slug, RerankerTraining] = Field({})
     verifier: VerifierTraining | None = None
+
+    @property
+    def names(self) -> Mapping[str, Kind]:
+        """What is trained, by name, in the order in which it has to be."""
+        kinds: dict[str, Kind] = dict.fromkeys(self.retrievers, "retriever")
+        kinds |= dict.fromkeys(self.rerankers, "reranker")
+        return kinds | ({"verifier": "verifier"} if self.verifier else {})
 
     @property
     def needs_pairs(self) -> bool:

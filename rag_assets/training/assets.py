@@ -11,6 +11,8 @@ import dagster as dg
 from rag_assets import lineage
 from rag_assets.change.steps import StepList
 from rag_assets.config import Config
+from rag_assets.config.training import Kind
+from rag_assets.evaluation.steps import QUESTION_SETS
 from rag_assets.process.interrupts import stoppable
 from rag_assets.reports import plots
 from rag_assets.store import Store
@@ -19,11 +21,22 @@ from rag_assets.training.steps import PAIRS
 
 GROUP = "training"
 JOB = "training"
+ALWAYS = (QUESTION_SETS.name, PAIRS.asset)
+"""What is brought up to date before anything learns from questions."""
 
 
-def retriever_key(name: str) -> dg.AssetKey:
-    """Key of the weights of a retriever."""
-    return dg.AssetKey(["retriever_weights", name])
+def weights_key(kind: Kind, name: str) -> dg.AssetKey:
+    """Key of some trained weights; of the verifier there is one."""
+    return dg.AssetKey([f"{kind}_weights", *([name] if kind != "verifier" else [])])
+
+
+def keys_of(config: Config, name: str) -> list[dg.AssetKey]:
+    """What has to be materialized to train `name`: it, and what it is made from."""
+    kind = config.training.names[name]
+    keys = [weights_key(kind, name)]
+    if kind == "reranker":
+        keys.append(weights_key("retriever", config.training.rerankers[name].retriever))
+    return keys if kind == "verifier" else [*map(dg.AssetKey, ALWAYS), *keys]
 
 
 def definitions(config: Config, steps: StepList) -> dg.Definitions:
@@ -37,7 +50,10 @@ def definitions(config: Config, steps: StepList) -> dg.Definitions:
         return dg.Definitions()
     job = dg.define_asset_job(
         JOB,
-        selection=dg.AssetSelection.assets(*(key for each in assets for key in each.keys)),
+        selection=[
+            *(dg.AssetKey(name) for name in ALWAYS if config.training.needs_pairs),
+            *(weights_key(kind, name) for name, kind in config.training.names.items()),
+        ],
         description="Makes the training pairs, and trains every model of the section training. "
         "What was trained from the same stays as it is. The same as `rag-assets training run`.",
         executor_def=dg.in_process_executor,
@@ -55,7 +71,7 @@ def _retriever(config: Config, steps: StepList, name: str) -> dg.AssetsDefinitio
     return weights_asset(
         config,
         steps,
-        key=retriever_key(name),
+        key=weights_key("retriever", name),
         about=f"Weights of the embedding model `{name}`, fine-tuned on questions: the entry of "
         "that name in models. Refresh a variant with it, and promote that.",
         deps=[dg.AssetKey(PAIRS.asset)],
@@ -72,10 +88,13 @@ def _reranker(config: Config, steps: StepList, name: str) -> dg.AssetsDefinition
     return weights_asset(
         config,
         steps,
-        key=dg.AssetKey(["reranker_weights", name]),
+        key=weights_key("reranker", name),
         about=f"Weights of the reranker `{name}`, a cross-encoder that starts from a trained "
         f"retriever. Name trained:{name} as the path of an entry of retrieval.rerankers.",
-        deps=[dg.AssetKey(PAIRS.asset), retriever_key(config.training.rerankers[name].retriever)],
+        deps=[
+            dg.AssetKey(PAIRS.asset),
+            weights_key("retriever", config.training.rerankers[name].retriever),
+        ],
         train=train,
     )
 
@@ -97,8 +116,7 @@ def weights_asset(
         description=about,
         deps=deps,
         kinds={"pytorch"},
-        owners=[config.owner],
-        pool=lineage.GPU_POOL,
+        owners=[config.owner],  # and no pool: a refresh need not wait for hours of training
     )
     @stoppable()
     def trained_weights(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:

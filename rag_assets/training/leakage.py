@@ -26,7 +26,7 @@ class LeakageError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class Footing:
     """A question with what it rests on."""
 
     question_id: str
@@ -48,12 +48,12 @@ class Leak:
     """Whether they are only alike."""
 
 
-def leaks_of(train: Sequence[Evidence], tested: Sequence[Evidence]) -> Iterator[Leak]:
+def leaks_of(train: Sequence[Footing], tested: Sequence[Footing]) -> Iterator[Leak]:
     """For each question of `train` that gives away one of `tested` the plainest way it does."""
     at: defaultdict[str, str] = defaultdict(str)
     for other in tested:
         at.update(dict.fromkeys(other.places, other.question_id))
-    texts = _Texts((text, other.question_id) for other in tested for text in other.texts)
+    texts = _TestedTexts((text, other.question_id) for other in tested for text in other.texts)
     for question in train:
         if shared := sorted(question.places & at.keys()):
             place = shared[0]
@@ -85,7 +85,7 @@ def refuse(leaks: Iterable[Leak]) -> None:
     )
 
 
-class _Texts:
+class _TestedTexts:
     """Finds the text that is most like another one."""
 
     def __init__(self, texts: Iterable[tuple[str, str]]) -> None:

@@ -28,7 +28,7 @@ from FlagEmbedding.finetune.embedder.encoder_only.m3 import (
 from transformers import AutoTokenizer, TrainerCallback, TrainingArguments, set_seed
 
 from rag_assets.training.retriever import WARM_UP, Recipe, dataset_of
-from rag_assets.training.running import Progress, run
+from rag_assets.training.running import TrainingRun, run
 
 Example: TypeAlias = tuple[str, list[str], None]
 """A question; its positive, then its negatives; scores of a teacher, of which there are none."""
@@ -50,7 +50,7 @@ def train_m3(
     checkpoints: Path,
     out: Path,
     log: Callable[[str], None],
-) -> Progress:
+) -> TrainingRun:
     """Train the model in `start` on `pairs`, and save it with its three heads to `out`.
 
     Args:

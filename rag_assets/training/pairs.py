@@ -30,7 +30,7 @@ from rag_assets.store import Store
 from rag_assets.store.complete_sets import CompleteSet, set_of_recipe
 from rag_assets.training.leakage import (
     NEAR,
-    Evidence,
+    Footing,
     Leak,
     counted,
     leaks_of,
@@ -68,7 +68,7 @@ class Mined:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Learned:
     """A question with its evidence."""
 
     question_id: str
@@ -181,14 +181,14 @@ class _Mining:
         train, tested = ([*map(self._evidence, each)] for each in (self._train, self._tested))
         return leaks_of(train, tested)
 
-    def _evidence(self, asked: _Asked) -> Evidence:
+    def _evidence(self, asked: _Learned) -> Footing:
         units = [self._units[unit] for unit in sorted(self._right(asked))]
         places = {f"{unit['source']}/{unit['uri']}".removeprefix("/") for unit in units}
-        return Evidence(
+        return Footing(
             asked.question_id, frozenset(places), [asked.text, *(unit["text"] for unit in units)]
         )
 
-    def _right(self, asked: _Asked) -> set[str]:
+    def _right(self, asked: _Learned) -> set[str]:
         """The units that hold the gold of a question."""
         return {unit for piece in asked.gold for unit in units_with(piece, self._indexed)[0]}
 
@@ -217,7 +217,7 @@ class _Mining:
             rankings[query][unit] = score
         return rankings
 
-    def _pairs(self, asked: _Asked, ranking: Mapping[str, float]) -> Iterator[dict[str, object]]:
+    def _pairs(self, asked: _Learned, ranking: Mapping[str, float]) -> Iterator[dict[str, object]]:
         """The pairs of a question: of each piece of its gold the unit that is found best."""
         last = min(ranking.values(), default=0.0)
         right = self._right(asked)
@@ -250,7 +250,9 @@ class _Mining:
                 "part": "/".join([self._units[unit]["source"], self._units[unit]["uri"]]),
             }
 
-    def _wrong(self, asked: _Asked, ranking: Mapping[str, float], right: set[str]) -> Iterator[str]:
+    def _wrong(
+        self, asked: _Learned, ranking: Mapping[str, float], right: set[str]
+    ) -> Iterator[str]:
         """The units of a ranking that nothing speaks for, best first; each text once."""
         evidence = (*asked.gold, *asked.support)
         known = {unit for piece in evidence for unit in units_with(piece, self._indexed)[0]}
@@ -291,14 +293,14 @@ class _Mining:
         return {(row["source"], row["uri"]): row["family"] for row in rows}
 
 
-def _questions(store: Store, config: Config) -> tuple[list[_Asked], list[_Asked]]:
+def _questions(store: Store, config: Config) -> tuple[list[_Learned], list[_Learned]]:
     """The questions to train on, and all that something is measured with."""
     made, wanted = config.generated_sets, config.training.questions
     train, tested = [], []
     for row in question_rows(store).sort_by("question_id").to_pylist():
         is_made = row["question_set"] in made
         gold, support = from_json(row["gold"]), from_json(row["support"])
-        asked = _Asked(row["question_id"], row["question"], is_made, gold, support)
+        asked = _Learned(row["question_id"], row["question"], is_made, gold, support)
         if row["split"] != TRAIN:
             tested.append(asked)
         elif wanted in ("both", "made" if is_made else "people"):

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets.training.retriever import LARGE_VOCABULARY, WARM_UP
-from rag_assets.training.running import Progress, run
+from rag_assets.training.running import TrainingRun, run
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -58,7 +58,7 @@ def train_reranker(
     checkpoints: Path,
     out: Path,
     log: Callable[[str], None],
-) -> Progress:
+) -> TrainingRun:
     """Train a cross-encoder that starts as the retriever in `start`, and save it to `out`.
 
     Args:

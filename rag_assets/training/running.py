@@ -33,7 +33,7 @@ MOST_STEPS_BETWEEN = 250
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class TrainingRun:
     """What a training did."""
 
     metric: str
@@ -65,7 +65,7 @@ def run(
     steps_per_epoch: int,
     seed: int,
     log: Callable[[str], None],
-) -> Progress:
+) -> TrainingRun:
     """Train; the model of the trainer has the best weights afterwards.
 
     Args:
@@ -117,7 +117,7 @@ def run(
     resumed_at = int(last.name.rpartition("-")[2]) if last else 0
     history = trainer.state.log_history
     validation = [(0, before), *_points(history, f"eval_{metric}")]
-    return Progress(
+    return TrainingRun(
         metric=metric,
         before=before,
         best=max((value for step, value in validation if step), default=before),

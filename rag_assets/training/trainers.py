@@ -15,7 +15,7 @@ from rag_assets.store import Store
 from rag_assets.training.pairs import PairsError
 from rag_assets.training.reranker import RerankerRecipe, train_reranker
 from rag_assets.training.retriever import Recipe, train_retriever
-from rag_assets.training.running import Progress
+from rag_assets.training.running import TrainingRun
 from rag_assets.training.weights import Trained, trained
 
 REVISION = 1
@@ -99,7 +99,7 @@ def _trained(
     store: Store,
     kind: Kind,
     name: str,
-    train: Callable[..., Progress],
+    train: Callable[..., TrainingRun],
     recipe: Recipe | RerankerRecipe,
     start: Path,
     *,
@@ -109,7 +109,7 @@ def _trained(
     """What `train` makes of the pairs of the state, unless it is there."""
     pairs = read_pairs(store)
 
-    def run(checkpoints: Path, out: Path) -> Progress:
+    def run(checkpoints: Path, out: Path) -> TrainingRun:
         log(f"{name}: learning from {len(pairs):,} pairs, starting from {start}")
         try:
             return train(

@@ -26,7 +26,7 @@ from rag_assets.identity import Canonical, fingerprint
 from rag_assets.store import Store, complete_sets
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.clean_up import RUNNING
-from rag_assets.training.running import Progress
+from rag_assets.training.running import TrainingRun
 
 RECORD = "training.json"
 DIGITS = 16
@@ -48,7 +48,7 @@ class Trained:
     """Recipe, data version and start weights."""
     trained_at: str
     """ISO 8601, UTC."""
-    progress: Progress
+    progress: TrainingRun
     is_new: bool = False
     """Whether they were trained just now."""
 
@@ -64,7 +64,7 @@ def trained(
     name: str,
     *,
     made_from: Mapping[str, Canonical],
-    train: Callable[[Path, Path], Progress],
+    train: Callable[[Path, Path], TrainingRun],
     log: Callable[[str], None],
 ) -> Trained:
     """The weights that are made from this: found, or trained now, and the newest of their name.
@@ -103,7 +103,7 @@ def all_of(state: Path, kind: Kind, name: str) -> Iterator[Trained]:
     for file in folder_of(state, kind, name).glob(f"[!.]*/{RECORD}"):
         with suppress(OSError, ValueError, TypeError, KeyError):
             record = json.loads(file.read_text("utf-8"))
-            progress = Progress(**record.pop("progress"))
+            progress = TrainingRun(**record.pop("progress"))
             found.append(Trained(kind, name, file.parent, progress=progress, **record))
     yield from sorted(found, key=lambda one: one.trained_at)
 
@@ -114,7 +114,7 @@ def newest(state: Path, kind: Kind, name: str) -> Trained | None:
     return next((one for one in all_of(state, kind, name) if one.folder == folder), None)
 
 
-def remove_unused(store: Store, config: Config, *, keep_days: float) -> tuple[int, int]:
+def remove_unused_weights(store: Store, config: Config, *, keep_days: float) -> tuple[int, int]:
     """Remove weights that nothing needs, and checkpoints of trainings that nobody goes on with.
 
     The newest of each name stay, and so do those that the config, a complete set, what serves or
@@ -156,7 +156,7 @@ def _published(
     fresh: Path,
     made: str,
     made_from: Mapping[str, Canonical],
-    progress: Progress,
+    progress: TrainingRun,
 ) -> Trained:
     """Give the weights in `fresh` their place."""
     folder = folder_of(state, kind, name) / _hash_of(fresh)

@@ -43,6 +43,7 @@ def run(options: argparse.Namespace) -> Reply:
     from rag_assets.operations.erasure.kept_answers import tidy
     from rag_assets.operations.run_history import forget_old_runs
     from rag_assets.serving import dagster_instance
+    from rag_assets.training.weights import remove_unused_weights
 
     config = configuration.load()
     keep_days = config.clean_up.keep_days if options.keep_days is None else options.keep_days
@@ -53,6 +54,7 @@ def run(options: argparse.Namespace) -> Reply:
         done = clean_up_tables(store, config, STEPS, keep_days=keep_days, log=say)
         pictures = images.forget_unnamed(store, log=say)
         removed_runs = remove_unused(store, config, log=say)
+        weights, weights_bytes = remove_unused_weights(store, config, keep_days=keep_days)
         answers = tidy(store, config, log=say)
         calls = model_calls.remove_old(store, config, log=say)
         with dagster_instance.opened(config) as records:
@@ -62,7 +64,10 @@ def run(options: argparse.Namespace) -> Reply:
         record={
             "tables": [asdict(one) for one in done.cleaned],
             "tables_removed": done.removed,
-            "bytes_freed": done.bytes_freed + removed_runs.bytes_freed + history.bytes_freed,
+            "bytes_freed": done.bytes_freed
+            + removed_runs.bytes_freed
+            + history.bytes_freed
+            + weights_bytes,
             "pictures_removed": pictures,
             "runs_removed": removed_runs.runs,
             "arms_removed": removed_runs.arms,
@@ -70,6 +75,7 @@ def run(options: argparse.Namespace) -> Reply:
             "answers_exported": answers.exported,
             "answers_removed": answers.removed,
             "language_model_calls_removed": calls,
+            "trained_weights_removed": weights,
         },
         text=_text(
             done,
@@ -78,6 +84,7 @@ def run(options: argparse.Namespace) -> Reply:
             history=history,
             answers=answers,
             calls=calls,
+            weights=weights,
         ),
     )
 
@@ -90,8 +97,9 @@ def _text(
     history: "ForgottenRuns",
     answers: "TidiedAnswers",
     calls: int,
+    weights: int,
 ) -> str:
-    if not (done.cleaned or answers.removed or calls):
+    if not (done.cleaned or answers.removed or calls or weights):
         return "There is no table yet: nothing to clean up."
     rows = [asdict(one) | {"MB freed": one.bytes_freed / 1_000_000} for one in done.cleaned]
     removed = sum(one.removed for one in done.cleaned)
@@ -117,4 +125,6 @@ def _text(
         )
     if calls:
         total += f" {calls:,} old calls of language models removed."
+    if weights:
+        total += f" {weights:,} folders of trained weights or checkpoints removed."
     return f"{table(rows, columns=COLUMNS)}\n\n{total}"

@@ -1,0 +1,63 @@
+"""A project with questions to train on: forty to documents, eight to others that are measured."""
+
+import json
+import os
+from pathlib import Path
+
+import yaml
+
+PLACES = ("Arvika", "Boden", "Eslöv", "Falun", "Gävle", "Kiruna", "Lund", "Motala")
+METALS = ("brass", "copper", "invar", "nickel", "steel", "tin")
+COUNT = len(PLACES) * len(METALS)
+TRAIN = 40
+"""So many of the documents are asked about to train on, the others to measure."""
+CONFIG = {
+    "defaults": 3,
+    "state_dir": "state",
+    "sources": {"documents": "documents"},
+    "variants": {"default": {"parser": "pdfium", "model": "minilm"}, "tuned": {"model": "tuned"}},
+    "evaluation": {"questions": [{"path": "questions.jsonl"}], "retrievers": ["baseline"]},
+    "training": {
+        "retrievers": {"tuned": {"model": "minilm", "batch_size": 8, "epochs": 2, "max_tokens": 48}}
+    },
+}
+
+
+def facts() -> list[tuple[str, str, str]]:
+    """Name, text and question of each document."""
+    return [
+        (
+            f"{place}_{metal}.md",
+            f"# Works of {place}\n\nThe {metal} from {place} is rolled at {300 + 7 * number} degrees"
+            f" and leaves the mill as strip number {number}.\n",
+            f"How hot is {metal} rolled in {place}?",
+        )
+        for number, (place, metal) in enumerate((p, m) for p in PLACES for m in METALS)
+    ]
+
+
+def questions() -> list[dict[str, object]]:
+    """The lines of the question file."""
+    return [
+        {
+            "id": f"q{number}",
+            "question": question,
+            "gold": [f"doc:{name}"],
+            "split": "train" if number < TRAIN else "test",
+        }
+        for number, (name, _, question) in enumerate(facts())
+    ]
+
+
+def write(home: Path, *, asked: list[dict[str, object]] | None = None) -> Path:
+    """Write the project into `home`; `asked` are its questions."""
+    folder = home / "documents"
+    folder.mkdir(exist_ok=True)
+    for name, text, _ in facts():
+        (folder / name).write_text(text, "utf-8")
+    lines = "".join(f"{json.dumps(one)}\n" for one in (asked or questions()))
+    (home / "questions.jsonl").write_text(lines, "utf-8")
+    config = home / "rag_assets.yaml"
+    config.write_text(yaml.safe_dump(CONFIG, sort_keys=False, allow_unicode=True), "utf-8")
+    os.environ["RAG_ASSETS_CONFIG"] = str(config)
+    return config
