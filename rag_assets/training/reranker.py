@@ -6,25 +6,30 @@ and that do not answer. Two losses: binary cross-entropy, and TS+TCL (see `term_
 it was, the folder that is saved holds a plain cross-encoder of sentence-transformers.
 """
 
+# ruff: noqa: TID253 - imported only inside functions that train
+
 import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import torch
+from datasets import Dataset
+from sentence_transformers import CrossEncoder
+from sentence_transformers.base.evaluation import BaseEvaluator
+from sentence_transformers.cross_encoder import CrossEncoderTrainer, CrossEncoderTrainingArguments
+from sentence_transformers.cross_encoder.evaluation import CrossEncoderRerankingEvaluator
+from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss
+from transformers import TrainerCallback, set_seed
 
 from rag_assets.training.retriever import LARGE_VOCABULARY, WARM_UP
 from rag_assets.training.running import TrainingRun, run
-
-if TYPE_CHECKING:
-    from datasets import Dataset
-    from sentence_transformers import CrossEncoder
-    from sentence_transformers.base.evaluation import BaseEvaluator
-    from transformers import Trainer, TrainerCallback
+from rag_assets.training.term_control import TermControlLoss
 
 METRIC = "validation_map"
 """Mean average precision of the positives among the negatives of their question."""
@@ -74,8 +79,6 @@ def train_reranker(
         ValueError: There is no pair to train on or none to validate with, or the model cannot be
             trained as the recipe says.
     """
-    from transformers import set_seed
-
     usable = pairs.filter(pc.list_value_length(pc.field("negatives")) > 0)
     training, validation = (
         usable.filter(pc.field("part") == part) for part in ("train", "validation")
@@ -90,9 +93,25 @@ def train_reranker(
     window = model.max_seq_length
     model.max_seq_length = min(recipe.max_tokens, window or recipe.max_tokens)
     data = labelled(training, recipe)
+    loss = TermControlLoss if recipe.loss == "ts_tcl" else BinaryCrossEntropyLoss
 
-    def build(arguments: Mapping[str, Any], callbacks: "Sequence[TrainerCallback]") -> "Trainer":
-        return trainer_of(model, data, recipe, arguments, callbacks, validation=validation)
+    def build(
+        arguments: Mapping[str, Any], callbacks: Sequence[TrainerCallback]
+    ) -> RerankerTrainer:
+        return RerankerTrainer(
+            model=model,
+            args=CrossEncoderTrainingArguments(
+                **arguments,
+                num_train_epochs=recipe.epochs,
+                per_device_train_batch_size=recipe.batch_size,
+                learning_rate=recipe.learning_rate,
+                warmup_steps=WARM_UP,
+            ),
+            train_dataset=data,
+            loss=loss(model),
+            evaluator=_evaluator(validation),
+            callbacks=list(callbacks),
+        )
 
     progress = run(
         build,
@@ -108,15 +127,12 @@ def train_reranker(
     return progress
 
 
-def cross_encoder(start: Path) -> "CrossEncoder":
+def cross_encoder(start: Path) -> CrossEncoder:
     """The model in `start` with a new head, its vectors of tokens frozen where there are very many.
 
     Raises:
         ValueError: Its tokenizer does not part a question from a text.
     """
-    import torch
-    from sentence_transformers import CrossEncoder
-
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
     model = CrossEncoder(
         str(start),
@@ -137,10 +153,8 @@ def cross_encoder(start: Path) -> "CrossEncoder":
     return model
 
 
-def labelled(pairs: pa.Table, recipe: RerankerRecipe) -> "Dataset":
+def labelled(pairs: pa.Table, recipe: RerankerRecipe) -> Dataset:
     """The columns question, text and label: each positive (1), and some of its negatives (0)."""
-    from datasets import Dataset
-
     draw = Random(recipe.seed)
     rows: list[tuple[str, str, float]] = []
     for pair in pairs.select(["question", "text", "negatives"]).to_pylist():
@@ -151,64 +165,30 @@ def labelled(pairs: pa.Table, recipe: RerankerRecipe) -> "Dataset":
     return Dataset.from_dict({"question": questions, "text": texts, "label": labels})
 
 
-def trainer_of(
-    model: "CrossEncoder",
-    data: "Dataset",
-    recipe: RerankerRecipe,
-    arguments: Mapping[str, Any],
-    callbacks: "Sequence[TrainerCallback]" = (),
-    *,
-    validation: pa.Table | None = None,
-) -> "Trainer":
-    """The trainer of sentence-transformers; without a `validation` part it validates nothing.
+class RerankerTrainer(CrossEncoderTrainer):
+    """It keeps the layers of the loss in checkpoints, so that they go on as they were."""
 
-    Raises:
-        ValueError: The model is not one that the loss can train.
-    """
-    import torch
-    from sentence_transformers.cross_encoder import (
-        CrossEncoderTrainer,
-        CrossEncoderTrainingArguments,
-    )
-    from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss
+    def _save(self, output_dir: str | None = None, state_dict: dict | None = None) -> None:
+        super()._save(output_dir, state_dict)
+        torch.save(
+            self._layers().state_dict(), Path(output_dir or str(self.args.output_dir)) / LAYERS
+        )
 
-    from rag_assets.training.term_control import TermControlLoss
+    def _load_from_checkpoint(self, checkpoint_path: str) -> None:
+        super()._load_from_checkpoint(checkpoint_path)
+        kept = torch.load(Path(checkpoint_path) / LAYERS, weights_only=True)
+        self._layers().load_state_dict(kept)
 
-    loss = (TermControlLoss if recipe.loss == "ts_tcl" else BinaryCrossEntropyLoss)(model)
-    layers = torch.nn.ModuleDict({name: one for name, one in loss.named_children() if one != model})
-
-    class Trainer(CrossEncoderTrainer):
-        """It keeps the layers of the loss in checkpoints, so that they go on as they were."""
-
-        def _save(self, output_dir: str | None = None, state_dict: dict | None = None) -> None:
-            super()._save(output_dir, state_dict)
-            torch.save(layers.state_dict(), Path(output_dir or str(self.args.output_dir)) / LAYERS)
-
-        def _load_from_checkpoint(self, checkpoint_path: str) -> None:
-            super()._load_from_checkpoint(checkpoint_path)
-            layers.load_state_dict(torch.load(Path(checkpoint_path) / LAYERS, weights_only=True))
-
-    settings = CrossEncoderTrainingArguments(
-        **arguments,
-        num_train_epochs=recipe.epochs,
-        per_device_train_batch_size=recipe.batch_size,
-        learning_rate=recipe.learning_rate,
-        warmup_steps=WARM_UP,
-    )
-    return Trainer(
-        model=model,
-        args=settings,
-        train_dataset=data,
-        loss=loss,
-        evaluator=None if validation is None else _evaluator(validation),
-        callbacks=list(callbacks),
-    )
+    def _layers(self) -> torch.nn.ModuleDict:
+        loss = self.loss
+        assert isinstance(loss, torch.nn.Module), "one loss for all data"
+        return torch.nn.ModuleDict(
+            {name: each for name, each in loss.named_children() if name != "model"}
+        )
 
 
-def _evaluator(validation: pa.Table) -> "BaseEvaluator":
+def _evaluator(validation: pa.Table) -> BaseEvaluator:
     """Ranks the positives of each question among its negatives."""
-    from sentence_transformers.cross_encoder.evaluation import CrossEncoderRerankingEvaluator
-
     samples: dict[str, dict] = {}
     for pair in validation.to_pylist():
         if pair["question_id"] in samples or len(samples) < VALIDATION_QUESTIONS:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -13,10 +14,12 @@ from rag_assets.config.training import Kind, newest_weights
 from rag_assets.models.weights import weights_of
 from rag_assets.store import Store
 from rag_assets.training.pairs import PairsError
-from rag_assets.training.reranker import RerankerRecipe, train_reranker
 from rag_assets.training.retriever import Recipe, train_retriever
 from rag_assets.training.running import TrainingRun
 from rag_assets.training.weights import Trained, trained
+
+if TYPE_CHECKING:
+    from rag_assets.training.reranker import RerankerRecipe
 
 REVISION = 1
 """Raise it when the same pairs, recipe and start should give other weights."""
@@ -82,6 +85,8 @@ def reranker_weights(
             as the entry says.
         PairsError: There are no pairs.
     """
+    from rag_assets.training.reranker import RerankerRecipe, train_reranker
+
     settings = config.training.rerankers[name]
     start = newest_weights(store.root, "retriever", settings.retriever)
     if start is None:
@@ -100,7 +105,7 @@ def _trained(
     kind: Kind,
     name: str,
     train: Callable[..., TrainingRun],
-    recipe: Recipe | RerankerRecipe,
+    recipe: "Recipe | RerankerRecipe",
     start: Path,
     *,
     start_id: str,
