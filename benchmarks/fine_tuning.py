@@ -26,7 +26,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from bounds import Bound
 
-MODELS = {
+MODELS: Mapping[str, Mapping[str, Any]] = {
     "minilm": {},
     "e5": {"query_prefix": "query: ", "passage_prefix": "passage: "},
 }

@@ -5,7 +5,7 @@ resolved to their folder when the config is loaded, so that newer weights are an
 serves goes on with the folder that it was built with.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -97,9 +97,13 @@ class Training(Section):
     @property
     def names(self) -> Mapping[str, Kind]:
         """What is trained, by name, in the order in which it has to be."""
-        kinds: dict[str, Kind] = dict.fromkeys(self.retrievers, "retriever")
-        kinds |= dict.fromkeys(self.rerankers, "reranker")
-        return kinds | ({"verifier": "verifier"} if self.verifier else {})
+        verifiers = ["verifier"] if self.verifier else []
+        kinds: Sequence[tuple[Kind, Iterable[str]]] = (
+            ("retriever", self.retrievers),
+            ("reranker", self.rerankers),
+            ("verifier", verifiers),
+        )
+        return {name: kind for kind, names in kinds for name in names}
 
     @property
     def needs_pairs(self) -> bool:

@@ -180,7 +180,9 @@ def _sparse_layer(folder: Path, model: EmbeddingModel, *, home: Path | None) -> 
 
 
 def is_here(model: EmbeddingModel) -> bool:
-    """Whether `weights_of` would find the model without downloading it."""
+    """Whether `weights_of` would find the model without downloading or training it."""
+    if model.path.startswith(TRAINED):
+        return False
     return not _is_hub_id(model) or _snapshot(model, with_code=False) is not None
 
 

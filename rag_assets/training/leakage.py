@@ -1,7 +1,7 @@
 """Whether questions that are trained on give away those that are tested.
 
-Three ways are refused: gold in the same document, gold in the same table, and one text within the
-other (a copy under another name). Texts that share much, though not all, are near: they are left
+Refused are gold in the same document or table, one text within the other (a copy under another
+name), and the same question. Texts that share much, though not all, are near: they are left
 out of training. Compared are runs of five words (Broder 1997, On the Resemblance and Containment of
 Documents).
 """
@@ -9,13 +9,14 @@ Documents).
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from rag_assets.evaluation.gold_changes import WORDS
 
 RUN = 5
 """Words."""
 FEWEST_RUNS = 8
-"""A text with fewer is not within another one by chance only if they are equally long."""
+"""A text with fewer may be within another one by chance: it has to be the whole of it."""
 NEAR = 0.5
 """Share of the runs of the shorter text."""
 SHOWN = 5
@@ -32,8 +33,10 @@ class Footing:
     question_id: str
     places: frozenset[str]
     """Documents and tables of its gold, as people know them."""
+    question: str
+    """Its own words."""
     texts: Sequence[str]
-    """Its own words, and the texts of its gold."""
+    """The texts of its gold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +53,15 @@ class Leak:
 
 def leaks_of(train: Sequence[Footing], tested: Sequence[Footing]) -> Iterator[Leak]:
     """For each question of `train` that gives away one of `tested` the plainest way it does."""
-    at: defaultdict[str, str] = defaultdict(str)
-    for other in tested:
-        at.update(dict.fromkeys(other.places, other.question_id))
+    at = {place: other.question_id for other in tested for place in other.places}
+    asked = {words_of(other.question): other.question_id for other in tested}
     texts = _TestedTexts((text, other.question_id) for other in tested for text in other.texts)
     for question in train:
         if shared := sorted(question.places & at.keys()):
             place = shared[0]
             yield Leak(question.question_id, at[place], f"both have gold in {place}", False)
+        elif same := asked.get(words_of(question.question)):
+            yield Leak(question.question_id, same, "both ask the same", False)
         elif found := max(map(texts.likest, question.texts), default=None):
             share, other = found
             if share >= NEAR:
@@ -111,11 +115,17 @@ class _TestedTexts:
         return max(shares, default=(0.0, ""))
 
 
+def words_of(text: str) -> tuple[str, ...]:
+    """The words of `text` in lower case."""
+    return tuple(word.lower() for word in WORDS.findall(text))
+
+
+@lru_cache(maxsize=20_000)
 def runs_of(text: str) -> frozenset[int]:
     """Hashes of all runs of words of `text`; of a shorter one, of all its words."""
-    words = [word.lower() for word in WORDS.findall(text)]
+    words = words_of(text)
     last = max(len(words) - RUN, 0)
-    return frozenset(hash(tuple(words[at : at + RUN])) for at in range(last + 1) if words)
+    return frozenset(hash(words[at : at + RUN]) for at in range(last + 1) if words)
 
 
 def likeness(runs: frozenset[int], others: frozenset[int]) -> float:
@@ -125,7 +135,9 @@ def likeness(runs: frozenset[int], others: frozenset[int]) -> float:
 
 def _share(common: int, *runs: int) -> float:
     shorter = min(runs)
-    return common / max(shorter if shorter >= FEWEST_RUNS else max(runs), 1)
+    if shorter < FEWEST_RUNS:
+        return float(common == max(runs) > 0)
+    return common / shorter
 
 
 def counted(leaks: Iterable[Leak]) -> Mapping[str, int]:

@@ -185,7 +185,7 @@ class _Mining:
         units = [self._units[unit] for unit in sorted(self._right(asked))]
         places = {f"{unit['source']}/{unit['uri']}".removeprefix("/") for unit in units}
         return Footing(
-            asked.question_id, frozenset(places), [asked.text, *(unit["text"] for unit in units)]
+            asked.question_id, frozenset(places), asked.text, [unit["text"] for unit in units]
         )
 
     def _right(self, asked: _Learned) -> set[str]:

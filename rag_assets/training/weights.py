@@ -14,15 +14,18 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
+
+from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from rag_assets.change import embeddable
 from rag_assets.change.reclaim import LEAST_FREE
 from rag_assets.config import Config
 from rag_assets.config.training import NEWEST, WEIGHTS, Kind, folder_of, newest_weights
-from rag_assets.identity import Canonical, fingerprint
+from rag_assets.identity import fingerprint
 from rag_assets.store import Store, complete_sets
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.clean_up import RUNNING
@@ -44,7 +47,7 @@ class Trained:
     folder: Path
     fingerprint: str
     """Of all that they were made from."""
-    made_from: Mapping[str, Canonical]
+    made_from: Mapping[str, JsonValue]
     """Recipe, data version and start weights."""
     trained_at: str
     """ISO 8601, UTC."""
@@ -63,7 +66,7 @@ def trained(
     kind: Kind,
     name: str,
     *,
-    made_from: Mapping[str, Canonical],
+    made_from: Mapping[str, JsonValue],
     train: Callable[[Path, Path], TrainingRun],
     log: Callable[[str], None],
 ) -> Trained:
@@ -87,8 +90,9 @@ def trained(
             fresh = checkpoints.with_name(f"{checkpoints.name}.fresh")
             shutil.rmtree(fresh, ignore_errors=True)
             try:
-                progress = train(checkpoints, fresh)
-                found = _published(store.root, kind, name, fresh, made, made_from, progress)
+                run, now = train(checkpoints, fresh), datetime.now(UTC).isoformat()
+                done = Trained(kind, name, fresh, made, made_from, now, run, is_new=True)
+                found = _published(store.root, fresh, done)
             except Exception as error:  # libraries hide a full disk in errors of their own
                 _raise_if_full(store.root, error)
                 raise
@@ -101,10 +105,9 @@ def all_of(state: Path, kind: Kind, name: str) -> Iterator[Trained]:
     """Everything that was trained under a name and is still there, the newest last."""
     found = []
     for file in folder_of(state, kind, name).glob(f"[!.]*/{RECORD}"):
-        with suppress(OSError, ValueError, TypeError, KeyError):
-            record = json.loads(file.read_text("utf-8"))
-            progress = TrainingRun(**record.pop("progress"))
-            found.append(Trained(kind, name, file.parent, progress=progress, **record))
+        with suppress(OSError, ValidationError):
+            record = _adapter().validate_json(file.read_bytes())
+            found.append(replace(record, folder=file.parent, is_new=False))
     yield from sorted(found, key=lambda one: one.trained_at)
 
 
@@ -149,37 +152,27 @@ def _needed(store: Store, config: Config) -> Iterator[str]:
         yield from (model.path for model in (each.embedding, each.row_embedding) if model)
 
 
-def _published(
-    state: Path,
-    kind: Kind,
-    name: str,
-    fresh: Path,
-    made: str,
-    made_from: Mapping[str, Canonical],
-    progress: TrainingRun,
-) -> Trained:
+def _published(state: Path, fresh: Path, done: Trained) -> Trained:
     """Give the weights in `fresh` their place."""
-    folder = folder_of(state, kind, name) / _hash_of(fresh)
-    done = Trained(
-        kind, name, folder, made, made_from, datetime.now(UTC).isoformat(), progress, is_new=True
-    )
-    record = {
-        key: value
-        for key, value in asdict(done).items()
-        if key not in ("kind", "name", "folder", "is_new")
-    }
-    (fresh / RECORD).write_text(json.dumps(record, indent=1), "utf-8")
-    for file in fresh.rglob("*"):
-        if file.is_file():
-            with file.open("rb") as opened:
-                os.fsync(opened.fileno())
+    folder = folder_of(state, done.kind, done.name) / _hash_of(fresh)
+    done = replace(done, folder=folder)
+    record = json.dumps(asdict(done), default=str, indent=1)
     folder.parent.mkdir(parents=True, exist_ok=True)
     if folder.is_dir():  # another recipe gave the same weights
-        write_atomically(folder / RECORD, (fresh / RECORD).read_text("utf-8"))
+        write_atomically(folder / RECORD, record)
         shutil.rmtree(fresh)
-    else:
-        fresh.rename(folder)
+        return done
+    (fresh / RECORD).write_text(record, "utf-8")
+    for file in filter(Path.is_file, fresh.rglob("*")):
+        with file.open("rb") as opened:
+            os.fsync(opened.fileno())
+    fresh.rename(folder)
     return done
+
+
+@cache
+def _adapter() -> TypeAdapter[Trained]:
+    return TypeAdapter(Trained)
 
 
 def _hash_of(folder: Path) -> str:

@@ -28,8 +28,8 @@ def facts() -> list[tuple[str, str, str]]:
     return [
         (
             f"{place}_{metal}.md",
-            f"# Works of {place}\n\nThe {metal} from {place} is rolled at {300 + 7 * number} degrees"
-            f" and leaves the mill as strip number {number}.\n",
+            f"# Works of {place}\n\nThe {metal} from {place} is rolled at {300 + 7 * number} "
+            f"degrees and leaves the mill as strip number {number}.\n",
             f"How hot is {metal} rolled in {place}?",
         )
         for number, (place, metal) in enumerate((p, m) for p in PLACES for m in METALS)

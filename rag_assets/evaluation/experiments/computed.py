@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from rag_assets.config import UNWEIGHTED, Config, Experiment, Fusion, QueryFusion
 from rag_assets.evaluation import questions as question_sets
+from rag_assets.evaluation.experiments.design import ExperimentError
 from rag_assets.evaluation.questions import Question
 from rag_assets.retrieval.model_rewriter import prompt_label
 from rag_assets.store import Store
@@ -167,6 +168,19 @@ def _question_origin(given: Given) -> Values:
     }
 
 
+def _fine_tuning(given: Given) -> Values:
+    """Each reranker, and none, with its label; one named twice counts once."""
+    one, known = given.experiment, given.config.retrieval.rerankers
+    named = dict.fromkeys([one.reranker, *one.value("rerankers", list)])
+    if lacking := sorted(name for name in named if name is not None and name not in known):
+        raise ExperimentError(
+            f"no reranker is named {lacking[0]!r}; there are {', '.join(known)}: name one under "
+            "retrieval.rerankers"
+        )
+    orderers = [(name, name) for name in named if name is not None]
+    return {"orderers": [(None, "none"), *orderers], "shipped": one.value("models", list)[:1]}
+
+
 COMPUTED: Mapping[str, Callable[[Given], Values]] = {
     "weighted_retriever": _weighted_retriever,
     "retrieval_methods": _retrieval_methods,
@@ -176,5 +190,6 @@ COMPUTED: Mapping[str, Callable[[Given], Values]] = {
     "signal_domain_fusion": _signal_domain_fusion,
     "arms": _arms,
     "question_origin": _question_origin,
+    "fine_tuning": _fine_tuning,
 }
 """By design."""

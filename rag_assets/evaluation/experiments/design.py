@@ -5,7 +5,7 @@ factors, as in the papers. `questions` (the groups of questions) and `metric` ca
 factors.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -163,6 +163,8 @@ class Design:
     """Also draw the weights that each arm gives to the domains."""
     by_length: bool = False
     """Also report short and long questions separately."""
+    by_set: bool = False
+    """Also report each question set separately, where there are several."""
     compares_sets: bool = False
     """Also compare the order of the arms by each generated question set with that by people's."""
     appendices: Callable[[], Sequence[Appendix]] = tuple
@@ -184,6 +186,15 @@ class Design:
     def groups(self) -> list[str]:
         """The groups of arms, in order."""
         return list(dict.fromkeys(arm.group for arm in self.arms))
+
+
+def set_slices(questions: Sequence[Question]) -> list[Slice]:
+    """The questions of each set; nothing if all are of one."""
+    members: defaultdict[str, set[str]] = defaultdict(set)
+    for question in questions:
+        members[question.question_set].add(question.question_id)
+    slices = [Slice(name=f"set {name}", chosen=frozenset(ids)) for name, ids in members.items()]
+    return slices if len(slices) > 1 else []
 
 
 def length_slices(questions: Sequence[Question]) -> list[Slice]:

@@ -28,6 +28,7 @@ from rag_assets.evaluation.experiments.design import (
     ExperimentError,
     Slice,
     length_slices,
+    set_slices,
 )
 from rag_assets.evaluation.experiments.designs import (
     design_of,
@@ -335,6 +336,7 @@ def _chosen_on(record: RunRecord, *, design: Design) -> str | None:
 
 def _slices(design: Design, questions: Sequence[Question], scores: pa.Table) -> list[Slice]:
     found = length_slices(questions) if design.by_length else []
+    found += set_slices(questions) if design.by_set else []
     if design.scarce_below:
         rows = where(scores, retriever=design.scarce_below, level=design.level)
         missed = where(rows, **{f"hit_rate@{TOP_N}": 0.0})

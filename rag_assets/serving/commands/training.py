@@ -10,7 +10,7 @@ from rag_assets import config as configuration
 from rag_assets.config import Config
 from rag_assets.reports.text_tables import table
 from rag_assets.serving import alerting, disk_errors, job_runs, refresh_run
-from rag_assets.serving.replies import CommandError, Reply, UsageError, say
+from rag_assets.serving.replies import CommandError, Json, Reply, UsageError, say
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
@@ -93,12 +93,11 @@ def _trained(config: Config, name: str | None) -> Reply:
 def _status(config: Config, *, only: str | None = None) -> Reply:
     """What was trained under each name, and what it gained on the validation part."""
     rows = list(_rows(config, only=only))
-    records = [{key: value for key, value in row.items() if value is not None} for row in rows]
     columns = ["name", "kind", "trained", "metric", "before", "after", "minutes", "variants"]
-    return Reply({"models": records}, table(rows, columns=columns))
+    return Reply({"models": rows}, table(rows, columns=columns))
 
 
-def _rows(config: Config, *, only: str | None) -> Iterator[dict[str, object]]:
+def _rows(config: Config, *, only: str | None) -> Iterator[dict[str, Json]]:
     from rag_assets.training.weights import newest
 
     for name, kind in config.training.names.items():
@@ -115,7 +114,7 @@ def _rows(config: Config, *, only: str | None) -> Iterator[dict[str, object]]:
         }
 
 
-def _row(found: "Trained") -> Mapping[str, object]:
+def _row(found: "Trained") -> Mapping[str, Json]:
     progress = found.progress
     return {
         "trained": found.trained_at[:16].replace("T", " "),

@@ -56,6 +56,7 @@ EXPERIMENTS = {
     "chunk_size": {"top_k": [2, 5]},
     "fusion_modes": {"chunking": "fixed_256", "top_k": 5},
     "embedding_models": {"models": ["minilm", "minilm_64"], "top_k": 5},
+    "fine_tuning": {"models": ["minilm", "minilm_64"], "top_k": 5},
     "weighted_retriever": {"chunking": "fixed_256", "top_j": [2, 5], "alpha": [0.01, 1000]},
     "retrieval_methods": {"chunkings": ["fixed_256"], "top_k": [5], "alpha": [0.1]},
     "query_fusion": {"chunking": "fixed_256"},

