@@ -2,6 +2,7 @@
 
 usage: reranker_training.py [--state FOLDER] [--start FOLDER] [--seed 0] [--epochs 2]
                             [--learning-rate 2e-5] [--questions N] [--asked N]
+                            [--weights FOLDER FOLDER]
        reranker_training.py --questions 150 --asked 120     a small one
 
 Makes training pairs of `ottqa_train` on the index of MiniLM, and trains a cross-encoder with each
@@ -9,7 +10,9 @@ of the two losses, from MiniLM's weights or from those of a fine-tuned retriever
 then reads the candidates of the retriever `best` on the test questions of `ottqa` in the place of
 its late interaction; all else is equal. TS+TCL must not be shown to be worse than any of the others
 in mrr@10 over all questions (paired 95 % interval, cluster bootstrap), nor lie more than .02 below.
-With --state pairs, weights and indexes are kept; a training that was killed goes on.
+With --state pairs, weights and indexes are kept; a training that was killed goes on. --weights
+names rerankers that were trained on another machine (`rag_assets.training.reranker` needs neither
+a config nor a state: a table of pairs and a folder of weights are enough).
 """
 
 import argparse
@@ -78,6 +81,19 @@ def train(pairs: pa.Table, recipe: RerankerRecipe, *, start: Path, root: Path) -
         f"{done.best:.4f} after"
     )
     return out
+
+
+def trained(root: Path, arguments: argparse.Namespace) -> dict[str, Path]:
+    """The folder of each loss."""
+    pairs = some_of(pairs_of(root), arguments.questions)
+    print(f"{len(pairs):,} pairs, of which {_count(pairs, 'train'):,} to train on")
+    recipe = RerankerRecipe(
+        epochs=arguments.epochs, learning_rate=arguments.learning_rate, seed=arguments.seed
+    )
+    return {
+        loss: train(pairs, replace(recipe, loss=loss), start=arguments.start, root=root)
+        for loss in LOSSES
+    }
 
 
 def some_of(pairs: pa.Table, questions: int | None) -> pa.Table:
@@ -184,18 +200,16 @@ def main() -> None:
     parser.add_argument("--learning-rate", type=float, default=RerankerRecipe.learning_rate)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--start", type=Path, default=resolve_package_path(MODEL))
+    parser.add_argument(
+        "--weights", type=Path, nargs=2, metavar="FOLDER", help="trained elsewhere: bce and ts_tcl"
+    )
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         root = (arguments.state or Path(temporary)).absolute()
-        pairs = some_of(pairs_of(root), arguments.questions)
-        print(f"{len(pairs):,} pairs, of which {_count(pairs, 'train'):,} to train on")
-        recipe = RerankerRecipe(
-            epochs=arguments.epochs, learning_rate=arguments.learning_rate, seed=arguments.seed
-        )
-        rerankers = {
-            loss: train(pairs, replace(recipe, loss=loss), start=arguments.start, root=root)
-            for loss in LOSSES
-        }
+        if arguments.weights:
+            rerankers = dict(zip(LOSSES, arguments.weights, strict=True))
+        else:
+            rerankers = trained(root, arguments)
         bounds = [*compare(ask(rerankers, root=root, asked=arguments.asked))]
     finish("reranker_training", bounds)
 
