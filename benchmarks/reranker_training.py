@@ -1,7 +1,7 @@
 """A reranker trained with TS+TCL, against one with cross-entropy, late interaction, and none.
 
 usage: reranker_training.py [--state FOLDER] [--start FOLDER] [--seed 0] [--epochs 2]
-                            [--learning-rate 2e-5] [--questions N] [--asked N]
+                            [--learning-rate 5e-5] [--questions N] [--asked N]
                             [--weights FOLDER FOLDER]
        reranker_training.py --questions 150 --asked 120     a small one
 

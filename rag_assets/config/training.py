@@ -64,7 +64,7 @@ class RerankerTraining(Section):
         2, gt=0, le=100, description="at most; it ends before where the validation gains no more"
     )
     batch_size: int = Field(16, gt=0, le=4_096, description="questions with a text at once")
-    learning_rate: float = Field(2e-5, gt=0, lt=1)
+    learning_rate: float = Field(5e-5, gt=0, lt=1)
     max_tokens: int = Field(
         256, ge=16, description="a longer question with its text is cut while it learns"
     )

@@ -169,7 +169,7 @@ def _model_in(start: Path) -> EncoderOnlyEmbedderM3Model:
             "backend sentence_transformers"
         )
     return EncoderOnlyEmbedderM3Model(
-        EncoderOnlyEmbedderM3Runner.get_model(str(start)),
+        EncoderOnlyEmbedderM3Runner.get_model(str(start), torch_dtype=torch.float32),
         tokenizer=tokenizer,
         temperature=TEMPERATURE,
         normalize_embeddings=True,

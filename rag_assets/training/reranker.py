@@ -47,7 +47,7 @@ class RerankerRecipe:
     """At most."""
     batch_size: int = 16
     """Pairs of a question and a text."""
-    learning_rate: float = 2e-5
+    learning_rate: float = 5e-5
     hard_negatives: int = 3
     """Of each question."""
     max_tokens: int = 256

@@ -16,7 +16,7 @@ from rag_assets.models.token_projection import token_projection
 from rag_assets.models.weights import weights_of
 from rag_assets.training import m3, running
 from rag_assets.training.retriever import Recipe
-from rag_assets_tests.models.tiny import save_tiny_m3
+from rag_assets_tests.models.tiny import halve, save_tiny_m3
 
 ALLOYS = ("steel", "brass", "invar", "zinc", "bronze", "copper", "nickel", "lead")
 RECIPE = Recipe(epochs=4, batch_size=2, learning_rate=1e-3, hard_negatives=2, max_tokens=40, seed=1)
@@ -44,7 +44,7 @@ def train(start: Path, home: Path, *, recipe: Recipe = RECIPE):
 
 @pytest.fixture(scope="module")
 def start(tmp_path_factory) -> Path:
-    folder = save_tiny_m3(tmp_path_factory.mktemp("m3") / "start")
+    folder = halve(save_tiny_m3(tmp_path_factory.mktemp("m3") / "start"))
     (folder / "README.md").write_text("Made for tests.")
     return folder
 
@@ -73,6 +73,7 @@ def test_all_three_heads_learn_and_serve(start, trained):
     multi = [token_projection(folder).matrix for folder in (start, out)]
     assert not np.allclose(*multi, atol=1e-4)
     assert weights_of(model_in(start)).model_id != weights_of(model_in(out)).model_id
+    assert json.loads((out / "config.json").read_text())["dtype"] == "float32"
     assert (out / "README.md").is_file(), "what lies beside the weights came along"
     losses = [loss for _, loss in progress.loss]
     assert losses[-1] < losses[0]
