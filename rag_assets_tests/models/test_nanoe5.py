@@ -104,6 +104,11 @@ def test_the_ends_of_a_text_are_special_tokens(tokenizer):
     assert special == {0, 1, 2, 3}
 
 
+def test_tokens_are_put_together_again(tokenizer):
+    text = "Zugfestigkeit von 316L: 205 MPa"
+    assert tokenizer.decode(tokenizer.encode(text).ids) == text
+
+
 def test_its_identity_needs_no_torch_and_follows_file_and_prefixes(tmp_path):
     program = (
         "import sys\n"
