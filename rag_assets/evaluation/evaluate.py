@@ -102,13 +102,14 @@ def evaluate_file(
 
     Document ids are mapped by the `documents.jsonl` that the config gives for this file, or that
     lies beside it. Lines that are not questions are listed in `failures`; the other lines are
-    measured.
+    measured, those of the split `train` only where the file has no others.
 
     Raises:
         QuestionsError: The file is not readable or holds no question.
         MissingIndexError: The variant has no complete index.
     """
     parsed = parsed_file(config, path)
+    measured = [one for one in parsed.questions if one.split != question_sets.TRAIN]
     name = re.sub(r"[^\w-]+", "_", path.stem)
     return _Evaluation(
         store=store,
@@ -117,7 +118,7 @@ def evaluate_file(
         retrievers=retrievers,
         questions_version=lambda: identity.fingerprint(dict(parsed.contents)),
         folder=results.folder_of(store, variant, name=name),
-        questions=lambda: parsed.questions,
+        questions=lambda: measured or parsed.questions,
         failures=list(parsed.failures.values()),
         arms=arms,
         log=log,

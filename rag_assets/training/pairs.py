@@ -112,6 +112,7 @@ def refresh_pairs(
         made_from=lambda: {
             "questions": current_version(store, schemas.QUESTIONS_TABLE, key="question_id"),
             "index": complete_set.joint.data_version,
+            "families": complete_set.families.data_version if complete_set.families else "none",
             "recipe": fingerprint(
                 REVISION, config.training.questions, variant, sorted(config.generated_sets)
             ),
@@ -183,10 +184,8 @@ class _Mining:
 
     def _evidence(self, asked: _Learned) -> Footing:
         units = [self._units[unit] for unit in sorted(self._right(asked))]
-        places = {f"{unit['source']}/{unit['uri']}".removeprefix("/") for unit in units}
-        return Footing(
-            asked.question_id, frozenset(places), asked.text, [unit["text"] for unit in units]
-        )
+        places = frozenset(map(_place, units))
+        return Footing(asked.question_id, places, asked.text, [unit["text"] for unit in units])
 
     def _right(self, asked: _Learned) -> set[str]:
         """The units that hold the gold of a question."""
@@ -247,7 +246,7 @@ class _Mining:
                 "text": self._units[unit]["text"],
                 "negative_ids": negatives,
                 "negatives": [self._units[each]["text"] for each in negatives],
-                "part": "/".join([self._units[unit]["source"], self._units[unit]["uri"]]),
+                "part": _place(self._units[unit]),
             }
 
     def _wrong(
@@ -306,6 +305,12 @@ def _questions(store: Store, config: Config) -> tuple[list[_Learned], list[_Lear
         elif wanted in ("both", "made" if is_made else "people"):
             train.append(asked)
     return train, tested
+
+
+def _place(unit: Mapping[str, str]) -> str:
+    """The document or table of a unit: the URI of a row begins with its source already."""
+    is_row = unit["domain"] == "table"
+    return unit["uri"] if is_row else f"{unit['source']}/{unit['uri']}"
 
 
 def _divide(rows: Sequence[dict[str, object]]) -> None:

@@ -101,6 +101,7 @@ def run(
         "save_steps": every,
         "save_total_limit": 2,
         "load_best_model_at_end": True,
+        "restore_callback_states_from_checkpoint": True,
         "metric_for_best_model": f"eval_{metric}",
         "greater_is_better": True,
     }

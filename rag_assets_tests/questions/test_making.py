@@ -12,7 +12,12 @@ from hypothesis import strategies as st
 from rag_assets import config as configuration
 from rag_assets import schemas
 from rag_assets.config import QuestionSet
-from rag_assets.evaluation.questions import brought, read_questions, refresh_questions
+from rag_assets.evaluation.questions import (
+    brought,
+    question_rows,
+    read_questions,
+    refresh_questions,
+)
 from rag_assets.questions import counts
 from rag_assets.questions.draft import split_of
 from rag_assets.questions.making import GENERATED, INPUTS_A_COMMIT, refresh_generated
@@ -157,6 +162,21 @@ def test_all_questions_of_a_document_are_in_one_split(few):
         row["input_id"]: split_of(row["input_id"]) for row in few.made
     }
     assert {split_of(str(number)) for number in range(20)} == {"dev", "test"}
+
+
+def test_a_share_of_the_documents_is_to_train_on_and_measures_nothing(tmp_path):
+    project = Project(tmp_path, documents=20)
+    project.make(FirstSentences())
+    project.ask()
+    questions = project.config.questions.model_copy(update={"train": 0.5})
+    project.config = project.config.model_copy(update={"questions": questions})
+    project.ask()
+
+    rows = question_rows(project.store).to_pylist()
+    measured = {one.question_id for one in read_questions(project.store)}
+    to_train = {row["question_id"] for row in rows if row["split"] == "train"}
+    assert len(rows) / 4 < len(to_train) < len(rows) * 3 / 4
+    assert measured == {row["question_id"] for row in rows} - to_train
 
 
 def test_it_is_counted_what_was_made_and_why_something_was_left_out(few):

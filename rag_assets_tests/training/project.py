@@ -9,6 +9,8 @@ import yaml
 PLACES = ("Arvika", "Boden", "Eslöv", "Falun", "Gävle", "Kiruna", "Lund", "Motala")
 METALS = ("brass", "copper", "invar", "nickel", "steel", "tin")
 COUNT = len(PLACES) * len(METALS)
+COPY = "copy.md"
+"""Says what the first document says."""
 TRAIN = 40
 """So many of the documents are asked about to train on, the others to measure."""
 CONFIG = {
@@ -55,6 +57,7 @@ def write(home: Path, *, asked: list[dict[str, object]] | None = None) -> Path:
     folder.mkdir(exist_ok=True)
     for name, text, _ in facts():
         (folder / name).write_text(text, "utf-8")
+    (folder / COPY).write_text(facts()[0][1], "utf-8")
     lines = "".join(f"{json.dumps(one)}\n" for one in (asked or questions()))
     (home / "questions.jsonl").write_text(lines, "utf-8")
     config = home / "rag_assets.yaml"
