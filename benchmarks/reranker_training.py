@@ -196,8 +196,8 @@ def main() -> None:
     parser.add_argument("--state", type=Path, help="folder to keep indexes, pairs and weights in")
     parser.add_argument("--questions", type=int, help="to train on; all unless given")
     parser.add_argument("--asked", type=int, help="test questions; all unless given")
-    parser.add_argument("--epochs", type=int, default=RerankerRecipe.epochs)
-    parser.add_argument("--learning-rate", type=float, default=RerankerRecipe.learning_rate)
+    parser.add_argument("--epochs", type=int, default=RerankerRecipe().epochs)
+    parser.add_argument("--learning-rate", type=float, default=RerankerRecipe().learning_rate)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--start", type=Path, default=resolve_package_path(MODEL))
     parser.add_argument(
