@@ -252,9 +252,8 @@ class StepList:
     def shared(self, config: Config) -> Steps:
         """The steps of which there is one for all variants."""
         recipe = next(iter(config.variants.values()))
-        return {
-            kind.name: kind.step(config, recipe) for kind in self.kinds if not kind.has_variants
-        }
+        made = (kind for kind in self.kinds if not kind.has_variants and kind.is_made(config))
+        return {kind.name: kind.step(config, recipe) for kind in made}
 
     def of_variant(self, config: Config, variant: str) -> Steps:
         """The steps that make the tables of `variant`, without the shared ones.

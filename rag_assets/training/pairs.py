@@ -31,7 +31,6 @@ from rag_assets.store.complete_sets import CompleteSet, set_of_recipe
 from rag_assets.training.leakage import (
     NEAR,
     Footing,
-    Leak,
     counted,
     leaks_of,
     likeness,
@@ -152,7 +151,8 @@ class _Mining:
         """The pairs, with columns as in `schema`."""
         left_out: Counter[str] = Counter()
         self._read({unit for each in (*self._train, *self._tested) for unit in self._right(each)})
-        leaks = {leak.question_id: leak for leak in self._leaks()}
+        train, tested = ([*map(self._footing, each)] for each in (self._train, self._tested))
+        leaks = {leak.question_id: leak for leak in leaks_of(train, tested)}
         made = {each.question_id for each in self._train if each.is_made}
         refuse(leak for leak in leaks.values() if leak.question_id not in made)
         left_out.update(counted(leaks.values()))
@@ -178,14 +178,12 @@ class _Mining:
         table = pa.Table.from_pylist(rows, schema=schema).sort_by("pair_id")
         return Mined(table, dict(+left_out))
 
-    def _leaks(self) -> Iterator[Leak]:
-        train, tested = ([*map(self._evidence, each)] for each in (self._train, self._tested))
-        return leaks_of(train, tested)
-
-    def _evidence(self, asked: _Learned) -> Footing:
+    def _footing(self, asked: _Learned) -> Footing:
         units = [self._units[unit] for unit in sorted(self._right(asked))]
-        places = frozenset(map(_place, units))
-        return Footing(asked.question_id, places, asked.text, [unit["text"] for unit in units])
+        documents = {f"{source}/{uri}" for source, uri in self._documents(asked.gold)}
+        places = documents.union(map(_place, units))  # a quote may be found in no unit
+        texts = [unit["text"] for unit in units]
+        return Footing(asked.question_id, frozenset(places), asked.text, texts)
 
     def _right(self, asked: _Learned) -> set[str]:
         """The units that hold the gold of a question."""
@@ -218,21 +216,15 @@ class _Mining:
 
     def _pairs(self, asked: _Learned, ranking: Mapping[str, float]) -> Iterator[dict[str, object]]:
         """The pairs of a question: of each piece of its gold the unit that is found best."""
+
+        def order(unit: str) -> tuple[float, str]:
+            return -ranking.get(unit, -1.0), unit
+
         last = min(ranking.values(), default=0.0)
-        right = self._right(asked)
-        best = dict.fromkeys(
-            min(
-                units,
-                key=lambda unit: (-ranking.get(unit, -1.0), unit),
-            )
-            for piece in asked.gold
-            if (units := units_with(piece, self._indexed)[0])
-        )
-        chosen = sorted(best, key=lambda unit: (-ranking.get(unit, -1.0), unit))[:MOST_POSITIVES]
-        if not chosen:
-            return
-        wrong = list(self._wrong(asked, ranking, right))
-        for unit in chosen:
+        pieces = [units_with(piece, self._indexed)[0] for piece in asked.gold]
+        best = {min(units, key=order) for units in pieces if units}
+        wrong = list(self._wrong(asked, ranking)) if best else []
+        for unit in sorted(best, key=order)[:MOST_POSITIVES]:
             limit = last + (1 - MARGIN) * (ranking.get(unit, last) - last)
             below = [each for each in wrong if ranking[each] < limit]
             # where the right one ranks below all others, the last of them are the safest
@@ -249,11 +241,9 @@ class _Mining:
                 "part": _place(self._units[unit]),
             }
 
-    def _wrong(
-        self, asked: _Learned, ranking: Mapping[str, float], right: set[str]
-    ) -> Iterator[str]:
+    def _wrong(self, asked: _Learned, ranking: Mapping[str, float]) -> Iterator[str]:
         """The units of a ranking that nothing speaks for, best first; each text once."""
-        evidence = (*asked.gold, *asked.support)
+        right, evidence = self._right(asked), (*asked.gold, *asked.support)
         known = {unit for piece in evidence for unit in units_with(piece, self._indexed)[0]}
         documents = self._documents(evidence)
         families = {family for each in documents if (family := self._families.get(each))}
