@@ -52,6 +52,22 @@ class RerankerTraining(Section):
     """How a cross-encoder is trained."""
 
     retriever: Slug = Field(description="entry of training.retrievers whose weights it starts from")
+    loss: Literal["bce", "ts_tcl"] = Field(
+        "ts_tcl",
+        description="bce: cross-entropy of each pair; ts_tcl: also of the pair with only those "
+        "words of the text that are nearest to the question's",
+    )
+    hard_negatives: int = Field(
+        3, gt=0, le=HARD_NEGATIVES, description="wrong texts beside each right one"
+    )
+    epochs: int = Field(
+        2, gt=0, le=100, description="at most; it ends before where the validation gains no more"
+    )
+    batch_size: int = Field(16, gt=0, le=4_096, description="questions with a text at once")
+    learning_rate: float = Field(5e-5, gt=0, lt=1)
+    max_tokens: int = Field(
+        256, ge=16, description="a longer question with its text is cut while it learns"
+    )
     seed: int = Field(0, ge=0, description="of all random numbers")
 
 

@@ -221,7 +221,15 @@ class _Contents:
         return cls(shape, pieces, first, last, pad, unknown, directory, source)
 
     def tokenizer(self) -> "Tokenizer":
-        from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
+        from tokenizers import (
+            Regex,
+            Tokenizer,
+            decoders,
+            models,
+            normalizers,
+            pre_tokenizers,
+            processors,
+        )
 
         tokenizer = Tokenizer(models.Unigram(self.pieces, unk_id=self.unknown))
         tokenizer.normalizer = normalizers.Sequence(
@@ -234,9 +242,12 @@ class _Contents:
             ]
         )
         tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+        tokenizer.decoder = decoders.Metaspace()
         first, last = (self.pieces[one][0] for one in (self.first, self.last))
         tokenizer.post_processor = processors.TemplateProcessing(
-            single=f"{first} $A {last}", special_tokens=[(first, self.first), (last, self.last)]
+            single=f"{first} $A {last}",
+            pair=f"{first} $A {last} {last} $B {last}",  # for a cross-encoder that starts from it
+            special_tokens=[(first, self.first), (last, self.last)],
         )
         tokenizer.add_special_tokens(
             [self.pieces[one][0] for one in (self.first, self.pad, self.last, self.unknown)]

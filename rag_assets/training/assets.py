@@ -44,6 +44,7 @@ def definitions(config: Config, steps: StepList) -> dg.Definitions:
     assets = [
         *lineage.step_assets(config, steps, room=GROUP),
         *(_retriever(config, steps, name) for name in config.training.retrievers),
+        *(_reranker(config, steps, name) for name in config.training.rerankers),
     ]
     if not assets:
         return dg.Definitions()
@@ -74,6 +75,26 @@ def _retriever(config: Config, steps: StepList, name: str) -> dg.AssetsDefinitio
         about=f"Weights of the embedding model `{name}`, fine-tuned on questions: the entry of "
         "that name in models. Refresh a variant with it, and promote that.",
         deps=[dg.AssetKey(PAIRS.asset)],
+        train=train,
+    )
+
+
+def _reranker(config: Config, steps: StepList, name: str) -> dg.AssetsDefinition:
+    def train(store: Store, log: Callable[[str], None]) -> weights.Trained:
+        from rag_assets.training.trainers import reranker_weights
+
+        return reranker_weights(store, config, name, log=log)
+
+    return weights_asset(
+        config,
+        steps,
+        key=weights_key("reranker", name),
+        about=f"Weights of the reranker `{name}`, a cross-encoder that starts from a trained "
+        f"retriever. Name trained:{name} as the path of an entry of retrieval.rerankers.",
+        deps=[
+            dg.AssetKey(PAIRS.asset),
+            weights_key("retriever", config.training.rerankers[name].retriever),
+        ],
         train=train,
     )
 

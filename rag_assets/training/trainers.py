@@ -3,18 +3,23 @@
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from rag_assets import schemas
 from rag_assets.change.data_versions import current_version
 from rag_assets.config import Config
+from rag_assets.config.training import Kind, newest_weights
 from rag_assets.models.weights import weights_of
 from rag_assets.store import Store
 from rag_assets.training.pairs import PairsError
 from rag_assets.training.retriever import Recipe, train_retriever
 from rag_assets.training.running import TrainingRun
 from rag_assets.training.weights import Trained, trained
+
+if TYPE_CHECKING:
+    from rag_assets.training.reranker import RerankerRecipe
 
 REVISION = 1
 """Raise it when the same pairs, recipe and start should give other weights."""
@@ -62,18 +67,66 @@ def retriever_weights(
         query_prefix=model.query_prefix,
         passage_prefix=model.passage_prefix,
     )
+    train = train_retriever
+    if model.backend == "flag_embedding":
+        from rag_assets.training.m3 import train_m3 as train
+    return _trained(
+        store, "retriever", name, train, recipe, start.folder, start_id=start.model_id, log=log
+    )
+
+
+def reranker_weights(
+    store: Store, config: Config, name: str, *, log: Callable[[str], None]
+) -> Trained:
+    """Train the entry `name` of training.rerankers, unless that was done from the same.
+
+    Raises:
+        TrainingError: The retriever that it starts from was not trained yet, or cannot be trained
+            as the entry says.
+        PairsError: There are no pairs.
+    """
+    from rag_assets.training.reranker import RerankerRecipe, train_reranker
+
+    settings = config.training.rerankers[name]
+    start = newest_weights(store.root, "retriever", settings.retriever)
+    if start is None:
+        raise TrainingError(
+            f"training.rerankers.{name} starts from the retriever {settings.retriever}, which was "
+            f"not trained yet: run `rag-assets training run {settings.retriever}` first"
+        )
+    recipe = RerankerRecipe(**settings.model_dump(exclude={"retriever"}))
+    return _trained(
+        store, "reranker", name, train_reranker, recipe, start, start_id=start.name, log=log
+    )
+
+
+def _trained(
+    store: Store,
+    kind: Kind,
+    name: str,
+    train: Callable[..., TrainingRun],
+    recipe: "Recipe | RerankerRecipe",
+    start: Path,
+    *,
+    start_id: str,
+    log: Callable[[str], None],
+) -> Trained:
+    """What `train` makes of the pairs of the state, unless it is there."""
     pairs = read_pairs(store)
 
-    def train(checkpoints: Path, out: Path) -> TrainingRun:
-        log(f"{name}: learning from {len(pairs):,} pairs, starting from {model.path}")
-        return train_retriever(
-            pairs, start=start.folder, recipe=recipe, checkpoints=checkpoints, out=out, log=log
-        )
+    def run(checkpoints: Path, out: Path) -> TrainingRun:
+        log(f"{name}: learning from {len(pairs):,} pairs, starting from {start}")
+        try:
+            return train(
+                pairs, start=start, recipe=recipe, checkpoints=checkpoints, out=out, log=log
+            )
+        except ValueError as error:
+            raise TrainingError(f"training.{kind}s.{name}: {error}") from error
 
     made_from = {
         "revision": REVISION,
         "recipe": asdict(recipe),
         "pairs": current_version(store, schemas.TRAINING_PAIRS_TABLE, key="pair_id"),
-        "start": start.model_id,
+        "start": start_id,
     }
-    return trained(store, "retriever", name, made_from=made_from, train=train, log=log)
+    return trained(store, kind, name, made_from=made_from, train=run, log=log)

