@@ -22,7 +22,7 @@ NEWEST = "newest"
 HARD_NEGATIVES = 7
 """That are mined for each question: as many as FlagEmbedding takes by default."""
 
-Kind: TypeAlias = Literal["retriever", "reranker", "verifier"]
+Kind: TypeAlias = Literal["retriever", "reranker"]
 
 
 class RetrieverTraining(Section):
@@ -71,12 +71,6 @@ class RerankerTraining(Section):
     seed: int = Field(0, ge=0, description="of all random numbers")
 
 
-class VerifierTraining(Section):
-    """How a verifier of sentences is trained."""
-
-    seed: int = Field(0, ge=0, description="of all random numbers")
-
-
 class Training(Section):
     """What is trained, and on which questions."""
 
@@ -92,16 +86,13 @@ class Training(Section):
         {}, description="each becomes an entry of models of the same name"
     )
     rerankers: dict[Slug, RerankerTraining] = Field({})
-    verifier: VerifierTraining | None = None
 
     @property
     def names(self) -> Mapping[str, Kind]:
         """What is trained, by name, in the order in which it has to be."""
-        verifiers = ["verifier"] if self.verifier else []
         kinds: Sequence[tuple[Kind, Iterable[str]]] = (
             ("retriever", self.retrievers),
             ("reranker", self.rerankers),
-            ("verifier", verifiers),
         )
         return {name: kind for kind, names in kinds for name in names}
 

@@ -26,8 +26,8 @@ ALWAYS = (QUESTION_SETS.name, PAIRS.asset)
 
 
 def weights_key(kind: Kind, name: str) -> dg.AssetKey:
-    """Key of some trained weights; of the verifier there is one."""
-    return dg.AssetKey([f"{kind}_weights", *([name] if kind != "verifier" else [])])
+    """Key of some trained weights."""
+    return dg.AssetKey([f"{kind}_weights", name])
 
 
 def keys_of(config: Config, name: str) -> list[dg.AssetKey]:
@@ -36,7 +36,7 @@ def keys_of(config: Config, name: str) -> list[dg.AssetKey]:
     keys = [weights_key(kind, name)]
     if kind == "reranker":
         keys.append(weights_key("retriever", config.training.rerankers[name].retriever))
-    return keys if kind == "verifier" else [*map(dg.AssetKey, ALWAYS), *keys]
+    return [*map(dg.AssetKey, ALWAYS), *keys]
 
 
 def definitions(config: Config, steps: StepList) -> dg.Definitions:
