@@ -150,7 +150,6 @@ def cross_encoder(start: Path) -> CrossEncoder:
     assert network is not None, "it was made of one"
     is_large = network.config.vocab_size >= LARGE_VOCABULARY
     network.get_input_embeddings().requires_grad_(not is_large)
-    model.model_card_data.generate_widget_examples = False  # takes time, and no card is written
     return model
 
 

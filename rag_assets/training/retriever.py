@@ -142,7 +142,6 @@ def trainable(start: Path) -> "SentenceTransformer":
         key=lambda part: part.num_embeddings,
     )
     tokens.requires_grad_(tokens.num_embeddings < LARGE_VOCABULARY)
-    model.model_card_data.generate_widget_examples = False  # takes time, and no card is written
     return model
 
 
