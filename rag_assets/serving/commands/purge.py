@@ -145,6 +145,7 @@ def _answer(plan: "PurgePlan", found: "Proof") -> Reply:
         "left": [{"place": left.place, "said": left.trace} for left in found.left],
         "questions": {name: list(ids) for name, ids in plan.questions.items()},
         "files_of_user": [str(file) for file in plan.files_of_user],
+        "weights": [str(folder) for folder in plan.weights],
     }
     return Reply(record, "\n\n".join(_paragraphs(plan, found)), code=FAILED if found.left else OK)
 
@@ -178,6 +179,16 @@ def _paragraphs(plan: "PurgePlan", found: "Proof") -> Iterator[str]:
                 "Your own files that name or quote it are not changed, and a refresh reads them "
                 "again; remove it there (questions are listed by their set):",
                 *lines,
+            ]
+        )
+    if plan.weights:
+        yield "\n".join(
+            [
+                "Weights that were trained here may have learned from it; they cannot be searched, "
+                "and were not removed. Run `rag-assets training run`, refresh and promote the "
+                "variants with them, then remove these folders, and the files that `rag-assets "
+                "training export` wrote for you:",
+                *(f"  {folder}" for folder in plan.weights),
             ]
         )
     for_what = (
