@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -120,3 +121,16 @@ def test_pairs_without_a_validation_part_are_refused(tmp_path):
         train_retriever(
             rows, start=MINILM, recipe=RECIPE, checkpoints=tmp_path, out=tmp_path, log=print
         )
+
+
+def test_a_training_that_diverges_is_told_and_saves_nothing(tmp_path):
+    with pytest.raises(ValueError, match=r"is no number: lower learning_rate"):
+        train_retriever(
+            pairs(),
+            start=MINILM,
+            recipe=replace(RECIPE, learning_rate=1e30),
+            checkpoints=tmp_path / "checkpoints",
+            out=tmp_path / "out",
+            log=lambda _: None,
+        )
+    assert not (tmp_path / "out").exists()
