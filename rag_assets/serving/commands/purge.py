@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
+from rag_assets import schemas
 from rag_assets.config.questions import GENERATED_SETS
 from rag_assets.serving import disk_errors, refresh_run
 from rag_assets.serving.replies import FAILED, OK, CommandError, Json, Reply, UsageError, say
@@ -70,7 +71,8 @@ def run(options: argparse.Namespace) -> Reply:
                     if plan.is_empty and not has_begun:
                         found = purge.verify(state, plan)
                         if not found.left:
-                            raise CommandError(_nothing_found(plan, found))
+                            is_trained = store.exists(schemas.TRAINING_PAIRS_TABLE)
+                            raise CommandError(_nothing_found(plan, found, is_trained=is_trained))
                     if not options.yes and not _is_confirmed(plan):
                         return Reply({"purged": False}, "Nothing was erased.", code=FAILED)
                     purge.erase_all(state, plan)
@@ -112,10 +114,14 @@ def _described(plan: "PurgePlan") -> Iterator[str]:
         yield f"  {group.place}"
 
 
-def _nothing_found(plan: "PurgePlan", found: "Proof") -> str:
+def _nothing_found(plan: "PurgePlan", found: "Proof", *, is_trained: bool) -> str:
     return (
         f"nothing of {plan.document.name} is in the state: {_searched(found)}; if it should be "
         "there, check the path below the source root, and --source"
+    ) + is_trained * (
+        ". Only its names were searched for, and training pairs may still quote a document that a "
+        "refresh has removed: run `rag-assets training run`, then `rag-assets clean-up "
+        "--keep-days 0` an hour later"
     )
 
 

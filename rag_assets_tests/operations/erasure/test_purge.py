@@ -540,3 +540,5 @@ def test_training_pairs_and_checkpoints_go_and_weights_are_told(made, purge):
     assert not checkpoint.exists()
     assert tokenizer.exists(), "what serves may read it"
     assert answer["weights"] == [str(tokenizer.parent)], "they may have learned from it"
+    assert purge("--yes")[0] == FAILED  # there is nothing of it any more
+    assert "training pairs may still quote" in purge("--yes")[2]
