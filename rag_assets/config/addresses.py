@@ -17,6 +17,7 @@ from rag_assets.config.models import EmbeddingModel
 from rag_assets.config.named_models import DescribingModel
 from rag_assets.config.parsers import ParserSettings
 from rag_assets.config.recipes import SerializerName, Tables, Variant
+from rag_assets.config.training import place_in_state
 from rag_assets.identity import Canonical, fingerprint
 from rag_assets.schemas import VariantTables
 
@@ -218,10 +219,13 @@ def link_settings(config: Recipes) -> Canonical:
 def embedding_settings(config: Recipes, model: str) -> Canonical:
     """The settings that vectors depend on, those of texts and those of queries.
 
-    A server's address is not one: the model's own answers tell whether it is the same.
+    A server's address is not one: the model's own answers tell whether it is the same. Nor is the
+    place of a state, in which trained weights lie.
     """
     chosen = config.models[model]
     settings = chosen.model_dump(mode="json", exclude={"batch_tokens", "endpoint"})
+    if place := place_in_state(chosen.path):
+        settings["path"] = place.as_posix()
     return settings | ({"dimensions": chosen.endpoint.dimensions} if chosen.endpoint else {})
 
 

@@ -178,6 +178,12 @@ class Config(Section):
             check_named(start, value, kind="model", key=key)
             if value[start].path == f"{TRAINED}{name}" or start == name:
                 raise ValueError(f"{key}: it cannot start from itself; name another model")
+            if name in value and value[name].path != f"{TRAINED}{name}":
+                raise ValueError(
+                    f"training.retrievers.{name}: models has an entry of that name, "
+                    f"{value[name].path}, which variants would use in its place: rename one, or "
+                    f"let the path be {TRAINED}{name}"
+                )
             like = {"path": f"{TRAINED}{name}", "revision": None}
             trained[name] = value[start].model_copy(update=like)
         return trained | value
@@ -278,6 +284,17 @@ class Config(Section):
             check_named(reranker.retriever, training.retrievers, kind="trained retriever", key=key)
             if name in training.retrievers:
                 raise ValueError(f"training.rerankers.{name}: a retriever has that name; rename it")
+        for section, entries, known in (
+            ("models", self.models, training.retrievers),
+            ("retrieval.rerankers", self.retrieval.rerankers, training.rerankers),
+        ):
+            for name, entry in entries.items():
+                trained = entry.path.removeprefix(TRAINED)
+                if entry.path.startswith(TRAINED) and trained in training.names.keys() - known:
+                    raise ValueError(
+                        f"{section}.{name}.path: {entry.path} names what the section training "
+                        f"trains a {training.names[trained]} as: name another"
+                    )
 
     def _check_language_models(self) -> None:
         """Named language models exist."""

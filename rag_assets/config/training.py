@@ -7,7 +7,7 @@ serves goes on with the folder that it was built with.
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from pydantic import Field
 
@@ -122,3 +122,10 @@ def with_trained(path: str, *, state: Path, kind: Kind) -> str:
     if not path.startswith(TRAINED):
         return path
     return str(newest_weights(state, kind, path.removeprefix(TRAINED)) or path)
+
+
+def place_in_state(path: str | Path) -> Path | None:
+    """Where trained weights lie in their state, wherever that lies; None for any other path."""
+    section, kind, *place = ("", "", *Path(path).parts)[-4:]
+    is_trained = section == WEIGHTS and kind in get_args(Kind)
+    return Path(section, kind, *place) if is_trained else None

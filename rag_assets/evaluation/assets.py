@@ -28,9 +28,10 @@ WORST_SHOWN = 10
 MISSING_SHOWN = 20
 FOUND_SHOWN = 3
 NO_QUESTIONS = (
-    "There are no questions: make some (the asset generated_questions, or `rag-assets questions "
-    "make`), or name a question file under evaluation.questions in the config, and this asset "
-    "measures how well retrieval finds their gold evidence."
+    "There are no questions, or all are of the split train, which is not measured with: make some "
+    "(the asset generated_questions, or `rag-assets questions make`), or name a question file "
+    "under evaluation.questions in the config, and this asset measures how well retrieval finds "
+    "their gold evidence."
 )
 
 

@@ -109,7 +109,6 @@ def evaluate_file(
         MissingIndexError: The variant has no complete index.
     """
     parsed = parsed_file(config, path)
-    measured = [one for one in parsed.questions if one.split != question_sets.TRAIN]
     name = re.sub(r"[^\w-]+", "_", path.stem)
     return _Evaluation(
         store=store,
@@ -118,7 +117,7 @@ def evaluate_file(
         retrievers=retrievers,
         questions_version=lambda: identity.fingerprint(dict(parsed.contents)),
         folder=results.folder_of(store, variant, name=name),
-        questions=lambda: measured or parsed.questions,
+        questions=lambda: parsed.measured,
         failures=list(parsed.failures.values()),
         arms=arms,
         log=log,

@@ -97,6 +97,12 @@ class QuestionFile:
         """Its questions, by their id."""
         return questions_of(questions_table(list(self.rows.values())))
 
+    @property
+    def measured(self) -> list[Question]:
+        """Those that are not to train on; all of them where the file has no others."""
+        every = self.questions
+        return [one for one in every if one.split != TRAIN] or every
+
 
 def refresh_questions(
     store: Store, config: Config, *, log: Callable[[str], None], retry: bool = False

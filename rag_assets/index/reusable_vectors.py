@@ -35,7 +35,7 @@ def planned(
         name: Its generation.
         version: The version that is read.
     """
-    if len(keys) * SCANNED_FROM_SHARE < store.count(source.name):
+    if len(keys) * SCANNED_FROM_SHARE <= store.count(source.name):  # of an empty table as well
         return _looked_up(store, source, keys, name=name, version=version)
     return _scanned(store, source, keys, name=name, version=version)
 

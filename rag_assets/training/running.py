@@ -6,6 +6,7 @@ weights of a run that nobody disturbed. On a GPU sums may be added up in another
 """
 
 import json
+import math
 import platform
 import shutil
 import time
@@ -76,6 +77,9 @@ def run(
         steps_per_epoch: Of the trainer.
         seed: Of all random numbers.
         log: Receives a line now and then.
+
+    Raises:
+        ValueError: It diverged.
     """
     import torch
     from transformers import EarlyStoppingCallback, PrinterCallback
@@ -95,6 +99,7 @@ def run(
         "report_to": "none",
         "disable_tqdm": True,
         "logging_steps": max(1, every // 5),
+        "logging_nan_inf_filter": False,
         "eval_strategy": "steps",
         "eval_steps": every,
         "save_strategy": "steps",
@@ -115,6 +120,8 @@ def run(
     seconds = time.monotonic() - started
     resumed_at = int(last.name.rpartition("-")[2]) if last else 0
     history = trainer.state.log_history
+    if lost := [step for step, loss in _points(history, "loss") if not math.isfinite(loss)]:
+        raise ValueError(f"at step {lost[0]:,} its loss is no number: lower learning_rate")
     validation = [(0, before), *_points(history, f"eval_{metric}")]
     return TrainingRun(
         metric=metric,

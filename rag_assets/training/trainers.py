@@ -37,7 +37,9 @@ def read_pairs(store: Store) -> pa.Table:
     Raises:
         PairsError: There are none.
     """
-    if not store.exists(schemas.TRAINING_PAIRS_TABLE):
+    if not (
+        store.exists(schemas.TRAINING_PAIRS_TABLE) and store.count(schemas.TRAINING_PAIRS_TABLE)
+    ):
         raise PairsError("there are no training pairs yet: run `rag-assets training run`")
     columns = [name for name in schemas.TRAINING_PAIRS.names if name not in schemas.SYSTEM_COLUMNS]
     return store.read(schemas.TRAINING_PAIRS_TABLE, columns=columns).sort_by("pair_id")

@@ -24,7 +24,14 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from rag_assets.change import embeddable
 from rag_assets.change.reclaim import LEAST_FREE
 from rag_assets.config import Config
-from rag_assets.config.training import NEWEST, WEIGHTS, Kind, folder_of, newest_weights
+from rag_assets.config.training import (
+    NEWEST,
+    WEIGHTS,
+    Kind,
+    folder_of,
+    newest_weights,
+    place_in_state,
+)
 from rag_assets.identity import fingerprint
 from rag_assets.store import Store, complete_sets
 from rag_assets.store.atomic import write_atomically
@@ -127,13 +134,14 @@ def remove_unused_weights(store: Store, config: Config, *, keep_days: float) -> 
         How many folders went, and their bytes.
     """
     oldest = time.time() - max(timedelta(days=keep_days), RUNNING).total_seconds()
-    needed = set(_needed(store, config))
+    needed = {place for path in _needed(store, config) if (place := place_in_state(path))}
     removed = freed = 0
     for file in (store.root / WEIGHTS).glob(f"*/*/{NEWEST}"):
-        needed.add(str(file.with_name(file.read_text("utf-8").strip())))
+        latest = file.with_name(file.read_text("utf-8").strip())
+        needed.add(latest.relative_to(store.root))
     places = (store.root / WEIGHTS, store.root / UNFINISHED)
     for folder in (each for place in places for each in place.glob("*/*/*/")):
-        if str(folder) in needed or _last_written(folder) >= oldest:
+        if place_in_state(folder) in needed or _last_written(folder) >= oldest:
             continue
         freed += sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
         shutil.rmtree(folder.rename(folder.with_name(f".{folder.name}.{os.getpid()}")))

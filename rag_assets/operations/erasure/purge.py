@@ -139,6 +139,11 @@ def _erase_rows(state: PurgeContext, plan: PurgePlan) -> None:
     _erase_from(store, others, document, log=log)
     _erase_entries(store, plan)
     _erase_questions(store, plan)
+    for generation in generations_of(
+        store, schemas.TRAINING_PAIRS_TABLE
+    ):  # the next run mines anew
+        keys = store.read(generation, columns=["pair_id"])["pair_id"].to_pylist()
+        _erase(store, generation, column="pair_id", keys=keys)
     _erase_from(store, elements, document, log=log)
     _erase_descriptions(store)
 

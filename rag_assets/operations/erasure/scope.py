@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from rag_assets import schemas
 from rag_assets.columns.sql import quoted
 from rag_assets.config import Config
+from rag_assets.config.training import WEIGHTS
 from rag_assets.identity import SHORTEST_START, document_id, id_that_begins
 from rag_assets.operations.erasure import kept_answers, model_calls, run_records, state_files
 from rag_assets.operations.erasure import rows as erasure
@@ -81,6 +82,8 @@ class PurgePlan:
     """Ids of the questions that name or quote it, by question set."""
     files_of_user: Sequence[Path]
     """The user's files of questions and rewrites that name or quote it; they are not erased."""
+    weights: Sequence[Path]
+    """Trained weights, which may have learned from it; they are not erased."""
 
     @property
     def is_name_shared(self) -> bool:
@@ -210,6 +213,7 @@ def plan_purge(state: PurgeContext, document: Document) -> PurgePlan:
         files_of_user=[
             file for file in _files_of_user(state.config) if trace_in_file(file, searched)
         ],
+        weights=sorted(file.parent for file in (state.root / WEIGHTS).glob("*/*/*/training.json")),
     )
 
 

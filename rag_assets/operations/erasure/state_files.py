@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rag_assets.config.training import WEIGHTS
 from rag_assets.operations.erasure.proof import trace_in_file
 from rag_assets.operations.erasure.traces import Traces
 from rag_assets.store.atomic import write_atomically
@@ -30,11 +31,13 @@ ELSEWHERE = frozenset(
         "looks",
         "purges",
         "serving",
+        WEIGHTS,
     }
 )
-"""Folders that other modules erase from, or that have nothing of documents."""
-SCRATCH = ("scratch", "landing")
-"""What killed runs may have left behind."""
+"""Folders that other modules erase from, or that have nothing of documents; and trained weights,
+whose vocabulary holds words of any document, and which are needed as long as they serve."""
+SCRATCH = ("scratch", "landing", "training")
+"""What killed runs may have left behind; checkpoints come with examples of what was learned."""
 INDEXES = "indexes"
 """Records of indexes: only their previews may have traces."""
 

@@ -36,8 +36,8 @@ EXAMPLES = """\
   rag-assets evaluate --choose      which retriever suits the imported questions best?
   rag-assets evaluate --doctor      is the evaluation of the imported questions itself sound?"""
 NO_QUESTIONS = (
-    "there are no questions: make some with `rag-assets questions make`, or name a file with "
-    "--questions"
+    "there are no questions, or all are of the split train, which is not measured with: make some "
+    "with `rag-assets questions make`, or name a file with --questions"
 )
 
 
@@ -162,7 +162,7 @@ def _chosen(store: Store, config: Config, options: argparse.Namespace, *, varian
                 questions = imported.brought(imported.read_questions(store), config)
             else:
                 parsed = parsed_file(config, options.questions)
-                questions, failures = parsed.questions, list(parsed.failures.values())
+                questions, failures = parsed.measured, list(parsed.failures.values())
             if not questions:
                 raise CommandError(NO_QUESTIONS)
             smoke = smoke_tests(store, config, questions)

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
+from rag_assets import schemas
 from rag_assets.config.questions import GENERATED_SETS
 from rag_assets.serving import disk_errors, refresh_run
 from rag_assets.serving.replies import FAILED, OK, CommandError, Json, Reply, UsageError, say
@@ -70,7 +71,8 @@ def run(options: argparse.Namespace) -> Reply:
                     if plan.is_empty and not has_begun:
                         found = purge.verify(state, plan)
                         if not found.left:
-                            raise CommandError(_nothing_found(plan, found))
+                            is_trained = store.exists(schemas.TRAINING_PAIRS_TABLE)
+                            raise CommandError(_nothing_found(plan, found, is_trained=is_trained))
                     if not options.yes and not _is_confirmed(plan):
                         return Reply({"purged": False}, "Nothing was erased.", code=FAILED)
                     purge.erase_all(state, plan)
@@ -112,10 +114,14 @@ def _described(plan: "PurgePlan") -> Iterator[str]:
         yield f"  {group.place}"
 
 
-def _nothing_found(plan: "PurgePlan", found: "Proof") -> str:
+def _nothing_found(plan: "PurgePlan", found: "Proof", *, is_trained: bool) -> str:
     return (
         f"nothing of {plan.document.name} is in the state: {_searched(found)}; if it should be "
         "there, check the path below the source root, and --source"
+    ) + is_trained * (
+        ". Only its names were searched for, and training pairs may still quote a document that a "
+        "refresh has removed: run `rag-assets training run`, then `rag-assets clean-up "
+        "--keep-days 0` an hour later"
     )
 
 
@@ -145,6 +151,7 @@ def _answer(plan: "PurgePlan", found: "Proof") -> Reply:
         "left": [{"place": left.place, "said": left.trace} for left in found.left],
         "questions": {name: list(ids) for name, ids in plan.questions.items()},
         "files_of_user": [str(file) for file in plan.files_of_user],
+        "weights": [str(folder) for folder in plan.weights],
     }
     return Reply(record, "\n\n".join(_paragraphs(plan, found)), code=FAILED if found.left else OK)
 
@@ -178,6 +185,16 @@ def _paragraphs(plan: "PurgePlan", found: "Proof") -> Iterator[str]:
                 "Your own files that name or quote it are not changed, and a refresh reads them "
                 "again; remove it there (questions are listed by their set):",
                 *lines,
+            ]
+        )
+    if plan.weights:
+        yield "\n".join(
+            [
+                "Weights that were trained here may have learned from it; they cannot be searched, "
+                "and were not removed. Run `rag-assets training run`, refresh and promote the "
+                "variants with them, then remove these folders, and the files that `rag-assets "
+                "training export` wrote for you:",
+                *(f"  {folder}" for folder in plan.weights),
             ]
         )
     for_what = (

@@ -41,8 +41,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "name",
         nargs="?",
         metavar="NAME|FILE",
-        help="of run: the entry of the section training (default: all); of export: the file, one "
-        "JSON object a line with query, pos and neg, as FlagEmbedding and others read it",
+        help="of run and status: the entry of the section training (default: all); of export: the "
+        "file, one JSON object a line with query, pos and neg, as FlagEmbedding and others read it",
     )
     command.add_argument(
         "--part",
@@ -57,22 +57,23 @@ def run(options: argparse.Namespace) -> Reply:
     config = configuration.load()
     if not config.training.names:
         raise CommandError(UNCONFIGURED)
+    name = options.name
+    if options.action != "export" and name not in (None, *config.training.names):
+        known = ", ".join(config.training.names)
+        raise UsageError(f"the section training has no entry {name}; there are {known}")
     match options.action:
         case "run":
-            return _trained(config, options.name)
+            return _trained(config, name)
         case "export":
-            if options.name is None:
+            if name is None:
                 raise UsageError("name the file to write")
-            return _exported(config, Path(options.name), part=options.part)
-    return _status(config)
+            return _exported(config, Path(name), part=options.part)
+    return _status(config, only=name)
 
 
 def _trained(config: Config, name: str | None) -> Reply:
     from rag_assets.training.assets import JOB, keys_of
 
-    if name not in (None, *config.training.names):
-        known = ", ".join(config.training.names)
-        raise UsageError(f"the section training has no entry {name}; there are {known}")
     store = Store.of(config)
     with (
         alerting.telling(config),

@@ -515,3 +515,30 @@ def test_questions_that_were_made_of_it_are_erased(made, purge):
     left = made.store.read(schemas.GENERATED_QUESTIONS_TABLE)["question_id"].to_pylist()
     assert {*left} == {*before["question_id"].to_pylist()} - {*own}
     assert not {*own} & {one.question_id for one in read_questions(made.store)}
+
+
+def test_training_pairs_and_checkpoints_go_and_weights_are_told(made, purge):
+    name, schema = schemas.TRAINING_PAIRS_TABLE, schemas.TRAINING_PAIRS
+    question = {"pair_id": "a", "question_id": "lab/a", "question": "Which alloy?", "part": "train"}
+    right = {"domain": "document", "unit_id": "u", "text": "Steel."}
+    wrong = {"negative_ids": ["v"], "negatives": [TEXT]}
+    pair = question | right | wrong | dict.fromkeys(schemas.SYSTEM_COLUMNS, "f")
+    made.store.append(name, pa.Table.from_pylist([pair], schema=schema), schema=schema)
+    state = made.home / "state"
+    checkpoint = state / "training" / "retriever" / "tuned" / "0" / "README.md"
+    tokenizer = state / "weights" / "retriever" / "tuned" / "1f" / "vocab.txt"
+    for file, text in ((checkpoint, TEXT), (tokenizer, f"steel\n{SECRET}\n")):
+        file.parent.mkdir(parents=True)
+        file.write_text(text)
+    (tokenizer.parent / "training.json").write_text("{}")
+    project.withdraw(made)
+
+    code, answer, said = purge("--yes")
+
+    assert code == OK, said
+    assert made.store.count(name) == 0
+    assert not checkpoint.exists()
+    assert tokenizer.exists(), "what serves may read it"
+    assert answer["weights"] == [str(tokenizer.parent)], "they may have learned from it"
+    assert purge("--yes")[0] == FAILED  # there is nothing of it any more
+    assert "training pairs may still quote" in purge("--yes")[2]
