@@ -164,7 +164,7 @@ class ItemSources:
 
     def items(self, kind: ItemKind) -> dict[str, ToJudge]:
         """All items of a kind, by their ids."""
-        found = [ToJudge(item, about) for about, item in kept_items(self.store, kind)]
+        found = [ToJudge(item, _about(about)) for about, item in kept_items(self.store, kind)]
         if kind == "sentence":
             found += self._sentences()
         elif kind == "hit":

@@ -125,6 +125,16 @@ def test_what_a_judge_was_asked_about_can_be_labelled(made, sources):
     assert screen.decisions == {name: name for name in "12345"}
 
 
+def test_a_label_names_no_document_and_no_row(made, sources):
+    item = JudgedItem("answer", {"question": "How stiff?", "reference": "12", "answer": "12"})
+    gold = "hr/Layoffs of Anna Berg.pdf p. 3"
+    save_items(made.store, "answers__default", [JudgedRow("s", gold, [[item]])], {item.item_id})
+
+    labelling(made, sources, "answer_scores/correctness").keep(item.item_id, "5", drawn=True)
+
+    assert "Berg" not in made.config.questions.labels_file.read_text()
+
+
 def test_sides_of_a_pair_are_blind_and_what_is_kept_is_not(made, sources):
     for labeller in ("anna", "bo", "cy", "di"):
         asked = labelling(made, sources, "pair", labeller)
