@@ -170,7 +170,7 @@ class RubricJudge:
             attempts=reply.attempts,
             raw=reply.last.text,
             reason=reply.last.reason,
-            is_generator=item.writer_identity == self.model.identity,
+            is_generator=self.model.identity in item.writers,
             seconds=reply.seconds,
             may_pass=reply.last.outcome in PASSING,
         )

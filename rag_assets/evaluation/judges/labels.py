@@ -14,7 +14,7 @@ was labelled early becomes a part of it when the drawing has come so far.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -24,7 +24,7 @@ from typing import get_args
 from rag_assets.config import RubricName
 from rag_assets.evaluation.json_lines import LineError, append, lines_of, record_of, text_of
 from rag_assets.evaluation.judges.rubrics import read_rubric
-from rag_assets.evaluation.judges.verdicts import ItemKind
+from rag_assets.evaluation.judges.verdicts import ItemKind, JudgedItem
 from rag_assets.identity import fingerprint
 from rag_assets.process import clock
 
@@ -56,6 +56,8 @@ class LabelTask:
     """The score of each label."""
     is_ordered: bool
     """Whether one score may be further from the right one than another."""
+    applies_to: Callable[[JudgedItem], bool]
+    """Whether an item is of its kind and has the texts that are shown."""
 
     @property
     def rubric(self) -> str:
@@ -89,7 +91,7 @@ def task_of(of: str) -> LabelTask:
             f"{of!r} is nothing that people label: {', '.join(TASKS)}, or RUBRIC/DIMENSION such as "
             "answer_scores/correctness"
         )
-    asks = rubric.dimensions[dimension].asks
+    about = (of, rubric.kind, rubric.dimensions[dimension].asks, rubric.parts)
     if rubric.is_ranking:
         labels = {FIRST: 1.0, SECOND: 0.0, "both": 0.5, "neither": 0.5}
     elif rubric.words:
@@ -98,9 +100,9 @@ def task_of(of: str) -> LabelTask:
         numbers = range(rubric.scale[0], rubric.scale[1] + 1)
         scores = {str(number): float(number) for number in numbers}
         keys = {number: number for number in scores}
-        return LabelTask(of, rubric.kind, asks, rubric.parts, keys, scores, is_ordered=True)
+        return LabelTask(*about, keys, scores, is_ordered=True, applies_to=rubric.applies_to)
     choices = {str(key): label for key, label in enumerate(labels, start=1)}
-    return LabelTask(of, rubric.kind, asks, rubric.parts, choices, labels, is_ordered=False)
+    return LabelTask(*about, choices, labels, is_ordered=False, applies_to=rubric.applies_to)
 
 
 @dataclass(frozen=True, slots=True)

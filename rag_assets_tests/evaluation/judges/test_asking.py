@@ -107,7 +107,7 @@ def test_words_are_scores(tmp_path, said, score):
 
 def test_a_judge_is_told_apart_from_who_wrote(tmp_path):
     with judging(GOOD, tmp_path) as (judge, _):
-        own = replace(ANSWER, writer_identity=judge.model.identity)
+        own = replace(ANSWER, writers=frozenset({judge.model.identity, "another"}))
         assert all(each.is_generator for each in judge.judge(THREE, own))
         assert not any(each.is_generator for each in judge.judge(THREE, ANSWER))
 
