@@ -114,7 +114,7 @@ class RubricJudge:
                 one = parsed[dimension]
                 assert isinstance(one, Mapping), "it follows the schema"
                 score = rubric.read_score(one["score"])
-                judgment = replace(judgment, score=score, evidence=str(one["evidence"]))
+                judgment = replace(judgment, score=score, evidence=_readable(one["evidence"]))
             yield judgment
 
     def _ranked(
@@ -141,7 +141,7 @@ class RubricJudge:
             given = parsed["ranks"]
             assert isinstance(given, Mapping), "it follows the schema"
             ranks = dict(zip(places, counted_ranks([given[one] for one in letters]), strict=True))
-            evidence = str(parsed["evidence"])
+            evidence = _readable(parsed["evidence"])
             if [ranks[place] for place in places] != [given[one] for one in letters]:
                 state = "repaired"
         [dimension] = rubric.dimensions
@@ -238,6 +238,11 @@ def counted_ranks(given: Sequence[Json]) -> list[int]:
     """Ranks where equal ones count: 1, 2, 2, 4 of 1, 2, 2, 3 (P1, figure 15)."""
     ranks = [int(rank) for rank in given if isinstance(rank, int | float)]
     return [1 + sum(other < rank for other in ranks) for rank in ranks]
+
+
+def _readable(evidence: Json) -> str:
+    """The evidence without halves of characters, which no table holds."""
+    return str(evidence).encode(errors="replace").decode()
 
 
 def _preference(one: int, other: int) -> float:

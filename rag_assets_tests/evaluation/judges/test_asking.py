@@ -51,6 +51,7 @@ def test_scores_come_with_evidence_and_with_all_that_made_them(tmp_path):
         answers("The answer is fully correct: 5 of 5."),
         scored(correctness=6, helpfulness=4, informativeness=2),
         scored(correctness=5),
+        answers(GOOD.text.replace('"score"', '"score": 1, "score"')),
         ends_by("tool_calls", GOOD.text),
     ],
 )
@@ -74,6 +75,12 @@ def test_what_fails_twice_has_no_score_and_keeps_what_was_said(tmp_path):
     }
     assert "limit of tokens" in found[0].reason
     assert not any(each.may_pass for each in found)
+
+
+def test_half_a_character_in_the_evidence_stops_nothing(tmp_path):
+    with judging(answers(GOOD.text.replace("12 N/mm", "\\ud800 12")), tmp_path) as (judge, _):
+        found = judge.judge(THREE, ANSWER)
+    assert {each["evidence"] for each in judgments_table(found).to_pylist()} == {"? 12"}
 
 
 def test_a_server_that_is_away_may_be_asked_later(tmp_path):
