@@ -56,7 +56,7 @@ class RubricJudge:
     model: LanguageModelClient
     rubrics: Sequence[Rubric]
     most: int
-    """Questions of each rubric, spread evenly."""
+    """Questions of each rubric, by chance."""
     labels: LabelFile = NOBODY_LABELLED
     """What people said of such items."""
 
@@ -72,12 +72,14 @@ class RubricJudge:
     ) -> list[Judgment]:
         """The judgments of what was made of each question, by each rubric that applies to it.
 
-        Several are asked for at once, of `most` questions for each rubric; equal items once.
+        Several are asked for at once, of `most` questions for each rubric; equal items once. The
+        questions come in an order of chance, so that another answer to one changes no other.
         """
+        by_chance = sorted(filter(None, rows), key=lambda row: fingerprint(_question(row[0])))
         once: dict[tuple[str, str], tuple[Rubric, JudgedItem]] = {}
         for rubric in self.rubrics:
-            fitting = [[item for item in row if rubric.applies_to(item)] for row in rows]
-            for row in spread([row for row in fitting if row], self.most):
+            fitting = [[item for item in row if rubric.applies_to(item)] for row in by_chance]
+            for row in [row for row in fitting if row][: self.most]:
                 once |= {(rubric.name, item.item_id): (rubric, item) for item in row}
         asked = list(once.values())
         found: list[Judgment] = []
@@ -238,6 +240,10 @@ def counted_ranks(given: Sequence[Json]) -> list[int]:
     """Ranks where equal ones count: 1, 2, 2, 4 of 1, 2, 2, 3 (P1, figure 15)."""
     ranks = [int(rank) for rank in given if isinstance(rank, int | float)]
     return [1 + sum(other < rank for other in ranks) for rank in ranks]
+
+
+def _question(item: JudgedItem) -> str:
+    return item.parts.get("question", item.parts.get("prompt", ""))
 
 
 def _readable(evidence: Json) -> str:

@@ -198,9 +198,26 @@ def test_all_is_judged_that_a_rubric_applies_to_and_nothing_twice(tmp_path):
     assert {each.item_id for each in found} == {ANSWER.item_id, CONTEXT.item_id}
 
 
-def test_as_many_questions_as_are_wanted_are_spread_evenly(tmp_path):
-    rows = [[replace(ANSWER, parts={**ANSWER.parts, "answer": str(n)})] for n in range(10)]
-    with judging(GOOD, tmp_path, "answer_scores", most=2) as (judge, _):
-        found = judge.judge_all(rows, log=lambda _line: None)
-    assert {each.item_id for each in found} == {rows[0][0].item_id, rows[5][0].item_id}
+def test_as_many_questions_as_are_wanted_are_judged_and_stay_the_same(tmp_path):
+    def asked(place, answer="It is 12 N/mm."):
+        return [replace(ANSWER, parts={**ANSWER.parts, "question": f"{place}?", "answer": answer})]
+
+    def judged(rows):
+        return {each.item_id for each in judge.judge_all(rows, log=lambda _line: None)}
+
+    rows = [asked(place) for place in range(20)]
+    with judging(GOOD, tmp_path, "answer_scores", most=5) as (judge, server):
+        first = judged(rows)
+        assert len(first) == 5
+        for place, [item] in enumerate(rows):
+            assert len(first & judged([*rows[:place], [], *rows[place + 1 :]])) >= 4
+            if item.item_id in first:
+                changed = judged([*rows[:place], asked(place, "13"), *rows[place + 1 :]])
+                assert len(first & changed) == 4
+        assert judged([asked("new"), *rows]) & first
+        assert server.calls <= 5 + 1 + 5 + 1, "each other answer is asked for by itself"
+
+
+def test_a_spread_is_even():
+    assert spread([*range(10)], 2) == [0, 5]
     assert spread([], 3) == []
