@@ -15,7 +15,7 @@ was labelled early becomes a part of it when the drawing has come so far.
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from statistics import median_low
@@ -176,10 +176,11 @@ def _label_of(record: dict[str, object]) -> ItemLabel:
         **{name: text_of(record, name) for name in names}, drawn=record.get("drawn") is True
     )
     try:
-        _require_known(task_of(found.of), found.label)
+        task = task_of(found.of)
+        _require_known(task, found.label)
     except ValueError as error:
         raise LineError(str(error)) from error
-    return found
+    return replace(found, of=task.of)
 
 
 def _require_known(task: LabelTask, label: str) -> None:
