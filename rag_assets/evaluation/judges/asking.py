@@ -13,7 +13,7 @@ from string import ascii_uppercase
 from typing import TypeVar
 
 from rag_assets.config import Config
-from rag_assets.evaluation.judges.labels import NOBODY_LABELLED, LabelFile, read_labels
+from rag_assets.evaluation.judges.labels import NOBODY_LABELLED, LabelFile, read_labels, task_of
 from rag_assets.evaluation.judges.rubrics import Rubric, ranking_schema, read_rubric
 from rag_assets.evaluation.judges.verdicts import JudgedItem, Judgment, Order, ParseState
 from rag_assets.identity import canonical_json, fingerprint
@@ -64,7 +64,8 @@ class RubricJudge:
     def fingerprint(self) -> str:
         """Of all that its judgments, and what they are worth, depend on, beside the items."""
         hashes = [rubric.hash for rubric in self.rubrics]
-        own = [each.key for each in self.labels.labels]
+        names = {rubric.name for rubric in self.rubrics}
+        own = [each.key for each in self.labels.labels if task_of(each.of).rubric in names]
         return fingerprint(self.model.identity, self._parameters, hashes, self.most, own)
 
     def judge_all(

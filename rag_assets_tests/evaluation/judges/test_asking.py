@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from rag_assets.evaluation.judges.asking import counted_ranks, spread
+from rag_assets.evaluation.judges.labels import ItemLabel, LabelFile
 from rag_assets.evaluation.judges.rubrics import read_rubric
 from rag_assets.evaluation.judges.verdicts import JUDGMENTS, JudgedItem, judgments_table
 from rag_assets_testing.scripted_language_model import answers, cut, empty, ends_by, status
@@ -216,6 +217,16 @@ def test_as_many_questions_as_are_wanted_are_judged_and_stay_the_same(tmp_path):
                 assert len(first & changed) == 4
         assert judged([asked("new"), *rows]) & first
         assert server.calls <= 5 + 1 + 5 + 1, "each other answer is asked for by itself"
+
+
+def test_only_labels_of_its_rubrics_change_what_a_judge_is_worth(tmp_path):
+    def worth(of, label):
+        said = ItemLabel("x", of, label, "anna", "q", drawn=True, at="now")
+        return replace(judge, labels=LabelFile((said,))).fingerprint
+
+    with judging(GOOD, tmp_path, "answer_scores") as (judge, _):
+        assert worth("sentence_support/support", "yes") == judge.fingerprint
+        assert worth("answer_scores/correctness", "5") != judge.fingerprint
 
 
 def test_a_spread_is_even():
