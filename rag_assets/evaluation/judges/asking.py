@@ -10,7 +10,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import combinations
 from string import ascii_uppercase
-from typing import TypeVar
 
 from rag_assets.config import Config
 from rag_assets.evaluation.judges.labels import NOBODY_LABELLED, LabelFile, read_labels, task_of
@@ -28,7 +27,6 @@ ASKED_AGAIN: frozenset[Outcome] = frozenset({"cut", "empty", "malformed"})
 PASSING: frozenset[Outcome] = frozenset({"unavailable", "over_budget"})
 """Outcomes that another run may not have."""
 LOGGED_EVERY = 100
-Spread = TypeVar("Spread")
 ANSWER = "answer "
 """How the names of the answers begin that are ranked."""
 
@@ -224,12 +222,6 @@ def open_judges(config: Config) -> Generator[list[RubricJudge]]:
             )
             for each in config.evaluation.judges
         ]
-
-
-def spread(items: Sequence[Spread], most: int) -> list[Spread]:
-    """`most` of `items`, spread over them evenly; all if there are no more."""
-    count = min(most, len(items))
-    return [items[place * len(items) // count] for place in range(count)]
 
 
 def pair_of(answer: str, other: str) -> dict[str, str]:

@@ -91,18 +91,17 @@ def task_of(of: str) -> LabelTask:
             f"{of!r} is nothing that people label: {', '.join(TASKS)}, or RUBRIC/DIMENSION such as "
             "answer_scores/correctness"
         )
-    about = (of, rubric.kind, rubric.dimensions[dimension].asks, rubric.parts)
     if rubric.is_ranking:
         labels = {FIRST: 1.0, SECOND: 0.0, "both": 0.5, "neither": 0.5}
     elif rubric.words:
         labels = {word: float(score) for score, word in [*enumerate(rubric.words)][::-1]}
     else:
-        numbers = range(rubric.scale[0], rubric.scale[1] + 1)
-        scores = {str(number): float(number) for number in numbers}
-        keys = {number: number for number in scores}
-        return LabelTask(*about, keys, scores, is_ordered=True, applies_to=rubric.applies_to)
-    choices = {str(key): label for key, label in enumerate(labels, start=1)}
-    return LabelTask(*about, choices, labels, is_ordered=False, applies_to=rubric.applies_to)
+        labels = {str(n): float(n) for n in range(rubric.scale[0], rubric.scale[1] + 1)}
+    is_ordered = not (rubric.is_ranking or rubric.words)
+    keys = labels if is_ordered else map(str, range(1, len(labels) + 1))
+    about = (of, rubric.kind, rubric.dimensions[dimension].asks, rubric.parts)
+    choices = dict(zip(keys, labels, strict=True))
+    return LabelTask(*about, choices, labels, is_ordered, rubric.applies_to)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from rag_assets.evaluation.judges.asking import counted_ranks, spread
+from rag_assets.evaluation.judges.asking import counted_ranks
 from rag_assets.evaluation.judges.labels import ItemLabel, LabelFile
 from rag_assets.evaluation.judges.rubrics import read_rubric
 from rag_assets.evaluation.judges.verdicts import JUDGMENTS, JudgedItem, judgments_table
@@ -227,8 +227,3 @@ def test_only_labels_of_its_rubrics_change_what_a_judge_is_worth(tmp_path):
     with judging(GOOD, tmp_path, "answer_scores") as (judge, _):
         assert worth("sentence_support/support", "yes") == judge.fingerprint
         assert worth("answer_scores/correctness", "5") != judge.fingerprint
-
-
-def test_a_spread_is_even():
-    assert spread([*range(10)], 2) == [0, 5]
-    assert spread([], 3) == []
