@@ -394,8 +394,9 @@ def label_bounds(known: Sequence[DegradedAnswer]) -> Iterator[Bound]:
             ("mean", kind, people),
             ("difference", kind_of_worse - kind, worse - people),
         ):
-            found = powered(judged.tolist(), np.where(is_labelled, truth, np.nan).tolist())
-            alone = powered(np.zeros(ITEMS).tolist(), np.where(is_labelled, truth, np.nan).tolist())
+            said = np.where(is_labelled, truth, np.nan).tolist()
+            found = powered(judged.tolist(), said, (1, 5))
+            alone = powered(np.zeros(ITEMS).tolist(), said, (1, 5))
             assert found
             assert alone
             held[name] += int(found.low <= true[name] <= found.high)

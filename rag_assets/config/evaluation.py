@@ -44,7 +44,7 @@ class JudgeSettings(Section):
         [*get_args(RubricName)], min_length=1, description="what it is asked, where it applies"
     )
     most: int = Field(
-        100, gt=0, description="of each kind of thing, spread over the questions evenly"
+        100, gt=0, description="questions that it judges for each rubric, drawn by chance"
     )
 
 

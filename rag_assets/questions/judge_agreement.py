@@ -23,7 +23,7 @@ from rag_assets.evaluation.judges.calibration import (
 )
 from rag_assets.evaluation.judges.judged_means import scores_of
 from rag_assets.evaluation.judges.kappa import Kappa
-from rag_assets.evaluation.judges.labels import ItemLabel, LabelTask
+from rag_assets.evaluation.judges.labels import ItemLabel, LabelTask, sample_of
 from rag_assets.evaluation.judges.prediction_powered import PoweredMean
 from rag_assets.questions.judged_items import CHECKS, GOLD, JUDGE, ToJudge
 
@@ -56,8 +56,8 @@ def agreements(
 ) -> Iterator[JudgeAgreement]:
     """Every rule and judge that scores such items; a judge is asked about those that lack it.
 
-    Beside the labelled items, as many others are judged as `evaluation.judges.most` says, by
-    chance: what people would say of all is told from both.
+    Beside the labelled items that count, as many others are judged as `evaluation.judges.most`
+    says, by chance: what people would say of all is told from both.
 
     Args:
         config: Names the judges.
@@ -72,7 +72,7 @@ def agreements(
     for rule in (CHECKS, GOLD):
         said = {name: each.scores[rule] for name, each in items.items() if rule in each.scores}
         if said:
-            yield _held(rule, said, labels, task)
+            yield _held(rule, said, labels, task, items)
     with open_judges(config) as judges:
         for judge in judges:
             if any(rubric.name == task.rubric for rubric in judge.rubrics):
@@ -87,10 +87,13 @@ def agreements(
 def _chosen(
     items: Mapping[str, ToJudge], labels: Iterable[ItemLabel], *, others: int
 ) -> dict[str, ToJudge]:
-    """The labelled items, and `others` that are not, in an order of chance."""
-    labelled = {each.item for each in labels}
-    rest = [name for name in sorted(items) if name not in labelled]
-    return {name: items[name] for name in [*sorted(labelled & items.keys()), *rest[:others]]}
+    """The sample that people labelled, and the `others` that come next in the order of chance.
+
+    What was labelled early, as disputed, is none of these unless its turn has come.
+    """
+    sample = {each.item for each in sample_of(labels)}
+    rest = [name for name in sorted(items) if name not in sample]
+    return {name: items[name] for name in [*sorted(sample & items.keys()), *rest[:others]]}
 
 
 def _of_rubric(
@@ -106,7 +109,10 @@ def _of_rubric(
     judgments = asked.judge_all([[each.item] for each in items.values()], log=log)
     scores = scores_of(judgments, rubric).get(task.dimension, {})
     is_generator = any(each.is_generator for each in judgments)
-    return _held(judge.model.name, scores, labels, task, is_generator=is_generator)
+    found = _held(judge.model.name, scores, labels, task, items, is_generator=is_generator)
+    if why := next((each.reason for each in judgments if each.may_pass), ""):
+        return replace(found, refusal=f"it cannot judge now: {why}; ask again later")
+    return found
 
 
 def _of_support(
@@ -118,9 +124,9 @@ def _of_support(
     """The judge of the checks: see `answering.judge`."""
     given = {name: judge.judge(_sentence(each), each.cited) for name, each in items.items()}
     said = {name: None if each is None else float(each) for name, each in given.items()}
-    writers = {each.item.writer_identity for each in items.values()}
+    writers = frozenset().union(*(each.item.writers for each in items.values()))
     is_generator = isinstance(judge, AskedJudge) and judge.model.identity in writers
-    found = _held(JUDGE, said, labels, task, is_generator=is_generator)
+    found = _held(JUDGE, said, labels, task, items, is_generator=is_generator)
     if not isinstance(judge, ScoringJudge):
         return found
     scored = {name: judge.score(_sentence(each), each.cited) for name, each in items.items()}
@@ -137,6 +143,7 @@ def _held(
     scores: Scores,
     labels: Sequence[ItemLabel],
     task: LabelTask,
+    items: Mapping[str, ToJudge],
     *,
     is_generator: bool = False,
 ) -> JudgeAgreement:
@@ -147,6 +154,8 @@ def _held(
         kappa,
         why_not(kappa, judge=judge, is_generator=is_generator),
         failed,
-        as_people_score(scores, labels),
+        as_people_score(
+            scores, labels, task, about={name: each.about for name, each in items.items()}
+        ),
         error_rates(scores, labels) if task.scale == [0, 1] else None,
     )

@@ -37,7 +37,7 @@ from rag_assets.evaluation.judges.labels import (
     next_of,
     read_labels,
 )
-from rag_assets.evaluation.judges.verdicts import ItemKind, JudgedItem
+from rag_assets.evaluation.judges.verdicts import JudgedItem
 from rag_assets.identity import fingerprint
 from rag_assets.questions.from_answers import COLUMNS, unit_text
 from rag_assets.questions.labelling import Label, Screen, ScreenItem, ToLabel
@@ -162,16 +162,17 @@ class ItemSources:
         store = Store.of(config)
         return cls(answers_of(store), store, frozenset(config.source_names), index)
 
-    def items(self, kind: ItemKind) -> dict[str, ToJudge]:
-        """All items of a kind, by their ids."""
-        found = [ToJudge(item, about) for about, item in kept_items(self.store, kind)]
+    def items(self, task: LabelTask) -> dict[str, ToJudge]:
+        """All items that a task is about, by their ids."""
+        kind = task.kind
+        found = [ToJudge(item, _about(about)) for about, item in kept_items(self.store, kind)]
         if kind == "sentence":
             found += self._sentences()
         elif kind == "hit":
             found += self._hits()
         elif kind == "pair":
             found += [*self._pairs(), *self._answers()]
-        return {each.item.item_id: each for each in found}
+        return {each.item.item_id: each for each in found if task.applies_to(each.item)}
 
     def _kept(self) -> list[Answer]:
         if not self.file.exists:
@@ -192,7 +193,7 @@ class ItemSources:
                     "sentence",
                     {"source": "\n\n".join(map(source_text, cited)), "sentence": sentence.text},
                     frozenset().union(*origins),
-                    _writer(answer),
+                    _writers(answer),
                 )
                 said = {CHECKS: float(sentence.compared != "nothing")}
                 if sentence.judged is not None:
@@ -223,8 +224,8 @@ class ItemSources:
             texts.setdefault(text_of(answer), answer)
         for question, texts in groups.items():
             for one, other in pairwise(texts):
-                writer = _writer(texts[one]) or _writer(texts[other])
-                yield from _pair(question, one, other, self.every_source, writer)
+                writers = _writers(texts[one]) | _writers(texts[other])
+                yield from _pair(question, one, other, self.every_source, writers)
 
     def _first_units(self) -> Iterable[Sequence[_First]]:
         index = self.index()
@@ -251,15 +252,19 @@ class ItemSources:
 
 
 def _pair(
-    question: str, one: str, other: str, sources: frozenset[str], writer: str = ""
+    question: str,
+    one: str,
+    other: str,
+    sources: frozenset[str],
+    writers: frozenset[str] = frozenset(),
 ) -> Iterator[ToJudge]:
     if one != other and one and other:
         parts = {"question": question, **pair_of(one, other)}
-        yield ToJudge(JudgedItem("pair", parts, sources, writer), _about(question))
+        yield ToJudge(JudgedItem("pair", parts, sources, writers), _about(question))
 
 
-def _writer(answer: Answer) -> str:
-    return answer.generation.identity if answer.generation else ""
+def _writers(answer: Answer) -> frozenset[str]:
+    return frozenset({answer.generation.identity} if answer.generation else ())
 
 
 def _about(question: str | Answer) -> str:

@@ -1,9 +1,11 @@
 """What people are asked to label: from kept answers and from an evaluation."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
+from rag_assets.answering.answer import Generation
 from rag_assets.answering.assistant import Assistant
 from rag_assets.evaluation.evaluate import evaluate_variant
 from rag_assets.evaluation.judges.judged_means import JudgedRow
@@ -62,11 +64,11 @@ def sources(made):
 def labelling(made, sources, name, labeller="anna"):
     task = task_of(name)
     file = made.config.questions.labels_file
-    return Labelling(task, sources.items(task.kind), file, labeller)
+    return Labelling(task, sources.items(task), file, labeller)
 
 
 def test_hits_are_what_each_retriever_found_first_and_disputed_where_it_is_not_gold(sources):
-    hits = [*sources.items("hit").values()]
+    hits = [*sources.items(task_of("hit")).values()]
 
     assert {each.item.parts["question"] for each in hits} == {
         f"How many hours does Zq{number:03} bear salt?" for number in range(5)
@@ -83,7 +85,7 @@ def test_hits_are_what_each_retriever_found_first_and_disputed_where_it_is_not_g
 def test_pairs_are_the_first_units_of_two_retrievers_and_answers_that_differ(made, sources):
     kept(made.store, [written(1), worded(written(1), "It bears salt."), written(2)])
 
-    pairs = [each.item.parts for each in sources.items("pair").values()]
+    pairs = [each.item.parts for each in sources.items(task_of("pair")).values()]
     units = [each for each in pairs if each["question"].startswith("How many")]
     [answers] = [each for each in pairs if each["question"].startswith("How long")]
 
@@ -96,12 +98,13 @@ def test_sentences_are_those_of_a_model_and_disputed_where_the_judge_says_no(mad
     kept(made.store, [written(1, judged=False), written(2, judged=True), written(3)])
     kept(made.store, [worded(written(9), "x"), written(1, judged=False)])
 
-    found = {each.item.parts["sentence"]: each for each in sources.items("sentence").values()}
+    items = sources.items(task_of("sentence")).values()
+    found = {each.item.parts["sentence"]: each for each in items}
 
     assert found.keys() == {said(1), said(2), said(3), "x"}
     assert [name for name, each in found.items() if each.is_disputed] == [said(1)]
     assert found[said(1)].item.parts["source"].startswith(source(1))
-    assert found[said(1)].item.writer_identity == "writer 1"
+    assert found[said(1)].item.writers == {"writer 1"}
     assert found[said(1)].item.sources == {"documents"}
     assert len({each.about for each in found.values()}) == 4
 
@@ -123,6 +126,35 @@ def test_what_a_judge_was_asked_about_can_be_labelled(made, sources):
         ("answer", "It is 12 N/mm."),
     ]
     assert screen.decisions == {name: name for name in "12345"}
+
+
+def test_nobody_is_asked_what_a_rubric_does_not_apply_to(made, sources):
+    lacking = JudgedItem("answer", {"question": "How stiff?", "reference": "", "answer": "12"})
+    rows = [JudgedRow("s", "g", [[lacking]])]
+    save_items(made.store, "answers__default", rows, {lacking.item_id})
+
+    assert not labelling(made, sources, "answer_scores/correctness").items
+    assert labelling(made, sources, "correctness/correctness").items.keys() == {lacking.item_id}
+
+
+def test_two_answers_side_by_side_have_two_writers(made, sources):
+    other = Generation("other", "writer 2", {}, 1, 0, 10, 10, None, False, ())
+    kept(made.store, [replace(worded(written(7), "It bears salt."), generation=other), written(7)])
+
+    pairs = [each.item for each in sources.items(task_of("pair")).values()]
+    [answers] = [each for each in pairs if each.parts["question"].startswith("How long")]
+
+    assert answers.writers == {"writer 1", "writer 2"}
+
+
+def test_a_label_names_no_document_and_no_row(made, sources):
+    item = JudgedItem("answer", {"question": "How stiff?", "reference": "12", "answer": "12"})
+    gold = "hr/Layoffs of Anna Berg.pdf p. 3"
+    save_items(made.store, "answers__default", [JudgedRow("s", gold, [[item]])], {item.item_id})
+
+    labelling(made, sources, "answer_scores/correctness").keep(item.item_id, "5", drawn=True)
+
+    assert "Berg" not in made.config.questions.labels_file.read_text()
 
 
 def test_sides_of_a_pair_are_blind_and_what_is_kept_is_not(made, sources):

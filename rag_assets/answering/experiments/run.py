@@ -42,7 +42,7 @@ from rag_assets.evaluation.intervals import (
     cluster_bootstrap,
     clusters_of,
 )
-from rag_assets.evaluation.judges.asking import RubricJudge, open_judges, spread
+from rag_assets.evaluation.judges.asking import RubricJudge, open_judges
 from rag_assets.evaluation.judges.judged_means import (
     JudgedArm,
     JudgedMean,
@@ -237,7 +237,8 @@ def _questions(store: Store, config: Config, experiment: AnswerExperiment) -> li
             f"there is no question of the split {experiment.split!r}: name question files under "
             "evaluation.questions, and refresh"
         )
-    return spread(every, experiment.most_questions)
+    count = min(experiment.most_questions, len(every))
+    return [every[place * len(every) // count] for place in range(count)]
 
 
 def _answered(

@@ -86,7 +86,7 @@ def answer_items(
         "answer": numbered.told(sentences),
     }
     sources = numbered.sources | references.sources(question)
-    return [JudgedItem("answer", parts, sources, writer_identity)]
+    return [JudgedItem("answer", parts, sources, _writers(writer_identity))]
 
 
 def context_item(question: Question, shown: Sequence[ShownText]) -> list[JudgedItem]:
@@ -102,7 +102,7 @@ def pair_item(answer: JudgedItem, first: JudgedItem, texts: tuple[str, str]) -> 
     """An answer beside that of the first arm, by their `texts` without marks of citations."""
     shared = {name: text for name in ("question", "reference") if (text := answer.parts[name])}
     parts = {**shared, "answer 1": texts[0], "answer 2": texts[1]}
-    return JudgedItem("pair", parts, answer.sources | first.sources, answer.writer_identity)
+    return JudgedItem("pair", parts, answer.sources | first.sources, answer.writers | first.writers)
 
 
 def report_item(
@@ -124,7 +124,11 @@ def report_item(
         "context": numbered.context,
         "report": "\n\n".join(told),
     }
-    return [JudgedItem("report", parts, every_source, writer_identity)]
+    return [JudgedItem("report", parts, every_source, _writers(writer_identity))]
+
+
+def _writers(identity: str) -> frozenset[str]:
+    return frozenset({identity} if identity else ())
 
 
 def _expected(prompt: ReportPrompt) -> Iterator[str]:

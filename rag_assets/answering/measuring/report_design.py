@@ -23,15 +23,18 @@ from rag_assets.evaluation.intervals import Intervals
 from rag_assets.evaluation.judges.asking import RubricJudge, open_judges
 from rag_assets.evaluation.judges.judged_means import judged_arms, judgments_of, scores_of
 from rag_assets.evaluation.judges.kept_items import save_items
-from rag_assets.evaluation.judges.verdicts import Judgment
+from rag_assets.evaluation.judges.verdicts import Judgment, save_judgments
 from rag_assets.evaluation.judges.wording import LEGEND, notes_of, told
 from rag_assets.evaluation.questions import Question
+from rag_assets.evaluation.results import folder_of
 from rag_assets.identity import fingerprint
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import set_of_recipe
 from rag_assets.table_lookup.arm import arms_of
 
 SET = "report_prompts"
+JUDGMENTS_FILE = "report_judgments.parquet"
+"""Beside the evaluation of the variant: what each judge said, in the schema `JUDGMENTS`."""
 BROAD, PARTS = "one broad query", "sub-questions"
 
 
@@ -121,9 +124,13 @@ class _BothWays:
                 retriever=self.retriever,
                 writer=writer,
             )
-            judged = judged_reports(found, judges, samples=samples)
-        if judged:
-            every = {item.item_id for row in found.items for arm in row.arms for item in arm}
+            judgments = judgments_of(judges, found.items, log=lambda _line: None)
+            judged = judged_reports(found, judgments, judges, samples=samples)
+        if judgments:
+            folder = folder_of(self.store, self.variant)
+            folder.mkdir(parents=True, exist_ok=True)
+            save_judgments(judgments, folder / JUDGMENTS_FILE)
+            every = {each.item_id for each in judgments}
             save_items(self.store, f"reports__{self.variant}", found.items, every)
         return [self._protocol(found), *_tables(found, samples), *judged]
 
@@ -182,14 +189,17 @@ def _tables(found: ReportComparison, samples: int) -> list[Appendix]:
 
 
 def judged_reports(
-    found: ReportComparison, judges: Sequence[RubricJudge], *, samples: int
+    found: ReportComparison,
+    judgments: Sequence[Judgment],
+    judges: Sequence[RubricJudge],
+    *,
+    samples: int,
 ) -> list[Appendix]:
     """What judges say of both reports of each prompt, and on the whole: P4, tables 5 to 7.
 
     Raises:
         ExperimentError: One does not answer now; what it has said is kept.
     """
-    judgments = judgments_of(judges, found.items, log=lambda _line: None)
     for each in judgments:
         if each.may_pass:
             raise ExperimentError(

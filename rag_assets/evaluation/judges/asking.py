@@ -10,10 +10,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import combinations
 from string import ascii_uppercase
-from typing import TypeVar
 
 from rag_assets.config import Config
-from rag_assets.evaluation.judges.labels import NOBODY_LABELLED, LabelFile, read_labels
+from rag_assets.evaluation.judges.labels import NOBODY_LABELLED, LabelFile, read_labels, task_of
 from rag_assets.evaluation.judges.rubrics import Rubric, ranking_schema, read_rubric
 from rag_assets.evaluation.judges.verdicts import JudgedItem, Judgment, Order, ParseState
 from rag_assets.identity import canonical_json, fingerprint
@@ -28,7 +27,6 @@ ASKED_AGAIN: frozenset[Outcome] = frozenset({"cut", "empty", "malformed"})
 PASSING: frozenset[Outcome] = frozenset({"unavailable", "over_budget"})
 """Outcomes that another run may not have."""
 LOGGED_EVERY = 100
-Spread = TypeVar("Spread")
 ANSWER = "answer "
 """How the names of the answers begin that are ranked."""
 
@@ -56,7 +54,7 @@ class RubricJudge:
     model: LanguageModelClient
     rubrics: Sequence[Rubric]
     most: int
-    """Questions of each rubric, spread evenly."""
+    """Questions of each rubric, by chance."""
     labels: LabelFile = NOBODY_LABELLED
     """What people said of such items."""
 
@@ -64,7 +62,8 @@ class RubricJudge:
     def fingerprint(self) -> str:
         """Of all that its judgments, and what they are worth, depend on, beside the items."""
         hashes = [rubric.hash for rubric in self.rubrics]
-        own = [each.key for each in self.labels.labels]
+        names = {rubric.name for rubric in self.rubrics}
+        own = [each.key for each in self.labels.labels if task_of(each.of).rubric in names]
         return fingerprint(self.model.identity, self._parameters, hashes, self.most, own)
 
     def judge_all(
@@ -72,12 +71,14 @@ class RubricJudge:
     ) -> list[Judgment]:
         """The judgments of what was made of each question, by each rubric that applies to it.
 
-        Several are asked for at once, of `most` questions for each rubric; equal items once.
+        Several are asked for at once, of `most` questions for each rubric; equal items once. The
+        questions come in an order of chance, so that another answer to one changes no other.
         """
+        by_chance = sorted(filter(None, rows), key=lambda row: fingerprint(_question(row[0])))
         once: dict[tuple[str, str], tuple[Rubric, JudgedItem]] = {}
         for rubric in self.rubrics:
-            fitting = [[item for item in row if rubric.applies_to(item)] for row in rows]
-            for row in spread([row for row in fitting if row], self.most):
+            fitting = [[item for item in row if rubric.applies_to(item)] for row in by_chance]
+            for row in [row for row in fitting if row][: self.most]:
                 once |= {(rubric.name, item.item_id): (rubric, item) for item in row}
         asked = list(once.values())
         found: list[Judgment] = []
@@ -114,7 +115,7 @@ class RubricJudge:
                 one = parsed[dimension]
                 assert isinstance(one, Mapping), "it follows the schema"
                 score = rubric.read_score(one["score"])
-                judgment = replace(judgment, score=score, evidence=str(one["evidence"]))
+                judgment = replace(judgment, score=score, evidence=_readable(one["evidence"]))
             yield judgment
 
     def _ranked(
@@ -141,7 +142,7 @@ class RubricJudge:
             given = parsed["ranks"]
             assert isinstance(given, Mapping), "it follows the schema"
             ranks = dict(zip(places, counted_ranks([given[one] for one in letters]), strict=True))
-            evidence = str(parsed["evidence"])
+            evidence = _readable(parsed["evidence"])
             if [ranks[place] for place in places] != [given[one] for one in letters]:
                 state = "repaired"
         [dimension] = rubric.dimensions
@@ -170,7 +171,7 @@ class RubricJudge:
             attempts=reply.attempts,
             raw=reply.last.text,
             reason=reply.last.reason,
-            is_generator=item.writer_identity == self.model.identity,
+            is_generator=self.model.identity in item.writers,
             seconds=reply.seconds,
             may_pass=reply.last.outcome in PASSING,
         )
@@ -223,12 +224,6 @@ def open_judges(config: Config) -> Generator[list[RubricJudge]]:
         ]
 
 
-def spread(items: Sequence[Spread], most: int) -> list[Spread]:
-    """`most` of `items`, spread over them evenly; all if there are no more."""
-    count = min(most, len(items))
-    return [items[place * len(items) // count] for place in range(count)]
-
-
 def pair_of(answer: str, other: str) -> dict[str, str]:
     """The parts of two answers side by side."""
     return {f"{ANSWER}1": answer, f"{ANSWER}2": other}
@@ -238,6 +233,15 @@ def counted_ranks(given: Sequence[Json]) -> list[int]:
     """Ranks where equal ones count: 1, 2, 2, 4 of 1, 2, 2, 3 (P1, figure 15)."""
     ranks = [int(rank) for rank in given if isinstance(rank, int | float)]
     return [1 + sum(other < rank for other in ranks) for rank in ranks]
+
+
+def _question(item: JudgedItem) -> str:
+    return item.parts.get("question", item.parts.get("prompt", ""))
+
+
+def _readable(evidence: Json) -> str:
+    """The evidence without halves of characters, which no table holds."""
+    return str(evidence).encode(errors="replace").decode()
 
 
 def _preference(one: int, other: int) -> float:

@@ -180,7 +180,9 @@ def suggested_threshold(
     return max(found, key=lambda each: each.kappa, default=None)
 
 
-def as_people_score(judged: Scores, labels: Sequence[ItemLabel]) -> PoweredMean | None:
+def as_people_score(
+    judged: Scores, labels: Sequence[ItemLabel], task: LabelTask, *, about: Mapping[str, str]
+) -> PoweredMean | None:
     """The mean score, had people scored all that the judge did: see `prediction_powered`.
 
     None where the judge scored nothing, or the labels are too few for an interval.
@@ -188,14 +190,15 @@ def as_people_score(judged: Scores, labels: Sequence[ItemLabel]) -> PoweredMean 
     Args:
         judged: Of all items, one at least.
         labels: Of one task.
+        task: That task.
+        about: What stands for the question of each item.
     """
-    sample = sample_of(labels)
-    said, about = consensus(sample), {each.item: each.about for each in sample}
-    items = sorted(judged)
-    codes = np.unique([about.get(item, item) for item in items], return_inverse=True)[1]
+    said, items = consensus(sample_of(labels)), sorted(judged)
+    codes = np.unique([about[item] for item in items], return_inverse=True)[1]
     return powered(
         [judged[item] for item in items],
         [said.get(item) for item in items],
+        (task.scale[0], task.scale[-1]),
         about=codes.reshape(-1),
     )
 
@@ -203,10 +206,13 @@ def as_people_score(judged: Scores, labels: Sequence[ItemLabel]) -> PoweredMean 
 def powered(
     judged: Sequence[float | None],
     said: Sequence[float | None],
+    scale: tuple[float, float],
     *,
     about: np.ndarray | None = None,
 ) -> PoweredMean | None:
-    """The same of scores in their order; where the judge failed, its own mean stands in.
+    """The same of scores in their order, or of differences on a scale.
+
+    Where the judge failed, its own mean stands in.
 
     That keeps the interval true, and makes it wider.
     """
@@ -214,7 +220,7 @@ def powered(
     if np.isnan(scores).all() or np.isnan(labels).all():
         return None
     filled = np.where(np.isnan(scores), np.nanmean(scores), scores)
-    found = powered_mean(filled, labels, about=about)
+    found = powered_mean(filled, labels, about=about, width=scale[1] - scale[0])
     return None if math.isnan(found.low) else found
 
 

@@ -216,14 +216,14 @@ def judged_arms(
                     is_compared = arm is not arms[0]
                     if not rubric.is_ranking or is_compared:
                         mean = bounded_mean(column, scale, clusters, samples=samples)
-                        by_people = powered(column, labels, about=clusters.codes)
+                        by_people = powered(column, labels, scale, about=clusters.codes)
                         arm.means.append(JudgedMean(*about, mean, people.refusal, by_people))
                     if is_compared and not rubric.is_ranking:
                         change = bounded_difference(
                             column, columns[0], scale, clusters, samples=samples
                         )
                         less = (_less(column, columns[0]), _less(labels, said[0]))
-                        by_people = powered(*less, about=clusters.codes)
+                        by_people = powered(*less, scale, about=clusters.codes)
                         verdict = verdict_of(by_people, scale, refusal=people.refusal)
                         arm.differences.append(
                             JudgedMean(*about, change, people.refusal, by_people, verdict)

@@ -24,7 +24,10 @@ def save_items(store: Store, name: str, rows: Iterable[JudgedRow], judged: Conta
     Each is kept with the gold of its question, as items of one are not independent.
     """
     kept = {
-        item.item_id: (row.gold, asdict(item) | {"sources": sorted(item.sources)})
+        item.item_id: (
+            row.gold,
+            asdict(item) | {"sources": sorted(item.sources), "writers": sorted(item.writers)},
+        )
         for row in rows
         for arm in row.arms
         for item in arm

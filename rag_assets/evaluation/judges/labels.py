@@ -14,8 +14,8 @@ was labelled early becomes a part of it when the drawing has come so far.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from statistics import median_low
@@ -24,7 +24,7 @@ from typing import get_args
 from rag_assets.config import RubricName
 from rag_assets.evaluation.json_lines import LineError, append, lines_of, record_of, text_of
 from rag_assets.evaluation.judges.rubrics import read_rubric
-from rag_assets.evaluation.judges.verdicts import ItemKind
+from rag_assets.evaluation.judges.verdicts import ItemKind, JudgedItem
 from rag_assets.identity import fingerprint
 from rag_assets.process import clock
 
@@ -56,6 +56,8 @@ class LabelTask:
     """The score of each label."""
     is_ordered: bool
     """Whether one score may be further from the right one than another."""
+    applies_to: Callable[[JudgedItem], bool]
+    """Whether an item is of its kind and has the texts that are shown."""
 
     @property
     def rubric(self) -> str:
@@ -89,18 +91,17 @@ def task_of(of: str) -> LabelTask:
             f"{of!r} is nothing that people label: {', '.join(TASKS)}, or RUBRIC/DIMENSION such as "
             "answer_scores/correctness"
         )
-    asks = rubric.dimensions[dimension].asks
     if rubric.is_ranking:
         labels = {FIRST: 1.0, SECOND: 0.0, "both": 0.5, "neither": 0.5}
     elif rubric.words:
         labels = {word: float(score) for score, word in [*enumerate(rubric.words)][::-1]}
     else:
-        numbers = range(rubric.scale[0], rubric.scale[1] + 1)
-        scores = {str(number): float(number) for number in numbers}
-        keys = {number: number for number in scores}
-        return LabelTask(of, rubric.kind, asks, rubric.parts, keys, scores, is_ordered=True)
-    choices = {str(key): label for key, label in enumerate(labels, start=1)}
-    return LabelTask(of, rubric.kind, asks, rubric.parts, choices, labels, is_ordered=False)
+        labels = {str(n): float(n) for n in range(rubric.scale[0], rubric.scale[1] + 1)}
+    is_ordered = not (rubric.is_ranking or rubric.words)
+    keys = labels if is_ordered else map(str, range(1, len(labels) + 1))
+    about = (of, rubric.kind, rubric.dimensions[dimension].asks, rubric.parts)
+    choices = dict(zip(keys, labels, strict=True))
+    return LabelTask(*about, choices, labels, is_ordered, rubric.applies_to)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,10 +175,11 @@ def _label_of(record: dict[str, object]) -> ItemLabel:
         **{name: text_of(record, name) for name in names}, drawn=record.get("drawn") is True
     )
     try:
-        _require_known(task_of(found.of), found.label)
+        task = task_of(found.of)
+        _require_known(task, found.label)
     except ValueError as error:
         raise LineError(str(error)) from error
-    return found
+    return replace(found, of=task.of)
 
 
 def _require_known(task: LabelTask, label: str) -> None:

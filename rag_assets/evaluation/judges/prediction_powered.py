@@ -39,7 +39,7 @@ class PoweredMean:
 
 
 def powered_mean(
-    judged: np.ndarray, labels: np.ndarray, *, about: np.ndarray | None = None
+    judged: np.ndarray, labels: np.ndarray, *, about: np.ndarray | None = None, width: float = 1.0
 ) -> PoweredMean:
     """The mean of `labels` over all items, had people labelled them all.
 
@@ -47,6 +47,7 @@ def powered_mean(
         judged: The judge's score of each item, (items,).
         labels: What people said of it, (items,); NaN where nobody did.
         about: (items,) int, from 0: the question of each; None where items are independent.
+        width: What the highest score is above the lowest.
     """
     has_label = ~np.isnan(labels)
     own, other = judged[has_label], judged[~has_label]
@@ -62,7 +63,7 @@ def powered_mean(
     groups = [len(np.unique(codes[part])) for part in (has_label, ~has_label) if part.any()]
     if min(groups) > 1:
         half = _half_width(corrected, share * other, has_label, codes, freedom=min(groups) - 1)
-        half = max(half, _exact_half_width(said))
+        half = max(half, _exact_half_width(said, width))
     return PoweredMean(
         estimate=estimate,
         low=estimate - half,
@@ -104,13 +105,13 @@ def _half_width(
     return error * float(stdtrit(freedom, (1 + LEVEL) / 2))
 
 
-def _exact_half_width(said: np.ndarray) -> float:
+def _exact_half_width(said: np.ndarray, width: float) -> float:
     """Of labels of two scores, one of them rare: half of the exact interval of its share; else 0.
 
-    A sample without the rare score has no spread, and proves little.
+    A sample without the rare score has no spread, and proves little: it may lie `width` away.
     """
     scores, counts = np.unique(said, return_counts=True)
-    if not np.isin(scores, (0, 1)).all() or (len(scores) == 2 and counts.min() >= FEW):
+    if len(scores) > 2 or (len(scores) == 2 and counts.min() >= FEW):
         return 0.0
-    low, high = exact_interval(float(said.sum()), of=len(said))
-    return (high - low) / 2
+    low, high = exact_interval(float(counts[0]), of=len(said))
+    return (float(scores[-1] - scores[0]) or width) * (high - low) / 2

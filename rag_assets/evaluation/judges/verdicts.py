@@ -61,8 +61,8 @@ class JudgedItem:
     shows. Of a pair, `answer 1`, `answer 2`, and so on where more than two are ranked."""
     sources: frozenset[str] = frozenset()
     """Names of the sources whose text stands in the parts."""
-    writer_identity: str = ""
-    """Which language model wrote it, as its server states it; empty where none did."""
+    writers: frozenset[str] = frozenset()
+    """Which language models wrote it, as their servers state them; two may have written a pair."""
 
     @property
     def item_id(self) -> str:

@@ -112,7 +112,7 @@ def context_of(said: Mapping[str, Json]) -> int | None:
 def _by_schema(text: str, schema: Mapping[str, Json]) -> Judged:
     fenced = FENCED.match(text)
     try:
-        parsed: Json = json.loads(fenced[1] if fenced else text)
+        parsed: Json = json.loads(fenced[1] if fenced else text, object_pairs_hook=_object)
     except (ValueError, RecursionError) as error:
         return Judged("malformed", f"the answer is no JSON: {str(error)[:SHOWN]}")
     fault = next(iter(_validator(schema).iter_errors(parsed)), None)
@@ -120,6 +120,14 @@ def _by_schema(text: str, schema: Mapping[str, Json]) -> Judged:
         place = ".".join(map(str, fault.absolute_path)) or "the whole"
         return Judged("malformed", f"{place} does not follow the schema ({fault.validator})")
     return Judged("done", parsed=parsed)
+
+
+def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    """An object, in which each name stands once: of two values none is meant more."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name stands twice in an object")
+    return found
 
 
 def _validator(schema: Mapping[str, Json]) -> "Validator":

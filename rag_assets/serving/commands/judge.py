@@ -71,7 +71,14 @@ def run(options: argparse.Namespace) -> Reply:
             task = task_of(options.of)
         except ValueError as error:
             raise UsageError(str(error)) from error
-        return _label(config, task, options.user or login())
+        return _label(config, task, _name_of(options.user or login()))
+
+
+def _name_of(labeller: str) -> str:
+    """As it stands in the file of labels, where a blank one would be no label."""
+    if not labeller.strip() or not labeller.isprintable():
+        raise UsageError(f"--user {labeller!r}: name who labels by letters")
+    return labeller.strip()
 
 
 def _label(config: Config, task: "LabelTask", labeller: str) -> Reply:
@@ -123,7 +130,7 @@ def _items(config: Config, task: "LabelTask") -> Mapping[str, "ToJudge"]:
     from rag_assets.questions.judged_items import ItemSources
 
     assistant = Assistant(Store.of(config), config)
-    return ItemSources.of(config, lambda: assistant.index).items(task.kind)
+    return ItemSources.of(config, lambda: assistant.index).items(task)
 
 
 def _people(labels: "LabelFile", task: "LabelTask") -> list[dict[str, Json]]:

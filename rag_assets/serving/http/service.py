@@ -82,7 +82,7 @@ class Service:
         task = task_of(of)
         if anew or of not in self.to_label:
             sources = ItemSources.of(self.config, lambda: self.served.now().assistant.index)
-            self.to_label[of] = sources.items(task.kind)
+            self.to_label[of] = sources.items(task)
         return Labelling(task, self.to_label[of], self.config.questions.labels_file, self.user)
 
     def compared_with(self) -> "StaleIndex | None":

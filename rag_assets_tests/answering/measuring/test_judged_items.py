@@ -48,7 +48,7 @@ def test_marks_lead_to_numbered_texts_also_of_what_was_not_among_the_hits():
     assert item.parts["answer"] == "It is 12 N/mm. [1] It bears salt. [3] Good."
     assert item.parts["context"].startswith("[1] Its stiffness is 12 N/mm. It is red.\n\n[2] Noth")
     assert "[3] It bears 500 hours of salt." in item.parts["context"]
-    assert item.writer_identity == "large"
+    assert item.writers == {"large"}
 
 
 def test_sources_are_those_of_all_texts_and_of_the_gold_behind_the_reference():

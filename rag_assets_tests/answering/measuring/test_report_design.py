@@ -2,10 +2,13 @@
 
 import json
 
+import pyarrow.parquet as pq
 import pytest
 
 from rag_assets import config as configuration
 from rag_assets.evaluation.experiments.runs import runs_of
+from rag_assets.evaluation.judges.verdicts import JUDGMENTS
+from rag_assets.evaluation.results import folder_of
 from rag_assets.serving import cli
 from rag_assets.serving.replies import FAILED, OK
 from rag_assets.store import Store
@@ -117,6 +120,9 @@ def test_judges_add_the_tables_of_scores(home, monkeypatch, capsys):
     assert all("[1]" in each.rpartition("<report-")[2] for each in sent)
     [overall] = [line for line in text.splitlines() if line.startswith("| j | overall |")]
     assert "failed 1" in overall
+    kept = pq.read_table(folder_of(Store.of(config), "default") / "report_judgments.parquet")
+    assert kept.schema.equals(JUDGMENTS)
+    assert kept["score"].null_count == 6, "of each dimension, where the judge failed"
 
 
 def test_with_judges_the_writer_of_the_config_writes_and_is_told_when_it_judges_itself(

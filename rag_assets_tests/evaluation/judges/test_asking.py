@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from rag_assets.evaluation.judges.asking import counted_ranks, spread
+from rag_assets.evaluation.judges.asking import counted_ranks
+from rag_assets.evaluation.judges.labels import ItemLabel, LabelFile
 from rag_assets.evaluation.judges.rubrics import read_rubric
 from rag_assets.evaluation.judges.verdicts import JUDGMENTS, JudgedItem, judgments_table
 from rag_assets_testing.scripted_language_model import answers, cut, empty, ends_by, status
@@ -51,6 +52,7 @@ def test_scores_come_with_evidence_and_with_all_that_made_them(tmp_path):
         answers("The answer is fully correct: 5 of 5."),
         scored(correctness=6, helpfulness=4, informativeness=2),
         scored(correctness=5),
+        answers(GOOD.text.replace('"score"', '"score": 1, "score"')),
         ends_by("tool_calls", GOOD.text),
     ],
 )
@@ -74,6 +76,12 @@ def test_what_fails_twice_has_no_score_and_keeps_what_was_said(tmp_path):
     }
     assert "limit of tokens" in found[0].reason
     assert not any(each.may_pass for each in found)
+
+
+def test_half_a_character_in_the_evidence_stops_nothing(tmp_path):
+    with judging(answers(GOOD.text.replace("12 N/mm", "\\ud800 12")), tmp_path) as (judge, _):
+        found = judge.judge(THREE, ANSWER)
+    assert {each["evidence"] for each in judgments_table(found).to_pylist()} == {"? 12"}
 
 
 def test_a_server_that_is_away_may_be_asked_later(tmp_path):
@@ -107,7 +115,7 @@ def test_words_are_scores(tmp_path, said, score):
 
 def test_a_judge_is_told_apart_from_who_wrote(tmp_path):
     with judging(GOOD, tmp_path) as (judge, _):
-        own = replace(ANSWER, writer_identity=judge.model.identity)
+        own = replace(ANSWER, writers=frozenset({judge.model.identity, "another"}))
         assert all(each.is_generator for each in judge.judge(THREE, own))
         assert not any(each.is_generator for each in judge.judge(THREE, ANSWER))
 
@@ -191,9 +199,31 @@ def test_all_is_judged_that_a_rubric_applies_to_and_nothing_twice(tmp_path):
     assert {each.item_id for each in found} == {ANSWER.item_id, CONTEXT.item_id}
 
 
-def test_as_many_questions_as_are_wanted_are_spread_evenly(tmp_path):
-    rows = [[replace(ANSWER, parts={**ANSWER.parts, "answer": str(n)})] for n in range(10)]
-    with judging(GOOD, tmp_path, "answer_scores", most=2) as (judge, _):
-        found = judge.judge_all(rows, log=lambda _line: None)
-    assert {each.item_id for each in found} == {rows[0][0].item_id, rows[5][0].item_id}
-    assert spread([], 3) == []
+def test_as_many_questions_as_are_wanted_are_judged_and_stay_the_same(tmp_path):
+    def asked(place, answer="It is 12 N/mm."):
+        return [replace(ANSWER, parts={**ANSWER.parts, "question": f"{place}?", "answer": answer})]
+
+    def judged(rows):
+        return {each.item_id for each in judge.judge_all(rows, log=lambda _line: None)}
+
+    rows = [asked(place) for place in range(20)]
+    with judging(GOOD, tmp_path, "answer_scores", most=5) as (judge, server):
+        first = judged(rows)
+        assert len(first) == 5
+        for place, [item] in enumerate(rows):
+            assert len(first & judged([*rows[:place], [], *rows[place + 1 :]])) >= 4
+            if item.item_id in first:
+                changed = judged([*rows[:place], asked(place, "13"), *rows[place + 1 :]])
+                assert len(first & changed) == 4
+        assert judged([asked("new"), *rows]) & first
+        assert server.calls <= 5 + 1 + 5 + 1, "each other answer is asked for by itself"
+
+
+def test_only_labels_of_its_rubrics_change_what_a_judge_is_worth(tmp_path):
+    def worth(of, label):
+        said = ItemLabel("x", of, label, "anna", "q", drawn=True, at="now")
+        return replace(judge, labels=LabelFile((said,))).fingerprint
+
+    with judging(GOOD, tmp_path, "answer_scores") as (judge, _):
+        assert worth("sentence_support/support", "yes") == judge.fingerprint
+        assert worth("answer_scores/correctness", "5") != judge.fingerprint

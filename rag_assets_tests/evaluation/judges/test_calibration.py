@@ -21,6 +21,7 @@ from rag_assets.evaluation.judges.kappa import Kappa
 from rag_assets.evaluation.judges.labels import ItemLabel, task_of
 
 SUPPORT, CORRECT = task_of("sentence"), task_of("answer_scores/correctness")
+SCALE = (1, 5)
 
 
 def labels(said, *, task=SUPPORT, labeller="anna"):
@@ -158,8 +159,12 @@ def test_the_mean_is_that_of_people_though_the_judge_is_kind():
         item: str(int(score)) for item, score in zip(items, said, strict=True) if score is not None
     }
 
-    found = as_people_score(dict(zip(items, judged, strict=True)), labels(given, task=CORRECT))
+    scores, said = dict(zip(items, judged, strict=True)), labels(given, task=CORRECT)
+    found = as_people_score(scores, said, CORRECT, about={item: item for item in items})
+    of_pages = {item: str(place // 10) for place, item in enumerate(items)}
+    together = as_people_score(scores, said, CORRECT, about=of_pages)
 
+    assert together.high - together.low != pytest.approx(found.high - found.low, rel=0.01)
     assert found.judged > truth.mean() + 0.7
     assert found.low < truth.mean() < found.high
     assert found.labels == 100
@@ -169,12 +174,18 @@ def test_failures_of_a_judge_keep_the_interval_true():
     judged, said, truth = scored(0)
     failing = [None if place % 4 == 0 else score for place, score in enumerate(judged)]
 
-    found, whole = powered(failing, said), powered(judged, said)
+    found, whole = powered(failing, said, SCALE), powered(judged, said, SCALE)
 
     assert found.low < truth.mean() < found.high
     assert found.high - found.low > whole.high - whole.low
-    assert powered([None, None], [1.0, 0.0]) is None
-    assert powered([1.0, 0.0], [1.0, None]) is None
+    assert powered([None, None], [1.0, 0.0], SCALE) is None
+    assert powered([1.0, 0.0], [1.0, None], SCALE) is None
+
+
+def test_a_few_equal_labels_on_a_scale_prove_little():
+    found = powered([4.0, 4, 5, 3, 4, 5], [4.0, 4, None, None, None, None], SCALE)
+    assert found.estimate == 4
+    assert found.high - found.low > 2
 
 
 @pytest.mark.parametrize(
@@ -185,6 +196,7 @@ def test_a_candidate_is_judged_by_what_people_would_score(shift, expected):
     difference = powered(
         np.subtract(second[0], first[0]).tolist(),
         [None if a is None else a - b for a, b in zip(second[1], first[1], strict=True)],
+        SCALE,
     )
 
     assert verdict_of(difference, (1, 5), refusal="") == expected

@@ -130,6 +130,12 @@ def test_a_line_that_is_no_label_is_told_and_the_others_count(file, line, why):
     assert why in problem
 
 
+def test_a_line_that_a_person_wrote_may_have_the_short_name(file):
+    label(file, "00")
+    file.write_text(file.read_text().replace(SUPPORT.of, "sentence"))
+    assert [each.item for each in read_labels(file).on(SUPPORT.of)] == ["00"]
+
+
 def test_no_other_label_is_kept(file):
     with pytest.raises(ValueError, match="write yes, no or skip"):
         label(file, "00", "perhaps")

@@ -220,6 +220,39 @@ def test_a_judge_that_answers_nothing_usable_is_refused(labelled, run):
     assert "strict gave no score to 100 items: they count as wrong." in text
 
 
+def test_a_judge_whose_server_is_down_is_not_called_wrong(labelled, run):
+    with ScriptedServer(answers("")) as server:
+        with_judge(labelled, server.url)
+    found = judged(run)["strict"]
+
+    assert (found["failed"], found["may gate"]) == (FEWER, "no")
+    assert found["refusal"].startswith("it cannot judge now: ")
+
+
+def test_a_judge_is_asked_about_the_sample_and_what_comes_next_by_chance(made, run):
+    kept(made.store, (written(number, judged=False) for number in range(ITEMS, ITEMS + 30)))
+    count = iter(range(FEWER))
+    forty = Labeller(lambda text, _: truth(text) if next(count) < 40 else "q")
+    run("label", "sentence", "--user", "anna", labeller=forty)
+    given = read_labels(made.config.questions.labels_file).labels
+    reached = max(each.item for each in given if each.drawn)
+    early = {each.item for each in given if each.item > reached}
+    with ScriptedServer(replies(error=0)) as server:
+        with_judge(made, server.url)
+        found = judged(run)["strict"]
+
+    assert len(early) > 5, "they are disputed"
+    assert found["mean"]["labels"] == 40 - len(early)
+    assert server.calls == found["mean"]["judgments"] == 40 - len(early) + 50
+
+
+@pytest.mark.parametrize("name", [" ", "an\udcffa"])
+def test_a_name_that_no_file_holds_is_refused_before_anything_is_asked(made, run, name):
+    code, text = run("label", "sentence", "--user", name)
+    assert (code, "--user" in text) == (USAGE, True)
+    assert not made.config.questions.labels_file.exists()
+
+
 def test_the_judge_of_answers_is_measured_and_gets_a_threshold(labelled, run, monkeypatch):
     def scores(pairs):
         return np.array([0.7 - 0.3 * (truth(sentence) == "2") for _, sentence in pairs])

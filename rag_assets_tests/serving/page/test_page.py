@@ -348,6 +348,21 @@ def test_what_a_model_wrote_is_labelled_with_keys_one_after_another(client, made
     assert {each.labeller for each in read_labels(file).labels} == {"anna"}
 
 
+def test_a_file_of_labels_that_cannot_be_used_is_named(client, made):
+    file = made.config.questions.labels_file
+    aside = file.with_suffix(".aside")
+    file.parent.mkdir(exist_ok=True)
+    if file.exists():
+        file.rename(aside)
+    file.mkdir()
+    reply = client.get("/label")
+    file.rmdir()
+    if aside.exists():
+        aside.rename(file)
+    assert reply.status_code == 422
+    assert "labels.jsonl cannot be read" in reply.text
+
+
 def test_a_label_without_scripts_leads_back_to_the_page_and_a_wrong_one_is_told(client, made):
     kept(made.store, [written(7)])
     page = client.get("/label").text

@@ -30,6 +30,7 @@ from rag_assets.serving.http.problems import of_error, statuses
 from rag_assets.serving.http.routes import history as answers
 from rag_assets.serving.http.routes import searching
 from rag_assets.serving.http.service import Answering, Served, Service
+from rag_assets.serving.question_labels import file_errors
 from rag_assets.serving.replies import UsageError
 from rag_assets.table_lookup.plans.plan import plan_from_json
 
@@ -261,13 +262,15 @@ def _keep_label(service: Service, given: GivenLabel) -> None:
     labelling = service.labelling(given.of, anew=False)
     if given.item not in labelling.items:
         raise UsageError("this item is not there any more: open the page again")
-    labelling.keep(given.item, given.label, drawn=given.drawn)
+    with file_errors(service.config):
+        labelling.keep(given.item, given.label, drawn=given.drawn)
 
 
 def _to_label(service: Service, of: str, *, anew: bool) -> dict[str, object]:
     """What `to_label.html` shows of the item that is asked next."""
     labelling = service.labelling(of, anew=anew)
-    said = labelling.said()
+    with file_errors(service.config):
+        said = labelling.said()
     item, drawn = labelling.next(said) or ("", False)
     return {
         "of": of,
