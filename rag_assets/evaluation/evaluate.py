@@ -66,9 +66,15 @@ def evaluate_variant(
     Raises:
         MissingIndexError: The variant has no complete index.
     """
-    if not question_sets.question_rows(store, where=question_sets.IS_MEASURED).num_rows:
+    if not store.count(schemas.QUESTIONS_TABLE):
         return None
-    return _Evaluation(
+
+    def questions() -> list[Question]:  # read only if there is something to measure anew
+        if found := question_sets.read_questions(store):
+            return found
+        raise _NothingMeasuredError
+
+    evaluation = _Evaluation(
         store=store,
         config=config,
         variant=variant,
@@ -77,10 +83,18 @@ def evaluate_variant(
             store, schemas.QUESTIONS_TABLE, key="question_id"
         ),
         folder=results.folder_of(store, variant),
-        questions=lambda: question_sets.read_questions(store),
+        questions=questions,
         arms=arms,
         log=log,
-    ).result()
+    )
+    try:
+        return evaluation.result()
+    except _NothingMeasuredError:
+        return None
+
+
+class _NothingMeasuredError(Exception):
+    """All questions are to train on."""
 
 
 def compared(config: Config) -> list[RetrieverName]:
