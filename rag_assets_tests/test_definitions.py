@@ -200,13 +200,17 @@ def test_only_errors_block_and_each_check_says_what_it_stands_for(defs):
         ]
 
 
-def test_the_definitions_load_without_warnings_and_without_anything_heavy(project):
+TRAINING = '{"retrievers": {"tuned": {}}, "rerankers": {"order": {"retriever": "tuned"}}}'
+
+
+@pytest.mark.parametrize("given", [{}, {"RAG_ASSETS__TRAINING": TRAINING}], ids=["plain", "train"])
+def test_the_definitions_load_without_warnings_and_without_anything_heavy(project, given):
     code = (
         "import sys; from rag_assets.definitions import defs\n"
         "defs().get_repository_def()\n"
         f"print(sorted({set(small_project.HEAVY)!r} & sys.modules.keys()))"
     )
-    done = run_python(code, cwd=project, PYTHONWARNINGS="default::FutureWarning")
+    done = run_python(code, cwd=project, PYTHONWARNINGS="default::FutureWarning", **given)
 
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "[]"

@@ -17,7 +17,7 @@ from rag_assets import schemas
 from rag_assets.change.quarantine import Failure
 from rag_assets.evaluation import gold as golds
 from rag_assets.evaluation.json_lines import LineError, lines_of, record_of, text_of
-from rag_assets.identity import fingerprint
+from rag_assets.identity import chance
 from rag_assets.store import Store
 from rag_assets.terms.words import folded
 
@@ -97,13 +97,8 @@ def made_questions(
         if times[folded(str(row["question"]))] == 1 or row["question_id"] in decisions:
             yield {
                 **{name: row[name] for name in COPIED},
-                "split": "train" if _place(row["input_id"]) < train else row["split"],
+                "split": "train" if chance("train", row["input_id"]) < train else row["split"],
                 "question_set": row["origin"],
                 "domain": golds.domain_of(golds.from_json(str(row["gold"]))),
                 "support": golds.to_json([]),
             }
-
-
-def _place(input_id: str | None) -> float:
-    """Where a document or table stands between 0 and 1, by a hash."""
-    return int(fingerprint("train", input_id)[:8], 16) / 16**8

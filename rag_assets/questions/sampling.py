@@ -17,7 +17,7 @@ from collections.abc import Hashable, Mapping
 
 import numpy as np
 
-from rag_assets.identity import fingerprint
+from rag_assets.identity import chance
 
 KIND, SECTION = 8.0, 4.0
 """How much more than coherence, which is between -1 and 1, it counts that a window shows the kind
@@ -72,7 +72,7 @@ def chosen_windows(
     if not len(starts):
         return []
     own = kinds[starts[0] : ends[-1]]
-    in_order, first = np.sort(own), int(fingerprint("kind", document)[:8], 16) / 16**8
+    in_order, first = np.sort(own), chance("kind", document)
     is_free, is_new = np.ones((2, len(starts)), bool)
     chosen: list[int] = []
     while len(chosen) < most and is_free.any():

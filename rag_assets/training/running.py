@@ -14,7 +14,10 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 if TYPE_CHECKING:
     from transformers import Trainer, TrainerCallback
@@ -31,6 +34,32 @@ PATIENCE = 3
 """Validations without a gain after which training ends."""
 MOST_STEPS_BETWEEN = 250
 """Steps after which there is a validation and a checkpoint, however long an epoch is."""
+WARM_UP = 0.1
+"""Share of the steps in which the learning rate rises."""
+
+
+class LearningSchedule(Protocol):
+    """What all recipes say."""
+
+    @property
+    def epochs(self) -> int:
+        """At most."""
+        ...
+
+    @property
+    def batch_size(self) -> int:
+        """Examples of a step."""
+        ...
+
+    @property
+    def learning_rate(self) -> float:
+        """At its highest."""
+        ...
+
+    @property
+    def seed(self) -> int:
+        """Of all random numbers."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,22 +89,20 @@ class TrainingRun:
 def run(
     build: Build,
     *,
+    recipe: LearningSchedule,
+    examples: int,
     folder: Path,
     metric: str,
-    batch_size: int,
-    steps_per_epoch: int,
-    seed: int,
     log: Callable[[str], None],
 ) -> TrainingRun:
     """Train; the model of the trainer has the best weights afterwards.
 
     Args:
-        build: Makes the trainer; it has to set the number of epochs and the batch size.
+        build: Makes the trainer.
+        recipe: Epochs, batches, learning rate and seed.
+        examples: How many are learned from in an epoch.
         folder: Where checkpoints lie; those of an earlier call are gone on from.
         metric: What the evaluator of the trainer gives; more is better.
-        batch_size: Examples of a step.
-        steps_per_epoch: Of the trainer.
-        seed: Of all random numbers.
         log: Receives a line now and then.
 
     Raises:
@@ -87,12 +114,11 @@ def run(
     be_quiet()
     folder.mkdir(parents=True, exist_ok=True)
     last = _last_checkpoint(folder)
-    every = min(steps_per_epoch, MOST_STEPS_BETWEEN)
+    every = min(math.ceil(examples / recipe.batch_size), MOST_STEPS_BETWEEN)
     is_cuda = torch.cuda.is_available()
     arguments = {
+        **schedule_of(recipe),
         "output_dir": str(folder),
-        "seed": seed,
-        "data_seed": seed,
         "use_cpu": not is_cuda,
         "bf16": is_cuda and torch.cuda.is_bf16_supported(),
         "fp16": is_cuda and not torch.cuda.is_bf16_supported(),
@@ -133,7 +159,7 @@ def run(
         resumed_at=resumed_at,
         seconds=round(seconds, 1),
         examples_per_second=round(
-            (trainer.state.global_step - resumed_at) * batch_size / max(seconds, 1e-9), 2
+            (trainer.state.global_step - resumed_at) * recipe.batch_size / max(seconds, 1e-9), 2
         ),
         hardware=_hardware(),
     )
@@ -147,6 +173,36 @@ def be_quiet() -> None:
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     datasets.disable_progress_bars()
+
+
+def schedule_of(recipe: LearningSchedule) -> dict[str, Any]:
+    """What a recipe says, as `TrainingArguments` of transformers take it."""
+    return {
+        "num_train_epochs": recipe.epochs,
+        "per_device_train_batch_size": recipe.batch_size,
+        "per_device_eval_batch_size": recipe.batch_size,
+        "learning_rate": recipe.learning_rate,
+        "warmup_steps": WARM_UP,
+        "seed": recipe.seed,
+        "data_seed": recipe.seed,
+    }
+
+
+def parts_of(pairs: pa.Table, *, what: str = "pairs") -> tuple[pa.Table, pa.Table]:
+    """The pairs to train on, and those to validate with; an error calls them `what`.
+
+    Raises:
+        ValueError: There are none of one kind.
+    """
+    training, validation = (
+        pairs.filter(pc.field("part") == part) for part in ("train", "validation")
+    )
+    if not (len(training) and len(validation)):
+        raise ValueError(
+            f"{what} to train on and for validation are needed, and there are {len(training):,} "
+            f"and {len(validation):,}: more questions are needed"
+        )
+    return training, validation
 
 
 def _last_checkpoint(folder: Path) -> Path | None:

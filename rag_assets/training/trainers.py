@@ -1,11 +1,12 @@
 """What the assets of the room and the command train: by name, from the pairs of the state."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
+from pydantic import JsonValue
 
 from rag_assets import schemas
 from rag_assets.change.data_versions import current_version
@@ -17,9 +18,6 @@ from rag_assets.training.pairs import PairsError
 from rag_assets.training.retriever import Recipe, train_retriever
 from rag_assets.training.running import TrainingRun
 from rag_assets.training.weights import Trained, trained
-
-if TYPE_CHECKING:
-    from rag_assets.training.reranker import RerankerRecipe
 
 REVISION = 1
 """Raise it when the same pairs, recipe and start should give other weights."""
@@ -64,17 +62,15 @@ def retriever_weights(
             f"under training.retrievers.{name}.model"
         )
     start = weights_of(model, home=store.encoders)
-    recipe = Recipe(
-        **settings.model_dump(exclude={"model"}),
-        query_prefix=model.query_prefix,
-        passage_prefix=model.passage_prefix,
+    recipe = Recipe.of(
+        settings, query_prefix=model.query_prefix, passage_prefix=model.passage_prefix
     )
     train = train_retriever
     if model.backend == "flag_embedding":
         from rag_assets.training.m3 import train_m3 as train
-    return _trained(
-        store, "retriever", name, train, recipe, start.folder, start_id=start.model_id, log=log
-    )
+    learn = partial(train, start=start.folder, recipe=recipe, log=log)
+    made_from = {"recipe": asdict(recipe), "start": start.model_id}
+    return _trained(store, "retriever", name, learn, made_from=made_from, log=log)
 
 
 def reranker_weights(
@@ -87,7 +83,7 @@ def reranker_weights(
             as the entry says.
         PairsError: There are no pairs.
     """
-    from rag_assets.training.reranker import RerankerRecipe, train_reranker
+    from rag_assets.training.reranker import train_reranker
 
     settings = config.training.rerankers[name]
     start = newest_weights(store.root, "retriever", settings.retriever)
@@ -96,39 +92,30 @@ def reranker_weights(
             f"training.rerankers.{name} starts from the retriever {settings.retriever}, which was "
             f"not trained yet: run `rag-assets training run {settings.retriever}` first"
         )
-    recipe = RerankerRecipe(**settings.model_dump(exclude={"retriever"}))
-    return _trained(
-        store, "reranker", name, train_reranker, recipe, start, start_id=start.name, log=log
-    )
+    learn = partial(train_reranker, start=start, recipe=settings, log=log)
+    made_from = {"recipe": settings.model_dump(exclude={"retriever"}), "start": start.name}
+    return _trained(store, "reranker", name, learn, made_from=made_from, log=log)
 
 
 def _trained(
     store: Store,
     kind: Kind,
     name: str,
-    train: Callable[..., TrainingRun],
-    recipe: "Recipe | RerankerRecipe",
-    start: Path,
+    learn: Callable[..., TrainingRun],
     *,
-    start_id: str,
+    made_from: Mapping[str, JsonValue],
     log: Callable[[str], None],
 ) -> Trained:
-    """What `train` makes of the pairs of the state, unless it is there."""
-    pairs = read_pairs(store)
+    """What `learn` makes of the pairs of the state, unless it is there."""
 
     def run(checkpoints: Path, out: Path) -> TrainingRun:
-        log(f"{name}: learning from {len(pairs):,} pairs, starting from {start}")
+        pairs = read_pairs(store)
+        log(f"{name}: learning from {len(pairs):,} pairs")
         try:
-            return train(
-                pairs, start=start, recipe=recipe, checkpoints=checkpoints, out=out, log=log
-            )
+            return learn(pairs, checkpoints=checkpoints, out=out)
         except ValueError as error:
             raise TrainingError(f"training.{kind}s.{name}: {error}") from error
 
-    made_from = {
-        "revision": REVISION,
-        "recipe": asdict(recipe),
-        "pairs": current_version(store, schemas.TRAINING_PAIRS_TABLE, key="pair_id"),
-        "start": start_id,
-    }
-    return trained(store, kind, name, made_from=made_from, train=run, log=log)
+    version = current_version(store, schemas.TRAINING_PAIRS_TABLE, key="pair_id")
+    all_of_it = {"revision": REVISION, "pairs": version, **made_from}
+    return trained(store, kind, name, made_from=all_of_it, train=run, log=log)

