@@ -286,14 +286,15 @@ def _written(plan: Plan, work: Work, *, log: Callable[[str], None]) -> tuple[Pen
     def write(batch: Batch) -> None:
         commit(store, target, batch, pending=pending, to_replace=plan.to_replace)
 
-    for batch in write_behind(batches, write):
+    for number, batch in enumerate(write_behind(batches, write)):
         replaced = plan.to_replace.intersection(batch.done)
         tally.replaced |= replaced
         tally.added += len(batch.done) - len(replaced)
         tally.failures.extend(batch.failed)
         pending.finish([*batch.done, *(failure.key for failure in batch.failed)])
         tally.failed += len({failure.key for failure in batch.failed}.difference(batch.done))
-        log(f"{target.inputs}: {_progress(tally, of=len(pending))}")
+        if number or tally.failed or not pending.is_done:  # else each small table has its line
+            log(f"{target.inputs}: {_progress(tally, of=len(pending))}")
     return pending, tally
 
 

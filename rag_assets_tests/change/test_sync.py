@@ -96,6 +96,12 @@ def store(tmp_path: Path) -> Store:
     return Store(tmp_path)
 
 
+def test_a_pass_that_is_done_at_once_tells_no_progress(store):
+    lines = []
+    refresh(store, {"a": "one two"}, log=lines.append)
+    assert not lines
+
+
 def test_progress_counts_what_gave_nothing_apart(store):
     lines = []
     refresh(store, {"a": "BROKEN", "b": "one BROKEN", "c": "BROKEN"}, log=lines.append)
