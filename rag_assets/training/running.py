@@ -106,7 +106,7 @@ def run(
         log: Receives a line now and then.
 
     Raises:
-        ValueError: It diverged.
+        ValueError: It diverged, or the memory of the GPU is too small.
     """
     import torch
     from transformers import EarlyStoppingCallback, PrinterCallback
@@ -142,7 +142,13 @@ def run(
         trainer.remove_callback(PrinterCallback)
         before = _before(trainer, folder / STARTED, metric=f"eval_{metric}", log=log)
         started = time.monotonic()
-        trainer.train(resume_from_checkpoint=str(last) if last else None)
+        try:
+            trainer.train(resume_from_checkpoint=str(last) if last else None)
+        except torch.OutOfMemoryError as error:
+            raise ValueError(
+                f"the memory of the GPU is too small for batches of {recipe.batch_size:,}: lower "
+                "batch_size or max_tokens"
+            ) from error
     seconds = time.monotonic() - started
     resumed_at = int(last.name.rpartition("-")[2]) if last else 0
     history = trainer.state.log_history

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+import torch
+from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
 
 from rag_assets.config import resolve_package_path
 from rag_assets.config.training import RetrieverTraining
@@ -133,6 +135,15 @@ def test_pairs_without_a_validation_part_are_refused(tmp_path):
         train_retriever(
             rows, start=MINILM, recipe=RECIPE, checkpoints=tmp_path, out=tmp_path, log=print
         )
+
+
+def test_a_gpu_that_is_too_small_is_told(monkeypatch, tmp_path):
+    def forward(*_: object, **__: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+
+    monkeypatch.setattr(MultipleNegativesRankingLoss, "forward", forward)
+    with pytest.raises(ValueError, match=r"batches of 8: lower batch_size or max_tokens"):
+        train(tmp_path)
 
 
 def test_a_training_that_diverges_is_told_and_saves_nothing(tmp_path):
