@@ -1,7 +1,6 @@
 """A project with questions to train on: forty to documents, eight to others that are measured."""
 
 import json
-import os
 from pathlib import Path
 
 import yaml
@@ -62,5 +61,4 @@ def write(home: Path, *, asked: list[dict[str, object]] | None = None) -> Path:
     (home / "questions.jsonl").write_text(lines, "utf-8")
     config = home / "rag_assets.yaml"
     config.write_text(yaml.safe_dump(CONFIG, sort_keys=False, allow_unicode=True), "utf-8")
-    os.environ["RAG_ASSETS_CONFIG"] = str(config)
     return config

@@ -74,13 +74,14 @@ def test_a_path_means_the_newest_weights_of_a_name(store):
 
 
 def test_a_config_makes_a_model_of_each_retriever(tmp_path):
-    config = configuration.load(project.write(tmp_path))
+    file = project.write(tmp_path)
+    config = configuration.load(file)
 
     assert config.models["tuned"].path == "trained:tuned"
     with pytest.raises(WeightsError, match="training run tuned"):
         weights_of(config.models["tuned"])
     done, _ = trained(Store.of(config), "a")
-    assert configuration.load().models["tuned"].path == str(done.folder)
+    assert configuration.load(file).models["tuned"].path == str(done.folder)
 
 
 def test_weights_of_a_state_that_was_moved_are_found_and_gone_ones_told(store, tmp_path):
@@ -147,10 +148,11 @@ def test_weights_of_the_other_kind_are_refused_by_name(section, key):
 
 
 def test_a_moved_state_is_no_other_recipe(tmp_path):
-    first = configuration.load(project.write(tmp_path))
+    file = project.write(tmp_path)
+    first = configuration.load(file)
     untrained = first.tables_of("tuned").joint
     trained(Store.of(first), "a")
-    before = configuration.load().tables_of("tuned").joint
+    before = configuration.load(file).tables_of("tuned").joint
     moved = tmp_path / "moved"
     moved.mkdir()
     for name in ("state", "rag_assets.yaml"):
