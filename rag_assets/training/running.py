@@ -140,9 +140,9 @@ def run(
         callbacks = [EarlyStoppingCallback(PATIENCE), _telling(log)]
         trainer = build(arguments, callbacks)
         trainer.remove_callback(PrinterCallback)
-        before = _before(trainer, folder / STARTED, metric=f"eval_{metric}", log=log)
-        started = time.monotonic()
         try:
+            before = _before(trainer, folder / STARTED, metric=f"eval_{metric}", log=log)
+            started = time.monotonic()
             trainer.train(resume_from_checkpoint=str(last) if last else None)
         except torch.OutOfMemoryError as error:
             raise ValueError(
