@@ -53,9 +53,9 @@ class RerankerTraining(Section):
 
     retriever: Slug = Field(description="entry of training.retrievers whose weights it starts from")
     loss: Literal["bce", "ts_tcl"] = Field(
-        "ts_tcl",
+        "bce",
         description="bce: cross-entropy of each pair; ts_tcl: also of the pair with only those "
-        "words of the text that are nearest to the question's",
+        "words of the text that are nearest to the question's, at twice the time",
     )
     hard_negatives: int = Field(
         3, gt=0, le=HARD_NEGATIVES, description="wrong texts beside each right one"
