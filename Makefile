@@ -8,7 +8,7 @@ MAKEFLAGS += --no-print-directory
 
 PYTHON ?= python3
 RUN := RAG_ASSETS_CONFIG="$(CURDIR)/rag_assets.yaml" .venv/bin/rag-assets
-TEST_PROCESSES ?= 2
+TEST_PROCESSES ?= 3
 MINUTES ?= 60
 DONE_WITH_FAILED_UNITS := 3
 IS_SUPPORTED := import sys; sys.exit(None if (3, 11) <= sys.version_info < (3, 14) else \
@@ -26,6 +26,8 @@ export HF_HUB_DISABLE_TELEMETRY := 1
 export RUNTIME__DLTHUB_TELEMETRY := false
 export GX_ANALYTICS_ENABLED := false
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Many processes are started: Python keeps what it has compiled for the next one.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help install demo prove ui serve quick test fuzz parsers clean
 
@@ -79,6 +81,7 @@ environment = $(1)/bin/python -c 'import pip; $(IS_SUPPORTED)' 2>/dev/null || \
     { $(PYTHON) -c '$(IS_SUPPORTED)' && $(PYTHON) -m venv --clear $(1); }
 
 # Tests of one file share what is costly to set up, so they stay in one process: --dist loadfile.
+# Tests wait for servers and for processes of their own, so two cores keep three of them busy.
 # TEST_PROCESSES=0 runs all of them in one process, in their order. A process that dies ends the
 # run with the name of its test: pytest-xdist would start another one and then wait for ever.
 
