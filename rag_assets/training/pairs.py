@@ -3,10 +3,11 @@
 Gold is projected on the units of one variant, as its retrievers see them: header, serialization and
 all. Wrong units are those that the index itself takes for right (hard negatives): the best ones
 below a margin (Moreira et al. 2024, NV-Retriever), without any unit of a gold document, of another
-version of it or of bridging evidence, and without copies of what is right.
+version of it or of bridging evidence, and without copies of what is right: right for any question
+in the same words, as a line of a file may name one answer of several.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -36,9 +37,10 @@ from rag_assets.training.leakage import (
     likeness,
     refuse,
     runs_of,
+    words_of,
 )
 
-REVISION = 1
+REVISION = 2
 """Raise it when the same questions and units should give other pairs."""
 DEPTH = 200
 """Units of the index among which wrong ones are looked for."""
@@ -245,7 +247,9 @@ class _Mining:
 
     def _wrong(self, asked: _Learned, ranking: Mapping[str, float]) -> Iterator[str]:
         """The units of a ranking that nothing speaks for, best first; each text once."""
-        right, evidence = self._right(asked), (*asked.gold, *asked.support)
+        alike = self._asking[words_of(asked.text)]
+        right = {unit for each in alike for unit in self._right(each)}
+        evidence = [piece for each in alike for piece in (*each.gold, *each.support)]
         known = {unit for piece in evidence for unit in units_with(piece, self._indexed)[0]}
         documents = self._documents(evidence)
         families = {family for each in documents if (family := self._families.get(each))}
@@ -268,6 +272,14 @@ class _Mining:
         found = self._indexed.documents
         named = [piece for piece in evidence if isinstance(piece, DocumentGold)]
         return {document for piece in named for document in found.get(piece.uri, ())}
+
+    @cached_property
+    def _asking(self) -> Mapping[tuple[str, ...], Sequence[_Learned]]:
+        """The questions to train on by their words."""
+        found: defaultdict[tuple[str, ...], list[_Learned]] = defaultdict(list)
+        for each in self._train:
+            found[words_of(each.text)].append(each)
+        return found
 
     @cached_property
     def _versions(self) -> Mapping[DocumentKey, str]:

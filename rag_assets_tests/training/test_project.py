@@ -92,6 +92,18 @@ def test_bridging_evidence_is_no_negative(config, asked):
     assert not any(text.partition("\n\n")[2].strip() in each for each in row["negatives"])
 
 
+def test_what_is_right_for_the_same_question_is_no_negative(config, asked):
+    questions = project.questions()
+    first, second = questions[0], questions[1]
+    second["question"] = str(first["question"]).upper()  # each line names one of two answers
+    asked(questions)
+
+    rows = {row["question_id"]: row for row in read_pairs(Store.of(config)).to_pylist()}
+    one, other = (rows[f"questions/{each['id']}"] for each in (first, second))
+    assert one["unit_id"] not in other["negative_ids"]
+    assert other["unit_id"] not in one["negative_ids"]
+
+
 def test_a_document_of_both_splits_is_refused(asked):
     questions = project.questions()
     questions[-1]["gold"] = questions[0]["gold"]
