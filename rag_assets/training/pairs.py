@@ -153,20 +153,23 @@ class _Mining:
         """The pairs, with columns as in `schema`."""
         left_out: Counter[str] = Counter()
         self._read({unit for each in (*self._train, *self._tested) for unit in self._right(each)})
-        train, tested = ([*map(self._footing, each)] for each in (self._train, self._tested))
+        self._log(f"looking for wrong units of {len(self._train):,} questions")
+        found = [
+            *zip(self._train, self._rankings([each.text for each in self._train]), strict=True)
+        ]
+        train = [self._footing(each, self._best(each, ranking)) for each, ranking in found]
+        tested = [self._footing(each, sorted(self._right(each))) for each in self._tested]
         leaks = {leak.question_id: leak for leak in leaks_of(train, tested)}
         made = {each.question_id for each in self._train if each.is_made}
         refuse(leak for leak in leaks.values() if leak.question_id not in made)
         left_out.update(counted(leaks.values()))
-        asked = [each for each in self._train if each.question_id not in leaks]
-        self._log(f"looking for wrong units of {len(asked):,} questions")
-        rankings = self._rankings([each.text for each in asked])
-        self._read({unit for ranking in rankings for unit in ranking})
+        asked = [(each, ranking) for each, ranking in found if each.question_id not in leaks]
+        self._read({unit for _, ranking in asked for unit in ranking})
         rows: list[dict[str, object]] = []
-        for each, ranking in zip(asked, rankings, strict=True):
-            found = list(self._pairs(each, ranking))
-            left_out["their gold is not in the index"] += not found
-            rows += found
+        for each, ranking in asked:
+            pairs = list(self._pairs(each, ranking))
+            left_out["their gold is not in the index"] += not pairs
+            rows += pairs
         questions = len({row["question_id"] for row in rows})
         if questions < FEWEST_QUESTIONS:
             raise PairsError(
@@ -180,13 +183,14 @@ class _Mining:
         table = pa.Table.from_pylist(rows, schema=schema).sort_by("pair_id")
         return Mined(table, dict(+left_out))
 
-    def _footing(self, asked: _Learned) -> Footing:
-        units = [self._units[unit] for unit in sorted(self._right(asked))]
+    def _footing(self, asked: _Learned, units: Sequence[str]) -> Footing:
+        """What a question rests on; of the texts of its gold those of `units` count."""
+        right = [self._units[unit] for unit in self._right(asked)]
         found = self._documents(asked.gold)
         documents = {f"{source}/{uri}" for source, uri in found}
         versions = {name for each in found if (name := self._versions.get(each))}
-        places = (documents | versions).union(map(_place, units))  # a quote may be in no unit
-        texts = [unit["text"] for unit in units]
+        places = (documents | versions).union(map(_place, right))  # a quote may be in no unit
+        texts = [self._units[unit]["text"] for unit in units]
         return Footing(asked.question_id, frozenset(places), asked.text, texts)
 
     def _right(self, asked: _Learned) -> set[str]:
@@ -218,17 +222,21 @@ class _Mining:
             rankings[query][unit] = score
         return rankings
 
-    def _pairs(self, asked: _Learned, ranking: Mapping[str, float]) -> Iterator[dict[str, object]]:
-        """The pairs of a question: of each piece of its gold the unit that is found best."""
+    def _best(self, asked: _Learned, ranking: Mapping[str, float]) -> list[str]:
+        """What is learned from: of each piece of the gold the unit that is found best."""
 
         def order(unit: str) -> tuple[float, str]:
             return -ranking.get(unit, -1.0), unit
 
-        last = min(ranking.values(), default=0.0)
         pieces = [units_with(piece, self._indexed)[0] for piece in asked.gold]
         best = {min(units, key=order) for units in pieces if units}
+        return sorted(best, key=order)[:MOST_POSITIVES]
+
+    def _pairs(self, asked: _Learned, ranking: Mapping[str, float]) -> Iterator[dict[str, object]]:
+        last = min(ranking.values(), default=0.0)
+        best = self._best(asked, ranking)
         wrong = list(self._wrong(asked, ranking)) if best else []
-        for unit in sorted(best, key=order)[:MOST_POSITIVES]:
+        for unit in best:
             limit = last + (1 - MARGIN) * (ranking.get(unit, last) - last)
             below = [each for each in wrong if ranking[each] < limit]
             # where the right one ranks below all others, the last of them are the safest
