@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from rag_assets.evaluation.gold_changes import WORDS
+from rag_assets.terms.words import folded
 
 RUN = 5
 """Words."""
@@ -116,8 +117,8 @@ class _TestedTexts:
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    """The words of `text` in lower case."""
-    return tuple(word.lower() for word in WORDS.findall(text))
+    """The words of `text`, in one case and one way to write each letter."""
+    return tuple(WORDS.findall(folded(text)))
 
 
 @lru_cache(maxsize=20_000)

@@ -3,10 +3,11 @@
 Gold is projected on the units of one variant, as its retrievers see them: header, serialization and
 all. Wrong units are those that the index itself takes for right (hard negatives): the best ones
 below a margin (Moreira et al. 2024, NV-Retriever), without any unit of a gold document, of another
-version of it or of bridging evidence, and without copies of what is right.
+version of it or of bridging evidence, and without copies of what is right: right for any question
+in the same words, as a line of a file may name one answer of several.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -36,9 +37,10 @@ from rag_assets.training.leakage import (
     likeness,
     refuse,
     runs_of,
+    words_of,
 )
 
-REVISION = 1
+REVISION = 2
 """Raise it when the same questions and units should give other pairs."""
 DEPTH = 200
 """Units of the index among which wrong ones are looked for."""
@@ -151,20 +153,23 @@ class _Mining:
         """The pairs, with columns as in `schema`."""
         left_out: Counter[str] = Counter()
         self._read({unit for each in (*self._train, *self._tested) for unit in self._right(each)})
-        train, tested = ([*map(self._footing, each)] for each in (self._train, self._tested))
+        self._log(f"looking for wrong units of {len(self._train):,} questions")
+        found = [
+            *zip(self._train, self._rankings([each.text for each in self._train]), strict=True)
+        ]
+        train = [self._footing(each, self._best(each, ranking)) for each, ranking in found]
+        tested = [self._footing(each, sorted(self._right(each))) for each in self._tested]
         leaks = {leak.question_id: leak for leak in leaks_of(train, tested)}
         made = {each.question_id for each in self._train if each.is_made}
         refuse(leak for leak in leaks.values() if leak.question_id not in made)
         left_out.update(counted(leaks.values()))
-        asked = [each for each in self._train if each.question_id not in leaks]
-        self._log(f"looking for wrong units of {len(asked):,} questions")
-        rankings = self._rankings([each.text for each in asked])
-        self._read({unit for ranking in rankings for unit in ranking})
+        asked = [(each, ranking) for each, ranking in found if each.question_id not in leaks]
+        self._read({unit for _, ranking in asked for unit in ranking})
         rows: list[dict[str, object]] = []
-        for each, ranking in zip(asked, rankings, strict=True):
-            found = list(self._pairs(each, ranking))
-            left_out["their gold is not in the index"] += not found
-            rows += found
+        for each, ranking in asked:
+            pairs = list(self._pairs(each, ranking))
+            left_out["their gold is not in the index"] += not pairs
+            rows += pairs
         questions = len({row["question_id"] for row in rows})
         if questions < FEWEST_QUESTIONS:
             raise PairsError(
@@ -178,13 +183,14 @@ class _Mining:
         table = pa.Table.from_pylist(rows, schema=schema).sort_by("pair_id")
         return Mined(table, dict(+left_out))
 
-    def _footing(self, asked: _Learned) -> Footing:
-        units = [self._units[unit] for unit in sorted(self._right(asked))]
+    def _footing(self, asked: _Learned, units: Sequence[str]) -> Footing:
+        """What a question rests on; of the texts of its gold those of `units` count."""
+        right = [self._units[unit] for unit in self._right(asked)]
         found = self._documents(asked.gold)
         documents = {f"{source}/{uri}" for source, uri in found}
         versions = {name for each in found if (name := self._versions.get(each))}
-        places = (documents | versions).union(map(_place, units))  # a quote may be in no unit
-        texts = [unit["text"] for unit in units]
+        places = (documents | versions).union(map(_place, right))  # a quote may be in no unit
+        texts = [self._units[unit]["text"] for unit in units]
         return Footing(asked.question_id, frozenset(places), asked.text, texts)
 
     def _right(self, asked: _Learned) -> set[str]:
@@ -216,17 +222,21 @@ class _Mining:
             rankings[query][unit] = score
         return rankings
 
-    def _pairs(self, asked: _Learned, ranking: Mapping[str, float]) -> Iterator[dict[str, object]]:
-        """The pairs of a question: of each piece of its gold the unit that is found best."""
+    def _best(self, asked: _Learned, ranking: Mapping[str, float]) -> list[str]:
+        """What is learned from: of each piece of the gold the unit that is found best."""
 
         def order(unit: str) -> tuple[float, str]:
             return -ranking.get(unit, -1.0), unit
 
-        last = min(ranking.values(), default=0.0)
         pieces = [units_with(piece, self._indexed)[0] for piece in asked.gold]
         best = {min(units, key=order) for units in pieces if units}
+        return sorted(best, key=order)[:MOST_POSITIVES]
+
+    def _pairs(self, asked: _Learned, ranking: Mapping[str, float]) -> Iterator[dict[str, object]]:
+        last = min(ranking.values(), default=0.0)
+        best = self._best(asked, ranking)
         wrong = list(self._wrong(asked, ranking)) if best else []
-        for unit in sorted(best, key=order)[:MOST_POSITIVES]:
+        for unit in best:
             limit = last + (1 - MARGIN) * (ranking.get(unit, last) - last)
             below = [each for each in wrong if ranking[each] < limit]
             # where the right one ranks below all others, the last of them are the safest
@@ -245,7 +255,9 @@ class _Mining:
 
     def _wrong(self, asked: _Learned, ranking: Mapping[str, float]) -> Iterator[str]:
         """The units of a ranking that nothing speaks for, best first; each text once."""
-        right, evidence = self._right(asked), (*asked.gold, *asked.support)
+        alike = self._asking[words_of(asked.text)]
+        right = {unit for each in alike for unit in self._right(each)}
+        evidence = [piece for each in alike for piece in (*each.gold, *each.support)]
         known = {unit for piece in evidence for unit in units_with(piece, self._indexed)[0]}
         documents = self._documents(evidence)
         families = {family for each in documents if (family := self._families.get(each))}
@@ -268,6 +280,14 @@ class _Mining:
         found = self._indexed.documents
         named = [piece for piece in evidence if isinstance(piece, DocumentGold)]
         return {document for piece in named for document in found.get(piece.uri, ())}
+
+    @cached_property
+    def _asking(self) -> Mapping[tuple[str, ...], Sequence[_Learned]]:
+        """The questions to train on by their words."""
+        found: defaultdict[tuple[str, ...], list[_Learned]] = defaultdict(list)
+        for each in self._train:
+            found[words_of(each.text)].append(each)
+        return found
 
     @cached_property
     def _versions(self) -> Mapping[DocumentKey, str]:

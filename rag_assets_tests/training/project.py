@@ -10,13 +10,21 @@ METALS = ("brass", "copper", "invar", "nickel", "steel", "tin")
 COUNT = len(PLACES) * len(METALS)
 COPY = "copy.md"
 """Says what the first document says."""
+NOTICE = (
+    "\n# Legal notice\n\n"
+    "No part of this may be copied or passed on without the consent of the owner of the works.\n"
+)
+"""Ends a document to train on and one to measure with; a chunk of its own."""
 TRAIN = 40
 """So many of the documents are asked about to train on, the others to measure."""
 CONFIG = {
     "defaults": 3,
     "state_dir": "state",
     "sources": {"documents": "documents"},
-    "variants": {"default": {"parser": "pdfium", "model": "minilm"}, "tuned": {"model": "tuned"}},
+    "variants": {
+        "default": {"parser": "pdfium", "model": "minilm", "chunking": "headers_800"},
+        "tuned": {"model": "tuned"},
+    },
     "evaluation": {"questions": [{"path": "questions.jsonl"}], "retrievers": ["baseline"]},
     "training": {
         "retrievers": {"tuned": {"model": "minilm", "batch_size": 8, "epochs": 2, "max_tokens": 48}}
@@ -54,8 +62,8 @@ def write(home: Path, *, asked: list[dict[str, object]] | None = None) -> Path:
     """Write the project into `home`; `asked` are its questions."""
     folder = home / "documents"
     folder.mkdir(exist_ok=True)
-    for name, text, _ in facts():
-        (folder / name).write_text(text, "utf-8")
+    for number, (name, text, _) in enumerate(facts()):
+        (folder / name).write_text(text + NOTICE * (number in (1, COUNT - 1)), "utf-8")
     (folder / COPY).write_text(facts()[0][1], "utf-8")
     lines = "".join(f"{json.dumps(one)}\n" for one in (asked or questions()))
     (home / "questions.jsonl").write_text(lines, "utf-8")

@@ -22,8 +22,13 @@ def found(train, tested):
         (asked("a", places=["lab/alloys"]), asked("b", places=["lab/alloys"]), "lab/alloys"),
         (asked("a", texts=[TEXT]), asked("b", texts=[f"Copy. {TEXT}, as is known."]), "contains"),
         (asked("a", question="How hot?"), asked("b", question="how hot"), "ask the same"),
+        (
+            asked("a", question="Wie heiß in G\u00e4vle?"),
+            asked("b", question="Wie heiß in Ga\u0308vle?"),
+            "ask the same",
+        ),
     ],
-    ids=["document", "table", "text within a text", "the same question"],
+    ids=["document", "table", "text within a text", "the same question", "letters in parts"],
 )
 def test_what_is_given_away_is_refused_by_name(train, tested, why):
     [leak] = found(train, tested)

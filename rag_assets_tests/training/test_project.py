@@ -92,6 +92,18 @@ def test_bridging_evidence_is_no_negative(config, asked):
     assert not any(text.partition("\n\n")[2].strip() in each for each in row["negatives"])
 
 
+def test_what_is_right_for_the_same_question_is_no_negative(config, asked):
+    questions = project.questions()
+    first, second = questions[0], questions[1]
+    second["question"] = str(first["question"]).upper()  # each line names one of two answers
+    asked(questions)
+
+    rows = {row["question_id"]: row for row in read_pairs(Store.of(config)).to_pylist()}
+    one, other = (rows[f"questions/{each['id']}"] for each in (first, second))
+    assert one["unit_id"] not in other["negative_ids"]
+    assert other["unit_id"] not in one["negative_ids"]
+
+
 def test_a_document_of_both_splits_is_refused(asked):
     questions = project.questions()
     questions[-1]["gold"] = questions[0]["gold"]
@@ -106,6 +118,15 @@ def test_a_copied_text_is_refused(asked):
         asked(questions)
 
 
+def test_a_notice_that_ends_documents_of_both_splits_gives_nothing_away(config, asked):
+    _, left_out = asked(project.questions()[1:])
+
+    assert not left_out
+    assert "questions/q1" in {
+        row["question_id"] for row in read_pairs(Store.of(config)).to_pylist()
+    }
+
+
 def test_a_former_version_in_the_other_split_is_refused(config, asked, monkeypatch):
     questions = project.questions()
     store = Store.of(config)
@@ -118,7 +139,8 @@ def test_a_former_version_in_the_other_split_is_refused(config, asked, monkeypat
     def of_families(self, name, **given):
         if name != pin.table:
             return read(self, name, **given)
-        return pa.Table.from_pylist([row for row in changed if row["family"]])
+        found = pa.Table.from_pylist([row for row in changed if row["family"]])
+        return found.select(given.get("columns") or found.column_names)
 
     monkeypatch.setattr(Store, "read", of_families)
     with pytest.raises(LeakageError, match=f"gold in a version of documents/{min(uris)}"):
