@@ -15,6 +15,8 @@ from rag_assets.config.base import Section, Slug
 
 TRAINED = "trained:"
 """Begins a path that names weights of a training."""
+LEARNED = "questions.json"
+"""Beside trained weights: the ids of the questions that they learned from."""
 WEIGHTS = "weights"
 """Folder of all trained weights, in the state."""
 NEWEST = "newest"

@@ -233,6 +233,7 @@ class _Mining:
         return sorted(best, key=order)[:MOST_POSITIVES]
 
     def _pairs(self, asked: _Learned, ranking: Mapping[str, float]) -> Iterator[dict[str, object]]:
+        """The pairs of a question, with wrong units below the margin."""
         last = min(ranking.values(), default=0.0)
         best = self._best(asked, ranking)
         wrong = list(self._wrong(asked, ranking)) if best else []

@@ -1,5 +1,6 @@
 """What the assets of the room and the command train: by name, from the pairs of the state."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import partial
@@ -11,7 +12,7 @@ from pydantic import JsonValue
 from rag_assets import schemas
 from rag_assets.change.data_versions import current_version
 from rag_assets.config import Config
-from rag_assets.config.training import Kind, newest_weights
+from rag_assets.config.training import LEARNED, Kind, newest_weights
 from rag_assets.models.weights import weights_of
 from rag_assets.store import Store
 from rag_assets.training.pairs import PairsError
@@ -112,9 +113,13 @@ def _trained(
         pairs = read_pairs(store)
         log(f"{name}: learning from {len(pairs):,} pairs")
         try:
-            return learn(pairs, checkpoints=checkpoints, out=out)
+            done = learn(pairs, checkpoints=checkpoints, out=out)
         except ValueError as error:
             raise TrainingError(f"training.{kind}s.{name}: {error}") from error
+        (out / LEARNED).write_text(
+            json.dumps(sorted(set(pairs["question_id"].to_pylist()))), "utf-8"
+        )
+        return done
 
     version = current_version(store, schemas.TRAINING_PAIRS_TABLE, key="pair_id")
     all_of_it = {"revision": REVISION, "pairs": version, **made_from}

@@ -5,13 +5,13 @@ ties that decide, and, where another recipe is compared, an index that lacks wha
 questions that trained weights have learned from.
 """
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 
-from rag_assets import schemas
-from rag_assets.config.training import place_in_state
+from rag_assets.config.training import LEARNED, place_in_state
 from rag_assets.evaluation import flaws, rules
 from rag_assets.evaluation.evidence import Evidence
 from rag_assets.evaluation.flaws import Flaw
@@ -95,10 +95,9 @@ def _learned(side: Side, questions: Sequence[Question]) -> Iterator[str]:
         *(str(model["path"]) for model in models if model),
         *(settings.rerankers[name].path for name in rerankers),
     ]
-    if not any(map(place_in_state, paths)) or not side.store.exists(schemas.TRAINING_PAIRS_TABLE):
-        return
-    pairs = side.store.read(schemas.TRAINING_PAIRS_TABLE, columns=["question_id"])
-    known = set(pairs["question_id"].to_pylist())
+    folders = [side.store.root / place for path in paths if (place := place_in_state(path))]
+    files = [file for folder in folders if (file := folder / LEARNED).is_file()]
+    known = {each for file in files for each in json.loads(file.read_text("utf-8"))}
     names = [each.question_id for each in questions if each.question_id in known]
     if names:
         variant = side.complete_set.variant
