@@ -9,7 +9,6 @@ MAKEFLAGS += --no-print-directory
 PYTHON ?= python3
 RUN := RAG_ASSETS_CONFIG="$(CURDIR)/rag_assets.yaml" .venv/bin/rag-assets
 TEST_PROCESSES ?= 3
-MINUTES ?= 60
 DONE_WITH_FAILED_UNITS := 3
 IS_SUPPORTED := import sys; sys.exit(None if (3, 11) <= sys.version_info < (3, 14) else \
     "rag_assets needs Python 3.11 to 3.13, and $(PYTHON) is " + sys.version.split()[0] + \
@@ -29,7 +28,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Many processes are started: Python keeps what it has compiled for the next one.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install demo prove ui serve quick test fuzz parsers clean
+.PHONY: help install demo prove ui serve quick test nightly parsers clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
@@ -64,10 +63,11 @@ test: .venv/installed-dev ## Lint, check formatting and types, and run the tests
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/ty check
-	.venv/bin/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile --max-worker-restart 0
+	.venv/bin/python -m pytest -p rag_assets_tests.each_change --no-loadscope-reorder \
+	    --numprocesses $(TEST_PROCESSES) --dist loadfile --max-worker-restart 0
 
-fuzz: .venv/installed-dev ## Search for what breaks a law, at random, for an hour (or MINUTES=5)
-	.venv/bin/python -m rag_assets_tests.fuzz --minutes $(MINUTES) --processes $(TEST_PROCESSES)
+nightly: .venv/installed-dev ## All sweeps of kills and chaos, and a random search by all laws: an hour at most
+	.venv/bin/python -m rag_assets_tests.nightly --processes $(TEST_PROCESSES) $(SEED:%=--seed %)
 
 parsers: .venv-docling/installed .venv-marker/installed ## Install the PDF engines docling and Marker, each into its own environment
 	@printf 'Set in rag_assets.yaml, under parsers:\n'

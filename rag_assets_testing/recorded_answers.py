@@ -20,8 +20,8 @@ from rag_assets.retrieval.hits import Hit
 from rag_assets.store.complete_sets import CompleteSet
 from rag_assets.store.pins import Pin
 from rag_assets.store.serving_pointer import QuerySide
+from rag_assets_testing.built_once import built_once
 from rag_assets_testing.faults import project
-from rag_assets_testing.faults.built import built_once
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.pipeline import refresh
 from rag_assets_testing.faults.project import Project

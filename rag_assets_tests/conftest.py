@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 
 import pytest
 from filelock import FileLock
@@ -18,18 +19,21 @@ from rag_assets.models.weights import weights_of
 from rag_assets.process import user_cache
 from rag_assets.process.memory import share_arenas
 from rag_assets.workers import Task
+from rag_assets_testing import built_once, effort
+from rag_assets_tests import nightly
 from rag_assets_tests.models import exporting
 
 BUSY_MACHINE = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 """A slow machine is not a failure."""
-settings.register_profile("project", derandomize=True, **BUSY_MACHINE)
+settings.register_profile("day", derandomize=True, max_examples=effort.BY_DAY, **BUSY_MACHINE)
 settings.register_profile(
-    "fuzz",
+    "night",
     print_blob=True,
+    max_examples=effort.AT_NIGHT,
     phases=[phase for phase in Phase if phase is not Phase.explicit],
     **BUSY_MACHINE,
 )
-settings.load_profile("project")
+settings.load_profile("night" if effort.is_night() else "day")
 
 os.environ[user_cache.VARIABLE] = ""
 """What a project of a test derives lies in its state, and goes with it."""
@@ -38,6 +42,11 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 """A shell starts what runs in the background with interrupts ignored."""
 
 share_arenas()  # as every command does
+
+
+def pytest_collection_modifyitems(config, items):
+    """By day, what is left to the night does not run."""
+    nightly.leave_out(config, items)
 
 
 def pytest_collection_finish():
@@ -57,8 +66,25 @@ def keep_priority(monkeypatch):
     monkeypatch.setattr(os, "setpriority", lambda *_: None)
 
 
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory) -> Path:
+    """A folder that all processes of this run share."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
 @pytest.fixture(scope="session", autouse=True)
-def load_each_model_once(tmp_path_factory):
+def build_each_project_once(shared):
+    """Projects that tests get copies of are built by the first process that asks for one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(built_once.SHARED, str(shared))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def load_each_model_once(shared):
     """Each model is exported to OpenVINO once for all processes, and loaded once in each.
 
     An export takes seconds, and PyTorch never frees what it has traced: a process does it that
@@ -66,9 +92,7 @@ def load_each_model_once(tmp_path_factory):
     its path computes it twice: projects of one process share both. Tests of `models`, where this
     is what is tested, do all of it themselves.
     """
-    is_shared = "PYTEST_XDIST_WORKER" in os.environ
-    base = tmp_path_factory.getbasetemp()
-    kept = (base.parent if is_shared else base) / "exported models"
+    kept = shared / "exported models"
     kept.mkdir(exist_ok=True)
     export, compiled, choose = openvino._export, openvino._compile, paths.choose
     loaded, chosen = {}, {}
@@ -90,7 +114,7 @@ def load_each_model_once(tmp_path_factory):
                 fresh.rename(exported)
         shutil.copytree(exported, folder, dirs_exist_ok=True)
 
-    def shared(folder, *, precision):
+    def loaded_once(folder, *, precision):
         if is_tested():
             return compiled(folder, precision=precision)
         key = folder.parent.name, folder.name, precision  # the first is the model's id
@@ -109,7 +133,7 @@ def load_each_model_once(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(paths, "choose", chosen_once)
         patch.setattr(openvino, "_export", copied)
-        patch.setattr(openvino, "_compile", shared)
+        patch.setattr(openvino, "_compile", loaded_once)
         yield
 
 

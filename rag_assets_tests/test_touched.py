@@ -124,10 +124,10 @@ def test_what_there_is_no_time_for_is_left_out_and_named(tmp_path, monkeypatch, 
     slow = tmp_path / "test_slow.py"
     slow.write_text("def test_long(): raise AssertionError\ndef test_short(): ...\n")
     durations = tmp_path / "durations.json"
-    durations.write_text(json.dumps({"test_slow.py::test_long": touched.SECONDS + 1}))
-    monkeypatch.setattr(touched, "DURATIONS", durations)
+    durations.write_text(json.dumps({"test_slow.py::test_long": 36}))
+    monkeypatch.setattr(touched.durations, "FILE", durations)
 
-    status = touched.run(Selection({slow: CHANGED}))
+    status = touched.run(Selection({slow: CHANGED}), seconds=35)
 
     assert status == 0
     told = capsys.readouterr().out
@@ -135,19 +135,15 @@ def test_what_there_is_no_time_for_is_left_out_and_named(tmp_path, monkeypatch, 
     assert "1 tests, such as test_slow.py::test_long" in told
 
 
+def test_it_ends_with_the_first_failure_if_asked_to(tmp_path, capsys):
+    failing = tmp_path / "test_failing.py"
+    failing.write_text("def test_one(): assert 0\ndef test_two(): assert 0\n")
+
+    assert touched.run(Selection({failing: CHANGED}), seconds=9, options=["--exitfirst"]) == 1
+    assert "1 failed" in capsys.readouterr().out
+
+
 def test_a_room_without_tests_is_refused(tree):
     assert touched.room("store", tree).files
     with pytest.raises(SystemExit, match="no tests in rag_assets_tests/attic"):
         touched.room("attic", tree)
-
-
-def test_what_tests_take_is_measured_by_the_mean_of_their_cases():
-    stopwatch = touched.Stopwatch()
-    for case, seconds in (("one", 1.0), ("two", 4.0)):
-        for when in ("setup", "call"):
-            name = f"rag_assets_tests/store/test_locks.py::test_slow[{case}]"
-            stopwatch.pytest_runtest_logreport(
-                pytest.TestReport(name, ("", 0, ""), {}, "passed", None, when, duration=seconds)
-            )
-
-    assert stopwatch.durations == {"test_locks.py::test_slow": 5.0}

@@ -1,6 +1,7 @@
 """The tests that a change touches, the nearest first, in less than a minute: `make quick`.
 
-usage: python -m rag_assets_tests.touched [ROOM] [--base main] [--list] [--measure]
+usage: python -m rag_assets_tests.touched [ROOM] [--base main] [--seconds 35] [--night]
+                                          [--first-failure] [--list]
 
 What changed is what differs from the merge base with `--base`, with new files. Tests are taken in
 this order, until the time is used up:
@@ -12,20 +13,19 @@ this order, until the time is used up:
 
 A test imports what its helpers import, too, and what the `__init__` of a package hands on. Tests
 that reach the change through further modules are left out, and those for which there is no time:
-both are named at the end. How long a test takes stands in `durations.json`, which `--measure`
-writes.
+both are named at the end. How long a test takes stands in `durations.json`. Tests that are left to
+the night are not among them; `--night` takes them, and the laws as they are at night.
 """
 
 import argparse
 import ast
-import json
+import os
 import re
-import statistics
 import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -33,17 +33,17 @@ from pathlib import Path
 
 import pytest
 
+from rag_assets_testing import effort
+from rag_assets_tests import durations, nightly
+
 REPOSITORY = Path(__file__).resolve().parents[1]
 PACKAGE, TESTS = "rag_assets", "rag_assets_tests"
 HELPERS = (TESTS, "rag_assets_testing")
 """Folders of modules that only tests and benchmarks use."""
-DURATIONS = Path(__file__).with_name("durations.json")
 SECONDS = 35.0
-"""What the tests may take together, by `durations.json`."""
-OVERTIME = 45.0
-"""When no further test begins, whatever the tests were thought to take."""
-UNKNOWN = 0.05
-"""Seconds of a test that `durations.json` does not name: it names those that take longer."""
+"""What the tests may take together, by `durations.json`, unless told otherwise."""
+OVERTIME = 1.3
+"""No further test begins after so many times as long, whatever the tests were thought to take."""
 SHOWN = 5
 CHANGED, IN_ROOM, REST_OF_ROOM, ELSEWHERE = range(4)
 
@@ -186,8 +186,16 @@ def _add_module(selection: Selection, file: Path, tree: Tree) -> None:
     selection.farther |= far
 
 
+class UnknownCommitError(Exception):
+    """Git does not know it here."""
+
+
 def changed_files(base: str, *, root: Path) -> list[Path]:
-    """What differs from the merge base with `base`, with files that git does not know yet."""
+    """What differs from the merge base with `base`, with files that git does not know yet.
+
+    Raises:
+        UnknownCommitError: `base` is not in this clone.
+    """
     merge_base = _git("merge-base", "HEAD", base, root=root)
     names = _git("diff", "--name-only", "--no-renames", merge_base[0], root=root)
     names += _git("ls-files", "--others", "--exclude-standard", root=root)
@@ -198,29 +206,24 @@ def _git(*arguments: str, root: Path) -> list[str]:
     command = ["git", "-c", "core.quotePath=false", *arguments]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     if done.returncode:
-        sys.exit(f"git {' '.join(arguments)}: {done.stderr.strip()}")
+        raise UnknownCommitError(f"git {' '.join(arguments)}: {done.stderr.strip()}")
     return done.stdout.splitlines()
-
-
-def name_of(node_id: str) -> str:
-    """`test_sync.py::test_x` of `rag_assets_tests/change/test_sync.py::test_x[one]`."""
-    return node_id.partition("[")[0].rpartition("/")[2]
 
 
 class Budget:
     """A plugin of pytest: takes tests in their order until the time is used up."""
 
-    def __init__(self, durations: Mapping[str, float]) -> None:
-        self._durations = durations
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
         self._started = time.monotonic()
         self.left_out: list[str] = []
 
     def pytest_collection_modifyitems(
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
-        left, taken, over = SECONDS, [], []
+        known, left, taken, over = durations.known(), self._seconds, [], []
         for item in items:
-            seconds = self._durations.get(name_of(item.nodeid), UNKNOWN)
+            seconds = known.get(durations.name_of(item.nodeid), durations.UNKNOWN)
             (taken if seconds <= left else over).append(item)
             left -= seconds if seconds <= left else 0
         self.left_out += [item.nodeid for item in over]
@@ -228,28 +231,9 @@ class Budget:
         items[:] = taken
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        if time.monotonic() - self._started > OVERTIME:
+        if time.monotonic() - self._started > OVERTIME * self._seconds:
             self.left_out.append(item.nodeid)
-            pytest.skip("the time of make quick is used up")
-
-
-class Stopwatch:
-    """A plugin of pytest: what each test took, with what it alone had to set up."""
-
-    def __init__(self) -> None:
-        self.took: dict[str, float] = {}
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self.took[report.nodeid] = self.took.get(report.nodeid, 0) + report.duration
-
-    @property
-    def durations(self) -> dict[str, float]:
-        """The mean of each test's cases; short ones are not worth a line."""
-        cases: dict[str, list[float]] = {}
-        for node_id, seconds in self.took.items():
-            cases.setdefault(name_of(node_id), []).append(seconds)
-        means = {name: round(statistics.fmean(cases[name]), 1) for name in sorted(cases)}
-        return {name: mean for name, mean in means.items() if mean > UNKNOWN}
+            pytest.skip("the time is used up")
 
 
 def main() -> None:
@@ -257,21 +241,28 @@ def main() -> None:
     parser.add_argument("room", nargs="?", help="a folder of tests, such as retrieval")
     parser.add_argument("--base", default="main")
     parser.add_argument("--list", action="store_true", help="only say which tests would run")
-    parser.add_argument("--measure", action="store_true", help="run all and write durations.json")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="the most it may take")
+    parser.add_argument("--first-failure", action="store_true", help="end with the first failure")
+    parser.add_argument("--night", action="store_true", help="the tests of the night")
     asked = parser.parse_args()
-    if asked.measure:
-        sys.exit(measure())
     tree = Tree(REPOSITORY)
     if asked.room:
         selection = room(asked.room, tree)
     else:
-        changed = changed_files(asked.base, root=REPOSITORY)
+        try:
+            changed = changed_files(asked.base, root=REPOSITORY)
+        except UnknownCommitError as error:
+            sys.exit(str(error))
         selection = touched(changed, tree)
         print(f"{len(changed)} files differ from {asked.base}.")
     print(f"{len(selection.files)} files of tests, the nearest first:")
     print(*(f"  {file}" for file in selection.files), sep="\n", flush=True)
     if selection.files and not asked.list:
-        sys.exit(run(selection))
+        options = ["--exitfirst"] if asked.first_failure else []
+        if asked.night:
+            os.environ.setdefault(effort.VARIABLE, "0")
+            options += ["-m", nightly.SELECTED]
+        sys.exit(run(selection, seconds=asked.seconds, options=options))
 
 
 def room(name: str, tree: Tree) -> Selection:
@@ -282,11 +273,11 @@ def room(name: str, tree: Tree) -> Selection:
     return Selection(dict.fromkeys(tests, IN_ROOM))
 
 
-def run(selection: Selection) -> int:
+def run(selection: Selection, *, seconds: float, options: Sequence[str] = ()) -> int:
     """Run the selection and say what was left out; the exit status of pytest."""
-    budget = Budget(json.loads(DURATIONS.read_text("utf-8")) if DURATIONS.is_file() else {})
+    budget = Budget(seconds)
     files = [str(REPOSITORY / file) for file in selection.files]
-    status = pytest.main(["--no-header", *files], plugins=[budget])
+    status = pytest.main(["--no-header", *options, *files], plugins=[budget])
     print(*told(selection, budget.left_out), sep="\n")
     return 0 if status == pytest.ExitCode.NO_TESTS_COLLECTED else int(status)
 
@@ -294,7 +285,7 @@ def run(selection: Selection) -> int:
 def told(selection: Selection, over: Sequence[str]) -> Iterator[str]:
     """What did not run, in words."""
     if over:
-        names = ", ".join(sorted({name_of(node_id) for node_id in over})[:SHOWN])
+        names = ", ".join(sorted({durations.name_of(node_id) for node_id in over})[:SHOWN])
         yield f"Left out for lack of time: {len(over)} tests, such as {names}."
     if selection.left_out:
         names = ", ".join(file.name for file in selection.left_out[:SHOWN])
@@ -304,14 +295,6 @@ def told(selection: Selection, over: Sequence[str]) -> Iterator[str]:
         )
     if over or selection.left_out:
         yield "make test runs them all."
-
-
-def measure() -> int:
-    """Run all tests, and write what they took; for a machine that does nothing else."""
-    stopwatch = Stopwatch()
-    status = pytest.main([str(REPOSITORY / TESTS)], plugins=[stopwatch])
-    DURATIONS.write_text(json.dumps(stopwatch.durations, indent=1) + "\n", "utf-8")
-    return int(status)
 
 
 if __name__ == "__main__":

@@ -1,36 +1,12 @@
-"""Projects that are built once in a process: each test gets a copy of its own."""
+"""Small projects that are built, as a refresh leaves them."""
 
-import shutil
-from collections.abc import Callable
-from functools import cache, wraps
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
+from rag_assets_testing.built_once import built_once
 from rag_assets_testing.faults import project
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.pipeline import refresh
 from rag_assets_testing.faults.project import Project
-
-
-def built_once(build: Callable[[Path], Project]) -> Callable[[Path], Project]:
-    """`build`, which makes and builds a project in a folder, called once: then its work is copied.
-
-    A copy is what a restored backup is: sources and state, with all times of change but those of
-    the inodes.
-    """
-
-    @cache
-    def original() -> tuple[Project, TemporaryDirectory]:
-        folder = TemporaryDirectory()  # removed with the process
-        return build(Path(folder.name) / "project"), folder
-
-    @wraps(build)
-    def copied(home: Path) -> Project:
-        made, _ = original()
-        shutil.copytree(made.home, home, dirs_exist_ok=True)
-        return Project(home)
-
-    return copied
 
 
 @built_once

@@ -15,8 +15,8 @@ from rag_assets.graph import STEPS
 from rag_assets.store import clean_up, exports, serving_pointer
 from rag_assets.store.catalog import is_of_recipe
 from rag_assets.store.damage import DamagedTablesError
+from rag_assets_testing.built_once import built_once
 from rag_assets_testing.faults import comparing, project
-from rag_assets_testing.faults.built import built_once
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.pipeline import refresh
 from rag_assets_testing.faults.project import Project

@@ -29,8 +29,8 @@ from rag_assets.serving import question_labels
 from rag_assets.serving.replies import CommandError, UsageError
 from rag_assets.store import MissingTableError
 from rag_assets.store.complete_sets import set_of
+from rag_assets_testing.built_once import built_once
 from rag_assets_testing.faults import project
-from rag_assets_testing.faults.built import built_once
 from rag_assets_testing.faults.hashing import HashEncoder, hashing
 from rag_assets_testing.faults.pipeline import refresh
 from rag_assets_testing.recorded_answers import answer, context

@@ -15,8 +15,8 @@ from rag_assets.evaluation.judges.verdicts import JudgedItem
 from rag_assets.evaluation.questions import refresh_questions
 from rag_assets.questions.judged_items import GOLD, ItemSources, Labelling
 from rag_assets.table_lookup.arm import arms_of
+from rag_assets_testing.built_once import built_once
 from rag_assets_testing.faults import project
-from rag_assets_testing.faults.built import built_once
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.pipeline import refresh
 from rag_assets_tests.questions.judged import kept, said, source, worded, written

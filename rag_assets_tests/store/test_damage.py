@@ -9,8 +9,9 @@ from rag_assets.retrieval.opening import open_index
 from rag_assets.serving import cli
 from rag_assets.store import MissingIndexError, Store
 from rag_assets.store.damage import DamagedTablesError
+from rag_assets_testing.built_once import built_once
 from rag_assets_testing.faults import comparing, damaging, project
-from rag_assets_testing.faults.built import built_once, small
+from rag_assets_testing.faults.built import small
 from rag_assets_testing.faults.damaging import DAMAGES, SIZES_CHANGE
 from rag_assets_testing.faults.hashing import HashEncoder, hashing
 from rag_assets_testing.faults.pipeline import refresh

@@ -35,8 +35,8 @@ from rag_assets.serving import dagster_instance
 from rag_assets.serving.replies import FAILED, OK, USAGE
 from rag_assets.store import branches, complete_sets, serving_pointer
 from rag_assets.store.serving_pointer import GonePinsError
+from rag_assets_testing.built_once import built_once
 from rag_assets_testing.faults import comparing
-from rag_assets_testing.faults.built import built_once
 from rag_assets_testing.faults.hashing import HashEncoder, hashing
 from rag_assets_testing.faults.kills import kill, said_by
 from rag_assets_testing.faults.pipeline import Runs, clean_up_at_once

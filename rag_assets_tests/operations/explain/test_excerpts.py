@@ -12,8 +12,8 @@ from rag_assets.documents.chunks.document_texts import texts_of
 from rag_assets.operations.explain.explaining import find_unit
 from rag_assets.serving import cli
 from rag_assets.serving.replies import FAILED, OK
+from rag_assets_testing.built_once import built_once
 from rag_assets_testing.faults import project
-from rag_assets_testing.faults.built import built_once
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.pipeline import refresh
 

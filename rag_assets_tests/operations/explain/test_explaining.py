@@ -13,8 +13,8 @@ from rag_assets.operations.explain.explaining import UnitLineage, explain, rows_
 from rag_assets.sources.files.manifest import refresh_document_files
 from rag_assets.store.complete_sets import set_of
 from rag_assets.store.serving_pointer import current
+from rag_assets_testing.built_once import built_once
 from rag_assets_testing.faults import project
-from rag_assets_testing.faults.built import built_once
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.pipeline import clean_up_at_once, refresh
 from rag_assets_testing.faults.project import Project

@@ -26,7 +26,7 @@ from rag_assets.store import MissingIndexError, Store, serving_pointer
 from rag_assets.store.branches import PREFIX, drop_all, trial_lock
 from rag_assets.store.search_indexes import index_names
 from rag_assets.store.serving_pointer import QuerySide
-from rag_assets_testing.faults.built import built_once
+from rag_assets_testing.built_once import built_once
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.pipeline import clean_up_at_once, refresh
 from rag_assets_testing.faults.project import Project

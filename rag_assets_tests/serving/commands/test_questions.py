@@ -10,7 +10,7 @@ from rag_assets.evaluation.questions import read_questions
 from rag_assets.serving import cli
 from rag_assets.serving.replies import OK, PARTLY, USAGE
 from rag_assets.store import Store
-from rag_assets_testing.faults.built import built_once
+from rag_assets_testing.built_once import built_once
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.pipeline import refresh
 from rag_assets_testing.faults.project import make, report

@@ -1,0 +1,32 @@
+"""How much a test tries: little for each change, and far more at night.
+
+`make test` draws the same 25 examples of each law (each property-based test) every time, and one
+seed of each chaos, so that chance stops nobody's work. `make nightly` sets `NIGHT_SEED`, and all
+that is drawn follows from it.
+"""
+
+import os
+import random
+
+from hypothesis import settings
+
+VARIABLE = "NIGHT_SEED"
+BY_DAY, AT_NIGHT = 25, 500
+"""Examples of a law that names no number of its own."""
+
+
+def is_night() -> bool:
+    """Whether this is a run of `make nightly`."""
+    return VARIABLE in os.environ
+
+
+def seeds(count: int) -> list[int]:
+    """One seed by day, always the same; at night `count` that follow from the night's seed."""
+    if not is_night():
+        return [0]
+    return random.Random(int(os.environ[VARIABLE])).sample(range(2**32), count)
+
+
+def examples(by_day: int, *, at_night: int) -> settings:
+    """How many examples a law draws whose examples are costly."""
+    return settings(max_examples=at_night if is_night() else by_day)
