@@ -31,12 +31,26 @@ def png(width, height, *, pixels=None):
     return b"\x89PNG\r\n\x1a\n" + parts
 
 
+def postscript():
+    file = io.BytesIO()
+    PIL.Image.new("RGB", (40, 30), "red").save(file, "EPS")
+    return file.getvalue()
+
+
+POSTSCRIPT = postscript()
+METAFILE = bytes.fromhex(
+    "d7cdc69a 0000 0000 0000 6400 5000 6000 00000000 0000"
+    "0100 0900 0003 0c000000 0000 03000000 0000 03000000 0000"
+)
+"""A drawing of Windows (WMF) without a line in it."""
 BAD = {
     "bomb": (png(30_000, 30_000), "pixels: make it smaller"),
     "promise": (png(30_000, 30_000, pixels=b""), "pixels: make it smaller"),
     "truncated": (png(300, 300, pixels=zlib.compress(bytes(300))), "is damaged or no picture"),
     "nonsense": (b"no picture", "put a"),
     "zeros": (b"BM" + bytes(60_000_000), "MB of 0.1: make it smaller"),
+    "postscript": (POSTSCRIPT, "is of a kind that is not read here"),
+    "metafile": (METAFILE, "is of a kind that is not read here"),
 }
 SMALL = png(40, 30)
 

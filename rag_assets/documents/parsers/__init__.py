@@ -2,7 +2,11 @@
 
 `description` says what is known of a parser without loading it, `chain` who helps the parser of a
 PDF, and `preflight` how much work a file is. The parsers are in `engines/` (PDF), `ocr/` (pages
-without a text layer), `office/` and `text/`; `tables` and `pictures` are used by several of them.
+without a text layer), `office/` and `text/`; `tables`, `pictures` and `docling_alone` are used by
+several of them.
+
+A parser uses no program that it happens to find on the machine: what is not in its version must not
+change what it reads.
 
 A parser is a module with a `PARSER` that describes it and a function
 

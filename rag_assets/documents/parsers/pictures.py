@@ -21,8 +21,10 @@ DATA = "data:"
 """Begins the link of a picture that stands in the text."""
 LEFT_OUT = b"rag-assets: "
 """Marks the text that replaces a picture in an Office file; the reason follows it."""
-METAFILES = ("WMF", "EMF")
-"""Formats of Windows drawings, as Pillow calls them."""
+UNKNOWN = "is of a kind that is not read here, such as WMF or EMF: put a PNG or JPEG in its place"
+"""Why most pictures without pixels have none."""
+DRAWINGS = ("WMF", "EMF", "EPS")
+"""Formats, as Pillow calls them, that it leaves to the machine to draw: Windows, Ghostscript."""
 LARGEST_FILE = 50_000_000
 """Bytes; a larger file beside a document is not read."""
 MOST_PIXELS = 178_956_970
@@ -41,11 +43,11 @@ def read(path: str) -> Json:
     """The picture in a file, as JSON.
 
     Raises:
-        ParseError: It is none, damaged, or too large.
+        ParseError: It is none, damaged, too large, or a drawing.
     """
     from PIL import ImageOps
 
-    return asdict(image_of(ImageOps.exif_transpose(_decoded(path))))
+    return asdict(image_of(ImageOps.exif_transpose(decoded(path))))
 
 
 def reduced_if_large(data: bytes) -> bytes:
@@ -54,14 +56,14 @@ def reduced_if_large(data: bytes) -> bytes:
     Formats that Pillow does not know are returned unchanged: docling may know them.
 
     Raises:
-        ParseError: It is damaged, or too large.
+        ParseError: It is damaged, too large, or a drawing.
     """
     from PIL import UnidentifiedImageError
 
     if data.startswith(LEFT_OUT):
         raise ParseError(data.removeprefix(LEFT_OUT).decode())
     try:
-        picture = _decoded(BytesIO(data))
+        picture = decoded(BytesIO(data))
     except ParseError as error:
         if isinstance(error.__cause__, UnidentifiedImageError):
             return data
@@ -71,23 +73,24 @@ def reduced_if_large(data: bytes) -> bytes:
     return _written(_reduced(picture), "PNG")
 
 
-def _decoded(file: str | BytesIO) -> "Picture":
-    """A picture with its pixels loaded, except for metafiles, which have none until drawn.
+def decoded(file: str | BytesIO) -> "Picture":
+    """A picture with its pixels loaded.
 
     Raises:
-        ParseError: It is none, damaged, or too large.
+        ParseError: It is none, damaged, too large, or a drawing.
     """
     from PIL import Image
 
     try:
         with Image.open(file) as picture:
+            if picture.format in DRAWINGS:
+                raise ParseError(UNKNOWN)
             if picture.width * picture.height > MOST_PIXELS:
                 raise ParseError(
                     f"has {picture.width:,} x {picture.height:,} pixels, more than "
                     f"{MOST_PIXELS:,}: make it smaller"
                 )
-            if picture.format not in METAFILES:
-                picture.load()
+            picture.load()
             return picture
     except ParseError:
         raise

@@ -27,6 +27,7 @@ from rag_assets.documents.parsers.description import ParseError
 from rag_assets.documents.parsers.office import charts, spreadsheet
 from rag_assets.documents.parsers.preflight import Inspection
 from rag_assets.media.media_types import XLSX
+from rag_assets_tests.documents.test_bad_pictures import BAD, SMALL, with_picture
 
 
 def read(workbook, tmp_path):
@@ -174,6 +175,27 @@ def test_a_picture_on_a_sheet_is_a_figure(tmp_path):
     book.active.add_image(Image(file), "D4")
     _, figure = read(book, tmp_path)
     assert (figure.type, figure.image.width, figure.image.height) == ("figure", 40, 30)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("truncated", "is damaged or no picture"), ("postscript", "is of a kind that is not read")],
+)
+def test_a_workbook_is_read_whatever_its_pictures_are(tmp_path, name, reason):
+    from openpyxl.drawing.image import Image
+
+    book = Workbook()
+    book.active.append(["load", 12])
+    book.active.append(["span", 3])
+    book.active.add_image(Image(BytesIO(SMALL)), "D4")
+    book.save(tmp_path / "book.xlsx")
+    path = with_picture(tmp_path / "book.xlsx", "xl/media/image1.png", BAD[name][0])
+
+    _, table, figure = from_json(spreadsheet.parse(str(path), None))
+
+    assert table.cells == (("load", "12"), ("span", "3"))
+    assert (figure.type, figure.image) == ("figure", None)
+    assert figure.problem.startswith(f"its picture {reason}")
 
 
 GROWTH = (("Step", "Plate A", "Plate B"), ("first", 1, 2.5), ("second", 3, 4))

@@ -6,7 +6,6 @@ blocks, and the words inside a table's box are put into cells by the white space
 Text always comes through PDFium: docling's own reader garbles the bitmap fonts of older LaTeX.
 """
 
-import logging
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import groupby
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets.documents.elements.element import Box, Element, clean, to_json
+from rag_assets.documents.parsers import docling_alone
 from rag_assets.documents.parsers.description import ParseError, Parser
 from rag_assets.documents.parsers.engines.bundled_layout import PACKAGE as LAYOUT_PACKAGE
 from rag_assets.documents.parsers.engines.page_view import PageView, figure_of
@@ -225,7 +225,7 @@ def _converter(artifacts_path: str | None, *, formulas: bool) -> "DocumentConver
     from docling.datamodel.pipeline_options import PdfPipelineOptions
     from docling.document_converter import DocumentConverter, PdfFormatOption
 
-    logging.getLogger("docling").setLevel(logging.ERROR)
+    docling_alone.set_up()
     wanted = PdfPipelineOptions(
         do_ocr=False,
         do_table_structure=artifacts_path is not None,

@@ -36,10 +36,7 @@ from pptx.shapes.picture import Picture
 from rag_assets.documents.elements.element import raised
 from rag_assets.documents.parsers.description import ParseError
 from rag_assets.documents.parsers.office.picture_meta import ABOVE, ALT, BELOW, GLUE, LINK, PROBLEM
-from rag_assets.documents.parsers.pictures import link_of, reduced_if_large
-
-UNKNOWN = "is of a kind that is not read here, such as WMF or EMF: put a PNG or JPEG in its place"
-"""Why most pictures without pixels have none."""
+from rag_assets.documents.parsers.pictures import UNKNOWN, link_of, reduced_if_large
 
 _HEADING = re.compile(r"h[1-6]|title", re.IGNORECASE)
 _ASIDE = re.compile(

@@ -7,7 +7,6 @@ What stands on top of each page of a DOCX comes first, footnotes come last. Noth
 addresses of the web that a file names are left alone.
 """
 
-import logging
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -16,6 +15,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from rag_assets.documents.elements.element import Box, Element, Image, clean, raised, to_json
+from rag_assets.documents.parsers import docling_alone
 from rag_assets.documents.parsers.description import ParseError, Parser
 from rag_assets.documents.parsers.office.archives import (
     LARGEST_UNPACKED,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 PARSER = Parser(
     name="office",
     module=__name__,
-    revision=10,
+    revision=11,
     distribution="docling-slim",
     other_packages=("mammoth",),
     install="pip install 'docling-slim[format-html,format-office]>=2.140,<2.143'",
@@ -145,7 +145,7 @@ def _converter() -> "DocumentConverter":
         PptxBackend,
     )
 
-    logging.getLogger("docling").setLevel(logging.ERROR)
+    docling_alone.set_up()
     html = HTMLFormatOption(
         backend=HtmlBackend,
         backend_options=HTMLBackendOptions(infer_furniture=False, fetch_images=False),

@@ -11,14 +11,13 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from datetime import datetime, time, timedelta
-from io import BytesIO
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from rag_assets.documents.elements.element import Element, to_json
 from rag_assets.documents.parsers.description import ParseError, Parser
 from rag_assets.documents.parsers.office.charts import Charts
-from rag_assets.documents.parsers.pictures import image_of
+from rag_assets.documents.parsers.pictures import decoded, image_of
 from rag_assets.documents.parsers.tables import spanned_grid, table_of
 from rag_assets.media.number_formats import GENERAL, shown
 from rag_assets.media.workbooks import cells_of, duration, layout_of, opened
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 PARSER = Parser(
     name="spreadsheet",
     module=__name__,
-    revision=6,
+    revision=7,
     distribution="openpyxl",
     install="pip install 'openpyxl>=3.1'",
 )
@@ -106,11 +105,12 @@ def _table(sheet: "Worksheet", cells: Sequence[Placed]) -> Element:
 
 
 def _pictures(sheet: "Worksheet") -> Iterator[Element]:
-    from PIL import Image
-
     for held in sheet._images:
-        with Image.open(BytesIO(held._data())) as picture:
-            yield Element(type="figure", text="", image=image_of(picture))
+        figure = Element(type="figure", text="")
+        try:
+            yield figure._replace(image=image_of(decoded(held.ref)))
+        except ParseError as error:
+            yield figure._replace(problem=f"its picture {error}")
 
 
 def _cells(sheet: "ReadOnlyWorksheet", keep_hidden: bool) -> Iterator[Placed]:
