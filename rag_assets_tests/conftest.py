@@ -3,7 +3,6 @@
 import gc
 import multiprocessing
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -11,7 +10,6 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 from hypothesis import HealthCheck, Phase, settings
 
 from rag_assets.models import openvino, paths
@@ -35,13 +33,12 @@ settings.register_profile(
 )
 settings.load_profile("night" if effort.is_night() else "day")
 
-os.environ[user_cache.VARIABLE] = ""
-"""What a project of a test derives lies in its state, and goes with it."""
-
 signal.signal(signal.SIGINT, signal.default_int_handler)
 """A shell starts what runs in the background with interrupts ignored."""
 
 share_arenas()  # as every command does
+
+gc.disable()  # until all tests are collected: little of what is imported is ever garbage
 
 
 def pytest_collection_modifyitems(config, items):
@@ -53,6 +50,7 @@ def pytest_collection_finish():
     """What was imported for all tests stays: the garbage collector need not walk it each time."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_unconfigure():
@@ -76,48 +74,45 @@ def shared(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def build_each_project_once(shared):
-    """Projects that tests get copies of are built by the first process that asks for one."""
+def make_each_thing_once(shared):
+    """What projects derive from packages and weights is made once for all processes of this run.
+
+    So are the projects that tests get copies of. Commands that tests start share it, too. Tests of
+    `models` keep to their own: there it is what is tested.
+    """
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(user_cache.VARIABLE, str(shared / "derived"))
         patch.setenv(built_once.SHARED, str(shared))
         yield
 
 
 @pytest.fixture(scope="session", autouse=True)
-def load_each_model_once(shared):
-    """Each model is exported to OpenVINO once for all processes, and loaded once in each.
+def load_each_model_once():
+    """Each model is loaded once in a process of tests, and its path chosen once.
 
     An export takes seconds, and PyTorch never frees what it has traced: a process does it that
-    ends. Projects get copies of it. A loaded model takes hundreds of megabytes, and the choice of
-    its path computes it twice: projects of one process share both. Tests of `models`, where this
-    is what is tested, do all of it themselves.
+    ends. A loaded model takes hundreds of megabytes, and the choice of its path computes it twice:
+    projects of one process share both. Tests of `models`, where this is what is tested, do all of
+    it themselves.
     """
-    kept = shared / "exported models"
-    kept.mkdir(exist_ok=True)
     export, compiled, choose = openvino._export, openvino._compile, paths.choose
     loaded, chosen = {}, {}
 
     def is_tested():
         return "/models/" in os.environ.get("PYTEST_CURRENT_TEST", "")
 
-    def copied(weights, folder):
+    def exported_elsewhere(weights, folder):
         if is_tested():
             export(weights, folder)
             return
-        exported = kept / weights.model_id
-        with FileLock(f"{exported}.lock"):
-            if not exported.is_dir():
-                fresh = exported.with_name(f"{exported.name}.fresh")
-                spawned = multiprocessing.get_context("spawn")
-                with ProcessPoolExecutor(1, mp_context=spawned) as pool:
-                    pool.submit(exporting.export, weights, fresh).result()
-                fresh.rename(exported)
-        shutil.copytree(exported, folder, dirs_exist_ok=True)
+        spawned = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(1, mp_context=spawned) as pool:
+            pool.submit(exporting.export, weights, folder).result()
 
     def loaded_once(folder, *, precision):
         if is_tested():
             return compiled(folder, precision=precision)
-        key = folder.parent.name, folder.name, precision  # the first is the model's id
+        key = folder.parent.name, folder.name, precision  # the first begins with the model's id
         if key not in loaded:
             loaded[key] = compiled(folder, precision=precision)
         return loaded[key]
@@ -132,7 +127,7 @@ def load_each_model_once(shared):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(paths, "choose", chosen_once)
-        patch.setattr(openvino, "_export", copied)
+        patch.setattr(openvino, "_export", exported_elsewhere)
         patch.setattr(openvino, "_compile", loaded_once)
         yield
 

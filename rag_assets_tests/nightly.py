@@ -31,7 +31,7 @@ RESULT = TESTS.parent / "nightly.json"
 MARK = "nightly"
 """The marker of tests that are left to the night. `guards` names folders and files whose changes
 bring such a test back into `make test`, beside those that it imports."""
-SELECTED = f"{MARK} or hypothesis"
+SELECTED = f"{MARK} or {effort.SWEEP} or hypothesis"
 BY_DAY = pytest.StashKey[set[str]]()
 """The ids of those that run all the same."""
 WRITTEN = (RESULT.name, str(durations.FILE.relative_to(TESTS.parent)))

@@ -11,17 +11,26 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).parents[1]
-SMALL = {
+AT_NIGHT = {
     "batched_search": ("--units", "300", "--queries", "4", "--repeat", "1"),
-    "chunk_stability": ("--edits", "4"),
     "holes": ("--attacks", "1", "--without-worst"),
 }
 
 
-@pytest.mark.parametrize("name", SMALL)
-def test_a_benchmark_ends_with_what_it_found(name):
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", AT_NIGHT)
+def test_a_long_benchmark_ends_with_what_it_found(name):
+    assert bounds_of(name, *AT_NIGHT[name])
+
+
+def test_a_benchmark_ends_with_what_it_found():
+    assert bounds_of("chunk_stability", "--edits", "4")
+
+
+def bounds_of(name, *arguments):
+    """The bounds with which a benchmark ends."""
     done = subprocess.run(
-        [sys.executable, REPOSITORY / "benchmarks" / f"{name}.py", *SMALL[name]],
+        [sys.executable, REPOSITORY / "benchmarks" / f"{name}.py", *arguments],
         capture_output=True,
         text=True,
         check=False,
@@ -31,7 +40,7 @@ def test_a_benchmark_ends_with_what_it_found(name):
     assert last.startswith("{"), done.stderr[-2_000:]
     found = json.loads(last)
     assert found["name"] == name
-    assert found["bounds"]
+    return found["bounds"]
 
 
 def test_what_tests_and_benchmarks_share_is_in_neither():

@@ -109,6 +109,7 @@ def test_there_is_a_walk_for_each_thing_that_is_added():
     assert tuple(name for name, _ in walks()) == WALKS
 
 
+@pytest.mark.nightly(guards=["CONTRIBUTING.md"])
 @pytest.mark.parametrize(("name", "walk"), walks(), ids=WALKS)
 def test_what_a_walk_adds_is_used(name, walk, passed):
     assert len({edit.file for edit in walk.edits}) <= MOST_FILES
@@ -118,6 +119,7 @@ def test_what_a_walk_adds_is_used(name, walk, passed):
     assert all(passed[file] for file in walk.tests)
 
 
+@pytest.mark.nightly(guards=["CONTRIBUTING.md"])
 def test_what_the_walks_add_is_clean(copy):
     for command in (
         ("ruff", "check", "."),

@@ -74,6 +74,9 @@ def refreshed(capsys) -> dict:
     return answer
 
 
+@pytest.mark.nightly(
+    guards=["deploy", "rag_assets/serving/dagster_instance.py", "rag_assets/store/places.py"]
+)
 def test_the_graph_runs_with_records_in_postgresql_and_tables_in_an_object_store(
     deployed, postgres, capsys
 ):
@@ -227,6 +230,7 @@ def test_every_service_that_stays_says_whether_it_is_healthy():
     assert [name for name in sorted(stay) if "healthcheck" not in services[name]] == []
 
 
+@pytest.mark.nightly(guards=["deploy"])
 def test_the_health_of_the_code_server_is_what_its_command_says(tmp_path):
     small_project.make(tmp_path)
     code = COMPOSE["services"]["code"]

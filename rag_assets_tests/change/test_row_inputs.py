@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_assets import schemas
@@ -18,6 +18,7 @@ from rag_assets.change.row_inputs import RowInputs
 from rag_assets.identity import fingerprint
 from rag_assets.store import Store
 from rag_assets.store.clean_up import merge
+from rag_assets_testing import effort
 
 SOURCES = ("left", "right")
 CONTENT = pa.schema([pa.field(name, pa.string(), nullable=False) for name in ("name", "text")])
@@ -355,7 +356,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=25)
+@effort.examples(10, at_night=150)
 @given(steps=steps)
 def test_a_refresh_after_any_edits_equals_a_rebuild(tmp_path_factory, steps):
     """However the sources were edited, merged or built anew, and the recipe changed, in between."""

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_assets import schemas
@@ -23,6 +23,7 @@ from rag_assets.change.data_versions import current_version, data_version_of
 from rag_assets.identity import fingerprint
 from rag_assets.process import clock
 from rag_assets.store import Store
+from rag_assets_testing import effort
 
 WORDS = sync.Target(
     name="words",
@@ -319,7 +320,7 @@ def test_a_quarantine_of_the_last_release_is_taken_over(store, on):
 
 
 @given(st.lists(st.sampled_from(["night", "edit", "mend", "add", "request"]), max_size=8))
-@settings(max_examples=15)
+@effort.examples(8, at_night=100)
 def test_a_refresh_equals_a_rebuild_whatever_waits(steps):
     documents = {"a": "one", "b": "two BROKEN", "c": "BROKEN"}
     day = NIGHT
@@ -499,7 +500,7 @@ corpora = st.dictionaries(st.sampled_from("abcde"), texts, max_size=5)
 
 
 @pytest.mark.parametrize("named_up_to", [0, 100])
-@settings(max_examples=25)
+@effort.examples(8, at_night=150)
 @given(steps=st.lists(corpora, min_size=1, max_size=4))
 def test_a_refresh_after_any_edits_equals_a_rebuild(tmp_path_factory, named_up_to, steps):
     """Whether what went and came is read by itself or with all of the table."""

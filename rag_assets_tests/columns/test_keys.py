@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_assets.change import difference
@@ -25,7 +25,6 @@ KEYS = st.lists(
 
 
 @pytest.mark.parametrize("few", [0, indexing.FEW])
-@settings(max_examples=50)
 @given(keys=KEYS, asked=KEYS)
 def test_places_are_those_of_a_dictionary(few, keys, asked):
     with pytest.MonkeyPatch.context() as patched:

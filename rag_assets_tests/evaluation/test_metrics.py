@@ -3,7 +3,7 @@ import math
 import ir_measures
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_assets.evaluation.metrics import METRICS, candidate_recall, f1_of_means
@@ -57,7 +57,6 @@ def judged_rankings(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
     return relevance, np.maximum(relevance.sum(axis=1) + np.array(extra), 1)
 
 
-@settings(max_examples=60)
 @given(judged_rankings())
 def test_the_field_computes_the_same(judged: tuple[np.ndarray, np.ndarray]) -> None:
     relevance, relevant = judged

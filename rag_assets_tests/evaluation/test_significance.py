@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_assets.evaluation.intervals import Clusters
@@ -71,7 +71,6 @@ def test_questions_of_a_cluster_flip_together():
     assert sign_flip(differences, together, samples=SAMPLES).p.item() == 2 / 2**4
 
 
-@settings(max_examples=30)
 @given(st.integers(0, 10_000), st.integers(2, 5))
 def test_max_t_corrects_between_not_at_all_and_bonferroni(seed, systems):
     rng = np.random.default_rng(seed)

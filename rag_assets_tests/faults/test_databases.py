@@ -78,6 +78,7 @@ def test_one_locked_table_and_one_server_down_leave_all_others_current(made, pos
         assert (f"second of the {table}" in texts) == (table != "parts")
 
 
+@pytest.mark.nightly(guards=["rag_assets/sources/databases"])
 def test_a_refresh_that_takes_too_long_ends_by_itself_and_keeps_the_rest(made, postgres, runs):
     postgres.execute("CREATE VIEW endless AS SELECT id FROM generate_series(1, 1000000000000) id")
     text = made.file.read_text().replace("lock_timeout", 'tables: ["*", endless], lock_timeout')

@@ -1,6 +1,5 @@
 """After any edits and faults a repair leaves nothing to find, and loses nothing."""
 
-import os
 import random
 import shutil
 from pathlib import Path
@@ -11,14 +10,14 @@ from rag_assets.operations.doctor.examining import examine
 from rag_assets.operations.doctor.repairing import repair
 from rag_assets.operations.doctor.subjects import Practice
 from rag_assets.store import Store
+from rag_assets_testing import effort
 from rag_assets_testing.faults import comparing, damaging, project
 from rag_assets_testing.faults.chaos import Chaos
 from rag_assets_testing.faults.harming import HARMS, Built
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.pipeline import Runs
 
-SECONDS = float(os.environ.get("CHAOS_SECONDS", "60"))
-SEED = int(os.environ.get("CHAOS_SEED", "0"))
+SECONDS = 60.0 if effort.is_night() else 15.0
 OF_THE_WHOLE = ("folder of chunks gone", "table begun")
 """Harms that the chaos does in its own way."""
 
@@ -68,9 +67,10 @@ class Treated(Chaos):
             self.left.append(f"after {harm}: {fault}")
 
 
-def test_a_repair_leaves_nothing_and_loses_nothing(tmp_path: Path, runs: Runs):
+@effort.sweep(4)
+def test_a_repair_leaves_nothing_and_loses_nothing(tmp_path: Path, runs: Runs, seed: int):
     made = project.make(tmp_path / "project", documents=6, rows=12)
-    treated = Treated(made, runs=runs, seed=SEED)
+    treated = Treated(made, runs=runs, seed=seed)
     tally = treated.run(seconds=SECONDS)
     assert treated.treated
     assert treated.left == []

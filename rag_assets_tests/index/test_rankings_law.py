@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from lance import LanceDataset
 from lancedb.index import FTS
@@ -32,6 +32,7 @@ from rag_assets.store import store as stores
 from rag_assets.store.clean_up import clean_up, merge
 from rag_assets.store.search_indexes import DEFAULT_TEXT_INDEX
 from rag_assets.store.text_parts import text_index
+from rag_assets_testing import effort
 from rag_assets_tests.retrieval.corpus import VARIANT, chunk, random_vectors, row, write
 from rag_assets_tests.retrieval.test_retrievers import DIMENSION, HashEncoder
 
@@ -229,7 +230,7 @@ def _small_parts() -> Iterator[None]:
         yield
 
 
-@settings(max_examples=8)
+@effort.examples(3, at_night=30)
 @given(seed=st.integers(0, 2**32), steps=st.lists(st.sampled_from(STEPS), max_size=8))
 @example(seed=0, steps=["delete the latest", "refresh", "delete", "delete the latest"])
 @example(seed=1, steps=["refresh", "delete"])

@@ -36,6 +36,7 @@ for thread in threads:
 """
 
 
+@pytest.mark.nightly(guards=["rag_assets/models"])
 def test_the_first_calls_of_a_process_may_come_from_two_threads_at_once(tmp_path):
     pytest.importorskip("openvino")
     run = [sys.executable, "-c", TOGETHER, str(tmp_path)]
@@ -65,6 +66,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.nightly(guards=["rag_assets/models"])
 def test_an_interrupt_is_one_after_models_were_dropped(tmp_path):
     pytest.importorskip("openvino")
     run = [sys.executable, "-c", DROPPED, str(tmp_path)]

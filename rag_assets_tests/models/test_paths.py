@@ -78,6 +78,7 @@ def test_what_is_not_installed_is_not_offered_and_named_when_asked_for(monkeypat
         paths_here(configured(engine="openvino"))
 
 
+@pytest.mark.nightly(guards=["rag_assets/models"])
 def test_openvino_gives_the_vectors_of_pytorch(home):
     ours = load_encoder(MINILM, path=OPENVINO, home=home)
     reference = load_encoder(MINILM, path="cpu/torch/fp32")
@@ -137,6 +138,7 @@ load_encoder(EmbeddingModel(path=sys.argv[1]), path=sys.argv[2], home=Path(sys.a
 """
 
 
+@pytest.mark.nightly(guards=["rag_assets/models"])
 def test_an_export_that_was_killed_is_made_again_and_leaves_nothing(tmp_path):
     folder, home = save_tiny_model(tmp_path / "tiny"), tmp_path / "home"
     done = subprocess.run([sys.executable, "-c", KILLED, folder, OPENVINO, home], check=False)
@@ -146,6 +148,7 @@ def test_an_export_that_was_killed_is_made_again_and_leaves_nothing(tmp_path):
     assert [found.parent.name for found in home.rglob("model.bin")] == ["openvino_outputs"]
 
 
+@pytest.mark.nightly(guards=["rag_assets/models"])
 @pytest.mark.parametrize("file", [openvino.TOKENIZER, openvino.SETTINGS, "model.bin"])
 def test_a_damaged_export_is_made_again(tmp_path, file):
     weights = weights_of(EmbeddingModel(path=str(save_tiny_model(tmp_path / "tiny"))))

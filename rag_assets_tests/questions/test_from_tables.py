@@ -7,7 +7,6 @@ from math import nan
 
 import pytest
 from hypothesis import given
-from hypothesis import settings as effort
 from hypothesis import strategies as st
 
 from rag_assets.config import Config, GlossaryEntry
@@ -81,7 +80,6 @@ def selected(columns, keys, plan):
     return {keys[at] for at in places}
 
 
-@effort(max_examples=25)
 @given(st.lists(st.tuples(TEXTS, TEXTS, st.none() | NUMBERS, NUMBERS), min_size=1, max_size=25))
 def test_gold_is_the_rows_that_another_filter_finds(rows):
     name, mill, density, strength = ([row[at] for row in rows] for at in range(4))

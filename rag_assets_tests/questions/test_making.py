@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given
-from hypothesis import settings as effort
 from hypothesis import strategies as st
 
 from rag_assets import config as configuration
@@ -23,6 +22,7 @@ from rag_assets.questions.draft import split_of
 from rag_assets.questions.making import GENERATED, INPUTS_A_COMMIT, refresh_generated
 from rag_assets.sources.files.manifest import refresh_document_files
 from rag_assets.store import Store
+from rag_assets_testing import effort
 from rag_assets_tests.questions.first_sentences import FirstSentences
 
 DOCUMENTS = 300
@@ -104,7 +104,7 @@ NUMBERS = st.integers(0, 5)
 EDIT = st.tuples(st.sampled_from(["write", "remove", "copy", "rename", "make"]), NUMBERS, NUMBERS)
 
 
-@effort(max_examples=8, deadline=None)
+@effort.examples(4, at_night=60)
 @given(edits=st.lists(EDIT, min_size=3, max_size=12))
 def test_a_refresh_after_edits_equals_a_rebuild(tmp_path_factory, edits):
     project = Project(tmp_path_factory.mktemp("edited"), documents=4)

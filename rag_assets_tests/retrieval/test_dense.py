@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lancedb.index import IvfFlat
 
@@ -77,7 +77,6 @@ def test_equal_vectors_are_cut_off_by_id_however_the_table_is_searched(
     assert ids(dense.nearest_in_table(table, query, search=AnnSearch(), depth=depth)) == expected
 
 
-@settings(max_examples=30)
 @given(
     seeds=st.lists(st.integers(0, 10_000), min_size=1, max_size=40),
     depth=st.integers(1, UNITS + 5),
@@ -96,7 +95,6 @@ def test_searching_together_equals_searching_one_by_one_to_the_last_bit(
     assert together == [next(vectors.nearest(query[None], depth=depth)) for query in queries]
 
 
-@settings(max_examples=30)
 @given(seed=st.integers(0, 10_000), depth=st.integers(1, 20), every=st.sampled_from([None, 1, 3]))
 def test_a_shallow_search_finds_the_head_of_a_deep_one(vectors, seed, depth, every):
     query = random_vectors(1, seed=seed)

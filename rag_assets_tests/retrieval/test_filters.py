@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rag_assets import schemas
@@ -79,7 +79,6 @@ def allowed_by(filters, unit) -> bool:
     )
 
 
-@settings(max_examples=150)
 @given(
     filters=st.builds(
         Filters,

@@ -113,7 +113,7 @@ def entries(results):
 SHARED_INDEX = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 
 
-@settings(max_examples=30, suppress_health_check=SHARED_INDEX)
+@settings(suppress_health_check=SHARED_INDEX)
 @given(query=QUERY, top_k=st.integers(1, 80))
 def test_simple_fusion_of_two_exact_indexes_is_the_baseline(index, query, top_k):
     apart = index.search(query, retriever="simple_fusion", top_k=top_k)
@@ -121,7 +121,7 @@ def test_simple_fusion_of_two_exact_indexes_is_the_baseline(index, query, top_k)
     assert entries(apart) == entries(index.search(query, retriever="baseline", top_k=top_k))
 
 
-@settings(max_examples=40, suppress_health_check=SHARED_INDEX)
+@settings(suppress_health_check=SHARED_INDEX)
 @given(query=QUERY, name=st.sampled_from(RETRIEVERS), top_k=st.integers(1, 60))
 def test_every_retriever_gives_the_same_again_and_in_a_batch(built, index, query, name, top_k):
     first = entries(index.search(query, retriever=name, top_k=top_k))

@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rag_assets.config import Config, ConfigError, EmbeddingModel, Retrieval
@@ -212,7 +212,6 @@ def test_units_are_selected_without_a_query(index, filters, allowed):
     assert index.select(filters, ["unit_id"], most=1).num_rows == min(len(allowed), 1)
 
 
-@settings(max_examples=25)
 @given(
     query=st.text(min_size=1),
     value=st.text(min_size=1),

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from rag_assets.change import sync
@@ -22,6 +22,7 @@ from rag_assets.sources.exporting import ExportRequest, ExportResult, export_tab
 from rag_assets.sources.landed import Landed, StaleKeysError
 from rag_assets.store import Store
 from rag_assets.store.exports import About, ExportedTable
+from rag_assets_testing import effort
 from rag_assets_testing.exported import rows_of, said, table_in
 
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string()), ("size", pa.float64())])
@@ -362,7 +363,7 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=25)
+@effort.examples(8, at_night=150)
 @given(tables=st.lists(ROWS, min_size=1, max_size=4), keyed=st.booleans())
 def test_any_sequence_of_tables_ends_where_the_last_one_starts(tables, keyed):
     key = ["id"] if keyed else []
@@ -386,8 +387,9 @@ TABLES = st.lists(
 )
 
 
-@settings(
-    max_examples=25,
+@effort.examples(
+    8,
+    at_night=150,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(tables=TABLES)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from rag_assets.change import sync
@@ -22,7 +22,7 @@ from rag_assets.sources.outcomes import Export
 from rag_assets.sources.readability import readability
 from rag_assets.store import Store
 from rag_assets.tables.rows import refresh_rows
-from rag_assets_testing import exported
+from rag_assets_testing import effort, exported
 from rag_assets_testing.exported import rows, said, tables
 from rag_assets_tests.sources.conftest import Sandbox, settle
 
@@ -703,8 +703,9 @@ EDITS = st.lists(
 )
 
 
-@settings(
-    max_examples=4,
+@effort.examples(
+    3,
+    at_night=30,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(rounds=st.lists(EDITS, min_size=2, max_size=3))

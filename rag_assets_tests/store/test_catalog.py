@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_assets.store import MissingTableError, Store
@@ -99,7 +99,6 @@ def test_a_table_without_settings_can_be_retired_too(store, name):
     st.from_regex(r"[a-z_]{1,9}(__[A-Za-z0-9_-]{1,12}-[0-9a-f]{12})?", fullmatch=True),
     st.integers(1, 99),
 )
-@settings(max_examples=50)
 def test_a_generation_its_name_its_number_and_its_folder_tell_each_other(name, number):
     generation = f"{name}.{number}"
     assert (name_of(generation), number_of(generation)) == (name, number)

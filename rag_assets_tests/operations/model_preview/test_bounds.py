@@ -2,7 +2,7 @@
 
 import hypothesis.strategies as st
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 
 from rag_assets.operations.model_preview.bounds import (
     PoolQuestion,
@@ -45,7 +45,6 @@ def question_of(items, gold, pool) -> PoolQuestion:
     return PoolQuestion(gold=np.flatnonzero(np.isin(pool, gold)), items=items[pool])
 
 
-@settings(max_examples=300)
 @given(indexes(), st.integers(1, 5))
 def test_a_hit_of_the_index_is_a_hit_of_the_pool(made, cutoff):
     vectors, query, items, gold, pool, _ = made
@@ -54,7 +53,6 @@ def test_a_hit_of_the_index_is_a_hit_of_the_pool(made, cutoff):
     assert bound[0] >= is_hit(ranking, items, gold, cutoff=cutoff)
 
 
-@settings(max_examples=300)
 @given(indexes(), st.integers(1, 5))
 def test_over_all_units_the_bound_is_the_truth_but_for_ties(made, cutoff):
     vectors, query, items, gold, _, _ = made
@@ -69,7 +67,6 @@ def test_over_all_units_the_bound_is_the_truth_but_for_ties(made, cutoff):
     assert bound[0] == (len(ahead) < cutoff)
 
 
-@settings(max_examples=500)
 @given(
     indexes(),
     st.integers(1, 5),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import docx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -19,6 +19,7 @@ from rag_assets.operations.plan.costs import costs_of
 from rag_assets.operations.plan.planning import VariantPlan, plan_of
 from rag_assets.operations.plan.reasons import NEW, UNKNOWN, reasons_of
 from rag_assets.serving.plan_text import text_of
+from rag_assets_testing import effort
 from rag_assets_testing.documents import making
 from rag_assets_testing.faults import project
 from rag_assets_testing.faults.built import whole
@@ -97,7 +98,7 @@ def wrong(plan: VariantPlan, done: Sequence[Report]) -> list[str]:
     return found
 
 
-@settings(max_examples=6)
+@effort.examples(3, at_night=30)
 @given(edits=SEQUENCES)
 def test_a_refresh_does_what_was_planned_after_any_edits(edits, tmp_path_factory):
     made = whole(tmp_path_factory.mktemp("edited"))

@@ -4,7 +4,7 @@ from datetime import timedelta
 from unittest.mock import patch
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck
 from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
@@ -35,6 +35,7 @@ from rag_assets.store.serving_pointer import (
     GonePinsError,
     ServingPointerError,
 )
+from rag_assets_testing import effort
 from rag_assets_testing.faults import project
 from rag_assets_testing.faults.built import small
 from rag_assets_testing.faults.hashing import hashing
@@ -462,8 +463,9 @@ def test_readers_always_see_one_complete_pinned_set(tmp_path):
     with hashing():
         run_state_machine_as_test(
             Serving,
-            settings=settings(
-                max_examples=4,
+            settings=effort.examples(
+                3,
+                at_night=30,
                 stateful_step_count=6,
                 suppress_health_check=list(HealthCheck),
             ),

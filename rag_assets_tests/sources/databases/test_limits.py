@@ -161,6 +161,7 @@ def test_a_locked_file_of_sqlite_is_named_and_keeps_its_rows(store, tmp_path):
 ENDLESS = "the table, or raise sources.tables.statement_timeout_seconds"
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("way")
 def test_an_endless_view_of_postgresql_fails_alone(store, sandbox: Sandbox):
     rows = "generate_series(1, 1000000000000) AS id"
@@ -177,6 +178,7 @@ def test_an_endless_view_of_postgresql_fails_alone(store, sandbox: Sandbox):
     assert ids(done["parts"]) == [1]
 
 
+@pytest.mark.nightly
 def test_an_endless_view_of_mariadb_fails_alone(store, server: MariaDB):
     server.execute(
         *(f"DROP TABLE IF EXISTS {table}" for table in TABLES),
@@ -190,6 +192,7 @@ def test_an_endless_view_of_mariadb_fails_alone(store, server: MariaDB):
     assert ENDLESS in reason(done["endless"])
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("way")
 def test_an_endless_view_of_sqlite_fails_alone(store, tmp_path: Path):
     path = tmp_path / "plant.sqlite"

@@ -10,7 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rag_assets.config import TableSource
@@ -18,7 +18,7 @@ from rag_assets.sources.cells import json_value
 from rag_assets.sources.databases import database
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.store import Store
-from rag_assets_testing import mariadb
+from rag_assets_testing import effort, mariadb
 from rag_assets_testing.exported import table_of
 from rag_assets_testing.mariadb import MariaDB
 from rag_assets_tests.sources.conftest import Sandbox, settle
@@ -314,7 +314,7 @@ def _decoded(raw: bytes) -> str | None:
         return None
 
 
-@settings(max_examples=30)
+@effort.examples(10, at_night=150)
 @given(declared=st.sampled_from(DECLARED), cells=st.lists(CELLS, min_size=1, max_size=4))
 @example(declared="INTEGER", cells=[1.5])
 @example(declared="TIME", cells=["12:30:00+02:00"])

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import boto3
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_assets import schemas
@@ -24,6 +24,7 @@ from rag_assets.sources.files import manifest
 from rag_assets.sources.files.listing import Entry, look
 from rag_assets.sources.files.manifest import refresh_document_files
 from rag_assets.store import Store
+from rag_assets_testing import effort
 from rag_assets_tests.object_store import BUCKET, running
 from rag_assets_tests.sources.conftest import settle
 
@@ -161,7 +162,7 @@ EDITS = st.lists(
 
 
 @given(edits=st.lists(EDITS, min_size=1, max_size=3))
-@settings(max_examples=5)
+@effort.examples(5, at_night=100)
 def test_after_any_edits_the_manifest_is_that_of_a_build_from_nothing(tmp_path_factory, edits):
     home = tmp_path_factory.mktemp("edited")
     root, store = home / "documents", Store(home / "state")
