@@ -51,9 +51,9 @@ def make(home: Path, *, with_secret: bool = True) -> Project:
 
 
 def build(made: Project, *variants: str, ledger: Path | None = None) -> None:
-    """Refresh variants, both unless named."""
+    """Refresh variants, `default` unless named."""
     with hashing(ledger):
-        for variant in variants or ("default", "other"):
+        for variant in variants or ("default",):
             refresh(made.config, variant=variant)
 
 

@@ -62,8 +62,10 @@ def search(store: Store, traces: Traces, *, document: str) -> Proof:
     ]
     left = [*_left_in_files(store.root, files, traces)]
     generations = store.generations()
+    of_documents = document_tables(store)
     for generation in generations:
-        left.extend(_left_in_table(store, generation, traces, document=document))
+        owner = document if generation in of_documents else None
+        left.extend(_left_in_table(store, generation, traces, document=owner))
     versions = sum(len(store.versions(each)) for each in generations)
     return Proof(len(files), len(generations), versions, left)
 
@@ -88,14 +90,14 @@ def _left_in_files(root: Path, files: Sequence[Path], traces: Traces) -> Iterato
 
 
 def _left_in_table(
-    store: Store, generation: str, traces: Traces, *, document: str
+    store: Store, generation: str, traces: Traces, *, document: str | None
 ) -> Iterator[RemainingTrace]:
+    """`document` is None for a table whose rows belong to no documents."""
     place = f"table {folder_of(generation)}"
-    is_of_documents = generation in document_tables(store)
-    if is_of_documents and any(len(rows) for rows in rows_of(store, generation, document)):
+    if document and any(len(rows) for rows in rows_of(store, generation, document)):
         yield RemainingTrace(place, "rows of the document")
     for batch in rows_of_all_versions(store, generation):
-        if found := traces.first_in(*texts_in(batch), with_words=is_of_documents):
+        if found := traces.first_in(*texts_in(batch), with_words=document is not None):
             yield RemainingTrace(place, found)
             return
 

@@ -182,7 +182,7 @@ def _parts(store: Store, generation: str) -> Iterator[tuple["LanceDataset", "lis
     """Fragments of all versions; each file set once, at the oldest version that has it."""
     seen: set[tuple[str, ...]] = set()
     for version in store.versions(generation):
-        dataset = store.open(generation, version=version).to_lance()
+        dataset = store.dataset(generation, version=version)
         fragments = {_files(each): each for each in dataset.get_fragments()}
         fresh = [each for files, each in fragments.items() if files not in seen]
         seen.update(fragments)

@@ -50,24 +50,40 @@ KILLS, LATEST = (4, 1.0) if effort.is_night() else (1, 0.6)
 """Kills for each seed, and the latest of their moments: a share of what a purge takes."""
 
 
+VARIANTS = ("default", "other")
+
+
 @built_once
 def with_the_document(home):
     made = project.make(home)
     project.build(made)
+    with dagster_instance.opened(made.config):
+        """Its databases are made, which takes a while."""
+    return made
+
+
+@built_once
+def with_two_variants(home):
+    made = with_the_document(home)
+    project.build(made, "other")
     return made
 
 
 @built_once
 def without_the_document(home):
     made = project.make(home, with_secret=False)
-    project.build(made)
+    project.build(made, *VARIANTS)
     return made
 
 
+of_two_variants = pytest.mark.parametrize("made", [with_two_variants], indirect=True)
+
+
 @pytest.fixture
-def made(tmp_path):
-    """A project that was built, with the document."""
-    return with_the_document(tmp_path / "project")
+def made(tmp_path, request):
+    """A project that was built, with the document; of one variant unless a test asks for two."""
+    build = getattr(request, "param", with_the_document)
+    return build(tmp_path / "project")
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +127,7 @@ def test_a_document_that_its_source_still_has_is_not_purged(made, purge):
     assert comparing.contents(made.home / "state") == before
 
 
+@of_two_variants
 def test_nothing_is_left_anywhere_and_a_refresh_equals_a_build_without_it(made, purge, tmp_path):
     state = made.home / "state"
     run = project.run_recorded(made, TEXT)
@@ -135,13 +152,14 @@ def test_nothing_is_left_anywhere_and_a_refresh_equals_a_build_without_it(made, 
     with dagster_instance.opened(made.config) as opened:
         assert [each.run_id for each in opened.get_runs()] == [other]
     ledger = made.home / "ledger"
-    project.build(made, ledger=ledger)
+    project.build(made, *VARIANTS, ledger=ledger)
     assert comparing.written_down(ledger) == []
     assert comparing.contents(state) == fresh(tmp_path)
     for table in (state / "lance").glob("joint__*.lance"):
         assert words_indexed(table) == words_indexed(tmp_path / "fresh/state/lance" / table.name)
 
 
+@of_two_variants
 def test_what_a_refresh_has_already_removed_is_erased_from_versions_and_indexes(
     made, purge, tmp_path
 ):
@@ -154,18 +172,19 @@ def test_what_a_refresh_has_already_removed_is_erased_from_versions_and_indexes(
     assert code == OK, said
     assert places_of(made.home / "state", *NEEDLES) == []
     assert answer["removed"]["units"]
-    for variant in ("default", "other"):
+    for variant in VARIANTS:
         hits = reader(made, variant).search("plasma fortnights alloy")
         assert all(hit.uri != SECRET for hit in hits)
-    project.build(made)
+    project.build(made, *VARIANTS)
     assert comparing.contents(made.home / "state") == fresh(tmp_path)
 
 
+@of_two_variants
 def test_a_retired_generation_and_tables_of_former_settings_lose_it_too(made, purge):
     chunks = made.config.tables_of("default").chunks
     made.store.retire(chunks)
     made.file.write_text(made.file.read_text().replace("size: 24", "size: 32"))
-    project.build(made)
+    project.build(made, *VARIANTS)
     project.withdraw(made)
 
     code, answer, said = purge("--yes")
@@ -177,6 +196,7 @@ def test_a_retired_generation_and_tables_of_former_settings_lose_it_too(made, pu
     assert places_of(made.home / "state", *NEEDLES) == []
 
 
+@of_two_variants
 def test_an_open_reader_is_told_and_other_variants_keep_their_own_version(made, purge):
     def rows_of(variant):
         pins = complete_sets.set_of(made.store, made.config, variant).unit_pins
@@ -423,6 +443,7 @@ def test_records_that_another_process_keeps_busy_are_named_and_the_next_purge_go
     assert places_of(made.home / "state", *NEEDLES) == []
 
 
+@of_two_variants
 @effort.sweep(3)
 def test_a_purge_that_is_killed_anywhere_is_finished_by_the_next(made, purge, runs, tmp_path, seed):
     chance = random.Random(seed)
@@ -450,7 +471,7 @@ def test_a_purge_that_is_killed_anywhere_is_finished_by_the_next(made, purge, ru
         assert not list((made.home / "state" / "purges").glob("*"))
     assert kills
     ledger = made.home / "ledger"
-    project.build(made, ledger=ledger)
+    project.build(made, *VARIANTS, ledger=ledger)
     assert comparing.written_down(ledger) == []
     assert comparing.contents(made.home / "state") == fresh(tmp_path)
 
