@@ -159,6 +159,7 @@ class Project:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.store = Store(root / "state")
         self.settings = {"engine": "pdfium", "ocr": "none", **settings}
+        self.execution = {}
         self.lines = []
 
     @property
@@ -167,6 +168,7 @@ class Project:
             state_dir=self.store.root,
             sources={"documents": str(self.folder)},
             parsers={"plain": ParserSettings(**self.settings)},
+            execution=self.execution,
         )
 
     @property

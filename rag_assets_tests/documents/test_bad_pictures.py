@@ -13,6 +13,8 @@ from rag_assets.documents.parsers import pictures, preflight
 from rag_assets.media.media_types import DOCX
 from rag_assets_testing.documents.making import SENTENCE
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 END = "The end."
 
 

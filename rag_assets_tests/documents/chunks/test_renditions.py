@@ -53,6 +53,7 @@ def test_no_cell_is_lost(rows):
     assert all(cell in text for row in cells for cell in row)
 
 
+@pytest.mark.usefixtures("in_process")
 def test_a_table_that_was_found_is_written_out(project, capsys, monkeypatch, tmp_path):
     project.write("steels.html", f"<html><body>{WIDE}</body></html>")
     project.write("note.md", SENTENCE)

@@ -173,6 +173,7 @@ def test_one_that_calls_a_server_of_the_config_does(chained, monkeypatch):
     assert engines(chained, "a.pdf") == [(1, "stand_in")]
 
 
+@pytest.mark.usefixtures("in_process")
 def test_languages_of_elements_on_a_page_of_two_columns(project):
     pytest.importorskip("pymupdf")
     from rag_assets_tests.documents.parsers.test_ocr import two_columns
@@ -213,6 +214,7 @@ def test_words_that_are_only_parted_or_joined_otherwise_are_not_lost():
     assert (found.words, found.lost_words) == (10, {"lost": 1, "twice": 1})
 
 
+@pytest.mark.usefixtures("in_process")
 def test_a_word_file_that_lacks_words_is_named_and_what_it_hides_is_counted(project):
     import pptx
     from pptx.chart.data import CategoryChartData

@@ -22,6 +22,7 @@ from rag_assets.process import clock
 from rag_assets.sources.files.manifest import refresh_document_files
 from rag_assets.store import Store, images
 from rag_assets.workers import Failed, Pool, pool
+from rag_assets.workers.executors import Threads
 from rag_assets_testing.documents.making import (
     SENTENCE,
     Project,
@@ -44,19 +45,22 @@ def stand_in(monkeypatch):
 def submitted(monkeypatch):
     """Files that went to a parser, in order."""
     seen = []
-    submit = Pool.submit
 
-    def spy(self, task):
-        if "inspect" not in task.function:
-            seen.append(task.key)
-        submit(self, task)
+    def spying(submit):
+        def spy(self, task):
+            if "inspect" not in task.function:
+                seen.append(task.key)
+            submit(self, task)
+
+        return spy
 
     def spy_here(self, content, media_type):
         seen.append(media_type)
         return elements(self, content, media_type)
 
     elements = Parser.elements
-    monkeypatch.setattr(Pool, "submit", spy)
+    for executor in (Pool, Threads):
+        monkeypatch.setattr(executor, "submit", spying(executor.submit))
     monkeypatch.setattr(Parser, "elements", spy_here)
     return seen
 
@@ -623,6 +627,7 @@ def test_pictures_of_a_large_markdown_file_are_stored(project):
     assert key
 
 
+@pytest.mark.usefixtures("in_process")
 def test_pictures_beside_a_web_page_are_stored(project):
     source = "<p>Cracks.</p><img src='../figures/a%20b.png' alt='A crack'><img src=c.png>"
     project.write("guide/a.html", source)
@@ -637,6 +642,7 @@ def test_pictures_beside_a_web_page_are_stored(project):
     assert not any((project.store.root / "scratch" / project.elements_table).iterdir())
 
 
+@pytest.mark.usefixtures("in_process")
 def test_a_picture_inside_a_web_page_is_stored(project):
     encoded, spelled = b64encode(png("red")).decode(), quote(png("red"))
     sources = {
@@ -654,6 +660,7 @@ def test_a_picture_inside_a_web_page_is_stored(project):
         assert key
 
 
+@pytest.mark.usefixtures("in_process")
 def test_a_picture_shown_many_times_is_read_once(project, submitted):
     for uri, shown in (("a.md", "![A](a.png)"), ("b.html", "<img src=a.png>")):
         project.write(uri, "Text.\n\n" + f"{shown}\n\n" * 50)
@@ -698,6 +705,7 @@ OUT_OF_REACH = {
 """Targets of pictures, and what is said of each."""
 
 
+@pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize(("suffix", "form"), [("md", "![A crack]({})"), ("html", IMG)])
 def test_a_picture_that_cannot_be_had_is_named_and_loses_no_text(project, suffix, form):
     outside = project.folder.parent / "outside.png"
@@ -739,6 +747,7 @@ def test_accounts_wait_for_whoever_cleans_their_table_up(project):
     assert not accounts(project)
 
 
+@pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize(("uri", "form"), [("a.md", "![A crack]({})"), ("a.html", IMG)])
 def test_a_changed_picture_is_taken_although_its_document_stays(project, uri, form):
     project.write(uri, f"Text. {form.format('a.png')}")
@@ -756,6 +765,7 @@ def test_a_changed_picture_is_taken_although_its_document_stays(project, uri, fo
     assert project.parse().contents == 0
 
 
+@pytest.mark.usefixtures("in_process")
 def test_documents_that_show_no_picture_are_not_parsed_for_one(project):
     data = b64encode(png("red")).decode()
     project.write("a.html", f"<p>Words.</p><img src='data:image/png;base64,{data}'>")

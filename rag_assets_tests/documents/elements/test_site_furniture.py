@@ -6,6 +6,8 @@ from rag_assets.documents.chunks.document_texts import texts_of
 from rag_assets.documents.chunks.passages import Block
 from rag_assets.documents.elements.site_furniture import set_aside
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 
 @pytest.fixture
 def site(project):

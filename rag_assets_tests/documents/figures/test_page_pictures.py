@@ -15,7 +15,9 @@ from rag_assets_testing.documents.making import SENTENCE, Project, pdf
 @pytest.fixture
 def project(tmp_path):
     pytest.importorskip("pymupdf")
-    return Project(tmp_path, engine="pymupdf")
+    made = Project(tmp_path, engine="pymupdf")
+    made.execution["parsing"] = "in_process"
+    return made
 
 
 def config_of(project):
