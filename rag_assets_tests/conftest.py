@@ -18,7 +18,7 @@ from rag_assets.process import user_cache
 from rag_assets.process.memory import share_arenas
 from rag_assets.workers import Task
 from rag_assets_testing import built_once, effort
-from rag_assets_tests import nightly
+from rag_assets_tests import durations, nightly
 from rag_assets_tests.models import exporting
 
 BUSY_MACHINE = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
@@ -42,8 +42,11 @@ gc.disable()  # until all tests are collected: little of what is imported is eve
 
 
 def pytest_collection_modifyitems(config, items):
-    """By day, what is left to the night does not run."""
-    nightly.leave_out(config, items)
+    """By day, what is left to the night does not run; at night, the longest files start first."""
+    if effort.is_night():
+        durations.put_longest_first(items)
+    else:
+        nightly.leave_out(config, items)
 
 
 def pytest_collection_finish():

@@ -1,7 +1,6 @@
 """How long each test takes: `durations.json`, which `make test` and `make nightly` write.
 
-`make quick` knows by it what there is time for. As a plugin of pytest (`-p`) this module lets the
-longest files start first, so that no process is left alone with one at the end.
+`make quick` knows by it what there is time for, and the others which files take longest.
 """
 
 import json
@@ -27,8 +26,11 @@ def known() -> dict[str, float]:
     return json.loads(FILE.read_text("utf-8")) if FILE.is_file() else {}
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the longest files first; the tests of each stay in their order."""
+def put_longest_first(items: list[pytest.Item]) -> None:
+    """Put the longest files first, so that no process is left alone with one at the end.
+
+    The tests of each stay in their order.
+    """
     durations = known()
     of_files: Counter[Path] = Counter()
     for item in items:

@@ -20,7 +20,6 @@ from rag_assets_tests.touched import (
     touched,
 )
 
-pytest_plugins = [durations.__name__]
 SECONDS = 240.0
 """What sweeps of the night may take by day, by `durations.json`."""
 STOPWATCH = "stopwatch"
@@ -44,7 +43,8 @@ def pytest_configure_node(node) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Take from the night what guards the changes."""
+    """Take from the night what guards the changes, and put the longest files first."""
+    durations.put_longest_first(items)
     config.stash[nightly.BY_DAY] = guarding(items, near=config.stash[_NEAR], seconds=SECONDS)
 
 

@@ -60,7 +60,7 @@ def last_green() -> str | None:
 
 def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
     """By day, leave out what the night runs, but for tests that were named or taken from it."""
-    if effort.is_night() or any("::" in named for named in config.args):
+    if any("::" in named for named in config.args):
         return
     taken = config.stash.get(BY_DAY, set())
     left = [item for item in items if item.get_closest_marker(MARK) and item.nodeid not in taken]
@@ -137,14 +137,16 @@ def run(paths: Iterable[str], *, seed: int, processes: int, minutes: float) -> R
     """Run sweeps and laws once, the longest files first; time that is used up is a failure."""
     os.environ[effort.VARIABLE] = str(seed)
     recorder = Recorder()
-    at_once = ["--numprocesses", str(processes), "--dist", "loadfile", "--max-worker-restart", "0"]
+    at_once = [
+        *("--numprocesses", str(processes), "--max-worker-restart", "0"),
+        *("--dist", "loadfile", "--no-loadscope-reorder"),
+    ]
     options = ["-m", SELECTED, f"--hypothesis-seed={seed}", "--no-header"]
-    order = ["-p", durations.__name__, "--no-loadscope-reorder"]
     signal.signal(signal.SIGALRM, signal.default_int_handler)
     signal.setitimer(signal.ITIMER_REAL, minutes * 60)
     try:
         status = pytest.main(
-            [*options, *order, *at_once, "--tb=short", *(paths or [str(TESTS)])],
+            [*options, *at_once, "--tb=short", *(paths or [str(TESTS)])],
             plugins=[recorder],
         )
     except KeyboardInterrupt:  # before pytest looks for one

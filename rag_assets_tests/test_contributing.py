@@ -12,6 +12,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from rag_assets_testing import effort
+
 REPOSITORY = Path(__file__).parents[1]
 COPIED = (
     *("rag_assets", "rag_assets_tests", "rag_assets_testing", "docs", "deploy", "pyproject.toml"),
@@ -65,11 +67,12 @@ def apply(edit: Edit, *, root: Path) -> None:
 
 
 def run(*command: str | Path, root: Path) -> subprocess.CompletedProcess[str]:
-    """Run a command in the copy, whose package comes before the installed one."""
+    """Run a command in the copy, whose package comes before the installed one, as by day."""
+    environment = {name: value for name, value in os.environ.items() if name != effort.VARIABLE}
     return subprocess.run(
         [sys.executable, "-m", *command],
         cwd=root,
-        env={**os.environ, "PYTHONPATH": str(root)},
+        env={**environment, "PYTHONPATH": str(root)},
         capture_output=True,
         text=True,
         check=False,

@@ -53,6 +53,6 @@ def test_the_longest_file_starts_first_and_its_tests_stay_in_their_order(tmp_pat
             self.nodeid, self.path = name, name.partition("::")[0]
 
     items = [Item(name) for name in names]
-    durations.pytest_collection_modifyitems(items)
+    durations.put_longest_first(items)
 
     assert [item.nodeid for item in items] == [*names[2:4], *names[:2], names[4]]
