@@ -19,6 +19,15 @@ def small(home: Path) -> Project:
 
 
 @built_once
+def small_of_two_variants(home: Path) -> Project:
+    """As `small`, with the variant `other` beside it."""
+    made = small(home)
+    with hashing():
+        refresh(made.config, variant="other")
+    return made
+
+
+@built_once
 def whole(home: Path) -> Project:
     """Eight documents and 24 rows, whose variant `default` serves."""
     made = project.make(home)

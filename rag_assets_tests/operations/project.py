@@ -7,6 +7,8 @@ from pathlib import Path
 
 from rag_assets import config as configuration
 from rag_assets.serving import cli, dagster_instance
+from rag_assets_testing.built_once import built_once
+from rag_assets_testing.dagster_records import make_ready
 from rag_assets_testing.faults import project
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.pipeline import refresh
@@ -55,6 +57,15 @@ def build(made: Project, *variants: str, ledger: Path | None = None) -> None:
     with hashing(ledger):
         for variant in variants or ("default",):
             refresh(made.config, variant=variant)
+
+
+@built_once
+def with_the_document(home: Path) -> Project:
+    """The project, whose variant `default` serves, and records of Dagster."""
+    made = make(home)
+    build(made)
+    make_ready(made.config)
+    return made
 
 
 def withdraw(made: Project) -> None:

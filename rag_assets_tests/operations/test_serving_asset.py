@@ -1,5 +1,6 @@
 """The asset `serving_index` and the jobs `promote` and `rollback`, as Dagster runs them."""
 
+import shutil
 import uuid
 from unittest.mock import patch
 
@@ -13,17 +14,17 @@ from rag_assets import lineage
 from rag_assets.graph import STEPS
 from rag_assets.operations import assets
 from rag_assets.store import serving_pointer
-from rag_assets_testing.faults.built import small
+from rag_assets_testing.faults.built import small, small_of_two_variants
 from rag_assets_testing.faults.hashing import hashing
-from rag_assets_testing.faults.pipeline import refresh
 from rag_assets_tests.operations.serving_index.test_promotion import reconfigure
 
 
 @pytest.fixture
 def made(tmp_path):
-    """A project that was built and not promoted."""
+    """A project of two variants, of which `default` serves; a refresh promotes nothing."""
+    found = small_of_two_variants(tmp_path)
     with hashing(), patch("rag_assets_testing.faults.pipeline.promote_refreshed"):
-        yield small(tmp_path)
+        yield found
 
 
 def materialize(made, *, partition: str | None = None) -> dg.ExecuteInProcessResult:
@@ -46,6 +47,7 @@ def serves(made) -> list[str]:
 
 
 def test_the_asset_moves_the_pointer_and_its_check_holds_back_what_is_worse(made):
+    shutil.rmtree(made.store.root / serving_pointer.FOLDER)
     first = materialize(made)
     assert first.success
     (event,) = first.get_asset_materialization_events()
@@ -81,10 +83,8 @@ def test_only_what_serves_makes_it_older_when_it_is_built_anew(made):
 
 
 def test_a_run_for_another_variant_neither_hides_what_is_held_nor_fails_by_it(made):
-    materialize(made)
     reconfigure(made, "retriever: bm25", "retriever: baseline")  # vectors of chance
     materialize(made)
-    refresh(made.config, variant="other")
 
     done = materialize(made, partition="other")
     assert done.success
@@ -94,9 +94,6 @@ def test_a_run_for_another_variant_neither_hides_what_is_held_nor_fails_by_it(ma
 
 
 def test_a_run_for_another_variant_ends_with_the_verdict_on_it_and_moves_nothing(made):
-    materialize(made)
-    refresh(made.config, variant="other")
-
     done = materialize(made, partition="other")
     (event,) = done.get_asset_materialization_events()
     shown = event.materialization.metadata
@@ -108,9 +105,7 @@ def test_a_run_for_another_variant_ends_with_the_verdict_on_it_and_moves_nothing
 
 
 def test_the_verdict_that_is_shown_after_such_a_run_is_that_on_the_other_variant(made):
-    materialize(made)
     reconfigure(made, "retriever: bm25", "retriever: baseline")  # vectors of chance
-    refresh(made.config, variant="other")
 
     done = materialize(made, partition="other")
     (event,) = done.get_asset_materialization_events()
@@ -121,8 +116,8 @@ def test_the_verdict_that_is_shown_after_such_a_run_is_that_on_the_other_variant
     assert shown["serves"].value == "default"
 
 
-def test_what_is_not_complete_ends_with_what_is_missing(made):
-    materialize(made)
+def test_what_is_not_complete_ends_with_what_is_missing(tmp_path):
+    made = small(tmp_path)
     done = materialize(made, partition="other")
     (event,) = done.get_asset_materialization_events()
     said = str(event.materialization.metadata["conclusion"].value)
@@ -131,8 +126,6 @@ def test_what_is_not_complete_ends_with_what_is_missing(made):
 
 
 def test_the_launchpad_of_a_job_opens_with_a_config_that_runs(made):
-    materialize(made)
-    refresh(made.config, variant="other")
     jobs = {job.name: job for job in assets.definitions(made.config, STEPS).jobs or ()}
 
     promoted = jobs["promote"].execute_in_process(raise_on_error=False)
@@ -145,9 +138,6 @@ def test_the_launchpad_of_a_job_opens_with_a_config_that_runs(made):
 
 
 def test_the_jobs_move_it_by_hand(made):
-    materialize(made)
-    refresh(made.config, variant="other")
-
     assert run(made, "promote", {"variant": "other", "override": "a test"}).success
     assert serves(made) == ["other", "default"]
     done = run(made, "rollback", {})

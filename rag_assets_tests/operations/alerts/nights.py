@@ -15,6 +15,7 @@ from rag_assets.operations.problems.problem import Problem
 from rag_assets.operations.problems.runs import NIGHTLY_JOB
 from rag_assets.serving import dagster_instance
 from rag_assets_testing.alert_servers import Web
+from rag_assets_testing.dagster_records import make_ready
 
 VARIANTS = dg.StaticPartitionsDefinition(["default", "other"])
 
@@ -107,6 +108,7 @@ def _started(run: dg.DagsterRun, *, at: float) -> dg.EventLogEntry:
 @contextmanager
 def nights(config: Config) -> Iterator[Nights]:
     """Nights in the instance of the state folder, as the command line and the daemon open it."""
+    make_ready(config)
     with dagster_instance.opened(config) as instance:
         yield Nights(config, instance)
 

@@ -54,17 +54,8 @@ VARIANTS = ("default", "other")
 
 
 @built_once
-def with_the_document(home):
-    made = project.make(home)
-    project.build(made)
-    with dagster_instance.opened(made.config):
-        """Its databases are made, which takes a while."""
-    return made
-
-
-@built_once
 def with_two_variants(home):
-    made = with_the_document(home)
+    made = project.with_the_document(home)
     project.build(made, "other")
     return made
 
@@ -82,7 +73,7 @@ of_two_variants = pytest.mark.parametrize("made", [with_two_variants], indirect=
 @pytest.fixture
 def made(tmp_path, request):
     """A project that was built, with the document; of one variant unless a test asks for two."""
-    build = getattr(request, "param", with_the_document)
+    build = getattr(request, "param", project.with_the_document)
     return build(tmp_path / "project")
 
 

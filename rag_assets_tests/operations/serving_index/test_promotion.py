@@ -36,8 +36,9 @@ from rag_assets.store.serving_pointer import (
     ServingPointerError,
 )
 from rag_assets_testing import effort
+from rag_assets_testing.built_once import built_once
 from rag_assets_testing.faults import project
-from rag_assets_testing.faults.built import small
+from rag_assets_testing.faults.built import small, small_of_two_variants
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.pipeline import clean_up_at_once, refresh
 from rag_assets_testing.faults.project import Project
@@ -47,11 +48,37 @@ QUERY = "Report specimen series tested degrees steel"
 WHY = "the test says so"
 
 
+@pytest.fixture(autouse=True)
+def hashed():
+    with hashing():
+        yield
+
+
 @pytest.fixture
 def made(tmp_path):
     """A project without questions whose variant `default` was built, by a stand-in for a model."""
+    return small(tmp_path / "made")
+
+
+@pytest.fixture
+def moved(tmp_path):
+    """The same after an edit, number 7, and a refresh: its second index serves."""
+    return edited(tmp_path / "moved")
+
+
+@pytest.fixture
+def both(tmp_path):
+    """The same with `other` built beside what serves."""
+    return small_of_two_variants(tmp_path / "both")
+
+
+@built_once
+def edited(home):
+    made = small(home)
+    edit(made, 7)
     with hashing():
-        yield small(tmp_path)
+        refresh(made.config)
+    return made
 
 
 def edit(made: Project, edition: int) -> None:
@@ -77,8 +104,7 @@ def served(made: Project) -> list[str]:
 
 
 def swap(made: Project) -> serving_pointer.ServingPointer:
-    """Build `other` and let it serve."""
-    refresh(made.config, variant="other")
+    """Let `other` serve, which is built."""
     done = promote(made.store, made.config, "other", override=WHY, log=print)
     assert done.pointer
     return done.pointer
@@ -103,17 +129,15 @@ def test_the_first_complete_build_serves_and_a_night_moves_on_by_itself(made):
     assert len(history(made)) == 2  # nothing changed: nothing moved
 
 
-def test_another_variant_serves_only_once_a_person_asks(made):
-    before = served(made)
-    refresh(made.config, variant="other")
-    promote_refreshed(made.store, made.config, log=print)
-    assert served(made) == before
+def test_another_variant_serves_only_once_a_person_asks(both):
+    before = served(both)
+    promote_refreshed(both.store, both.config, log=print)
+    assert served(both) == before
 
-    pointer = promote(made.store, made.config, "other", override=WHY, log=print).pointer
-    assert pointer
+    pointer = swap(both)
     assert (pointer.variant, pointer.by == "override") == ("other", pointer.reason == WHY)
-    assert served(made) != before
-    assert serving_pointer.serving_variant(made.store, made.config) == "other"
+    assert served(both) != before
+    assert serving_pointer.serving_variant(both.store, both.config) == "other"
 
 
 def test_what_is_not_complete_cannot_serve(made):
@@ -122,26 +146,23 @@ def test_what_is_not_complete_cannot_serve(made):
     assert history(made) == [("default", "first build")]
 
 
-def test_a_rollback_is_at_once_and_stands_until_something_changes(made):
-    before = served(made)
-    edit(made, 7)
-    refresh(made.config)
-    after = served(made)
+def test_a_rollback_is_at_once_and_stands_until_something_changes(made, moved):
+    before, after = served(made), served(moved)
 
-    assert roll_back(made.store, made.config).restores == 1
-    assert served(made) == before
-    refresh(made.config)
-    done = promote_refreshed(made.store, made.config, log=print)
+    assert roll_back(moved.store, moved.config).restores == 1
+    assert served(moved) == before
+    refresh(moved.config)
+    done = promote_refreshed(moved.store, moved.config, log=print)
     assert done.status == "rolled back"
     assert "rollback" in done.reasons[0]
-    assert served(made) == before
+    assert served(moved) == before
 
-    assert promote(made.store, made.config, "default", log=print).status == "moved"
-    assert served(made) == after
-    roll_back(made.store, made.config)
-    edit(made, 8)
-    refresh(made.config)
-    assert served(made) not in (before, after)
+    assert promote(moved.store, moved.config, "default", log=print).status == "moved"
+    assert served(moved) == after
+    roll_back(moved.store, moved.config)
+    edit(moved, 8)
+    refresh(moved.config)
+    assert served(moved) not in (before, after)
 
 
 def test_there_is_nothing_to_roll_back_to_after_the_first_build(made):
@@ -149,14 +170,12 @@ def test_there_is_nothing_to_roll_back_to_after_the_first_build(made):
         roll_back(made.store, made.config)
 
 
-def test_the_end_of_the_line_says_how_to_go_forward(made):
-    edit(made, 7)
-    refresh(made.config)
-    roll_back(made.store, made.config)
+def test_the_end_of_the_line_says_how_to_go_forward(moved):
+    roll_back(moved.store, moved.config)
 
     with pytest.raises(ServingPointerError, match=r"no older one .* --to 2` goes forward"):
-        roll_back(made.store, made.config)
-    assert roll_back(made.store, made.config, to=2).restores == 2
+        roll_back(moved.store, moved.config)
+    assert roll_back(moved.store, moved.config, to=2).restores == 2
 
 
 EDITS = {
@@ -249,29 +268,26 @@ def test_new_content_is_served_while_another_retriever_is_held(made):
     assert history(made) == moves  # nothing changed: nothing moved
 
 
-def test_a_rollback_stands_though_another_retriever_is_held(made):
-    before = served(made)
-    edit(made, 7)
-    refresh(made.config)
-    roll_back(made.store, made.config)
-    reconfigure(made, "retriever: bm25", "retriever: baseline")  # vectors of chance
-    done = promote_refreshed(made.store, made.config, log=print)
+def test_a_rollback_stands_though_another_retriever_is_held(made, moved):
+    roll_back(moved.store, moved.config)
+    reconfigure(moved, "retriever: bm25", "retriever: baseline")  # vectors of chance
+    done = promote_refreshed(moved.store, moved.config, log=print)
 
     assert done.status == "held"
-    assert served(made) == before
+    assert served(moved) == served(made)
 
 
-def test_what_serves_and_left_the_config_gives_way_to_no_other_by_itself(made):
-    reconfigure(made, *EDITS["removed"])
-    refresh(made.config, variant="other")
+def test_what_serves_and_left_the_config_gives_way_to_no_other_by_itself(both):
+    reconfigure(both, *EDITS["removed"])
+    refresh(both.config, variant="other")
 
-    assert history(made) == [("default", "first build")]
-    waiting = blocked_candidate.read(made.store)
+    assert history(both) == [("default", "first build")]
+    waiting = blocked_candidate.read(both.store)
     assert waiting
     assert waiting.remedy == "run `rag-assets promote other`, or put default back"
-    promote(made.store, made.config, "other", override=WHY, log=print)
-    assert history(made)[-1][0] == "other"
-    assert blocked_candidate.read(made.store) is None
+    swap(both)
+    assert history(both)[-1][0] == "other"
+    assert blocked_candidate.read(both.store) is None
 
 
 def test_a_newest_index_that_nobody_judged_is_a_problem_until_it_serves(made, monkeypatch):
@@ -295,52 +311,47 @@ def test_a_newest_index_that_nobody_judged_is_a_problem_until_it_serves(made, mo
     assert stale() == []  # a person wanted it so
 
 
-def test_a_rollback_whose_tables_are_gone_does_not_stand(made):
-    edit(made, 7)
-    refresh(made.config)
-    after = served(made)
-    roll_back(made.store, made.config)
+def test_a_rollback_whose_tables_are_gone_does_not_stand(moved):
+    after = served(moved)
+    roll_back(moved.store, moved.config)
     with patch.object(serving_pointer, "kept", return_value=[]):
-        clean_up_at_once(made.config)
+        clean_up_at_once(moved.config)
     with pytest.raises(GonePinsError, match="run `rag-assets refresh`"):
-        opened(made)
+        opened(moved)
 
-    refresh(made.config)
-    assert served(made) == after
+    refresh(moved.config)
+    assert served(moved) == after
 
 
-def test_a_rollback_passes_over_a_record_whose_tables_are_gone(made):
-    first = served(made)
-    for edition in (7, 8):
-        edit(made, edition)
-        refresh(made.config)
+def test_a_rollback_passes_over_a_record_whose_tables_are_gone(made, moved):
+    edit(moved, 8)
+    refresh(moved.config)
     is_held = serving_pointer.is_held
 
     def without_the_second(store, pointer) -> bool:
         return pointer.number != 2 and is_held(store, pointer)
 
     with patch.object(serving_pointer, "is_held", without_the_second):
-        pointer = roll_back(made.store, made.config)
+        pointer = roll_back(moved.store, moved.config)
     assert pointer.restores == 1
-    assert served(made) == first
+    assert served(moved) == served(made)
 
 
-def test_a_clean_up_spares_what_serves_and_what_served_before(made):
-    seen = []
-    for edition in (7, 8, 9):
-        edit(made, edition)
-        refresh(made.config)
-        seen.append(served(made))
-    clean_up_at_once(made.config)
+def test_a_clean_up_spares_what_serves_and_what_served_before(moved):
+    before = served(moved)
+    edit(moved, 8)
+    refresh(moved.config)
+    after = served(moved)
+    clean_up_at_once(moved.config)
 
-    assert served(made) == seen[-1]
+    assert served(moved) == after != before
     with pytest.raises(GonePinsError, match=r"pointer 1 .*gone.*rag-assets history") as refused:
-        roll_back(made.store, made.config, to=1)
+        roll_back(moved.store, moved.config, to=1)
     assert "refresh" not in str(refused.value)  # which would not bring these back
-    roll_back(made.store, made.config)
-    assert served(made) == seen[-2]
-    clean_up_at_once(made.config)
-    assert served(made) == seen[-2]
+    roll_back(moved.store, moved.config)
+    assert served(moved) == before
+    clean_up_at_once(moved.config)
+    assert served(moved) == before
 
 
 def test_rows_that_a_merge_wrote_anew_are_pinned_anew_under_the_same_number(made):
@@ -374,23 +385,23 @@ def test_a_damaged_pointer_is_named_and_mended_by_a_rollback_or_a_promotion(made
         assert served(made) == before
 
 
-def test_a_refresh_under_a_damaged_pointer_builds_no_other_variant(made):
-    swap(made)
-    (made.store.root / FOLDER / CURRENT).write_text("{")
-    assert serving_pointer.serving_variant(made.store, made.config) == "other"
+def test_a_refresh_under_a_damaged_pointer_builds_no_other_variant(both):
+    swap(both)
+    (both.store.root / FOLDER / CURRENT).write_text("{")
+    assert serving_pointer.serving_variant(both.store, both.config) == "other"
 
 
-def test_a_unit_is_shown_from_the_chunks_that_serve(made):
-    hit = next(hit for hit in opened(made).search("Specimen 0 series") if hit.domain == "document")
-    swap(made)
-    roll_back(made.store, made.config)
-    made.write(hit.uri, "# Nothing of it is left\n")
+def test_a_unit_is_shown_from_the_chunks_that_serve(both):
+    hit = next(hit for hit in opened(both).search("Specimen 0 series") if hit.domain == "document")
+    swap(both)
+    roll_back(both.store, both.config)
+    both.write(hit.uri, "# Nothing of it is left\n")
     with patch("rag_assets_testing.faults.pipeline.promote_refreshed"):  # it is held, say
-        refresh(made.config)
+        refresh(both.config)
 
-    found = locate_chunk(made.store, made.config, variant=None, unit_id=hit.unit_id)
+    found = locate_chunk(both.store, both.config, variant=None, unit_id=hit.unit_id)
     assert found.elements_version is not None
-    assert made.store.read(found.elements, where=found.within, version=found.elements_version)
+    assert both.store.read(found.elements, where=found.within, version=found.elements_version)
 
 
 class Serving(RuleBasedStateMachine):
@@ -460,13 +471,12 @@ class Serving(RuleBasedStateMachine):
 @pytest.mark.hypothesis
 def test_readers_always_see_one_complete_pinned_set(tmp_path):
     Serving.home = tmp_path
-    with hashing():
-        run_state_machine_as_test(
-            Serving,
-            settings=effort.examples(
-                3,
-                at_night=30,
-                stateful_step_count=6,
-                suppress_health_check=list(HealthCheck),
-            ),
-        )
+    run_state_machine_as_test(
+        Serving,
+        settings=effort.examples(
+            3,
+            at_night=30,
+            stateful_step_count=6,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
