@@ -5,7 +5,7 @@ left to the night, the sweeps that guard a file which changed since the last gre
 the nearest first, while there is time for them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 
 import pytest
 
@@ -41,11 +41,23 @@ def pytest_configure_node(node) -> None:
     node.workerinput["near"] = node.config.stash[_NEAR]
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Take from the night what guards the changes, and put the longest files first."""
-    durations.put_longest_first(items)
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Generator[None, None, None]:
+    """Take from the night what guards the changes; of what is then left, the longest files first."""
     config.stash[nightly.BY_DAY] = guarding(items, near=config.stash[_NEAR], seconds=SECONDS)
+    yield
+    durations.put_longest_first(items)
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Say what was left out."""
+    night = nightly.last_green()
+    since = f"the last green one was at {night:.10}" if night else "none is known to be green"
+    terminalreporter.write_line(f"Sweeps and long searches are left to make nightly; {since}.")
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
