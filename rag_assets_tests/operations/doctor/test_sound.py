@@ -38,12 +38,12 @@ def found(made: Project, *variants: str, deep: bool = False) -> list[str]:
 
 
 def test_a_project_with_quarantined_files_figures_and_equal_texts_is_sound(tmp_path):
-    made = pictured.make(tmp_path)
+    made = pictured.with_the_document(tmp_path)
     making.partly_readable(made.documents / "partly.pdf", "The page that is left")
     made.write("broken.pdf", b"%PDF-1.7\nbroken")
     made.write("empty.md", b"")
     made.write("twin.md", project.report(1))
-    assert found(built(made, "default", "other"), "default", "other", deep=True) == []
+    assert found(built(made), deep=True) == []
 
 
 @pytest.mark.parametrize("left_out", ["documents", "tables"])
@@ -60,7 +60,7 @@ def test_a_project_of_one_domain_is_sound(tmp_path, left_out):
 
 
 def test_two_models_for_two_domains_are_sound(tmp_path):
-    made = project.make(tmp_path)
+    made = whole(tmp_path)
     text = made.file.read_text().replace(
         "default: {parser: pdfium, chunking: small}",
         "default: {parser: pdfium, chunking: small, model: {document: first, table: second}}",
@@ -103,19 +103,18 @@ def test_a_recipe_that_was_edited_and_not_built_yet_is_missed_nowhere(tmp_path, 
 
 
 def test_variants_that_name_one_recipe_differently_are_sound(tmp_path):
-    made = project.make(tmp_path)
+    made = whole(tmp_path)
     text = made.file.read_text().replace("  tiny: {", "  alike: {size: 48, overlap: 0}\n  tiny: {")
     third = "variants:\n  third: {parser: pdfium, chunking: alike}\n"
     made.file.write_text(text.replace("variants:\n", third))
-    assert found(built(made, "default", "third"), "third", "default") == []
+    assert found(built(made, "third"), "third", "default") == []
 
 
 def test_nothing_that_was_never_built_is_missed(tmp_path):
-    made = project.make(tmp_path)
+    made = project.make(tmp_path / "new")
     made.store.root.mkdir()
     assert found(made, "default", "other") == []
-    built(made)
-    assert found(made, "default", "other") == []
+    assert found(whole(tmp_path / "built"), "default", "other") == []
 
 
 def test_files_that_came_changed_and_went_are_noted(tmp_path):
@@ -169,7 +168,7 @@ def test_the_state_of_the_previous_release_waits_for_a_refresh(tmp_path):
 
 
 def test_an_index_of_vectors_that_lacks_rows_is_named(tmp_path, monkeypatch):
-    made = project.make(tmp_path)
+    made = whole(tmp_path)
     made.file.write_text(made.file.read_text() + "index: {ann_from_rows: 20}\n")
     built(made)
     table = made.config.tables_of("default").documents
@@ -217,7 +216,7 @@ def test_deep_finds_a_vector_of_another_text_and_an_index_of_other_words(tmp_pat
 
 
 def test_a_picture_that_is_gone_is_stored_again(tmp_path):
-    made = built(pictured.make(tmp_path))
+    made = pictured.with_the_document(tmp_path)
     stored = made.store.count(IMAGES_TABLE)
     made.store.dataset(IMAGES_TABLE).delete("width = 64")
     with hashing():
