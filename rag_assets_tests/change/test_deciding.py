@@ -12,6 +12,7 @@ from rag_assets.change import sync
 from rag_assets.change.data_versions import data_version_of
 from rag_assets.change.deciding import OTHER_COLUMNS, decide
 from rag_assets.store import Store
+from rag_assets_testing import effort
 
 WORDS = sync.Target(
     name="words",
@@ -62,6 +63,7 @@ def files_of(folder: Path) -> dict[str, int]:
     }
 
 
+@effort.examples(8, at_night=200)
 @given(before=DOCUMENTS, after=DOCUMENTS, retry=st.booleans())
 def test_a_plan_says_what_the_refresh_then_does_and_writes_nothing(
     before, after, retry, tmp_path_factory

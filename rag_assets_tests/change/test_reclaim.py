@@ -11,6 +11,7 @@ from rag_assets import config as configuration
 from rag_assets.change import reclaim, sync
 from rag_assets.change.reclaim import bytes_to_free, clean_up_tables
 from rag_assets.config import Config
+from rag_assets.config.addresses import VariantTables
 from rag_assets.graph import STEPS
 from rag_assets.store import clean_up, exports, serving_pointer
 from rag_assets.store.catalog import is_of_recipe
@@ -41,6 +42,23 @@ def made(tmp_path):
         yield made
 
 
+@built_once
+def edited(home: Path) -> Project:
+    """As `embedded`, then another chunking: nothing names the tables of the first any more."""
+    made = embedded(home)
+    reconfigure(made, "chunking: small", "chunking: tiny")
+    with hashing(made.home / "ledger"):
+        refresh(made.config)
+    return made
+
+
+@pytest.fixture
+def retuned(tmp_path):
+    made = edited(tmp_path)
+    with hashing(made.home / "ledger"):
+        yield made
+
+
 @pytest.fixture
 def clock(monkeypatch):
     """Days that have gone by."""
@@ -66,11 +84,9 @@ def cleaned(made: Project, *, keep_days: float = 7) -> list[str]:
     return list(done.removed)
 
 
-def test_tables_of_an_edited_recipe_are_stock_for_a_week(made, clock):
-    before = set(made.store.names())
-    reconfigure(made, "chunking: small", "chunking: tiny")
-    refresh(made.config)
-    kept = set(comparing.tables_of(made.config))
+def test_tables_of_an_edited_recipe_are_stock_for_a_week(retuned, clock):
+    made, kept = retuned, set(comparing.tables_of(retuned.config))
+    unnamed = set(made.store.names()) - kept
 
     assert cleaned(made) == []
     clock[0] += 6.9 * DAY
@@ -84,7 +100,7 @@ def test_tables_of_an_edited_recipe_are_stock_for_a_week(made, clock):
     refresh(made.config)
     assert cleaned(made) == []
     clock[0] += 7.1 * DAY
-    gone = {name for name in before - kept if is_of_recipe(name)}
+    gone = {name for name in unnamed if is_of_recipe(name)}
     assert cleaned(made) == sorted(gone)
     assert gone.isdisjoint(made.store.names())
     assert not any((made.store.root / "completed" / f"{name}.json").exists() for name in gone)
@@ -131,21 +147,26 @@ def test_a_retired_generation_goes_once_no_set_pins_it(made, clock):
     assert found(opened(made.config)) == before
 
 
-def test_a_tag_keeps_a_table(made, clock):
-    chunks = made.config.tables_of("default").chunks
+def former_tables(made: Project) -> VariantTables:
+    """The tables of `default` before it got another chunking."""
+    text = made.file.read_text()
+    reconfigure(made, "chunking: tiny", "chunking: small")
+    tables = made.config.tables_of("default")
+    made.file.write_text(text)
+    return tables
+
+
+def test_a_tag_keeps_a_table(retuned, clock):
+    made, chunks = retuned, former_tables(retuned).chunks
     made.store.open(chunks).tags.create("before-the-audit", made.store.version(chunks))
-    reconfigure(made, "chunking: small", "chunking: tiny")
-    refresh(made.config)
     cleaned(made)
     clock[0] += 8 * DAY
     assert chunks not in cleaned(made)
     assert made.store.exists(chunks)
 
 
-def test_a_damaged_table_stops_the_removal_of_no_other_and_is_named(made, clock):
-    tables = made.config.tables_of("default")
-    reconfigure(made, "chunking: small", "chunking: tiny")
-    refresh(made.config)
+def test_a_damaged_table_stops_the_removal_of_no_other_and_is_named(retuned, clock):
+    made, tables = retuned, former_tables(retuned)
     cleaned(made)
     clock[0] += 8 * DAY
     for path in (made.store.root / "lance" / f"{tables.chunks}.lance" / "data").iterdir():
@@ -159,16 +180,14 @@ def test_a_damaged_table_stops_the_removal_of_no_other_and_is_named(made, clock)
     assert cleaned(made) == []
 
 
-@pytest.mark.parametrize("content", ["", "[1]", '{"a": "b"}'])
-def test_a_damaged_record_only_begins_the_time_again(made, clock, content):
-    reconfigure(made, "chunking: small", "chunking: tiny")
-    refresh(made.config)
-    cleaned(made)
+def test_a_damaged_record_only_begins_the_time_again(retuned, clock):
+    cleaned(retuned)
+    for content in ("", "[1]", '{"a": "b"}'):
+        clock[0] += 8 * DAY
+        (retuned.store.root / reclaim.UNNAMED).write_text(content)
+        assert cleaned(retuned) == []
     clock[0] += 8 * DAY
-    (made.store.root / reclaim.UNNAMED).write_text(content)
-    assert cleaned(made) == []
-    clock[0] += 8 * DAY
-    assert cleaned(made)
+    assert cleaned(retuned)
 
 
 def test_versions_go_once_the_set_has_moved_on(made, monkeypatch):
@@ -196,7 +215,7 @@ def test_a_state_of_two_configs_loses_no_table_that_either_refreshes(made, clock
     refresh(second, variant="second")
     before = found(opened(second))
 
-    for _ in range(6):
+    for _ in range(3):
         assert cleaned(made) == []
         clock[0] += 5 * DAY
         refresh(second, variant="second")
@@ -221,10 +240,9 @@ def test_what_answers_another_config_keeps_its_versions(made, monkeypatch):
     assert found(opened(second)) == before
 
 
-def test_a_table_that_is_used_between_two_clean_ups_is_not_taken_for_long_unnamed(made, clock):
+def test_a_table_that_is_used_between_two_clean_ups_is_not_taken_for_long_unnamed(retuned, clock):
     """Found unnamed twice, it was named in between."""
-    reconfigure(made, "chunking: small", "chunking: tiny")
-    refresh(made.config)
+    made = retuned
     cleaned(made)
     clock[0] += 6 * DAY
     reconfigure(made, "chunking: tiny", "chunking: small")
@@ -292,9 +310,8 @@ def test_exported_tables_of_a_source_that_comes_back_stay(made, clock):
 
 
 def test_what_a_clean_up_would_free_is_told_before(made):
-    for edition in range(3):
-        made.write("series0/report0.md", project.report(0, edition=edition))
-        refresh(made.config)
+    made.write("series0/report0.md", project.report(0, edition=7))
+    refresh(made.config)
     with (
         patch.object(clean_up, "RUNNING", timedelta(0)),
         patch.object(reclaim, "RUNNING", timedelta(0)),
