@@ -6,12 +6,14 @@ import subprocess
 import sys
 
 import pymupdf
+import pytest
 
 from rag_assets import config as configuration
 from rag_assets_testing import small_project
 from rag_assets_tests.operations.searching import places_of
 
 NAME = "2019-offer.pdf"
+GUARDED = ("operations/erasure", "serving/commands/purge.py", "serving/dagster_instance.py")
 NEEDLES = (NAME, "quoxite", "fortnights")
 
 
@@ -27,6 +29,9 @@ def command(home, *arguments):
     return done.returncode, json.loads(done.stdout) if done.stdout else {}, done.stderr
 
 
+@pytest.mark.nightly(
+    guards=["rag_assets/operations/erasure", "rag_assets/serving/commands/purge.py"]
+)
 def test_a_pdf_is_gone_from_all_that_the_real_commands_left_behind(tmp_path):
     home, state = small_project.make(tmp_path), tmp_path / "state"
     pdf = pymupdf.open()

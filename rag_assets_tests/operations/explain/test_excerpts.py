@@ -26,7 +26,8 @@ NAMES = ("seals.md", "seals.html", "seals.txt", "seals.docx", "seals.pptx")
 def of_all_formats(home):
     made = project.make(home, documents=1, rows=4)
     text = made.file.read_text()
-    made.file.write_text(text.replace("size: 48, overlap: 0", "size: 48, overlap: 12"))
+    text = text.replace("size: 48, overlap: 0", "size: 48, overlap: 12")
+    made.file.write_text(f"{text}execution: {{parsing: in_process}}\n")
     parts = [f"Pump {number} has {number + 2} seals. {SAID * 6}" for number in range(4)]
     made.write("seals.txt", "\n\n".join(parts))
     made.write("seals.md", "# Seals\n\n" + "\n\n".join(f"## Part\n\n{part}" for part in parts))
