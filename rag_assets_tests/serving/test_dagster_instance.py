@@ -18,6 +18,7 @@ from dagster._serdes import serialize_value
 from rag_assets.config import Config
 from rag_assets.operations.problems import lost_runs
 from rag_assets.serving import dagster_instance
+from rag_assets_testing.faults.kills import until
 
 ROOT = Path(__file__).parents[2]
 FOLDER = "data/.state/dagster"
@@ -75,8 +76,12 @@ def test_a_run_of_the_command_line_that_was_killed_is_closed_however_far_it_came
         made = dg.Definitions(assets=[seen], jobs=[job]).resolve_job_def("j")
         ours = opened.create_run_for_job(made, status=status, tags=dagster_instance.RUN_TAGS)
         theirs = opened.create_run_for_job(made, status=status)
+        storage = opened.event_log_storage
+        storage.set_concurrency_slots("gpu", 1)
+        storage.claim_concurrency_slot("gpu", ours.run_id, "step")
         lost_runs.close_dead_runs(opened)
         assert opened.get_run_by_id(ours.run_id).status == dg.DagsterRunStatus.FAILURE
+        assert not storage.get_concurrency_info("gpu").claimed_slots
         assert opened.get_run_by_id(theirs.run_id).status == status
 
 
@@ -201,29 +206,33 @@ def test_another_process_sees_and_writes_the_records_of_a_run_while_it_runs(tmp_
         assert all(ours.all_logs(run) for run in runs)
 
 
-def test_processes_that_write_at_once_lose_no_event(tmp_path):
-    config = Config(state_dir=tmp_path)
-    with dagster_instance.opened(config):
-        """The databases are made."""
-    writers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), kind])
-        for kind in ("ours", "ours", "theirs")
-    ]
-
-    assert [writer.wait() for writer in writers] == [0, 0, 0]
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """The state that three processes wrote at once, one of which was killed at its end."""
+    config = Config(state_dir=tmp_path_factory.mktemp("written"))
     with dagster_instance.opened(config) as opened:
+        others = {
+            kind: subprocess.Popen([sys.executable, "-c", WRITER, str(config.state_dir), kind])
+            for kind in ("killed", "theirs")
+        }
+        until(lambda: opened.get_runs() or any(other.poll() for other in others.values()))
+        for _ in range(RUNS):
+            assert dg.materialize([seen], instance=opened).success
+    ended = {kind: other.wait() for kind, other in others.items()}
+    assert ended == {"killed": -signal.SIGKILL, "theirs": 0}
+    return config
+
+
+def test_processes_that_write_at_once_lose_no_event_though_one_is_killed(written):
+    with dagster_instance.opened(written) as opened:
         assert len(opened.get_runs()) == 3 * RUNS
         found = opened.fetch_materializations(dg.AssetKey("seen"), limit=100)
         assert len(found.records) == 3 * RUNS
 
 
-def test_what_was_recorded_outlives_a_killed_process(tmp_path):
-    config = Config(state_dir=tmp_path)
-    killed = subprocess.run([sys.executable, "-c", WRITER, str(tmp_path), "killed"], check=False)
-
-    assert killed.returncode == -signal.SIGKILL
-    with dg.DagsterInstance.from_config(str(dagster_instance.home(config))) as theirs:
-        assert len(theirs.get_runs()) == RUNS
+def test_what_was_recorded_outlives_a_killed_process(written):
+    with dg.DagsterInstance.from_config(str(dagster_instance.home(written))) as theirs:
+        assert len(theirs.get_runs()) >= 3 * RUNS
         assert theirs.get_latest_materialization_event(dg.AssetKey("seen"))
         assert dg.materialize([seen], instance=theirs).success
 

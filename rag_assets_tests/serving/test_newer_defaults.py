@@ -11,8 +11,16 @@ from rag_assets.config.models import DEFAULT_MODELS
 from rag_assets.serving import cli
 from rag_assets.serving.replies import FAILED, OK
 from rag_assets_testing import small_project
+from rag_assets_testing.faults.hashing import hashing
 
 WORK = ("added", "changed", "removed", "embedded")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def without_weights():
+    """What is embedded is told by texts and recipes."""
+    with hashing():
+        yield
 
 
 @pytest.fixture(scope="module")
