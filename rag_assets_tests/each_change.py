@@ -45,7 +45,7 @@ def pytest_configure_node(node) -> None:
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> Generator[None, None, None]:
-    """Take from the night what guards the changes; of what is then left, the longest files first."""
+    """Take from the night what guards the changes; the longest files of what is left first."""
     config.stash[nightly.BY_DAY] = guarding(items, near=config.stash[_NEAR], seconds=SECONDS)
     yield
     durations.put_longest_first(items)
