@@ -28,3 +28,21 @@ NAMES = tuple(
     dict.fromkeys(name for line in WORDS.splitlines() for name in line.split("|") if name)
 )
 """Short ones: every database takes them."""
+
+TELLING = (
+    *(
+        "Test Results",
+        "Q1/Q2",
+        "e\u0301te\u0301",
+        "50% Anteil",
+        "it's",
+        'say "hi"',
+        "rowid",
+        "ctid",
+    ),
+    *("back`tick", "%(x)s", "[brackets]", ":name", "star*", "select", "a\\b", "semi;colon"),
+    *("MixedCase", "İstanbul", "__double", "👩‍🔬 lab", "a.b.c", "trailing ", "hash", "content"),
+    *("العربية", "K", "007", "null", ".hidden", "tab\there", "exports__s", "_dlt_id"),
+    *("fingerprint", "...", "<tags>", "'; DROP TABLE t; --"),
+)
+"""Of each kind a few, for every day; the night takes all. SQLite gets each second one."""

@@ -34,7 +34,7 @@ from rag_assets_testing.exported import table_in
 from rag_assets_testing.exported import tables as tables_in
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.pipeline import refresh
-from rag_assets_tests.real_names import LONG, NAMES
+from rag_assets_tests.real_names import LONG, NAMES, TELLING
 from rag_assets_tests.sources.conftest import Sandbox, postgres, sandbox
 
 __all__ = ["postgres", "sandbox"]  # fixtures
@@ -42,6 +42,14 @@ __all__ = ["postgres", "sandbox"]  # fixtures
 EVERY_NAME = (*NAMES, *LONG)
 A_WHILE_AGO = 1_700_000_000
 CASES = ("Parts", "PARTS", "parts")
+ALL_OF_THEM = pytest.mark.nightly(
+    guards=[
+        "rag_assets/columns",
+        "rag_assets/sources",
+        "rag_assets/store/exports.py",
+        "rag_assets/store/file_names.py",
+    ]
+)
 
 
 @pytest.fixture
@@ -88,14 +96,22 @@ def filled_sqlite(path: Path, names: Iterable[str]) -> dict[str, dict[str, objec
 def test_there_are_enough_names():
     assert len(EVERY_NAME) >= 200
     assert max(map(len, EVERY_NAME)) == 200
+    assert {*TELLING} < {*NAMES}
 
 
-def test_tables_of_any_name_are_exported_indexed_and_known_by_it(tmp_path):
+@pytest.mark.parametrize(
+    ("names", "long"),
+    [
+        pytest.param(TELLING, LONG[3:], id="some"),
+        pytest.param(NAMES, LONG, id="all", marks=ALL_OF_THEM),
+    ],
+)
+def test_tables_of_any_name_are_exported_indexed_and_known_by_it(tmp_path, names, long):
     """With documents of any name beside them: from the sources to the joint table."""
-    tables = filled_sqlite(tmp_path / "lab.sqlite", apart([*NAMES[::2], *LONG]))
+    tables = filled_sqlite(tmp_path / "lab.sqlite", apart([*names[::2], *long]))
     documents = tmp_path / "documents"
     documents.mkdir()
-    files = [name for name in EVERY_NAME if "/" not in name and len(name.encode()) < 250]
+    files = [name for name in (*names, *long) if "/" not in name and len(name.encode()) < 250]
     files = [name for name in files if not name.startswith(".")]
     for number, name in enumerate([*files, "new\nline"]):
         (documents / f"{name}.md").write_text(f"# Document {number}\n\nIt is about {number}.")
@@ -137,8 +153,11 @@ def test_tables_of_any_name_are_exported_indexed_and_known_by_it(tmp_path):
     definitions(config).get_repository_def()
 
 
-def test_tables_of_a_postgresql_may_have_any_name(store, sandbox: Sandbox):
-    names = [*NAMES[1::2], *CASES]
+@pytest.mark.parametrize(
+    "names", [pytest.param(TELLING, id="some"), pytest.param(NAMES, id="all", marks=ALL_OF_THEM)]
+)
+def test_tables_of_a_postgresql_may_have_any_name(store, sandbox: Sandbox, names):
+    names = [*names[1::2], *CASES]
     for number, name in enumerate(names):
         key, table = quoted_name(key_of([name])), quoted_name(name)
         column = quoted_name("a system column" if name == "ctid" else name)
@@ -162,11 +181,18 @@ def columns_of(names: Iterable[str]) -> dict[str, object]:
     return {key_of(names): 1} | {name: f"value of {n}" for n, name in enumerate(names)}
 
 
-def test_columns_may_have_any_name(store, sandbox: Sandbox, tmp_path):
+@pytest.mark.parametrize(
+    ("names", "long"),
+    [
+        pytest.param(TELLING, LONG[3:], id="some"),
+        pytest.param(NAMES, LONG, id="all", marks=ALL_OF_THEM),
+    ],
+)
+def test_columns_may_have_any_name(store, sandbox: Sandbox, tmp_path, names, long):
     """In a database, in Parquet, in a CSV file and in a workbook."""
     folder = tmp_path / "files"
     folder.mkdir()
-    (wide, narrow) = columns_of([*NAMES, *CASES]), columns_of(apart([*NAMES, *LONG]))
+    (wide, narrow) = columns_of([*names, *CASES]), columns_of(apart([*names, *long]))
     pq.write_table(pa.Table.from_pylist([wide]), folder / "parquet.parquet")
     spelled = {name.strip(): value for name, value in wide.items()}
     with (folder / "csv.csv").open("w", encoding="utf-8", newline="") as file:
@@ -231,23 +257,23 @@ def test_keys_cursors_and_headings_may_name_any_column(store, sandbox: Sandbox):
     assert [row[columns[3]] for row in rows(done.exported)] == ["second", "third"]
 
 
-def test_files_of_tables_may_have_any_name(store, tmp_path):
+FILES = (
+    *("[x]", "x", "star*", "star1", "e\u0301", "q\"u'o", "back\\slash", "new\nline"),
+    *("Test Results", "test_results"),
+)
+OTHER_FILES = ("what?", "a b", "mått", "c=d", "rowid", "😀" * 12, "%s", "-rf")
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(FILES, id="some"),
+        pytest.param([*FILES, *OTHER_FILES], id="all", marks=ALL_OF_THEM),
+    ],
+)
+def test_files_of_tables_may_have_any_name(store, tmp_path, names):
     folder = tmp_path / "k=v [a-z]*"
     folder.mkdir()
-    names = [
-        "[x]",
-        "x",
-        "star*",
-        "star1",
-        "what?",
-        "a b",
-        "mått",
-        "e\u0301",
-        "c=d",
-        "q\"u'o",
-        "rowid",
-    ]
-    names += ["back\\slash", "new\nline", "😀" * 12, "%s", "-rf", "Test Results", "test_results"]
     for name in names:
         (folder / f"{name}.csv").write_text(f"id,rowid\n1,{names.index(name)}\n", "utf-8")
         os.utime(folder / f"{name}.csv", (A_WHILE_AGO, A_WHILE_AGO))
@@ -369,10 +395,25 @@ def refused(home: Path, settings: Mapping[str, object]) -> str | None:
     return None
 
 
-@pytest.mark.parametrize("key", KEYS)
-def test_any_value_is_used_or_refused_in_one_sentence_with_its_key(tmp_path, key):
-    some = EVERY_NAME if key in ("owner", "sources.documents.0.name") else EVERY_NAME[::12]
-    for name in (*some, "", " ", "a" * 300, "team:", "team:é", "\ud800", "\x00", "a\nb"):
+ANY_TEXT = ("owner", "sources.documents.0.name")
+
+
+@pytest.mark.parametrize(
+    ("key", "names"),
+    [
+        *((key, TELLING[::2] if key in ANY_TEXT else TELLING[::4]) for key in KEYS),
+        *(
+            pytest.param(
+                key,
+                EVERY_NAME,
+                marks=pytest.mark.nightly(guards=["rag_assets/config", "rag_assets/automation.py"]),
+            )
+            for key in ANY_TEXT
+        ),
+    ],
+)
+def test_any_value_is_used_or_refused_in_one_sentence_with_its_key(tmp_path, key, names):
+    for name in (*names, "", " ", "a" * 300, "team:", "team:é", "\ud800", "\x00", "a\nb"):
         message = refused(tmp_path, KEYS[key](name))
         if message is not None:
             assert key in message, name

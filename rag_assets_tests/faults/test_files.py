@@ -232,7 +232,8 @@ HOSTILE = {
 }
 
 
-def test_hostile_texts_are_read_or_named_and_the_rest_goes_on(made):
+def test_hostile_texts_are_read_or_named_and_the_rest_goes_on(tmp_path):
+    made = built.small(tmp_path)
     for name, content in HOSTILE.items():
         made.write(name, content)
     Path(os.fsdecode(bytes(made.documents) + b"/bad\xff.md")).write_text("needle")
@@ -257,7 +258,8 @@ def hit_of(made: Project, word: str) -> Hit | None:
     return next((hit for hit in hits if word in hit.text), None)
 
 
-def test_a_file_that_never_stands_still_keeps_its_text_and_no_other_change(made, monkeypatch):
+def test_a_file_that_never_stands_still_keeps_its_text_and_no_other_change(tmp_path, monkeypatch):
+    made = built.small(tmp_path)
     restless = made.write("grows.md", "# Log\n\nIt began with quagga.\n")
     with hashing():
         refresh(made.config)
@@ -287,8 +289,20 @@ def test_a_file_that_never_stands_still_keeps_its_text_and_no_other_change(made,
         assert hit_of(made, "quagga") is None
 
 
-@pytest.mark.parametrize("broken", [b"", b"PK\x03\x04 half a file", b"%PDF-1.7\nhalf a file"])
-def test_what_cannot_be_read_any_more_is_served_as_it_was_until_it_is_read_or_gone(made, broken):
+@pytest.mark.parametrize(
+    "broken",
+    [
+        b"PK\x03\x04 half a file",
+        *(
+            pytest.param(other, marks=pytest.mark.nightly(guards=["rag_assets/documents"]))
+            for other in (b"", b"%PDF-1.7\nhalf a file")
+        ),
+    ],
+)
+def test_what_cannot_be_read_any_more_is_served_as_it_was_until_it_is_read_or_gone(
+    tmp_path, broken
+):
+    made = built.small(tmp_path)
     with hashing():
         path = made.write("plan.md", "# Plan\n\nThe quagga comes first.\n")
         refresh(made.config)
@@ -339,7 +353,8 @@ def test_folders_in_the_place_of_records_keep_nobody_from_work(tmp_path):
     assert state_problems(made.store, made.config) == []
 
 
-def test_a_copy_of_what_a_stale_document_was_is_a_document_without_fault(made):
+def test_a_copy_of_what_a_stale_document_was_is_a_document_without_fault(tmp_path):
+    made = built.small(tmp_path)
     with hashing():
         path = made.write("plan.md", "# Plan\n\nThe quagga comes first.\n")
         text = path.read_bytes()
