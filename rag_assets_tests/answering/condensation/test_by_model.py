@@ -140,6 +140,7 @@ def test_odd_questions_are_sent_as_data(question, tmp_path):
     json.loads(server.requests[0]["messages"][1]["content"])
 
 
+@pytest.mark.nightly(guards=["rag_assets/answering/condensation", "rag_assets/models/language"])
 def test_the_embedded_model_completes_or_the_rules_do(tmp_path):
     with open_language_model(Config(), state=tmp_path) as model:
         found = condense("and for 304L?", SAID, model, every_source=EVERY)

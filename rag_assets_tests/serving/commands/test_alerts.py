@@ -16,8 +16,10 @@ from rag_assets.serving import cli
 from rag_assets.serving.replies import FAILED, INTERRUPTED, OK, PARTLY, USAGE
 from rag_assets_testing import small_project
 from rag_assets_testing.alert_servers import Web, mail_server, web_server
+from rag_assets_testing.built_once import built_once
 from rag_assets_testing.faults.disks import small_disk
 from rag_assets_testing.faults.hashing import hashing
+from rag_assets_testing.faults.project import Project
 from rag_assets_tests.operations.alerts.nights import told
 
 NIGHT = "nightly_refresh of variant default"
@@ -30,11 +32,10 @@ def web():
         yield server
 
 
-@pytest.fixture
-def project(tmp_path, web, monkeypatch) -> Path:
-    """A project whose alerts go to `web`, as the working directory."""
-    small_project.make(tmp_path)
-    file = tmp_path / "rag_assets.yaml"
+def make(home: Path, *, alerts: str = "") -> Path:
+    """A small project with a check of one's own, whose alerts go where `alerts` says."""
+    small_project.make(home)
+    file = home / "rag_assets.yaml"
     file.write_text(
         f"""{file.read_text().partition("evaluation:")[0]}
 checks:
@@ -45,7 +46,13 @@ checks:
         arguments: {{regex: confidential}}
         severity: error
         name: nothing_confidential
-alerts:
+{alerts}"""
+    )
+    return file
+
+
+def channels(web: Web) -> str:
+    return f"""alerts:
   channels:
     - {{type: json, url: "{web.url}/hook"}}
     - type: ping
@@ -53,7 +60,33 @@ alerts:
       start_url: {web.url}/n/start
       fail_url: {web.url}/n/fail
 """
-    )
+
+
+@built_once
+def refreshed(home: Path) -> Project:
+    """The project after a good night."""
+    home.mkdir()
+    file = make(home)
+    with pytest.MonkeyPatch.context() as patch, hashing():
+        patch.setenv(configuration.PATH_VARIABLE, str(file))
+        assert cli.main(["refresh"]) == OK
+    return Project(home)
+
+
+@pytest.fixture
+def project(tmp_path, web, monkeypatch) -> Path:
+    """A project whose alerts go to `web`, as the working directory; nothing is built."""
+    make(tmp_path, alerts=channels(web))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv(configuration.PATH_VARIABLE, raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def good(tmp_path, web, monkeypatch) -> Path:
+    """The same after a good night."""
+    file = refreshed(tmp_path).file
+    file.write_text(file.read_text() + channels(web))
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv(configuration.PATH_VARIABLE, raising=False)
     return tmp_path
@@ -102,10 +135,9 @@ def test_a_failed_check_is_one_alert_and_its_cure_another(project, web, run, cap
     assert pings(web) == ["/n/start", "/n", *["/n/start", "/n/fail"] * 2, "/n/start", "/n"]
 
 
-def test_a_source_that_is_down_for_two_nights_is_one_alert(project, web, run, capsys):
-    assert run("refresh") == OK
-    database = project / "laboratory.sqlite"
-    database.rename(project / "away")
+def test_a_source_that_is_down_for_two_nights_is_one_alert(good, web, run, capsys):
+    database = good / "laboratory.sqlite"
+    database.rename(good / "away")
     for _ in range(2):
         assert run("refresh") == PARTLY
     capsys.readouterr()
@@ -113,11 +145,11 @@ def test_a_source_that_is_down_for_two_nights_is_one_alert(project, web, run, ca
     said = capsys.readouterr().out
     assert said.startswith("  a source cannot be read: laboratory")
     assert "told: json" in said
-    (project / "away").rename(database)
+    (good / "away").rename(database)
     assert run("refresh") == OK
 
     assert told(web) == [(["laboratory"], []), ([], ["laboratory"])]
-    assert pings(web).count("/n") == 4
+    assert pings(web).count("/n") == 3
 
 
 def test_a_refresh_that_was_killed_is_told_by_the_next_one(project, web, run, capsys):
@@ -148,6 +180,9 @@ def test_a_refresh_that_was_killed_is_told_by_the_next_one(project, web, run, ca
     assert statuses == ["SUCCESS", "FAILURE"]
 
 
+@pytest.mark.nightly(
+    guards=["rag_assets/operations/alerts", "rag_assets/operations/problems", "rag_assets/store"]
+)
 def test_a_full_disk_is_told_although_nothing_can_be_recorded(project, web, run):
     with small_disk(project / "state", size="64m") as small:
         if small is None:
@@ -167,10 +202,8 @@ def test_a_full_disk_is_told_although_nothing_can_be_recorded(project, web, run)
     assert "is full" in problem["reason"]
 
 
-def test_a_refresh_that_a_person_stops_tells_nobody_and_ends_as_before(project, web, run):
-    assert run("refresh") == OK
-    web.requests.clear()
-    write(project, "Other words.")
+def test_a_refresh_that_a_person_stops_tells_nobody_and_ends_as_before(good, web, run):
+    write(good, "Other words.")
 
     def stop(*_: object, **__: object) -> None:
         signal.raise_signal(signal.SIGINT)

@@ -11,8 +11,8 @@ from rag_assets.operations.doctor.rules import RULES
 from rag_assets.serving import cli
 from rag_assets.serving.replies import FAILED, OK, PARTLY
 from rag_assets_testing.faults import project
+from rag_assets_testing.faults.built import small
 from rag_assets_testing.faults.hashing import hashing
-from rag_assets_testing.faults.pipeline import refresh
 from rag_assets_testing.faults.project import Project
 from rag_assets_testing.scripted_language_model import ScriptedServer
 
@@ -21,10 +21,8 @@ DOCS = Path(__file__).parents[3] / "docs/operations.md"
 
 @pytest.fixture
 def made(tmp_path, monkeypatch) -> Project:
-    made = project.make(tmp_path, documents=4, rows=6)
+    made = small(tmp_path / "project")
     monkeypatch.setenv(configuration.PATH_VARIABLE, str(made.file))
-    with hashing():
-        refresh(made.config)
     return made
 
 

@@ -12,6 +12,7 @@ from rag_assets.serving.plan_text import outcome_record, outcome_text
 from rag_assets.serving.replies import OK, USAGE
 from rag_assets.store import Store
 from rag_assets_testing.faults import project
+from rag_assets_testing.faults.built import small
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.pipeline import refresh
 from rag_assets_testing.faults.project import Project
@@ -28,7 +29,7 @@ models:
 
 @pytest.fixture
 def made(tmp_path, monkeypatch) -> Project:
-    made = project.make(tmp_path / "project", documents=3, rows=4)
+    made = small(tmp_path / "project")
     monkeypatch.setenv(configuration.PATH_VARIABLE, str(made.file))
     return made
 
@@ -40,7 +41,6 @@ def told(capsys, *options: str) -> dict:
 
 def test_a_state_that_is_up_to_date_has_nothing_to_do(made, capsys):
     with hashing():
-        refresh(made.config)
         assert cli.main(["plan"]) == OK
         assert capsys.readouterr().out == (
             "Nothing to do: variant default is up to date with its sources.\n"
@@ -50,7 +50,6 @@ def test_a_state_that_is_up_to_date_has_nothing_to_do(made, capsys):
 
 def test_what_changed_is_told_with_its_reason_and_what_is_embedded(made, capsys):
     with hashing():
-        refresh(made.config)
         made.write("new.md", project.report(9))
         assert cli.main(["plan"]) == OK
         text = capsys.readouterr().out
@@ -64,7 +63,6 @@ def test_what_changed_is_told_with_its_reason_and_what_is_embedded(made, capsys)
 
 def test_it_plans_what_a_refresh_would_do_for_what_was_promoted(made, capsys):
     with hashing():
-        refresh(made.config)
         refresh(made.config, variant="other")
         promote(made.store, made.config, "other", override="a test", log=print)
         assert cli.main(["plan"]) == OK
@@ -72,8 +70,6 @@ def test_it_plans_what_a_refresh_would_do_for_what_was_promoted(made, capsys):
 
 
 def test_a_model_with_a_price_costs_money_and_is_not_asked(made, capsys):
-    with hashing():
-        refresh(made.config)
     text = project.CONFIG.replace("chunking: small}", "chunking: small, model: hosted}")
     made.file.write_text(text + HOSTED)
     vectors = told(capsys)["assets"]["chunk_vectors"]
@@ -93,7 +89,6 @@ def test_a_variant_that_is_not_there_is_wrong_usage(made, capsys):
 
 def test_the_outcome_of_a_refresh_is_held_against_its_plan(made):
     with hashing():
-        refresh(made.config)
         made.write("new.md", project.report(9))
         plan = plan_of(Store.of(made.config), made.config, variant="default")
         embedded = plan.of("chunk_vectors").embedding.texts.expected
@@ -116,7 +111,6 @@ def test_the_outcome_of_a_refresh_is_held_against_its_plan(made):
 
 def test_a_refresh_that_finds_nothing_to_do_came_out_as_planned(made):
     with hashing():
-        refresh(made.config)
         plan = plan_of(Store.of(made.config), made.config, variant="default")
 
     assert outcome_text(plan, {"document_files": {"added": 0}}) == (

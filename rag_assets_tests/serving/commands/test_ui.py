@@ -24,6 +24,14 @@ from rag_assets_testing import small_project
 from rag_assets_testing.ports import free_port
 
 ROOT = Path(__file__).parents[3]
+GUARDED = [
+    "rag_assets/automation.py",
+    "rag_assets/operations/problems/lost_runs.py",
+    "rag_assets/serving/commands/ui.py",
+    "rag_assets/serving/dagster_instance.py",
+    "rag_assets/serving/job_runs.py",
+    "workspace.yaml",
+]
 READY_WITHIN = 180
 """Seconds; on an idle machine it takes seven."""
 
@@ -107,6 +115,7 @@ def test_a_run_of_the_command_line_stands_in_the_timeline_and_on_the_page_of_its
     }
 
 
+@pytest.mark.nightly(guards=GUARDED)
 def test_the_ui_executes_a_run_of_the_command_line_again(server, project):
     with instance_of(project) as instance:
         (first,) = instance.get_runs(dg.RunsFilter(job_name=CLEAN_UP_JOB))
@@ -124,6 +133,7 @@ def test_the_ui_executes_a_run_of_the_command_line_again(server, project):
     assert run.is_success, "not taken for a run of the command line that died"
 
 
+@pytest.mark.nightly(guards=GUARDED)
 def test_a_schedule_that_is_stopped_in_the_ui_is_stopped_wherever_the_graph_is_loaded(
     server, project, monkeypatch
 ):

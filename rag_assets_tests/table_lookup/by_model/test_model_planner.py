@@ -229,6 +229,7 @@ def test_a_model_that_replies_with_anything_is_refused(record, tmp_path):
         assert asked(chosen(**{field: record}), tmp_path / field)[0].outcome == "refused"
 
 
+@pytest.mark.nightly(guards=["rag_assets/table_lookup/by_model", "rag_assets/models/language"])
 def test_the_embedded_model_keeps_to_the_schema(tmp_path):
     """Its plans are not to be trusted; that it ends in a plan or a reason is the protocol."""
     with open_language_model(Config(), state=tmp_path) as model:
