@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from hashlib import sha256
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +21,7 @@ from rag_assets.models.embedding import ModelEncoder
 from rag_assets.models.replicas import EncoderError
 from rag_assets.models.weights import model_id
 from rag_assets.store import Store
+from rag_assets_testing.faults.hashing import hashing
 from rag_assets_tests.index.corpus import VARIANT, config_at, put_chunks, put_rows, texts
 from rag_assets_tests.models.tiny import save_tiny_model
 
@@ -204,7 +206,9 @@ def test_another_model_under_the_same_name_embeds_everything_again(store, config
     put_chunks(store, config, texts(5))
     first = refresh(store, config)
     folder = save_tiny_model(tmp_path / "tiny")
-    model = EmbeddingModel(path=str(folder), query_prefix="query: ")
+    model = EmbeddingModel(
+        path=str(folder), query_prefix="query: ", engine="torch", precision="fp32"
+    )
     swapped = config.model_copy(update={"models": {"minilm": model}})
     outcome = refresh(store, swapped)
     assert (outcome.embedded, outcome.reused) == (5, 0)
@@ -259,17 +263,19 @@ from pathlib import Path
 from rag_assets.index import parts
 from rag_assets.index.embed import refresh_documents
 from rag_assets.store import Store
+from rag_assets_testing.faults.hashing import hashing
 from rag_assets_tests.index.corpus import VARIANT, config_at
 
-parts.UNITS_PER_PART = 4
+parts.UNITS_PER_PART, parts.SECONDS_BETWEEN_LINES = 4, 0.0
 config = config_at(Path(sys.argv[1]))
-refresh_documents(
-    Store(config.state_dir), config, variant=VARIANT, log=lambda line: time.sleep(0.3)
-)
+with hashing():
+    refresh_documents(
+        Store(config.state_dir), config, variant=VARIANT, log=lambda line: time.sleep(0.3)
+    )
 """
 
 
-def test_a_killed_run_resumes_and_embeds_no_committed_text_again(store, config, tmp_path, seen):
+def test_a_killed_run_resumes_and_embeds_no_committed_text_again(store, config, tmp_path):
     put_chunks(store, config, texts(60))
     table = config.tables_of(VARIANT).documents
     process = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)])
@@ -283,9 +289,13 @@ def test_a_killed_run_resumes_and_embeds_no_committed_text_again(store, config, 
 
     committed = set(store.read(table, columns=["text"])["text"].to_pylist())
     assert 0 < len(committed) < 60
-    outcome = refresh(store, config)
+    ledger = tmp_path / "ledger"
+    with hashing(ledger):
+        outcome = refresh(store, config)
     assert outcome.embedded == 60 - len(committed) == outcome.report.added
-    assert committed.isdisjoint(seen)
+    embedded = ledger.read_text().split()
+    assert len(embedded) == outcome.embedded
+    assert {sha256(text.encode()).hexdigest() for text in committed}.isdisjoint(embedded)
     assert store.count(table) == 60
     assert len({row["text"] for row in units(store, config).values()}) == 60
 

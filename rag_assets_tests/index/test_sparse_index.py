@@ -25,11 +25,11 @@ def m3(tmp_path_factory) -> str:
 
 
 def config_of(folder, m3: str, **settings: object) -> Config:
-    model = {"path": m3, "backend": "flag_embedding", "precision": "fp32", **settings}
+    model = {"path": m3, "backend": "flag_embedding", "engine": "torch", "precision": "fp32"}
     return Config.model_validate(
         {
             "state_dir": folder,
-            "models": {"m3": model},
+            "models": {"m3": model | settings},
             "variants": {VARIANT: {"model": "m3"}},
         }
     )

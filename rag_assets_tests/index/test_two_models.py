@@ -14,28 +14,30 @@ from rag_assets.store.complete_sets import file_of, set_of
 from rag_assets_testing import small_project
 from rag_assets_tests.index.corpus import VARIANT, put_chunks, put_rows, texts
 from rag_assets_tests.index.test_hosted_index import refreshed
-from rag_assets_tests.models.tiny import PLAIN_MODELS, save_tiny_model
+from rag_assets_tests.models.tiny import save_tiny_model
 from rag_assets_tests.quality.judging import failures, judged
 
-BOTH = {"document": "minilm", "table": "tiny"}
+BOTH = {"document": "wide", "table": "tiny"}
 ROWS = [f"Item in Steel grades where grade is S{n} and fuel is {n % 3}." for n in range(200, 210)]
 QUERY = "fuel cell S204"
 
 
 @pytest.fixture(scope="module")
-def tiny(tmp_path_factory) -> str:
-    return str(save_tiny_model(tmp_path_factory.mktemp("tiny") / "model"))
+def models(tmp_path_factory) -> dict[str, dict[str, object]]:
+    """Three of random weights, two of which share theirs."""
+    folder = tmp_path_factory.mktemp("models")
+    plain = {"engine": "torch", "precision": "fp32"}
+    tiny = plain | {"path": str(save_tiny_model(folder / "tiny"))}
+    wide = plain | {"path": str(save_tiny_model(folder / "wide", seed=1, dimension=64))}
+    return {"wide": wide, "tiny": tiny, "tiny_40": tiny | {"max_tokens": 40}}
 
 
-def config_of(folder, tiny: str, model: object, **keys: object) -> Config:
-    small = {"path": tiny, "engine": "torch", "precision": "fp32"}
-    minilm = PLAIN_MODELS["minilm"].model_dump(mode="json")
+def config_of(folder, models: dict[str, dict[str, object]], model: object) -> Config:
     return Config.model_validate(
         {
             "state_dir": folder,
-            "models": {"minilm": minilm, "tiny": small, "tiny_40": small | {"max_tokens": 40}},
+            "models": models,
             "variants": {VARIANT: {"model": model}},
-            **keys,
         }
     )
 
@@ -49,8 +51,8 @@ def filled(config: Config) -> Config:
 
 
 @pytest.fixture(scope="module")
-def config(tmp_path_factory, tiny) -> Config:
-    return filled(config_of(tmp_path_factory.mktemp("both"), tiny, BOTH))
+def config(tmp_path_factory, models) -> Config:
+    return filled(config_of(tmp_path_factory.mktemp("both"), models, BOTH))
 
 
 def index_of(config: Config):
@@ -60,12 +62,12 @@ def index_of(config: Config):
 def test_each_domain_has_vectors_of_its_own_model_and_the_joint_table_none(config):
     store, names = Store(config.state_dir), config.tables_of(VARIANT)
 
-    assert store.schema(names.documents).field("vector").type.list_size == 384
+    assert store.schema(names.documents).field("vector").type.list_size == 64
     assert store.schema(names.rows).field("vector").type.list_size == 32
     assert "vector" not in store.schema(names.joint).names
     assert store.count(names.joint) == 22
     found = set_of(store, config, VARIANT)
-    assert (found.model, found.row_model) == ("minilm", "tiny")
+    assert (found.model, found.row_model) == ("wide", "tiny")
 
 
 def test_what_a_reranker_orders_comes_from_both_domains_searched_apart(config):
@@ -79,18 +81,18 @@ def test_what_a_reranker_orders_comes_from_both_domains_searched_apart(config):
 
 
 @pytest.mark.parametrize("retriever", ["late_fusion", "hybrid_late_fusion"])
-def test_each_domain_is_searched_as_with_its_model_alone(config, tiny, tmp_path, retriever):
+def test_each_domain_is_searched_as_with_its_model_alone(config, models, tmp_path, retriever):
     ranking = index_of(config).search(QUERY, retriever=retriever).ranking
     for domain, model in BOTH.items():
-        alone = index_of(filled(config_of(tmp_path / model, tiny, model)))
+        alone = index_of(filled(config_of(tmp_path / model, models, model)))
         whole = alone.search(QUERY, retriever=retriever).ranking
         [stage] = {domain, f"candidates/{domain}"} & {*ranking.stages()}
         assert ranking.stages()[stage].entries == whole.stages()[stage].entries
     assert {unit for arm in ranking.arms.values() for unit in arm.unit_ids} >= {*ranking.unit_ids}
 
 
-def test_words_are_searched_in_the_joint_list(config, tiny, tmp_path):
-    plain = index_of(filled(config_of(tmp_path, tiny, "tiny")))
+def test_words_are_searched_in_the_joint_list(config, models, tmp_path):
+    plain = index_of(filled(config_of(tmp_path, models, "tiny")))
     both = index_of(config)
     one, two = (index.search(QUERY, retriever="bm25").ranking for index in (plain, both))
     assert two.entries == one.entries
@@ -108,7 +110,7 @@ def test_what_compares_vectors_of_both_is_refused_and_what_works_is_named(config
     config = Config.model_validate(
         config.model_dump() | {"retrieval": {"retrievers": {"near": near, "unscaled": unscaled}}}
     )
-    with pytest.raises(TwoModelsError, match="minilm and tiny") as refused:
+    with pytest.raises(TwoModelsError, match="wide and tiny") as refused:
         index_of(config).search(QUERY, retriever=retriever)
     named = str(refused.value).partition("fuses the domains: ")[2].split(", ")
     works = {"bm25", "late_fusion", "hybrid_late_fusion", "weighted_fusion"}
@@ -122,8 +124,8 @@ def test_one_model_named_twice_is_one_model():
     assert twice.model_dump() == Variant().model_dump()
 
 
-def test_another_model_of_rows_leaves_the_documents_alone(config, tiny):
-    other = config_of(config.state_dir, tiny, BOTH | {"table": "tiny_40"})
+def test_another_model_of_rows_leaves_the_documents_alone(config, models):
+    other = config_of(config.state_dir, models, BOTH | {"table": "tiny_40"})
     before, after = config.tables_of(VARIANT), other.tables_of(VARIANT)
     assert after.documents == before.documents
     assert (after.rows, after.joint) != (before.rows, before.joint)
@@ -135,8 +137,8 @@ def test_another_model_of_rows_leaves_the_documents_alone(config, tiny):
     assert now.ranking.entries == then.ranking.entries, "the last complete set answers"
 
 
-def test_the_record_of_one_model_is_as_it_was(tiny, tmp_path):
-    config = filled(config_of(tmp_path, tiny, "tiny"))
+def test_the_record_of_one_model_is_as_it_was(models, tmp_path):
+    config = filled(config_of(tmp_path, models, "tiny"))
     record = json.loads(file_of(Store(config.state_dir), VARIANT).read_text())
     assert "row_model" not in record
     assert "row_settings" not in record
@@ -149,7 +151,7 @@ def test_the_checks_judge_each_domain_by_its_own_encoder(config):
 
 
 def test_a_project_with_two_models_is_built_judged_measured_and_searched(
-    tmp_path, tiny, monkeypatch, capsys
+    tmp_path, models, monkeypatch, capsys
 ):
     home = small_project.make(tmp_path)
     file = home / "rag_assets.yaml"
@@ -157,11 +159,10 @@ def test_a_project_with_two_models_is_built_judged_measured_and_searched(
         "default: {parser: pdfium}",
         "default: {parser: pdfium, model: {document: tiny, table: tiny_40}}",
     )
-    small = f"{{path: {tiny}, engine: torch, precision: fp32}}"
-    forty = small.replace("}", ", max_tokens: 40}")
     retrievers = "retrievers: [baseline, bm25, late_fusion]"
     text = text.replace("evaluation:\n", f"evaluation:\n  {retrievers}\n")
-    file.write_text(f"{text}models: {{tiny: {small}, tiny_40: {forty}}}\n")
+    text = text.replace("  json_rows: {parser: pdfium, serializer: json}\n", "")
+    file.write_text(f"{text}models: {json.dumps(models)}\n")
     monkeypatch.chdir(home)
 
     assert main(["refresh", "--json"]) == 0

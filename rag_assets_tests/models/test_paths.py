@@ -33,6 +33,11 @@ def home(tmp_path_factory):
     return tmp_path_factory.mktemp("encoders")
 
 
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    return EmbeddingModel(path=str(save_tiny_model(tmp_path_factory.mktemp("tiny") / "model")))
+
+
 @pytest.fixture
 def without_bf16(monkeypatch):
     monkeypatch.setattr(paths, "has_bf16", lambda: False)
@@ -54,7 +59,9 @@ def test_a_gpu_comes_before_the_cpu_unless_the_config_says_otherwise(monkeypatch
     assert paths_here(configured(engine="openvino"))[0].startswith("cpu/openvino/")
 
 
-def test_the_model_that_a_path_is_compared_with_is_let_go(monkeypatch, tmp_path, without_bf16):
+def test_the_model_that_a_path_is_compared_with_is_let_go(
+    monkeypatch, tmp_path, tiny, without_bf16
+):
     loaded = []
 
     def load(model, **said):
@@ -63,8 +70,7 @@ def test_the_model_that_a_path_is_compared_with_is_let_go(monkeypatch, tmp_path,
         return encoder
 
     monkeypatch.setattr(paths, "load_encoder", load)
-    model = EmbeddingModel(path=str(save_tiny_model(tmp_path / "tiny")))
-    assert choose(model, home=tmp_path).path == OPENVINO
+    assert choose(tiny, home=tmp_path).path == OPENVINO
     gc.collect()
     held = [encoder for each in loaded if (encoder := each()) is not None]
     assert len(loaded) == 2
@@ -97,16 +103,15 @@ def test_a_padded_batch_equals_its_texts_alone(home):
     np.testing.assert_allclose(together, alone, atol=1e-5)
 
 
-def test_a_model_with_learned_positions_that_skip_padding_is_exported(tmp_path):
+def test_a_model_with_learned_positions_that_skip_padding_is_exported(tiny, home):
     """XLM-RoBERTa counts positions from the ids; the graph must do so for any padding."""
-    model = EmbeddingModel(path=str(save_tiny_model(tmp_path / "tiny")))
-    ours = load_encoder(model, path=OPENVINO)
-    assert fidelity(ours, load_encoder(model, path="cpu/torch/fp32")) > 0.9999
+    ours = load_encoder(tiny, path=OPENVINO, home=home)
+    assert fidelity(ours, load_encoder(tiny, path="cpu/torch/fp32")) > 0.9999
 
 
 def test_an_export_is_made_once_and_needs_no_torch_afterwards(home):
     load_encoder(MINILM, path=OPENVINO, home=home)
-    [graph] = home.glob("*/openvino_outputs/model.xml")
+    graph = home / weights_of(MINILM).model_id / openvino.FOLDER / "model.xml"
     written = graph.stat().st_mtime_ns
     program = (
         "import sys\nfrom pathlib import Path\n"
@@ -160,19 +165,18 @@ def test_a_damaged_export_is_made_again(tmp_path, file):
     assert (exported / file).read_bytes() == sound
 
 
-def test_a_path_that_is_not_true_to_fp32_is_refused(monkeypatch, without_bf16, home, caplog):
+def test_a_path_that_is_not_true_to_fp32_is_refused(monkeypatch, without_bf16, tiny, home, caplog):
     monkeypatch.setattr(
         paths, "fidelity", lambda ours, _: 0.9 if "openvino" in ours.encoder_id else 1.0
     )
     with caplog.at_level(logging.WARNING):
-        assert choose(MINILM, home=home).path == "cpu/torch/fp32"
+        assert choose(tiny, home=home).path == "cpu/torch/fp32"
     assert "the least cosine to fp32 is 0.90000" in caplog.text
     with pytest.raises(EncoderError, match=r"no way.*0\.90000.*precision to fp32"):
-        choose(configured(engine="openvino"), home=home)
+        choose(tiny.model_copy(update={"engine": "openvino"}), home=home)
 
 
-def test_weights_are_hashed_once_while_a_path_is_chosen(tmp_path, monkeypatch, without_bf16):
-    model = EmbeddingModel(path=str(save_tiny_model(tmp_path / "tiny")))
+def test_weights_are_hashed_once_while_a_path_is_chosen(tmp_path, monkeypatch, tiny, without_bf16):
     digest, hashed = hashlib.file_digest, []
 
     def counted(file, name):
@@ -180,20 +184,20 @@ def test_weights_are_hashed_once_while_a_path_is_chosen(tmp_path, monkeypatch, w
         return digest(file, name)
 
     monkeypatch.setattr(hashlib, "file_digest", counted)
-    assert choose(model, home=tmp_path / "home").path == OPENVINO
+    assert choose(tiny, home=tmp_path / "home").path == OPENVINO
     assert sorted(set(hashed)) == sorted(hashed)
 
 
-def test_the_choice_is_kept_for_the_model_and_the_config(monkeypatch, without_bf16, home):
-    model_id = weights_of(MINILM).model_id
-    assert chosen_path(MINILM, name="kept", home=home) == OPENVINO
+def test_the_choice_is_kept_for_the_model_and_the_config(monkeypatch, without_bf16, tiny, home):
+    model_id, plain = weights_of(tiny).model_id, tiny.model_copy(update={"engine": "torch"})
+    assert chosen_path(tiny, name="kept", home=home) == OPENVINO
     kept = json.loads((home / "kept.json").read_text())
     assert (kept["model_id"], kept["path"]) == (model_id, OPENVINO)
     assert kept["cosine"] > 0.9999
 
     monkeypatch.setattr(openvino, "is_installed", lambda: False)
-    assert chosen_path(MINILM, name="kept", home=home) == OPENVINO
-    assert chosen_path(configured(engine="torch"), name="kept", home=home) == "cpu/torch/fp32"
+    assert chosen_path(tiny, name="kept", home=home) == OPENVINO
+    assert chosen_path(plain, name="kept", home=home) == "cpu/torch/fp32"
 
 
 def test_a_model_under_another_name_stays_on_its_path(tmp_path, monkeypatch, without_bf16):
@@ -210,18 +214,18 @@ def test_a_model_under_another_name_stays_on_its_path(tmp_path, monkeypatch, wit
     assert encoder.encoder_id.endswith("cpu/torch/fp32")
 
 
-def test_a_setting_that_is_taken_back_finds_the_path_that_it_had(tmp_path, without_bf16):
-    assert chosen_path(MINILM, name="minilm", home=tmp_path) == OPENVINO
-    plain = configured(engine="torch")
-    assert chosen_path(plain, name="minilm", home=tmp_path) == "cpu/torch/fp32"
+def test_a_setting_that_is_taken_back_finds_the_path_that_it_had(tmp_path, tiny, without_bf16):
+    assert chosen_path(tiny, name="tiny", home=tmp_path) == OPENVINO
+    plain = tiny.model_copy(update={"engine": "torch"})
+    assert chosen_path(plain, name="tiny", home=tmp_path) == "cpu/torch/fp32"
     assert chosen_path(plain, name="other", home=tmp_path) == "cpu/torch/fp32"
-    assert chosen_path(MINILM, name="minilm", home=tmp_path) == OPENVINO
+    assert chosen_path(tiny, name="tiny", home=tmp_path) == OPENVINO
 
 
-def test_queries_are_computed_even_where_the_path_of_the_index_is_not_to_be_had(home):
-    index = {"model_id": weights_of(MINILM).model_id, "path": "cuda/torch/fp16"}
+def test_queries_are_computed_even_where_the_path_of_the_index_is_not_to_be_had(tiny, home):
+    index = {"model_id": weights_of(tiny).model_id, "path": "cuda/torch/fp16"}
     (home / "gpu.json").write_text(json.dumps(index))
-    encoder = load_for_queries(MINILM, name="gpu", home=home)
+    encoder = load_for_queries(tiny, name="gpu", home=home)
     assert encoder.encoder_id.split("/")[1] == "cpu"
     assert json.loads((home / "gpu.json").read_text()) == index
 

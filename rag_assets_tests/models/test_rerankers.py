@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rag_assets.config import Config, EmbeddingModel, RerankerSettings
-from rag_assets.models import late_interaction
+from rag_assets.models import late_interaction, openvino
 from rag_assets.models.late_interaction import LateInteraction
 from rag_assets.models.replicas import load_torch
 from rag_assets.models.rerankers import RerankerError, load_reranker
@@ -117,14 +117,17 @@ def test_without_a_path_the_model_of_the_index_reads(tmp_path):
     assert other.reranker_id != found.reranker_id, "its prefixes are those of the index"
 
 
-@pytest.mark.parametrize("backend", ["static", "embeddings_api", None])
-def test_minilm_reads_where_the_index_has_no_model_of_tokens(tmp_path, backend):
-    of_index = EmbeddingModel.model_construct(backend=backend, path="nowhere") if backend else None
+def test_minilm_reads_where_the_index_has_no_model_of_tokens(tmp_path, monkeypatch):
+    monkeypatch.setattr(openvino, "is_installed", lambda: False)  # nothing is exported
+    expected = late_interaction_of(MINILM, home=tmp_path).reranker_id
     settings = RerankerSettings(backend="late_interaction")
-
-    found = load_reranker(settings, name="own_model", home=tmp_path, of_index=of_index)
-
-    assert found.reranker_id == late_interaction_of(MINILM, home=tmp_path).reranker_id
+    static, hosted = (
+        EmbeddingModel.model_construct(backend=backend, path="nowhere")
+        for backend in ("static", "embeddings_api")
+    )
+    for of_index in (static, hosted, None):
+        found = load_reranker(settings, name="own_model", home=tmp_path, of_index=of_index)
+        assert found.reranker_id == expected, of_index
 
 
 def late_interaction_of(model, *, home):

@@ -16,8 +16,8 @@ PLAIN_MODELS = {
 OpenVINO and no comparison of paths."""
 
 
-def save_tiny_model(folder: Path, *, seed: int = 0, window: int = 62) -> Path:
-    """Write a 32-dimensional encoder with a window of so many tokens, and its tokenizer."""
+def save_tiny_model(folder: Path, *, seed: int = 0, window: int = 62, dimension: int = 32) -> Path:
+    """Write an encoder of one layer with a window of so many tokens, and its tokenizer."""
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast, XLMRobertaConfig, XLMRobertaModel
@@ -44,7 +44,7 @@ def save_tiny_model(folder: Path, *, seed: int = 0, window: int = 62) -> Path:
     torch.manual_seed(seed)
     config = XLMRobertaConfig(
         vocab_size=len(vocabulary),
-        hidden_size=32,
+        hidden_size=dimension,
         num_hidden_layers=1,
         num_attention_heads=2,
         intermediate_size=64,
