@@ -9,6 +9,7 @@ import pytest
 from rag_assets.config import Config
 from rag_assets.operations import run_history
 from rag_assets.serving import dagster_instance
+from rag_assets_testing.dagster_records import make_ready
 
 VARIANTS = dg.StaticPartitionsDefinition(["default", "other"])
 
@@ -35,6 +36,7 @@ def config(tmp_path) -> Config:
 
 @pytest.fixture
 def instance(config):
+    make_ready(config)
     with dagster_instance.opened(config) as opened:
         yield opened
 

@@ -51,9 +51,13 @@ def judged(made: Made, candidate: str, *, accepts_dense: bool = False, **retriev
     )
 
 
-def test_a_spoiled_model_is_held_though_words_hide_it(made):
-    verdict = judged(made, "worst")
+@pytest.fixture(scope="module")
+def verdict(made) -> Verdict:
+    """What the gate says of a spoiled model."""
+    return judged(made, "worst")
 
+
+def test_a_spoiled_model_is_held_though_words_hide_it(verdict):
     assert verdict.outcome == "HOLD"
     assert verdict.difference
     assert verdict.difference.outcome(verdict.margin or 0) == "PASS", "what serves hides it"
@@ -66,8 +70,7 @@ def test_a_spoiled_model_is_held_though_words_hide_it(made):
     assert "--override" not in verdict.remedy
 
 
-def test_old_and_new_stand_side_by_side(made):
-    verdict = judged(made, "worst")
+def test_old_and_new_stand_side_by_side(verdict):
     assert verdict.dense
     alone, serves = (
         {each.metric: each for each in measured}
@@ -146,14 +149,12 @@ def test_a_person_promotes_it_all_the_same_and_the_history_says_why(
     assert newest["found"] in capsys.readouterr().out
 
 
-def test_a_verdict_survives_json(made):
-    verdict = judged(made, "worst")
+def test_a_verdict_survives_json(verdict):
     record = json.loads(json.dumps(verdict.to_json()))
     assert Verdict.from_json(record) == verdict
 
 
-def test_a_verdict_of_an_earlier_release_is_read(made):
-    verdict = judged(made, "worst")
+def test_a_verdict_of_an_earlier_release_is_read(verdict):
     record = json.loads(json.dumps(verdict.to_json()))
     del record["measured"], record["dense"]
     assert Verdict.from_json(record) == replace(verdict, measured=(), dense=None)

@@ -337,14 +337,15 @@ def test_questions_that_are_all_gone_hold_the_next_index_and_are_told(project):
     made, _ = project
     config = made.config
 
-    def promoted(*, edition: str) -> PromotionResult:
-        made.write(f"{edition}.md", f"# {edition}\n\nA document on brass.\n")
-        gated.build(made)
+    def promoted(*, edition: str = "") -> PromotionResult:
+        if edition:
+            made.write(f"{edition}.md", f"# {edition}\n\nA document on brass.\n")
+            gated.build(made)
         with gated.hashed_queries():
             return promote_refreshed(made.store, config, log=lambda _: None)
 
     gated.ask(made, gated.questions(20, 20))
-    assert [promoted(edition=edition).status for edition in ("one", "two")] == ["moved", "moved"]
+    assert [promoted().status, promoted(edition="two").status] == ["moved", "moved"]
     assert state_problems(made.store, config) == []
 
     append_made(made, 3)  # which are no questions of the user

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from argparse import Namespace
 
 import pytest
 
@@ -197,14 +198,13 @@ def test_without_questions_there_is_no_preview(made, monkeypatch):
     ("variant", "code", "outcome"),
     [("worst", 1, "refused"), ("alike", 0, "open"), ("json_rows", 0, "none")],
 )
-def test_the_command_ends_as_a_script_needs_it(made, monkeypatch, capsys, variant, code, outcome):
+def test_the_command_ends_as_a_script_needs_it(made, monkeypatch, variant, code, outcome):
     monkeypatch.setattr("rag_assets.serving.commands.preview.yield_to_others", lambda: None)
     monkeypatch.setenv(configuration.PATH_VARIABLE, str(made.home / "rag_assets.yaml"))
-    assert cli.main(["preview", variant, "--json"]) == code
-    assert json.loads(capsys.readouterr().out)["outcome"] == outcome
-    assert cli.main(["preview", variant]) == code
-    said = capsys.readouterr().out
-    assert {"refused": "REFUSED", "open": "OPEN", "none": "No preview"}[outcome] in said
+    reply = command.run(Namespace(variant=variant))
+    assert reply.code == code
+    assert json.loads(json.dumps(reply.record))["outcome"] == outcome
+    assert {"refused": "REFUSED", "open": "OPEN", "none": "No preview"}[outcome] in reply.text
 
 
 def test_what_serves_is_what_the_pointer_says(made, tmp_path):
