@@ -13,6 +13,8 @@ from rag_assets.serving.replies import FAILED, OK
 from rag_assets_testing import small_project
 from rag_assets_testing.faults.hashing import hashing
 
+WORDS_ALONE = "retrieval: {retriever: bm25}\n"
+MEASURED = "  retrievers: [bm25]\n"
 WORK = ("added", "changed", "removed", "embedded")
 
 
@@ -25,9 +27,13 @@ def without_weights():
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """A project whose file names no edition, refreshed once."""
+    """A project whose file names no edition, refreshed once; no reranker has to be loaded."""
     with pytest.MonkeyPatch.context() as patch:
         home = small_project.make(tmp_path_factory.mktemp("project"))
+        config = home / "rag_assets.yaml"
+        config.write_text(
+            config.read_text().replace("evaluation:\n", f"{WORDS_ALONE}evaluation:\n{MEASURED}")
+        )
         patch.chdir(home)
         patch.delenv(configuration.PATH_VARIABLE, raising=False)
         assert cli.main(["refresh", "--json"]) == OK

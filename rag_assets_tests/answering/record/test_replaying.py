@@ -15,6 +15,7 @@ from rag_assets_testing.faults.pipeline import clean_up_at_once
 from rag_assets_testing.recorded_answers import asked, build, built, quoting_again
 
 QUESTION = "specimen 0 of series"
+ONE_REPORT = Filters(domain="document", documents=frozenset({"series0/report0.md"}))
 
 
 @pytest.fixture
@@ -33,20 +34,32 @@ def edit(made, uri, edition=2):
     build(made)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"filters": Filters(domain="document", documents=frozenset({"series0/report0.md"}))},
-        {"retriever": "bm25", "filters": Filters(domain="table")},
-    ],
-    ids=["as configured", "filtered", "with a retriever that was named"],
-)
-def test_the_same_versions_give_the_same_bytes(made, options):
-    answer_id = asked(made, QUESTION, **options)
-    edit(made, "series0/report0.md")
+OPTIONS = {
+    "as configured": {},
+    "filtered": {
+        "filters": Filters(domain="document", documents=frozenset({"series0/report0.md"}))
+    },
+    "with a retriever that was named": {
+        "retriever": "bm25",
+        "filters": Filters(domain="table"),
+    },
+}
 
-    done = replayed(made, answer_id)
+
+@pytest.fixture(scope="module")
+def edited(tmp_path_factory):
+    """A project that was edited after some answers, and their ids."""
+    made = built(tmp_path_factory.mktemp("edited") / "project")
+    ids = {name: asked(made, QUESTION, **options) for name, options in OPTIONS.items()}
+    edit(made, "series0/report0.md")
+    return made, ids
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_the_same_versions_give_the_same_bytes(edited, options):
+    made, ids = edited
+
+    done = replayed(made, ids[options])
 
     assert canonical(done.answer) == canonical(done.kept.answer)
     assert done.difference.is_equal

@@ -10,6 +10,7 @@ from rag_assets.answering.reporting.report import from_json, to_json
 from rag_assets.citations.kinds import Cell, Span
 from rag_assets.retrieval.filters import Filters
 from rag_assets.store import Store
+from rag_assets_testing.faults import pipeline
 from rag_assets_tests.answering import project
 
 LAPTOP = """\
@@ -29,9 +30,9 @@ It runs for nine hours. {}
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
     home = tmp_path_factory.mktemp("project")
-    (home / "documents").mkdir()
-    (home / "documents" / "laptop.md").write_text(LAPTOP)
     config = project.built(home)
+    (home / "documents" / "laptop.md").write_text(LAPTOP)
+    pipeline.refresh(config)
     return Assistant(Store.of(config), config, "default").report
 
 

@@ -18,10 +18,11 @@ from rag_assets.table_lookup.looking_up import answer_plan
 from rag_assets.table_lookup.plans.plan import OPERATIONS, Condition, LookupPlan
 from rag_assets.table_lookup.sentences.retelling import is_told
 from rag_assets.table_lookup.tables.catalogue import Catalogue, ColumnInfo, TableInfo
+from rag_assets_testing import effort
 from rag_assets_tests.table_lookup.beams import SOURCE, catalogue, contents
 
 DATA = Path(__file__).parents[3] / "data"
-PLANS = 400
+PLANS = 400 if effort.is_night() else 100
 KEYS = {
     "suppliers": "suppl_id",
     "steel_grades": "mat_id",
@@ -115,6 +116,7 @@ def sentences(demo: Catalogue) -> tuple[Sentence, ...]:
     return tuple(told(demo))
 
 
+@pytest.mark.sweep
 def test_all_that_is_told_of_the_demo_is_supported_once_it_is_computed_again(
     demo: Catalogue, sentences: tuple[Sentence, ...]
 ):
