@@ -8,6 +8,7 @@ import pytest
 
 from rag_assets.documents.parsers.description import ParseError
 from rag_assets.documents.parsers.office import archives
+from rag_assets_testing import effort
 from rag_assets_testing.documents import bad_files
 
 SLOW = {"deep.html"}
@@ -34,6 +35,7 @@ def matrix(tmp_path_factory):
 def test_each_bad_file_has_the_status_that_it_deserves(project, matrix, engine, suffixes):
     pytest.importorskip(engine if engine == "pymupdf" else "pypdfium2")
     project.settings["engine"] = engine
+    project.execution["workers"] = 1
     folder, every = matrix
     expected = {
         name: words
@@ -55,10 +57,12 @@ def test_each_bad_file_has_the_status_that_it_deserves(project, matrix, engine, 
     assert children() <= before
 
 
-def test_damaged_files_end_no_run(project):
-    by = random.Random(7)
+@effort.sweep(4)
+def test_damaged_files_end_no_run(project, seed):
+    by, count = random.Random(seed), 60 if effort.is_night() else 15
+    project.execution["workers"] = 1
     seeds = bad_files.seeds(project.folder.parent / "seeds")
-    for number in range(60):
+    for number in range(count):
         seed = seeds[number % len(seeds)]
         project.write(f"{number:03d}{seed.suffix}", bad_files.mutated(seed, by=by))
     project.list_files()

@@ -48,6 +48,8 @@ for word, following in zip(sys.argv, [*sys.argv[1:], ""]):
         shutil.copy({picture!r}, word.partition("=")[2])
 """
 """A program that leaves a mark, and draws as LibreOffice and Ghostscript do."""
+LIMITS = {"DOCLINGCORE_MAX_TABLE_CELLS": "1"}
+"""A variable of docling that cuts tables."""
 TABLE = "<table><tr><td>load</td><td>12 kN</td></tr><tr><td>span</td><td>3 m</td></tr></table>"
 
 
@@ -178,12 +180,13 @@ def test_no_program_that_lies_on_the_machine_is_started_or_changes_what_is_read(
 ):
     path = f"{programs}{os.pathsep}{os.environ['PATH']}"
 
-    found = outcomes(tasks, PATH=path, TESSDATA_PREFIX=str(programs))
+    found = outcomes(tasks, PATH=path, TESSDATA_PREFIX=str(programs), **LIMITS)
 
     assert started(programs) == []
     assert found == alone
 
 
+@pytest.mark.nightly(guards=["rag_assets/documents/parsers/docling_alone.py"])
 def test_no_variable_for_docling_changes_what_is_read(tasks, alone, programs, tmp_path):
     its_own = [each for each in tasks if each.key.startswith(("office", "docling", "text a.md"))]
 
@@ -191,7 +194,7 @@ def test_no_variable_for_docling_changes_what_is_read(tasks, alone, programs, tm
         its_own,
         DOCLING_LIBREOFFICE_CMD=str(programs / "soffice"),
         DOCLING_ARTIFACTS_PATH=str(tmp_path / "nothing"),
-        DOCLINGCORE_MAX_TABLE_CELLS="1",
+        **LIMITS,
     )
 
     assert len(found) >= 5

@@ -16,6 +16,7 @@ DATA = Path(
 )
 DEMO = DATA / "materials_demo"
 PAGED = ".pdf"
+SCAN = "freefem_manual_scan.pdf"
 
 pytestmark = pytest.mark.skipif(
     not DEMO.is_dir(), reason=f"there is no {DEMO}: point RAG_ASSETS_SHARED_DATA at the data"
@@ -29,8 +30,16 @@ def letters(text):
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
-    project = Project(tmp_path_factory.mktemp("demo"), ocr="rapidocr")
+    """The documents whose text is read as it lies in them, in the process."""
+    return built(tmp_path_factory.mktemp("demo"), but=SCAN)
+
+
+def built(folder: Path, *, but: str = "", **settings: str) -> Project:
+    project = Project(folder, **settings)
+    project.execution["parsing"] = "in_process"
     for path in [*DEMO.glob("docs/*.pdf"), *DEMO.glob("docs/**/*.md")]:
+        if path.name == but:
+            continue
         target = project.folder / path.relative_to(DEMO / "docs")
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, target)
@@ -55,17 +64,26 @@ def evidence():
     return [quote for quote in quotes if quote[0].endswith((".pdf", ".md"))]
 
 
-def test_nothing_is_lost_and_the_scan_is_read(demo):
+def test_nothing_is_lost(demo):
     assert demo.parse().failures == []
     assert demo.parse().contents == 0
     accounts = {row["document_id"]: row for row in demo.accounts.rows()}
     assert sum(row["pages"] or 0 for row in accounts.values()) == sum(
         row["parsed"] for row in accounts.values() if row["pages"]
     )
-    scan = accounts[demo.id_of("freefem_manual_scan.pdf")]
+
+
+@pytest.mark.nightly(guards=["rag_assets/documents/parsers/ocr"])
+def test_the_scan_is_read(tmp_path, evidence):
+    demo = built(tmp_path, ocr="rapidocr")
+    assert demo.parse().failures == []
+    accounts = {row["document_id"]: row for row in demo.accounts.rows()}
+    scan = accounts[demo.id_of(SCAN)]
     assert (scan["scanned"], scan["lost_pages"], scan["language"]) == ("1-3", 0, "en")
-    text = " ".join(row["text"] for row in demo.elements("freefem_manual_scan.pdf"))
+    text = " ".join(row["text"] for row in demo.elements(SCAN))
     assert "The triangulation is created by a Delaunay-Voronoi method" in text
+    found = on_its_page(demo, evidence)
+    assert sum(found) >= 0.98 * len(found)
 
 
 def test_the_bilingual_pages_are_read_column_by_column(tmp_path):
@@ -84,14 +102,18 @@ def test_the_bilingual_pages_are_read_column_by_column(tmp_path):
         assert {"en", "sv"} == set(found)
 
 
-def test_evidence_is_on_its_page(demo, evidence):
+def on_its_page(demo, evidence) -> list[bool]:
     pages = defaultdict(str)
     for row in demo.elements():
         pages[row["document_id"], row["page"]] += letters(row["text"])
-    found = [
+    return [
         quote in pages[demo.id_of(uri), page if uri.endswith(PAGED) else None]
         for uri, page, quote in evidence
     ]
+
+
+def test_evidence_is_on_its_page(demo, evidence):
+    found = on_its_page(demo, evidence)
     assert len(found) > 100
     assert sum(found) >= 0.98 * len(found)
 
