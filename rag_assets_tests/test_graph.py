@@ -32,7 +32,7 @@ from rag_assets.operations.explain.explaining import explain
 from rag_assets.operations.plan.planning import plan_of
 from rag_assets.retrieval.opening import set_of
 from rag_assets.serving.state_status import state_status
-from rag_assets_testing.faults import project
+from rag_assets_testing.faults import built, project
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.project import Project
 
@@ -203,7 +203,7 @@ def materialized(made: Project) -> dict[str, dict[str, object]]:
 
 
 def test_a_step_that_is_named_in_the_list_alone_is_everywhere(tmp_path, known):
-    made = project.make(tmp_path / "project")
+    made = built.small(tmp_path / "project")
     with hashing():
         planned = plan_of(made.store, made.config, variant="default").of(known.name)
         assert planned.changes.added.high > 0

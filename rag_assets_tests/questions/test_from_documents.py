@@ -2,6 +2,7 @@
 
 from contextlib import contextmanager
 from itertools import islice
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,8 @@ from rag_assets.questions import from_documents
 from rag_assets.questions.passages import IndexedPassages
 from rag_assets.store import Store
 from rag_assets.store.pins import pin_of
+from rag_assets_testing.built_once import built_once
+from rag_assets_testing.faults.project import Project
 from rag_assets_testing.scripted_language_model import (
     ScriptedServer,
     cut,
@@ -337,13 +340,18 @@ def test_before_the_first_index_there_is_nothing_to_ask(tmp_path):
     assert inputs_of(tmp_path) == {}
 
 
+@built_once
+def two_documents(home: Path) -> Project:
+    for name in ("zinc", "wax"):
+        write(home, name, text_of(name))
+    build(home)
+    return Project(home)
+
+
 @pytest.fixture
 def changing(tmp_path):
     """A project of two documents that a test may change."""
-    for name in ("zinc", "wax"):
-        write(tmp_path, name, text_of(name))
-    build(tmp_path)
-    return tmp_path
+    return two_documents(tmp_path).home
 
 
 def test_only_an_edited_document_is_another_input(changing):

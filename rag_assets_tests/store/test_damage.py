@@ -75,8 +75,21 @@ def test_a_damaged_full_text_index_is_named(made, damage):
 TABLES = ("elements", "chunks", "documents", "rows", "joint")
 
 
-@pytest.mark.parametrize("damage", SIZES_CHANGE)
-@pytest.mark.parametrize("step", TABLES)
+OF_THE_LIKE = pytest.mark.nightly(guards=["rag_assets/store"])
+
+
+@pytest.mark.parametrize(
+    ("step", "damage"),
+    [
+        pytest.param(
+            step,
+            damage,
+            marks=() if damage == SIZES_CHANGE[place % len(SIZES_CHANGE)] else OF_THE_LIKE,
+        )
+        for place, step in enumerate(TABLES)
+        for damage in SIZES_CHANGE
+    ],
+)
 def test_refresh_and_status_name_a_table_whose_files_are_not_whole(made, capsys, step, damage):
     table = getattr(made.config.tables_of("default"), step)
     damaged(made, table, files="data/*", damage=damage)
@@ -146,7 +159,7 @@ def test_a_damaged_table_that_nobody_needs_stops_nothing(made):
     searched(made)
 
 
-@pytest.mark.parametrize("damage", ["zeros", "noise"])
+@pytest.mark.parametrize("damage", [pytest.param("zeros", marks=OF_THE_LIKE), "noise"])
 def test_a_table_that_rots_at_its_size_stops_no_other_variant(made, damage):
     """Only whoever reads its rows finds out, and that may be another one, for its vectors."""
     refresh(made.config, variant="other")
@@ -168,7 +181,12 @@ def test_a_table_that_rots_at_its_size_stops_no_other_variant(made, damage):
 
 
 @pytest.mark.parametrize(
-    ("kind", "damage"), [("elements", "zeros"), ("accounts", "half"), ("accounts", "zeros")]
+    ("kind", "damage"),
+    [
+        ("elements", "zeros"),
+        ("accounts", "half"),
+        pytest.param("accounts", "zeros", marks=OF_THE_LIKE),
+    ],
 )
 def test_damaged_elements_of_another_parser_stop_no_document(made, kind, damage):
     """What they hold may be had again, and so is not missed."""

@@ -12,7 +12,7 @@ from rag_assets.serving import cli
 from rag_assets.serving.replies import FAILED
 from rag_assets.store import MissingTableError, PassRecord, Store, complete_sets
 from rag_assets.store.places import MANIFESTS
-from rag_assets_testing.faults import comparing, project
+from rag_assets_testing.faults import built, comparing, project, reading
 from rag_assets_testing.faults.hashing import HashEncoder, hashing
 from rag_assets_testing.faults.pipeline import refresh
 
@@ -86,6 +86,7 @@ def test_two_commits_at_once_lose_nothing(store):
     assert store.count("t") == 13
 
 
+@pytest.mark.nightly(guards=["rag_assets/store"])
 def test_a_refresh_into_an_object_store_gives_the_tables_and_answers_of_a_folder(bucket, tmp_path):
     made = project.make(tmp_path, documents=3, rows=8)
     local = made.config_with(tmp_path / "local")
@@ -117,10 +118,14 @@ def test_a_refresh_into_an_object_store_gives_the_tables_and_answers_of_a_folder
 def test_a_set_is_not_forgotten_while_its_object_store_does_not_answer(
     bucket, tmp_path, monkeypatch
 ):
-    made = project.make(tmp_path, documents=1, rows=4)
-    remote = made.config.model_copy(update={"tables_url": f"{bucket}/outage"})
+    made = built.small(tmp_path)
+    remote = made.config_with(tmp_path / "remote").model_copy(
+        update={"tables_url": f"{bucket}/outage"}
+    )
     with hashing():
         refresh(remote)
+    assert comparing.contents(Store.of(remote)) == comparing.contents(made.store)
+    assert reading.found(reading.opened(remote)) == reading.found(reading.opened(made.config))
     recorded = complete_sets.set_of(Store.of(remote), remote, "default")
     warm = Store.of(remote)
     assert complete_sets.is_kept(warm, recorded)
