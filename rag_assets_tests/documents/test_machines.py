@@ -16,6 +16,7 @@ from rag_assets.documents.parsers import PDF_ENGINES, parsers_of, pdf_parser, pi
 from rag_assets.documents.parsers.ocr import rapidocr
 from rag_assets.media.media_types import DOCX, HTML, MARKDOWN, PDF, PLAIN, PPTX, XLSX
 from rag_assets.workers import Done, Failed, Pool, Task
+from rag_assets_testing import effort
 from rag_assets_testing.documents.making import SENTENCE, pdf, report
 from rag_assets_tests.documents.parsers.test_as_shown import GRAPHIC, W, with_diagram
 from rag_assets_tests.documents.parsers.test_ocr import scanned
@@ -50,6 +51,8 @@ for word, following in zip(sys.argv, [*sys.argv[1:], ""]):
 """A program that leaves a mark, and draws as LibreOffice and Ghostscript do."""
 LIMITS = {"DOCLINGCORE_MAX_TABLE_CELLS": "1"}
 """A variable of docling that cuts tables."""
+AT_NIGHT = ("docling", "rapidocr")
+"""Parsers of PDFs that load models."""
 TABLE = "<table><tr><td>load</td><td>12 kN</td></tr><tr><td>span</td><td>3 m</td></tr></table>"
 
 
@@ -88,7 +91,7 @@ def page(path):
 
 @pytest.fixture(scope="module")
 def tasks(tmp_path_factory):
-    """What reads each format, by every parser that runs here without a program of the config."""
+    """What reads each format, by every parser that runs here; those that load models at night."""
     folder = tmp_path_factory.mktemp("files")
     files = {
         PDF: report(folder / "report.pdf"),
@@ -104,7 +107,8 @@ def tasks(tmp_path_factory):
     readings.append((of_kinds[PPTX], slides(folder / "postscript.pptx", POSTSCRIPT)))
     engines = [pdf_parser(settings.model_copy(update={"engine": name})) for name in PDF_ENGINES]
     for parser in (*engines, rapidocr.PARSER):
-        if parser.missing() is None:
+        is_run = effort.is_night() or parser.name not in AT_NIGHT
+        if is_run and parser.missing() is None:
             readings += [(parser, files[PDF]), (parser, scan)]
     found = [
         task(f"{parser.name} {path.name}", parser.function, path, pages=None, **parser.options)
@@ -175,6 +179,7 @@ def test_without_a_program_all_is_read_but_drawings(alone):
     assert problems == [f"its picture {pictures.UNKNOWN}"] * 2
 
 
+@pytest.mark.sweep
 def test_no_program_that_lies_on_the_machine_is_started_or_changes_what_is_read(
     tasks, alone, programs
 ):
