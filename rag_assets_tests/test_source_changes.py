@@ -70,7 +70,7 @@ def test_after_a_refresh_by_hand_nothing_is_launched(lab, daemon):
 
 
 def test_changes_lead_to_one_run_of_the_variant_that_serves(lab, daemon):
-    lab.refresh()
+    lab.read()
     write(lab.home / "documents" / "b.md", "# b")
     write(lab.home / "shop" / "new.csv", "id\n1\n")
     [run] = daemon.look().run_requests
@@ -78,7 +78,7 @@ def test_changes_lead_to_one_run_of_the_variant_that_serves(lab, daemon):
     assert run.tags["changed"] == "document_files, exports/shop"
 
     assert daemon.reason() == "no source changed", "even if that run failed"
-    lab.refresh()
+    lab.read()
     assert daemon.reason() == "no source changed"
 
 
@@ -99,7 +99,7 @@ def test_the_graph_is_told_of_each_source_once_and_again_when_it_is_newer_than_w
 
 
 def test_a_change_during_a_run_leads_to_one_more_after_it(lab, daemon):
-    lab.refresh()
+    lab.read()
     run = begun(lab)
     write(lab.home / "documents" / "b.md", "# b")
     said = "nightly_refresh of variant default is going on: the sources are looked at after it"
@@ -111,7 +111,7 @@ def test_a_change_during_a_run_leads_to_one_more_after_it(lab, daemon):
 
 
 def test_a_run_of_the_command_line_that_was_killed_holds_nothing_up(lab, daemon):
-    lab.refresh()
+    lab.read()
     begun(lab, **lost_runs.ORIGIN)
     write(lab.home / "documents" / "b.md", "# b")
     with Store.of(lab.config).lock(lost_runs.COMMAND_LOCK, log=print):
@@ -120,7 +120,7 @@ def test_a_run_of_the_command_line_that_was_killed_holds_nothing_up(lab, daemon)
 
 
 def test_a_change_that_is_taken_back_and_made_again_leads_to_a_run_again(lab, daemon):
-    lab.refresh()
+    lab.read()
     new = lab.home / "shop" / "new.csv"
     write(new, "id\n1\n")
     assert daemon.asked() == ["default"]
@@ -131,7 +131,7 @@ def test_a_change_that_is_taken_back_and_made_again_leads_to_a_run_again(lab, da
 
 
 def test_a_file_is_waited_for_while_it_is_written(lab, daemon):
-    lab.refresh()
+    lab.read()
     written = lab.home / "documents" / "b.md"
     written.write_text("# half")
     assert "could not look at documents (a file is being written to)" in daemon.reason()
@@ -140,29 +140,29 @@ def test_a_file_is_waited_for_while_it_is_written(lab, daemon):
 
 
 def test_a_source_that_is_down_launches_nothing_also_once_it_is_back(lab, daemon):
-    lab.refresh()
+    lab.read()
     away = lab.database.rename(lab.home / "away.sqlite")
     said = daemon.reason()
     assert said.startswith("no other source changed; could not look at laboratory (laboratory: ")
-    lab.refresh()
+    lab.read()
     away.rename(lab.database)
     assert daemon.asked() in ([], ["default"])
-    lab.refresh()
+    lab.read()
     assert daemon.reason() == "no source changed"
 
 
 def test_a_table_that_could_not_be_read_counts_as_changed_until_it_was(lab, daemon):
-    lab.refresh()
+    lab.read()
     write(lab.home / "shop" / "prices.csv", "")
     assert daemon.asked() == ["default"]
-    lab.refresh()
+    lab.read()
     assert daemon.asked() == [], "it was tried once"
     write(lab.home / "shop" / "prices.csv", "id,euro\n1,20\n")
     assert daemon.asked() == ["default"]
 
 
 def test_a_config_that_is_being_edited_is_waited_for(lab, daemon, monkeypatch, tmp_path):
-    lab.refresh()
+    lab.read()
     file = tmp_path / "rag_assets.yaml"
     file.write_text("variants: [")
     monkeypatch.setenv(configuration.PATH_VARIABLE, str(file))

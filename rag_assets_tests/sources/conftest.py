@@ -84,9 +84,12 @@ def settle(path: Path, *, seconds: float = 60) -> None:
     os.utime(path, (status.st_atime, status.st_mtime - seconds))
 
 
-@pytest.fixture(params=["arrow", "sqlalchemy"])
+WITHOUT_A_DRIVER = pytest.mark.nightly(guards=["rag_assets/sources/databases"])
+
+
+@pytest.fixture(params=["arrow", pytest.param("sqlalchemy", marks=WITHOUT_A_DRIVER)])
 def way(request, monkeypatch) -> str:
-    """With ADBC, and as if no driver were installed."""
+    """With ADBC, and at night as if no driver were installed: by day some tests compare both."""
     if request.param == "sqlalchemy":
         monkeypatch.setattr(database, "find_spec", lambda _: None)
     else:

@@ -26,6 +26,8 @@ from rag_assets_testing import effort, exported
 from rag_assets_testing.exported import rows, said, tables
 from rag_assets_tests.sources.conftest import Sandbox, settle
 
+OF_THE_LIKE = pytest.mark.nightly(guards=["rag_assets/sources"])
+
 
 def source_of(sandbox: Sandbox, **settings) -> TableSource:
     return TableSource(url=sandbox.url, schema=sandbox.schema, **settings)
@@ -304,7 +306,10 @@ def test_names_with_signs_of_sql_in_them_are_only_names(store, sandbox):
         ),
     ],
 )
-@pytest.mark.parametrize("cursor", [None, "moved"])
+@pytest.mark.parametrize(
+    "cursor",
+    [pytest.param(None, marks=OF_THE_LIKE), "moved"],
+)
 def test_a_changed_schema_is_taken_over(store, sandbox, statement, said, cursor):
     sandbox.execute(PARTS, "INSERT INTO parts VALUES (1, 'bolt', 0.5), (2, 'nut', 1)")
     source = source_of(sandbox, tables=[{"name": "parts", "cursor": cursor}])
@@ -542,8 +547,17 @@ def damage(store: Store, source: TableSource, *, length: float) -> str:
     return held.name
 
 
-@pytest.mark.parametrize("is_edited", [False, True])
-@pytest.mark.parametrize("length", [0.5, 0.01, 0])
+@pytest.mark.parametrize(
+    ("length", "is_edited"),
+    [
+        (0.5, False),
+        (0, True),
+        *(
+            pytest.param(length, is_edited, marks=OF_THE_LIKE)
+            for length, is_edited in ((0.5, True), (0, False), (0.01, False), (0.01, True))
+        ),
+    ],
+)
 def test_a_damaged_snapshot_is_read_again_from_its_source(store, sqlite, length, is_edited):
     source = TableSource(url=f"sqlite:///{sqlite()}")
     before = rows(refresh(store, source)["parts"])
@@ -617,13 +631,19 @@ def test_sqlite_values_of_another_type_than_declared_make_a_column_of_text(store
     assert item.report.failed == 0
 
 
-@pytest.mark.parametrize("way", ["arrow", "sqlalchemy"])
-@pytest.mark.parametrize("kind", ["DATE", "DATETIME", "TIME"])
-@pytest.mark.parametrize("value", [1700000000, 2460000.5])
-def test_sqlite_dates_that_are_numbers_stay_numbers(store, sqlite, monkeypatch, way, kind, value):
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("DATE", 1700000000),
+        ("DATETIME", 2460000.5),
+        ("TIME", 1700000000),
+        pytest.param("DATE", 2460000.5, marks=OF_THE_LIKE),
+        pytest.param("DATETIME", 1700000000, marks=OF_THE_LIKE),
+        pytest.param("TIME", 2460000.5, marks=OF_THE_LIKE),
+    ],
+)
+def test_sqlite_dates_that_are_numbers_stay_numbers(store, sqlite, way, kind, value):
     """SQLite has no dates: a number may count seconds, milliseconds or days of any calendar."""
-    if way == "sqlalchemy":
-        monkeypatch.setattr(database, "find_spec", lambda _: None)
     path = sqlite(
         f"CREATE TABLE log (id INTEGER PRIMARY KEY, at {kind})",
         f"INSERT INTO log VALUES (1, {value}), (2, NULL)",

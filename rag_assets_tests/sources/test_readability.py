@@ -20,6 +20,7 @@ from rag_assets.operations.problems.current import state_problems
 from rag_assets.operations.problems.problem import Problem
 from rag_assets.sources import assets, readability
 from rag_assets.sources.exports import refresh_exports
+from rag_assets.sources.files.manifest import refresh_document_files
 from rag_assets.sources.readability import Look, Readability
 from rag_assets.store import Store, exports
 from rag_assets.tables import assets as table_assets
@@ -89,6 +90,14 @@ class Lab:
         )
         assert result.success
         return result
+
+    def read(self) -> None:
+        """The sources and the rows made from them, without a run."""
+        documents = self.config.sources.documents
+        refresh_document_files(self.store, documents, allow_shrink=False, log=print)
+        for source in self.config.sources.tables:
+            exported(self.store, source)
+        refresh_rows(self.store, sources=self.config.table_sources, log=print)
 
     def renewed(self, key: dg.AssetKey) -> float:
         """When the asset was last materialised, which is all that a freshness policy looks at."""
@@ -195,14 +204,14 @@ def test_the_check_warns_then_fails_and_never_blocks(lab):
 
 
 def test_a_problem_lasts_from_the_first_miss_to_the_cure(lab):
-    lab.refresh()
+    lab.read()
     assert lab.problems() == []
     read_before = readability.readability(lab.store, "laboratory").whole.last_read
     lab.database.rename(lab.home / "away.sqlite")
 
-    lab.refresh()
+    lab.read()
     [first] = lab.problems()
-    lab.refresh()
+    lab.read()
     [second] = lab.problems()
 
     assert first == second
@@ -214,7 +223,7 @@ def test_a_problem_lasts_from_the_first_miss_to_the_cure(lab):
     assert (known.last_read, known.misses) == (read_before, 2)
 
     (lab.home / "away.sqlite").rename(lab.database)
-    lab.refresh()
+    lab.read()
     assert lab.problems() == []
 
 

@@ -15,6 +15,7 @@ from rag_assets.store import clean_up as cleaning
 from rag_assets.store.clean_up import clean_up, clean_up_all
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.search_indexes import DEFAULT_TEXT_INDEX
+from rag_assets_testing import effort
 
 SCHEMA = pa.schema(
     [
@@ -258,9 +259,14 @@ def test_a_table_that_is_not_there_is_named(store):
         cleaned(store)
 
 
+MOMENTS = (0.0, 0.004, 0.012) if effort.is_night() else (0.004,)
+"""Seconds after which a clean-up is killed."""
+
+
+@pytest.mark.sweep
 def test_a_killed_clean_up_leaves_the_table_readable_and_the_next_one_ends_it(store):
     context = multiprocessing.get_context("spawn")
-    for turn, moment in enumerate((0.0, 0.004, 0.012)):
+    for turn, moment in enumerate(MOMENTS):
         for edition in range(12):
             write(store, edition=edition)
         tagged = versions(store)[-6]

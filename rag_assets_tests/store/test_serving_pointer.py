@@ -23,10 +23,11 @@ from rag_assets.store.serving_pointer import (
     ServingPointer,
     ServingPointerError,
 )
+from rag_assets_testing import effort
 
 pytestmark = pytest.mark.filterwarnings("ignore:lance is not fork-safe")
 
-KILLS = 30
+KILLS = 60 if effort.is_night() else 10
 
 
 def pointer(number: int, *, variant: str = "default") -> ServingPointer:
@@ -185,6 +186,7 @@ def is_whole(found: ServingPointer | None) -> bool:
     return found is None or found == pointer(found.number)
 
 
+@pytest.mark.sweep
 def test_a_kill_at_any_moment_leaves_a_whole_record(store):
     chance, processes = random.Random(20), multiprocessing.get_context("fork")
     last = 0

@@ -18,11 +18,15 @@ from rag_assets.sources.databases.adbc import streaming
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.outcomes import Export
 from rag_assets.store import Store
+from rag_assets_testing import effort
 from rag_assets_testing.exported import rows
 from rag_assets_tests.sources.conftest import Sandbox, Stopped, settle
 
 PARTS = "CREATE TABLE parts (id bigint PRIMARY KEY, name text, moved timestamptz DEFAULT now())"
 TEN = "INSERT INTO parts SELECT i, 'part ' || i FROM generate_series(1, 10) AS i"
+
+
+OF_THE_LIKE = pytest.mark.nightly(guards=["rag_assets/sources/databases"])
 
 
 def source_of(sandbox: Sandbox, **settings) -> TableSource:
@@ -140,16 +144,21 @@ def test_values_of_every_type_are_the_same_either_way(store, sandbox, monkeypatc
 @pytest.mark.parametrize(
     ("kind", "value"),
     [
-        ("timestamp", "infinity"),
         ("timestamptz", "-infinity"),
-        ("date", "infinity"),
         ("date", "20000-01-01"),
-        ("timestamp", "4713-01-01 00:00:00 BC"),
         ("time", "24:00:00"),
-        ("numeric", "123456789012345678901234567890"),
         ("numeric", "Infinity"),
-        ("endless", "infinity"),
-        ("interval", "infinity"),
+        *(
+            pytest.param(kind, value, marks=OF_THE_LIKE)
+            for kind, value in (
+                ("timestamp", "infinity"),
+                ("date", "infinity"),
+                ("timestamp", "4713-01-01 00:00:00 BC"),
+                ("numeric", "123456789012345678901234567890"),
+                ("endless", "infinity"),
+                ("interval", "infinity"),
+            )
+        ),
     ],
 )
 def test_a_value_that_no_calendar_holds_makes_its_column_text(store, sandbox, way, kind, value):
@@ -166,30 +175,35 @@ def test_a_value_that_no_calendar_holds_makes_its_column_text(store, sandbox, wa
     ]
 
 
-@pytest.mark.parametrize(
-    ("kind", "value", "shown"),
-    [
-        ("timetz", "24:00:00+00", "24:00:00+00"),
-        ("tstzrange", "[2024-01-01,infinity)", "[2024-01-01 00:00:00+00:00,infinity)"),
-        ("daterange", "[2024-01-01,infinity)", "[2024-01-01,infinity)"),
-        ("datemultirange", "{[2024-01-01,infinity)}", '["[2024-01-01,infinity)"]'),
-        ("date[]", "{2024-01-01,infinity}", '["2024-01-01", "infinity"]'),
-        ("timestamp[]", "{{-infinity}}", '[["-infinity"]]'),
-        ("timestamptz[]", "{20000-01-01}", '["20000-01-01 00:00:00+00"]'),
-        ("interval[]", "{infinity}", '["infinity"]'),
-        ("time[]", "{24:00}", '["24:00:00"]'),
-    ],
+ODD = (
+    ("timetz", "24:00:00+00", "24:00:00+00"),
+    ("tstzrange", "[2024-01-01,infinity)", "[2024-01-01 00:00:00+00:00,infinity)"),
+    ("daterange", "[2024-01-01,infinity)", "[2024-01-01,infinity)"),
+    ("datemultirange", "{[2024-01-01,infinity)}", '["[2024-01-01,infinity)"]'),
+    ("date[]", "{2024-01-01,infinity}", '["2024-01-01", "infinity"]'),
+    ("timestamp[]", "{{-infinity}}", '[["-infinity"]]'),
+    ("timestamptz[]", "{20000-01-01}", '["20000-01-01 00:00:00+00"]'),
+    ("interval[]", "{infinity}", '["infinity"]'),
+    ("time[]", "{24:00}", '["24:00:00"]'),
 )
-def test_a_value_that_no_calendar_holds_is_spelled_in_ranges_and_lists(
-    store, sandbox, way, kind, value, shown
-):
+
+
+def test_a_value_that_no_calendar_holds_is_spelled_in_ranges_and_lists(store, sandbox, way):
     sandbox.execute(
-        f"CREATE TABLE odd (id int PRIMARY KEY, value {kind})",
-        f"INSERT INTO odd VALUES (1, '{value}'), (2, NULL)",
+        *(
+            statement
+            for place, (kind, value, _) in enumerate(ODD)
+            for statement in (
+                f"CREATE TABLE odd{place} (id int PRIMARY KEY, value {kind})",
+                f"INSERT INTO odd{place} VALUES (1, '{value}'), (2, NULL)",
+            )
+        )
     )
-    item = refresh(store, source_of(sandbox))["odd"]
-    assert item.report.failed == 0, item.report.failures
-    assert rows(item) == [{"id": 1, "value": shown}, {"id": 2, "value": None}]
+    done = refresh(store, source_of(sandbox))
+    for place, (_, _, shown) in enumerate(ODD):
+        item = done[f"odd{place}"]
+        assert item.report.failed == 0, item.report.failures
+        assert rows(item) == [{"id": 1, "value": shown}, {"id": 2, "value": None}]
 
 
 def test_only_rows_that_moved_are_read(store, sandbox, arrow):
@@ -207,32 +221,35 @@ def test_only_rows_that_moved_are_read(store, sandbox, arrow):
     assert rows(second) == rows(refresh(Store(store.root / "fresh"), source)["parts"])
 
 
-@pytest.mark.parametrize(
-    ("kind", "values"),
-    [
-        ("text", ["""it's "quoted", {a}\\b%""", "å", "", " "]),
-        ("timestamptz", ["2024-01-01 12:00:00.5+02", "1900-01-01 00:00+00"]),
-        ("date", ["2024-01-01", "0001-01-01"]),
-        ("numeric(20, 5)", ["1.5", "-0.00001"]),
-        ("bytea", ["\\x00ff", "\\x"]),
-        ("uuid", ["a0000000-0000-0000-0000-00000000000b"]),
-        ("boolean", ["t", "f"]),
-    ],
-)
-def test_rows_that_moved_are_asked_for_by_keys_of_any_kind(store, sandbox, arrow, kind, values):
-    sandbox.execute(f"CREATE TABLE parts (k {kind}, n int, name text, PRIMARY KEY (k, n))")
-    with sandbox.engine.begin() as connection:
-        for value in values:
-            connection.exec_driver_sql(
-                f"INSERT INTO parts SELECT CAST(%s AS {kind}), i, 'a' FROM generate_series(1, 9) i",
-                (value,),
-            )
+KEYS = {
+    "of_text": ("text", ["""it's "quoted", {a}\\b%""", "å", "", " "]),
+    "of_moments": ("timestamptz", ["2024-01-01 12:00:00.5+02", "1900-01-01 00:00+00"]),
+    "of_days": ("date", ["2024-01-01", "0001-01-01"]),
+    "of_numbers": ("numeric(20, 5)", ["1.5", "-0.00001"]),
+    "of_bytes": ("bytea", ["\\x00ff", "\\x"]),
+    "of_uuids": ("uuid", ["a0000000-0000-0000-0000-00000000000b"]),
+    "of_booleans": ("boolean", ["t", "f"]),
+}
+
+
+def test_rows_that_moved_are_asked_for_by_keys_of_any_kind(store, sandbox, arrow):
+    for table, (kind, values) in KEYS.items():
+        sandbox.execute(f"CREATE TABLE {table} (k {kind}, n int, name text, PRIMARY KEY (k, n))")
+        with sandbox.engine.begin() as connection:
+            for value in values:
+                connection.exec_driver_sql(
+                    f"INSERT INTO {table} "
+                    f"SELECT CAST(%s AS {kind}), i, 'a' FROM generate_series(1, 9) i",
+                    (value,),
+                )
     source = source_of(sandbox)
     refresh(store, source)
-    sandbox.execute("UPDATE parts SET name = 'b' WHERE n = 1")
-    item = refresh(store, source)["parts"]
-    assert counts(item) == (0, len(values), 0, 8 * len(values), 0)
-    assert (item.rows_read, item.keys_read) == (len(values), 9 * len(values))
+    sandbox.execute(*(f"UPDATE {table} SET name = 'b' WHERE n = 1" for table in KEYS))
+    done = refresh(store, source)
+    for table, (_, values) in KEYS.items():
+        item = done[table]
+        assert counts(item) == (0, len(values), 0, 8 * len(values), 0), table
+        assert (item.rows_read, item.keys_read) == (len(values), 9 * len(values)), table
 
 
 def is_as_built_anew(store: Store, source: TableSource, table: str) -> bool:
@@ -256,7 +273,7 @@ def test_a_row_whose_key_lacks_a_part_is_read_when_it_moved(store, sandbox):
 
 
 @pytest.mark.usefixtures("arrow")
-@pytest.mark.parametrize("cursor", [None, "moved"])
+@pytest.mark.parametrize("cursor", [pytest.param(None, marks=OF_THE_LIKE), "moved"])
 def test_a_column_that_was_made_text_stays_text_when_other_rows_move(store, sandbox, cursor):
     sandbox.execute(PARTS, TEN, "ALTER TABLE parts ADD COLUMN until date DEFAULT 'infinity'")
     sandbox.execute("UPDATE parts SET until = '2024-01-01' WHERE id > 1")
@@ -267,8 +284,15 @@ def test_a_column_that_was_made_text_stays_text_when_other_rows_move(store, sand
 
 
 @pytest.mark.usefixtures("arrow")
-@pytest.mark.parametrize("cursor", [None, "moved"])
-@pytest.mark.parametrize("key", [["id"], []])
+@pytest.mark.parametrize(
+    ("key", "cursor"),
+    [
+        (["id"], "moved"),
+        ([], None),
+        pytest.param(["id"], None, marks=OF_THE_LIKE),
+        pytest.param([], "moved", marks=OF_THE_LIKE),
+    ],
+)
 def test_new_rows_that_share_a_key_are_treated_as_in_a_build_from_scratch(
     store, sandbox, cursor, key
 ):
@@ -398,7 +422,7 @@ def test_an_update_that_forgets_its_cursor_is_found(store, sandbox, arrow):
     assert item.rows_read < 10
 
 
-@pytest.mark.parametrize("cursor", [None, "moved"])
+@pytest.mark.parametrize("cursor", [pytest.param(None, marks=OF_THE_LIKE), "moved"])
 @pytest.mark.parametrize(
     "statements",
     [
@@ -521,7 +545,10 @@ def test_a_server_that_keeps_its_identity_to_itself_is_read_by_the_cursor(
 @pytest.mark.parametrize(
     "statements",
     [
-        ["CREATE OR REPLACE VIEW seen AS SELECT id, upper(name) AS name, moved FROM parts"],
+        pytest.param(
+            ["CREATE OR REPLACE VIEW seen AS SELECT id, upper(name) AS name, moved FROM parts"],
+            marks=OF_THE_LIKE,
+        ),
         ["CREATE OR REPLACE VIEW below AS SELECT id, upper(name) AS name, moved FROM parts"],
         [
             "DROP VIEW seen",
@@ -547,7 +574,7 @@ def test_a_view_that_is_defined_anew_is_read_whole(store, sandbox, monkeypatch, 
 
 
 @pytest.mark.usefixtures("arrow")
-@pytest.mark.parametrize("cursor", [None, "moved"])
+@pytest.mark.parametrize("cursor", [pytest.param(None, marks=OF_THE_LIKE), "moved"])
 def test_rows_that_were_read_by_another_recipe_are_read_again(store, sandbox, monkeypatch, cursor):
     sandbox.execute(PARTS, TEN, "UPDATE parts SET moved = '2024-01-01'::date + id::int")
     source = source_of(sandbox, tables=[{"name": "parts", "cursor": cursor}])
@@ -577,25 +604,27 @@ def test_numbers_too_far_back_say_nothing(store, sandbox, monkeypatch, arrow):
     assert item.rows_read == 10
 
 
-@pytest.mark.parametrize("cursor", [None, "moved"])
+@pytest.mark.parametrize("cursor", [pytest.param(None, marks=OF_THE_LIKE), "moved"])
 def test_any_edits_one_after_the_other_end_as_a_fresh_build_does(store, sandbox, arrow, cursor):
     sandbox.execute(PARTS, TEN)
     source = source_of(sandbox, tables=[{"name": "parts", "cursor": cursor}])
     refresh(store, source)
-    for edit in (
+    edits = (
         "UPDATE parts SET name = 'x', moved = now() WHERE id = 3",
         "DELETE FROM parts WHERE id IN (3, 4)",
         "INSERT INTO parts VALUES (4, 'back'), (11, 'new')",
         "UPDATE parts SET name = 'y', moved = now() WHERE id IN (4, 11)",
         "DELETE FROM parts WHERE id = 11",
         "UPDATE parts SET name = 'z', moved = now()",
-    ):
+    )
+    for edit in edits:
         sandbox.execute(edit)
         item = refresh(store, source)["parts"]
-        fresh = refresh(Store(store.root / "fresh"), source)["parts"]
-        assert item.report.data_version == fresh.report.data_version, edit
-        assert rows(item) == rows(fresh), edit
-        assert item.report.rows == len(rows(fresh))
+        if effort.is_night() or edit in edits[1::2]:
+            fresh = refresh(Store(store.root / "fresh"), source)["parts"]
+            assert item.report.data_version == fresh.report.data_version, edit
+            assert rows(item) == rows(fresh), edit
+            assert item.report.rows == len(rows(fresh))
 
 
 def test_sqlite_is_the_same_either_way(store, tmp_path, monkeypatch):

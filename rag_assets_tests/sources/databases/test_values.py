@@ -21,7 +21,7 @@ from rag_assets.store import Store
 from rag_assets_testing import effort, mariadb
 from rag_assets_testing.exported import table_of
 from rag_assets_testing.mariadb import MariaDB
-from rag_assets_tests.sources.conftest import Sandbox, settle
+from rag_assets_tests.sources.conftest import WITHOUT_A_DRIVER, Sandbox, settle
 
 
 def held_of(source: TableSource, store: Store) -> dict[str, list]:
@@ -314,14 +314,14 @@ def _decoded(raw: bytes) -> str | None:
         return None
 
 
-@effort.examples(10, at_night=150)
+@effort.examples(4, at_night=150)
 @given(declared=st.sampled_from(DECLARED), cells=st.lists(CELLS, min_size=1, max_size=4))
 @example(declared="INTEGER", cells=[1.5])
 @example(declared="TIME", cells=["12:30:00+02:00"])
 @example(declared="DATETIME", cells=["2024-02-29 12:30:00.123456789"])
 @example(declared="BLOB", cells=["text", b"\xff"])
 @example(declared="DOUBLE", cells=[2**53 + 1])
-@pytest.mark.parametrize("is_arrow", [True, False])
+@pytest.mark.parametrize("is_arrow", [True, pytest.param(False, marks=WITHOUT_A_DRIVER)])
 def test_any_value_in_any_column_of_sqlite_is_what_it_holds(is_arrow, declared, cells):
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         if not is_arrow:

@@ -220,41 +220,43 @@ def test_parquet_keeps_its_types_and_equal_stems_are_told_apart(store, folder, c
 NBSP = "\u00a0"
 
 
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        # one cell of a column proves a decimal comma
-        ("s;m;t\nA;355,5;1,250\nB;1010,0;0,125\nC;;2,500\n", {"m": [355.5, 1010, None]}),
-        ("s;m;t\nA;355,5;1,250\nB;1010,0;0,125\nC;;2,500\n", {"t": [1.25, 0.125, 2.5]}),
-        # nothing but semicolons does
-        ("s;t\nA;1,250\nB;2,500\n", {"t": [1.25, 2.5]}),
-        # groups of thousands: by a cell, by another column, by the comma between cells
-        ("s;t\nA;1.250,5\nB;980,25\n", {"t": [1250.5, 980.25]}),
-        ("s;t;u\nA;1.250;0,5\nB;2.500;7\n", {"t": [1250, 2500], "u": [0.5, 7]}),
-        ("s;t;u\nA;1.250;0.5\nB;2.500;7\n", {"t": [1.25, 2.5]}),
-        ('s,t\nA,"1,250"\nB,"12,500"\n', {"t": [1250, 12500]}),
-        ('s,t\nA,"1,250.75"\nB,980.5\n', {"t": [1250.75, 980.5]}),
-        ('s,t\nA,"390,25"\nB,"1,250"\n', {"t": [390.25, 1.25]}),
-        ("s\tt\nA\t1.250.000\nB\t7\n", {"t": [1250000, 7]}),
-        ("s;t\nA;1'250.50\nB;980.00\n", {"t": [1250.5, 980]}),
-        (f"s;t\nA;1{NBSP}250,5\nB;-12{NBSP}500\n", {"t": [1250.5, -12500]}),
-        ("s;t\nA;1 250\nB;980\n", {"t": [1250, 980]}),
-        ("s;t\nA;1,5E+03\nB;,5\nC;-\n", {"t": [1500, 0.5, None]}),
-        # thousands of India, the minus of SAP and of typesetters
-        ('s,t\nA,"1,25,000.50"\nB,"2,000"\n', {"t": [125000.5, 2000]}),
-        ("s;t;u\nA;1.250,00-;5-\nB;3,5;7\n", {"t": [-1250, 3.5], "u": [-5, 7]}),
-        ("s;t\nA;\u22125\nB;\u22121,5\n", {"t": [-5, -1.5]}),
-        # codes and mixtures stay text
-        ("s;t\nA;123 456\nB;789 012\n", {"t": ["123 456", "789 012"]}),
-        ("s;t\nA;1,5\nB;1.5\n", {"t": ["1,5", "1.5"]}),
-        ("s;t\nA;007,5\nB;1,5\n", {"t": ["007,5", "1,5"]}),
-        ("s;t\nA;5,5 kg\nB;300 g\n", {"t": ["5,5 kg", "300 g"]}),
-    ],
+DECIMALS = (
+    # one cell of a column proves a decimal comma
+    ("s;m;t\nA;355,5;1,250\nB;1010,0;0,125\nC;;2,500\n", {"m": [355.5, 1010, None]}),
+    ("s;m;t\nA;355,5;1,250\nB;1010,0;0,125\nC;;2,500\n", {"t": [1.25, 0.125, 2.5]}),
+    # nothing but semicolons does
+    ("s;t\nA;1,250\nB;2,500\n", {"t": [1.25, 2.5]}),
+    # groups of thousands: by a cell, by another column, by the comma between cells
+    ("s;t\nA;1.250,5\nB;980,25\n", {"t": [1250.5, 980.25]}),
+    ("s;t;u\nA;1.250;0,5\nB;2.500;7\n", {"t": [1250, 2500], "u": [0.5, 7]}),
+    ("s;t;u\nA;1.250;0.5\nB;2.500;7\n", {"t": [1.25, 2.5]}),
+    ('s,t\nA,"1,250"\nB,"12,500"\n', {"t": [1250, 12500]}),
+    ('s,t\nA,"1,250.75"\nB,980.5\n', {"t": [1250.75, 980.5]}),
+    ('s,t\nA,"390,25"\nB,"1,250"\n', {"t": [390.25, 1.25]}),
+    ("s\tt\nA\t1.250.000\nB\t7\n", {"t": [1250000, 7]}),
+    ("s;t\nA;1'250.50\nB;980.00\n", {"t": [1250.5, 980]}),
+    (f"s;t\nA;1{NBSP}250,5\nB;-12{NBSP}500\n", {"t": [1250.5, -12500]}),
+    ("s;t\nA;1 250\nB;980\n", {"t": [1250, 980]}),
+    ("s;t\nA;1,5E+03\nB;,5\nC;-\n", {"t": [1500, 0.5, None]}),
+    # thousands of India, the minus of SAP and of typesetters
+    ('s,t\nA,"1,25,000.50"\nB,"2,000"\n', {"t": [125000.5, 2000]}),
+    ("s;t;u\nA;1.250,00-;5-\nB;3,5;7\n", {"t": [-1250, 3.5], "u": [-5, 7]}),
+    ("s;t\nA;\u22125\nB;\u22121,5\n", {"t": [-5, -1.5]}),
+    # codes and mixtures stay text
+    ("s;t\nA;123 456\nB;789 012\n", {"t": ["123 456", "789 012"]}),
+    ("s;t\nA;1,5\nB;1.5\n", {"t": ["1,5", "1.5"]}),
+    ("s;t\nA;007,5\nB;1,5\n", {"t": ["007,5", "1,5"]}),
+    ("s;t\nA;5,5 kg\nB;300 g\n", {"t": ["5,5 kg", "300 g"]}),
 )
-def test_decimal_commas_and_thousands_are_told_by_all_cells(store, folder, content, expected):
-    put(folder, "t.csv", content)
-    held = columns(refresh(store, folder)["t"])
-    assert {name: held[name] for name in expected} == expected
+
+
+def test_decimal_commas_and_thousands_are_told_by_all_cells(store, folder):
+    for place, (content, _) in enumerate(DECIMALS):
+        put(folder, f"t{place}.csv", content)
+    done = refresh(store, folder)
+    for place, (content, expected) in enumerate(DECIMALS):
+        held = columns(done[f"t{place}"])
+        assert {name: held[name] for name in expected} == expected, content
 
 
 def test_codes_that_look_like_numbers_stay_as_they_are_written(store, folder):
