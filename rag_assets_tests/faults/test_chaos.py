@@ -3,7 +3,7 @@
 from rag_assets_testing import effort
 from rag_assets_testing.faults.chaos import chaos
 
-SECONDS = 60.0 if effort.is_night() else 15.0
+SECONDS = 60.0 if effort.is_night() else 10.0
 
 
 @effort.sweep(6)

@@ -16,6 +16,7 @@ from rag_assets_testing.faults.pipeline import Runs
 from rag_assets_testing.faults.project import Project, age
 from rag_assets_testing.faults.servers import Postgres
 
+DATABASES = pytest.mark.nightly(guards=["rag_assets/sources/databases"])
 TABLES = ("cables", "motors", "parts", "pumps", "valves")
 CONFIG = """\
 state_dir: state
@@ -57,6 +58,7 @@ def command(made: Project, runs: Runs) -> int | None:
     return process.exitcode
 
 
+@DATABASES
 def test_one_locked_table_and_one_server_down_leave_all_others_current(made, postgres, runs):
     assert command(made, runs) == 3, said_by(made)
     for table in TABLES:
@@ -78,7 +80,7 @@ def test_one_locked_table_and_one_server_down_leave_all_others_current(made, pos
         assert (f"second of the {table}" in texts) == (table != "parts")
 
 
-@pytest.mark.nightly(guards=["rag_assets/sources/databases"])
+@DATABASES
 def test_a_refresh_that_takes_too_long_ends_by_itself_and_keeps_the_rest(made, postgres, runs):
     postgres.execute("CREATE VIEW endless AS SELECT id FROM generate_series(1, 1000000000000) id")
     text = made.file.read_text().replace("lock_timeout", 'tables: ["*", endless], lock_timeout')

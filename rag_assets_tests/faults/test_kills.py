@@ -14,7 +14,7 @@ from rag_assets.store.places import remove_folder
 from rag_assets.workers import pool
 from rag_assets_testing import effort
 from rag_assets_testing.documents import making
-from rag_assets_testing.faults import comparing, project
+from rag_assets_testing.faults import built, comparing, project
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.kills import said_by, until
 from rag_assets_testing.faults.pipeline import refresh
@@ -70,10 +70,9 @@ def test_a_table_whose_removal_was_killed_is_whole_or_gone(tmp_path, monkeypatch
 
 
 def test_a_damaged_record_of_a_pass_only_costs_another_pass(tmp_path):
-    made = project.make(tmp_path, documents=2, rows=4)
+    made = built.small(tmp_path)
     records = ("completed/*.json", "exports/*/*.json", "indexes/*.json", "looks/*.parquet")
     with hashing():
-        refresh(made.config)
         undisturbed = comparing.contents(made.config.state_dir)
         damages = itertools.cycle([b"", b"[1]", b"\xff\x00\xfe"])
         for kind in records:

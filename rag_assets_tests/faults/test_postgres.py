@@ -58,7 +58,10 @@ def is_like_fresh(made: Project) -> bool:
     return held(made) == held(made, "fresh")
 
 
-@pytest.fixture(params=["adbc", "sqlalchemy"])
+DATABASES = pytest.mark.nightly(guards=["rag_assets/sources/databases"])
+
+
+@pytest.fixture(params=["adbc", pytest.param("sqlalchemy", marks=DATABASES)])
 def interrupted(monkeypatch, request):
     """Let something happen after the first rows of a table have been read, either way."""
 
@@ -181,6 +184,7 @@ DRIFT = [
 ]
 
 
+@DATABASES
 def test_every_kind_of_drift_ends_like_a_fresh_build(made, postgres: Postgres):
     postgres.execute("DELETE FROM parts WHERE id > 50", "CREATE TABLE others (id integer)")
     export(made)

@@ -17,7 +17,7 @@ from rag_assets_testing.faults.harming import HARMS, Built
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.pipeline import Runs
 
-SECONDS = 60.0 if effort.is_night() else 15.0
+SECONDS = 60.0 if effort.is_night() else 6.0
 OF_THE_WHOLE = ("folder of chunks gone", "table begun")
 """Harms that the chaos does in its own way."""
 

@@ -114,6 +114,7 @@ def test_a_damaged_table_of_it_is_named_and_stops_no_loading(held):
         refresh(held.config)
 
 
+@pytest.mark.nightly(guards=["rag_assets/change", "rag_assets/store", "rag_assets_testing/faults"])
 def test_its_tables_go_once_nothing_names_them(held, ledger, monkeypatch):
     refresh(held.config)
     held.file.write_text(held.file.read_text().replace("chunking: small", "chunking: tiny"))
