@@ -68,7 +68,7 @@ def keep_priority(monkeypatch):
 
 
 @pytest.fixture(scope="session")
-def shared(tmp_path_factory) -> Path:
+def folder_of_this_run(tmp_path_factory) -> Path:
     """A folder that all processes of this run share."""
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared"
@@ -77,15 +77,15 @@ def shared(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def make_each_thing_once(shared):
+def make_each_thing_once(folder_of_this_run):
     """What projects derive from packages and weights is made once for all processes of this run.
 
     So are the projects that tests get copies of. Commands that tests start share it, too. Tests of
     `models` keep to their own: there it is what is tested.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(user_cache.VARIABLE, str(shared / "derived"))
-        patch.setenv(built_once.SHARED, str(shared))
+        patch.setenv(user_cache.VARIABLE, str(folder_of_this_run / "derived"))
+        patch.setenv(built_once.SHARED, str(folder_of_this_run))
         yield
 
 

@@ -5,6 +5,7 @@ import os
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -54,6 +55,7 @@ def at_night(path, *, seed, minutes=5.0):
     )
     done = subprocess.run(
         [sys.executable, "-c", code, path],
+        cwd=Path(path).parent,
         env={**os.environ, "PYTHONPATH": str(nightly.TESTS.parent)},
         capture_output=True,
         text=True,

@@ -9,6 +9,7 @@ lost too, the task fails with an error of the environment.
 """
 
 import os
+import socket
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     import ray
     from ray.actor import ActorHandle
 
+KNOCK_SECONDS = 10.0
+"""How long a cluster may take to answer at its address."""
 START_SECONDS = 900.0
 """How long a worker may take to start: a cluster that grows on demand boots a machine first."""
 TRIES = 2
@@ -284,14 +287,26 @@ def connected(
                 most = max(size, cores()) if size else None
                 ray.init("local", num_cpus=most, include_dashboard=False, log_to_driver=False)
             else:
+                _knock_at(address)
                 ray.init(address, log_to_driver=False)
-        except (ConnectionError, RuntimeError, ValueError) as error:
+        except (OSError, RuntimeError, ValueError) as error:
             raise ClusterError(
                 f"there is no Ray cluster at {address or 'this machine'} ({error}): check "
                 "execution.ray_address"
             ) from None
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     return shared(nodes, size=size, isolated=isolated, device=device)
+
+
+def _knock_at(address: str) -> None:
+    """See whether anything listens there: Ray itself would try for twenty minutes.
+
+    Raises:
+        OSError: Nothing does.
+    """
+    host, _, port = address.rpartition("://")[2].rpartition(":")
+    if host and port.isdigit():
+        socket.create_connection((host, int(port)), timeout=KNOCK_SECONDS).close()
 
 
 def shared(

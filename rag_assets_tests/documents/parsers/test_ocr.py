@@ -18,8 +18,6 @@ from rag_assets.media.encodings import letters_of
 from rag_assets.media.media_types import PDF
 from rag_assets_testing.documents.making import SENTENCE, pdf
 
-pytestmark = pytest.mark.usefixtures("in_process")
-
 ENGLISH = (
     "<p>The declared unit of the material is one kilogram, and the factor is given for each of the "
     "properties that are listed below.</p><p>A piece is a whole that can be counted.</p>"
