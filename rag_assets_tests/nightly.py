@@ -142,6 +142,7 @@ def run(paths: Iterable[str], *, seed: int, processes: int, minutes: float) -> R
         *("--dist", "loadfile", "--no-loadscope-reorder"),
     ]
     options = ["-m", SELECTED, f"--hypothesis-seed={seed}", "--no-header"]
+    started = time.monotonic()
     signal.signal(signal.SIGALRM, signal.default_int_handler)
     signal.setitimer(signal.ITIMER_REAL, minutes * 60)
     try:
@@ -153,7 +154,8 @@ def run(paths: Iterable[str], *, seed: int, processes: int, minutes: float) -> R
         status = pytest.ExitCode.INTERRUPTED
     signal.setitimer(signal.ITIMER_REAL, 0)
     if status == pytest.ExitCode.INTERRUPTED:
-        recorder.failed.append(f"not ended after {minutes:g} minutes")
+        took = (time.monotonic() - started) / 60
+        recorder.failed.append(f"not ended after {took:.1f} minutes")
     elif status != pytest.ExitCode.OK and not recorder.failed:
         recorder.failed.append(f"ended before any test, with {status!r}")
     return recorder

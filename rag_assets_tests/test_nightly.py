@@ -97,9 +97,9 @@ def test_what_breaks_a_law_is_told_with_the_command_that_repeats_it(written, tmp
 
 
 def test_a_night_that_takes_too_long_is_red(written):
-    _, failed, _ = at_night(written(), seed=7, minutes=0.001)
+    _, [failed], _ = at_night(written(), seed=7, minutes=0.001)
 
-    assert failed == ["not ended after 0.001 minutes"]
+    assert failed.startswith("not ended after")
 
 
 class Item:
