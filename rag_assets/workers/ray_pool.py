@@ -299,14 +299,14 @@ def connected(
 
 
 def _knock_at(address: str) -> None:
-    """See whether anything listens there: Ray itself would try for twenty minutes.
+    """See whether anything listens there: Ray itself goes on trying for many minutes.
 
     Raises:
         OSError: Nothing does.
     """
     host, _, port = address.rpartition("://")[2].rpartition(":")
     if host and port.isdigit():
-        socket.create_connection((host, int(port)), timeout=KNOCK_SECONDS).close()
+        socket.create_connection((host.strip("[]"), int(port)), timeout=KNOCK_SECONDS).close()
 
 
 def shared(

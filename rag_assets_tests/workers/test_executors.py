@@ -16,7 +16,7 @@ from rag_assets.index.embed import refresh_documents, refresh_units
 from rag_assets.index.encoders import encoder_of
 from rag_assets.index.units import chunk_source
 from rag_assets.models import paths
-from rag_assets.workers import WARM_UP_SECONDS, Done, Failed, Pool, Task
+from rag_assets.workers import WARM_UP_SECONDS, Done, Failed, Pool, Task, ray_pool
 from rag_assets.workers.executors import Threads, for_embedding, for_parsing, outcomes
 from rag_assets.workers.ray_pool import ClusterError, ClusterShare, RayPool, shared, versions_of
 from rag_assets_testing.documents.making import SENTENCE, Project, pdf
@@ -260,6 +260,23 @@ def test_an_address_without_a_cluster_is_named(monkeypatch):
         pool.submit(task("a", "echo", value=1))
         with pytest.raises(ClusterError, match=r"127\.0\.0\.1:1.*execution\.ray_address"):
             list(pool.finished())
+
+
+@pytest.mark.parametrize(
+    ("address", "host"),
+    [("127.0.0.1:6379", "127.0.0.1"), ("[::1]:6379", "::1"), ("ray://head:10001", "head")],
+)
+def test_a_cluster_is_knocked_at_where_its_address_says(monkeypatch, address, host):
+    knocked = []
+
+    def connect(place, timeout):
+        knocked.append(place[0])
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(ray_pool.socket, "create_connection", connect)
+    with pytest.raises(ConnectionRefusedError):
+        ray_pool._knock_at(address)
+    assert knocked == [host]
 
 
 NODE = {"CPU": 16.0, "memory": 1e9}
