@@ -88,27 +88,30 @@ def test_each_positive_is_labelled_beside_some_of_its_negatives():
 
 
 def test_it_learns_and_is_saved_as_a_plain_cross_encoder(trained):
-    learns_and_is_plain(*trained)
+    is_plain(*trained)
 
 
 @pytest.mark.nightly(guards=["rag_assets/training", "rag_assets/models/rerankers.py"])
 def test_the_embedded_model_learns_and_is_saved_as_a_plain_cross_encoder(tmp_path):
-    learns_and_is_plain(tmp_path, train(tmp_path, MINILM_RECIPE, start=MINILM))
+    progress = train(tmp_path, MINILM_RECIPE, start=MINILM)
+
+    right, wrong = is_plain(tmp_path, progress)
+    assert right > wrong
+    assert progress.best >= progress.before
 
 
-def learns_and_is_plain(home, progress):
+def is_plain(home, progress):
     settings = RerankerSettings(path=str(home / "out"), precision="fp32")
 
     reranker = load_reranker(settings, name="mine", home=home)
     question = "What load does invar bear?"
     scores = reranker.score([(question, "invar bears 200 MPa"), (question, "invar is red")])
 
-    assert scores[0] > scores[1]
     assert progress.loss[-1][1] < progress.loss[0][1]
-    assert progress.best >= progress.before
     names = {file.name for file in (home / "out").iterdir()}
     assert {"model.safetensors", "modules.json", "tokenizer.json"} <= names
     assert LAYERS not in names, "the layer of the loss is gone"
+    return scores
 
 
 def test_what_was_killed_ends_with_the_weights_of_a_run_that_was_not(trained, tiny, tmp_path):
