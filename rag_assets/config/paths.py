@@ -1,6 +1,7 @@
 """Paths in the config: relative ones start at the file's folder, `package:NAME` at a package."""
 
 from importlib.util import find_spec
+from os.path import normpath
 from pathlib import Path
 
 from pydantic import SecretStr
@@ -77,7 +78,9 @@ def with_absolute_paths(config: Config, *, root: Path) -> Config:
                 name: model.model_copy(
                     update={
                         "path": with_trained(
-                            _anchored_model(model.path, root=root), state=state, kind="retriever"
+                            _anchored_model(model.path, root=root, is_local=model.endpoint is None),
+                            state=state,
+                            kind="retriever",
                         )
                     }
                 )
@@ -98,7 +101,9 @@ def _anchored_retrieval(retrieval: Retrieval, *, root: Path, state: Path) -> Ret
         name: reranker.model_copy(
             update={
                 "path": with_trained(
-                    _anchored_model(reranker.path, root=root), state=state, kind="reranker"
+                    _anchored_model(reranker.path, root=root, is_local=reranker.endpoint is None),
+                    state=state,
+                    kind="reranker",
                 )
             }
         )
@@ -135,9 +140,19 @@ def _anchored_answering(answering: Answering, *, root: Path) -> Answering:
     return answering.model_copy(update={"judge": anchored})
 
 
-def _anchored_model(path: str, *, root: Path) -> str:
-    is_path = path.startswith(("./", "../", "~/"))
-    return str(_from(root, Path(path))) if is_path else path
+def _anchored_model(path: str, *, root: Path, is_local: bool = True) -> str:
+    """A folder of the file, spelled in one way; else what a hub, a package or a server calls it.
+
+    Args:
+        path: As the file has it.
+        root: The file's folder.
+        is_local: Whether it can be a folder; a server's model has a name alone.
+    """
+    if not is_local or ":" in path.partition("/")[0]:
+        return path
+    place = normpath(_from(root, Path(path)))
+    is_path = path.startswith(("/", "./", "../", "~/")) or (path and Path(place).exists())
+    return place if is_path else path
 
 
 def _from(root: Path, path: Path) -> Path:

@@ -155,7 +155,7 @@ class Server:
             )
         try:
             return json.loads(answer.content)  # takes NaN, whatever requests is installed with
-        except ValueError:
+        except (ValueError, RecursionError):
             raise PassingError(f"{self.name} answers with what is no JSON") from None
 
     def _headers(self) -> dict[str, str]:

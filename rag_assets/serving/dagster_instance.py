@@ -149,9 +149,10 @@ def wait_for_pools(instance: "dg.DagsterInstance", *, say: Callable[[str], None]
         for key in records.get_concurrency_keys()
         for slot in records.get_concurrency_info(key).claimed_slots
     }:
-        for run in instance.get_runs(dg.RunsFilter(run_ids=sorted(holders - reported))):
-            what = f"{name_of(run)} (run {run.run_id.partition('-')[0]} of the Dagster UI)"
-            say(f"{what} is using the model: waiting for it to finish")
+        if unreported := sorted(holders - reported):  # Dagster refuses a filter by no run
+            for run in instance.get_runs(dg.RunsFilter(run_ids=unreported)):
+                what = f"{name_of(run)} (run {run.run_id.partition('-')[0]} of the Dagster UI)"
+                say(f"{what} is using the model: waiting for it to finish")
         reported |= holders
         close_lost_runs(instance)
         time.sleep(POLL_SECONDS)

@@ -15,6 +15,8 @@ from rag_assets.table_lookup.by_model.planner import (
 from rag_assets.table_lookup.plans.plan import Condition, LookupPlan, PlanError, validated
 from rag_assets.table_lookup.plans.running import Found, at_places, cells_of, run_plan
 from rag_assets.table_lookup.plans.sandbox import SandboxError
+from rag_assets.table_lookup.question.linking import links_of
+from rag_assets.table_lookup.question.time_limit import TooLongError, limited
 from rag_assets.table_lookup.question.understanding import (
     NOTHING_UNKNOWN,
     Unclear,
@@ -94,6 +96,9 @@ def look_up(
         suggests: Whether a question that would work is looked for where this one is refused.
         planner: Reads a question to a table that the rules refuse, unless they found two readings
             of it: nobody else knows which is meant, either.
+
+    Raises:
+        AbandonedError: Nobody waits for it: see `workers.raise_if_abandoned`.
     """
     if not question.strip() or len(question) > LONGEST_QUESTION:
         return LookedUp("none", reason="the text is no question to a table")
@@ -101,12 +106,18 @@ def look_up(
     found = _of_sources(question, catalogue, spoken)
     if not isinstance(found, Unclear):
         return found
-    if in_documents and found.kind in NOT_IN_SOURCES:
-        read = _in_documents(question, catalogue)
-        if read is not None:
-            return _told(read, catalogue, language=spoken)
     refused = _unclear(found)
-    near = near_question(question, catalogue) if suggests else None
+    if found.kind == "too_long":
+        return refused
+    try:
+        if in_documents and found.kind in NOT_IN_SOURCES:
+            read = _in_documents(question, catalogue)
+            if read is not None:
+                return _told(read, catalogue, language=spoken)
+        with limited():
+            near = near_question(question, catalogue) if suggests else None
+    except TooLongError as error:
+        return replace(refused, reason=f"{refused.reason}; {error}")
     if near is not None:
         asked, headings = near
         reason = f'{refused.reason}; {headings}: ask for example "{asked}"'
@@ -119,12 +130,18 @@ def look_up(
 @lru_cache(maxsize=READINGS_KEPT)
 def _of_sources(question: str, catalogue: Catalogue, language: Language) -> LookedUp | Unclear:
     """What the tables of sources say; once for the arm that ranks rows and for the answer."""
-    replaced = replacements(question, catalogue)
+    links_of(catalogue)  # built once, whatever is asked first
+    try:
+        with limited():
+            replaced = replacements(question, catalogue)
+            read = understand(question, catalogue) if replaced is None else None
+    except TooLongError as error:
+        return Unclear(str(error), (), "too_long")
     if isinstance(replaced, Unclear):
         return _unclear(replaced)
     if replaced is not None:
         return _alike(replaced, catalogue, language=language)
-    read = understand(question, catalogue)
+    assert read is not None, "what is not replaced was read"
     return read if isinstance(read, Unclear) else _told(read, catalogue, language=language)
 
 
@@ -181,7 +198,9 @@ def _in_documents(question: str, catalogue: Catalogue) -> Understood | None:
     """How the question reads on the tables inside documents, if that is sure."""
     if not 0 < len(catalogue.document_tables) <= MOST_IN_DOCUMENTS:
         return None
-    read = understand(question, catalogue.of_documents)
+    links_of(catalogue.of_documents)
+    with limited():
+        read = understand(question, catalogue.of_documents)
     if isinstance(read, Unclear) or read.confidence < SURE_IN_DOCUMENTS:
         return None
     within_texts = any(

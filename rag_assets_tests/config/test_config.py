@@ -93,6 +93,45 @@ def test_absolute_places_and_urls_stay_as_they_are(write):
     ]
 
 
+@pytest.mark.parametrize("spelling", ["weights/own", "./weights/own", "weights/../weights/own/"])
+def test_a_model_folder_beside_the_file_is_one_recipe_however_it_is_spelled(
+    write, monkeypatch, tmp_path, spelling
+):
+    (tmp_path / "weights/own").mkdir(parents=True)
+    (tmp_path / "elsewhere").mkdir()
+    path = write(
+        f"models: {{own: {{path: {spelling}}}}}\n"
+        f"retrieval: {{rerankers: {{own: {{path: {spelling}}}}}}}\n"
+        f"chunkings: {{fine: {{strategy: fixed, size: 64, tokenizer: {spelling}}}}}\n"
+        "variants: {own: {model: own}}\n"
+    )
+    absolute = write(path.read_text("utf-8").replace(spelling, f"{tmp_path}/weights/own"))
+    known = load(absolute)
+    path.write_text(path.read_text("utf-8").replace(f"{tmp_path}/weights/own", spelling))
+    monkeypatch.chdir(tmp_path / "elsewhere")
+
+    config = load(path)
+
+    assert config.models["own"].path == f"{tmp_path}/weights/own"
+    assert config.retrieval.rerankers["own"].path == f"{tmp_path}/weights/own"
+    assert config.chunkings["fine"].tokenizer == f"{tmp_path}/weights/own"
+    assert config.tables_of("own") == known.tables_of("own")
+
+
+def test_what_is_no_folder_or_has_a_server_is_a_name(write, tmp_path):
+    (tmp_path / "served").mkdir()
+    config = load(
+        write(
+            "models:\n  hub: {path: acme/encoder}\n"
+            "  served: {path: served, backend: embeddings_api, max_tokens: 512, "
+            "endpoint: {url: 'http://localhost:1/v1'}}\n"
+        )
+    )
+
+    assert config.models["hub"].path == "acme/encoder"
+    assert config.models["served"].path == "served"
+
+
 def test_a_variable_names_the_file(write, monkeypatch, tmp_path):
     path = write(MINIMAL)
     elsewhere = tmp_path / "elsewhere"

@@ -146,8 +146,9 @@ def test_a_run_that_is_alive_is_left_alone_by_a_server_that_has_loaded_its_code_
         assert lost_runs.close_lost_runs(opened) == 0
 
 
-def test_a_command_that_waits_for_the_model_says_what_it_waits_for(tmp_path):
+def test_a_command_that_waits_for_the_model_says_once_what_it_waits_for(tmp_path, monkeypatch):
     said: list[str] = []
+    looks: list[float] = []
     with dagster_instance.opened(Config(state_dir=tmp_path)) as opened:
         job = dg.define_asset_job("nightly_refresh", selection=[seen])
         made = dg.Definitions(assets=[seen], jobs=[job]).resolve_job_def("nightly_refresh")
@@ -156,11 +157,13 @@ def test_a_command_that_waits_for_the_model_says_what_it_waits_for(tmp_path):
         storage.set_concurrency_slots("gpu", 1)
         storage.claim_concurrency_slot("gpu", run.run_id, "step")
 
-        def say(line: str) -> None:
-            said.append(line)
-            storage.free_concurrency_slots_for_run(run.run_id)
+        def wait(seconds: float) -> None:
+            looks.append(seconds)
+            if len(looks) == 3:
+                storage.free_concurrency_slots_for_run(run.run_id)
 
-        dagster_instance.wait_for_pools(opened, say=say)
+        monkeypatch.setattr(dagster_instance.time, "sleep", wait)
+        dagster_instance.wait_for_pools(opened, say=said.append)
     short = run.run_id.partition("-")[0]
     assert said == [
         f"nightly_refresh of variant default (run {short} of the Dagster UI) is using the model: "

@@ -1,6 +1,9 @@
 """`rag-assets export` writes what is held of a table, or says why not."""
 
+import csv
 import json
+from datetime import date
+from decimal import Decimal
 
 import pyarrow.parquet as pq
 import pytest
@@ -54,3 +57,43 @@ def test_a_file_that_cannot_be_written_is_named(store, capsys):
 
     assert cli.main(["export", "metals", "--to", "no/such/folder/m.parquet"]) == 1
     assert "no/such/folder/m.parquet cannot be written" in capsys.readouterr().err
+
+
+def test_a_file_named_csv_is_one_and_another_ending_is_refused(store, tmp_path, capsys):
+    write_table(store, STEEL)
+
+    assert cli.main(["export", "metals", "--to", "m.csv"]) == 0
+    with (tmp_path / "m.csv").open(newline="", encoding="utf-8") as opened:
+        written = list(csv.DictReader(opened))
+    assert [row["id"] for row in written] == [str(row["id"]) for row in STEEL]
+    assert list(written[0]) == list(STEEL[0])
+    assert written[1]["yield_strength"] == ""
+    assert cli.main(["export", "metals", "--to", "m.xlsx"]) == 2
+    assert "m.xlsx ends in neither .parquet nor .csv" in capsys.readouterr().err
+    assert not (tmp_path / "m.xlsx").exists()
+
+
+def test_cells_of_every_kind_are_written_to_csv(store, tmp_path):
+    row = {
+        "id": 1,
+        "price": Decimal("12.50"),
+        "day": date(2026, 5, 1),
+        "share": 0.1,
+        "is_new": True,
+        "notes": 'two\nlines, a "quote" and å',
+        "parts": ["a", "b"],
+    }
+    write_table(store, [row], headings={})
+
+    assert cli.main(["export", "metals", "--to", "m.csv"]) == 0
+    with (tmp_path / "m.csv").open(newline="", encoding="utf-8") as opened:
+        [written] = csv.DictReader(opened)
+    assert written == {
+        "id": "1",
+        "price": "12.50",
+        "day": "2026-05-01",
+        "share": "0.1",
+        "is_new": "true",
+        "notes": row["notes"],
+        "parts": '["a","b"]',
+    }

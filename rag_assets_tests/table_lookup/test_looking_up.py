@@ -6,8 +6,10 @@ import pytest
 from rag_assets.citations.kinds import Absence, Cell, Computed, Rows
 from rag_assets.table_lookup.looking_up import answer_plan, look_up
 from rag_assets.table_lookup.plans.plan import Condition, LookupPlan
+from rag_assets.table_lookup.question import time_limit, value_parts
 from rag_assets.table_lookup.verifying import verify_again
 from rag_assets.table_lookup.words.phrases import language_of
+from rag_assets.workers import AbandonedError, abandoned_once
 from rag_assets_tests.table_lookup.beams import BEAMS, SOURCE, catalogue, contents
 
 PLAN = LookupPlan(SOURCE, "beams")
@@ -212,3 +214,27 @@ def test_where_the_rows_have_no_cell_to_compute_with_that_is_what_is_missing():
         "In stock is given; 6 rows were searched."
     )
     assert not any("Section IPE 220;" in each.text for each in found.sentences)
+
+
+def test_what_takes_too_long_to_read_is_refused_with_the_remedy(monkeypatch):
+    monkeypatch.setattr(time_limit, "SECONDS", -1.0)
+
+    found = look_up("What is the mass per metre of IPE 330?", catalogue())
+
+    assert (found.outcome, found.plan) == ("refused", None)
+    assert "ask for one thing at a time" in found.reason
+
+
+def test_the_work_on_a_question_grows_with_its_length_alone(monkeypatch):
+    steps, linked = [], value_parts.links_of_word
+    seen = lambda *given: steps.append(given) or linked(*given)  # noqa: E731
+    monkeypatch.setattr(value_parts, "links_of_word", seen)
+    for words in (50, 100, 200):
+        steps.clear()
+        look_up("Zanzibar " * words, catalogue())
+        assert words <= len(steps) <= 4 * words
+
+
+def test_a_lookup_that_nobody_waits_for_ends():
+    with abandoned_once(lambda: True), pytest.raises(AbandonedError):
+        look_up("What is the mass per metre of IPE 360?", catalogue())

@@ -1,4 +1,4 @@
-"""`rag-assets export`: an exported table as a Parquet file."""
+"""`rag-assets export`: an exported table as a file."""
 
 import argparse
 from collections.abc import Sequence
@@ -10,10 +10,10 @@ from rag_assets.serving.replies import CommandError, Reply, UsageError
 from rag_assets.store import Store
 from rag_assets.store.exports import ExportedTable, all_exported
 
-SUMMARY = "write a source's table, as it was last read, to a Parquet file"
+SUMMARY = "write a source's table, as it was last read, to a file: Parquet or CSV"
 EXAMPLES = """\
   rag-assets export parts                        writes parts.parquet
-  rag-assets export laboratory/tests --to tests.parquet"""
+  rag-assets export laboratory/tests --to tests.csv     by its ending"""
 
 LONGEST_NAME = 200
 """Characters of a file's name that is made of the table's."""
@@ -25,19 +25,23 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "table", help="SOURCE/TABLE, or TABLE where only one source has a table of that name"
     )
     command.add_argument(
-        "--to", type=Path, help="file to write, replaced if it is there; TABLE.parquet unless given"
+        "--to",
+        type=Path,
+        help="file to write, .parquet or .csv, replaced if it is there; else TABLE.parquet",
     )
 
 
 def run(options: argparse.Namespace) -> Reply:
     """Write the rows, sorted by key; the comment of each column is its heading."""
     from rag_assets.sources.column_types import ContentError
-    from rag_assets.sources.parquet import BeingWrittenError, write_parquet
+    from rag_assets.sources.export_file import BeingWrittenError, EndingError, write_file
 
     table = _chosen(all_exported(Store.of(configuration.load())), options.table)
     file = options.to or Path(f"{quote(table.about.table, safe=' ')[:LONGEST_NAME]}.parquet")
     try:
-        write_parquet(table, file)
+        write_file(table, file)
+    except EndingError as error:
+        raise UsageError(f"{error}: name another file with --to") from error
     except (BeingWrittenError, ContentError) as error:
         raise CommandError(f"{table.about.name} was not written: {error}") from error
     except OSError as error:

@@ -112,7 +112,7 @@ def _read_plan(path: Path) -> "LookupPlan":
 
     try:
         record = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise CommandError(f"{path} is not a file of JSON that can be read ({error})") from error
     is_record = isinstance(record, dict) and "outcome" in record
     return plan_from_json(record["plan"] if is_record else record)

@@ -5,6 +5,7 @@ of the form; `validated` also compares it with the tables that there are. Only a
 run (`running`).
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -120,6 +121,19 @@ def plan_to_json(plan: LookupPlan) -> dict[str, JsonValue]:
         **({"other": plan.other} if plan.other else {}),
         **({"group_by": plan.group_by} if plan.group_by else {}),
     }
+
+
+def plan_from_text(text: str) -> LookupPlan:
+    """The plan that a text in JSON describes: see `plan_from_json`.
+
+    Raises:
+        PlanError: It is no JSON, is nested too deep, or is no plan.
+    """
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise PlanError("plan", f"it is not JSON that can be read ({error})") from error
+    return plan_from_json(record)
 
 
 def plan_from_json(record: object) -> LookupPlan:

@@ -10,6 +10,7 @@ import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, islice
 from typing import Literal, TypeAlias
 
 from rag_assets.table_lookup.plans.plan import LookupPlan, PlanError
@@ -22,13 +23,14 @@ from rag_assets.table_lookup.question.linked_columns import LinkedColumn
 from rag_assets.table_lookup.question.linking import CatalogueLinks, links_of
 from rag_assets.table_lookup.question.question import AskedQuestion
 from rag_assets.table_lookup.question.suggesting import suggestions_for
+from rag_assets.table_lookup.question.time_limit import go_on
 from rag_assets.table_lookup.tables.catalogue import Catalogue
 from rag_assets.table_lookup.words import vocabulary
 from rag_assets.table_lookup.words.wording import folded, squashed
 from rag_assets.terms.formulas import formula
 
 UnclearKind: TypeAlias = Literal[
-    "not_a_lookup", "no_table", "no_column", "no_value", "two_readings", "unit", "vague"
+    "not_a_lookup", "no_table", "no_column", "no_value", "two_readings", "unit", "vague", "too_long"
 ]
 _RATIO = re.compile(
     r"\b(?:how many (?:times|percent|per cent|%)|hur många (?:gånger|procent|%))"
@@ -96,6 +98,10 @@ def understand(question: str, catalogue: Catalogue) -> Understood | Unclear:
         catalogue: The tables that may be asked; an index over them is built at the first question.
             Where its glossary has other words for those of the question, they are read as these
             second; where it has some for several words at once, the question is put in them.
+
+    Raises:
+        TooLongError: It takes longer than `time_limit.limited` allows.
+        AbandonedError: Nobody waits for it: see `workers.raise_if_abandoned`.
     """
     links = links_of(catalogue)
     asked = links.parsed(question, with_terms=False)
@@ -164,7 +170,10 @@ def _read(question: str, asked: AskedQuestion, catalogue: Catalogue) -> Understo
 
 def _readings(asked: AskedQuestion, links: CatalogueLinks) -> list[TableReading]:
     """How the question reads on each table that has a word of it, the likeliest first."""
-    readings = (read_table(asked, table) for table in links.tables)
+    readings: list[TableReading] = []
+    for table in links.tables:
+        go_on()
+        readings.append(read_table(asked, table))
     return sorted((each for each in readings if each.score > 0), key=lambda each: -each.score)
 
 
@@ -279,20 +288,22 @@ def _refused(
     ]
     wanted = [asked.words[place].text for place in best.unexplained if place in is_asked]
     unknown = UnknownWords(tuple(names), tuple(wanted))
+    names = list(dict.fromkeys(names))
     if names:
         if place := _cell_with(names, catalogue):
             return Unclear(f"{place}, and what is asked of it is not clear", (), "no_column")
-        closest = tuple(near for name in names for near in _closest(name, links))[:MOST_CLOSEST]
+        near = chain.from_iterable(_closest(name, links) for name in names)
+        closest = tuple(islice(near, MOST_CLOSEST))
         shown = f"; the nearest there are: {', '.join(closest)}" if closest else ""
         return Unclear(f"no table has {', '.join(names)}{shown}", (), "no_value", closest, unknown)
     if best.unexplained:
-        words = [asked.words[place].text for place in best.unexplained]
+        words = list(dict.fromkeys(asked.words[place].text for place in best.unexplained))
         is_vague = any(folded(word) in vocabulary.VAGUE for word in words)
         reason = (
             f"nothing in the table {best.table.info.title} says what is meant by {', '.join(words)}"
         )
         kind: UnclearKind = "vague" if is_vague else "no_column"
-        if len(words) > 2:
+        if len(best.unexplained) > 2:
             kind = "not_a_lookup" if best.score < 3 else "no_column"
         return Unclear(reason, (), kind, unknown=unknown)
     return Unclear(best.reason or "it asks for nothing that a table has", (), best.kind or "vague")  # ty: ignore

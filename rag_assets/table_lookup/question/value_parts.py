@@ -39,28 +39,22 @@ def _parts(
     """The longest stretches of `run` whose words all stand in one value."""
     begin = 0
     while begin < len(run):
-        for end in range(len(run), begin, -1):
-            words = run[begin:end]
-            links = _holding(question, table, words)
-            if links:
-                yield ValueMention(words, links, is_whole=False)
-                begin = end
+        end, held = begin, set[ValueLink]()
+        while end < len(run) and (links := _with(question, table, run[end])):
+            both = held & links if held else links
+            if not both:
                 break
-        else:
-            begin += 1
+            end, held = end + 1, both
+        if held:
+            links = sorted(held, key=lambda link: (link.column, link.value))
+            yield ValueMention(run[begin:end], tuple(links), is_whole=False)
+        begin = max(end, begin + 1)
 
 
-def _holding(
-    question: AskedQuestion, table: TableLinks, words: tuple[int, ...]
-) -> tuple[ValueLink, ...]:
-    held: set[ValueLink] | None = None
-    for place in words:
-        word = question.words[place]
-        is_short = len(word.folded) < SHORTEST and not word.is_name
-        if is_short or len(word.folded) < 2 or is_judged(word):
-            return ()
-        links = links_of_word(word, table)
-        held = links if held is None else held & links
-        if not held:
-            return ()
-    return tuple(sorted(held or (), key=lambda link: (link.column, link.value)))
+def _with(question: AskedQuestion, table: TableLinks, place: int) -> set[ValueLink]:
+    """The values in which a word stands, if it is one that is looked for within values."""
+    word = question.words[place]
+    is_short = len(word.folded) < SHORTEST and not word.is_name
+    if is_short or len(word.folded) < 2 or is_judged(word):
+        return set()
+    return links_of_word(word, table)

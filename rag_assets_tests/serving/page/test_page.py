@@ -300,6 +300,7 @@ def test_the_card_of_a_lookup_runs_it_again(client):
     card = client.get("/rows", params={"plan": json.dumps(plan)}).text
     assert "SQL that was run" in card
     assert "SELECT" in card.upper()
+    assert client.get("/rows", params={"plan": "[" * 9_000}).status_code == 422
     wrong = client.get("/rows", params={"plan": '{"table": 1}'})
     assert wrong.status_code == 422
     assert "lookup plan" in wrong.text

@@ -15,6 +15,7 @@ from rag_assets.table_lookup.plans.plan import (
     PlanError,
     PlanValue,
     plan_from_json,
+    plan_from_text,
     plan_to_json,
     validated,
 )
@@ -134,3 +135,9 @@ def test_a_record_of_another_form_is_refused(record):
 def test_a_hidden_column_selects_rows():
     plan = LookupPlan(SOURCE, "beams", where=(Condition("id", "=", (3.0,)),))
     assert validated(plan, catalogue()) == plan
+
+
+@pytest.mark.parametrize("text", ["", "{", "[" * 20_000, '{"source": NaN'])
+def test_a_text_that_is_no_json_is_no_plan(text):
+    with pytest.raises(PlanError, match="it is not JSON that can be read"):
+        plan_from_text(text)

@@ -32,7 +32,7 @@ from rag_assets.serving.http.routes import searching
 from rag_assets.serving.http.service import Answering, Served, Service
 from rag_assets.serving.question_labels import file_errors
 from rag_assets.serving.replies import UsageError
-from rag_assets.table_lookup.plans.plan import plan_from_json
+from rag_assets.table_lookup.plans.plan import plan_from_text
 
 LISTED = 30
 """Answers of the history that are shown at once."""
@@ -254,7 +254,7 @@ def page_of_unit(unit_id: str, service: Served, asked: Annotated[CardAddress, Qu
 def rows(plan: str, service: Served, v: str = "") -> Response:
     """The evidence card of a lookup."""
     opened = _opened(service, v)
-    card = opened.assistant.cards.of_plan(plan_from_json(json.loads(plan)))
+    card = opened.assistant.cards.of_plan(plan_from_text(plan))
     return _card(card, opened, service)
 
 
