@@ -117,7 +117,7 @@ def write(state: Path, writer: str, rate: float, told: Path, ready: Event, go: E
         answer = made_answer(writer, number)
         time.sleep(max(0.0, started + number / rate - time.monotonic()))
         before = time.monotonic()
-        kept = keep(store, config, answer, given)
+        kept = keep(store, config, answer, given, purges=0)
         took = time.monotonic() - before
         assert kept is not None, "an answer could not be kept"
         os.write(ledger, f"{kept} {took:.6f}\n".encode())
@@ -299,7 +299,8 @@ def ask_all(file: Path, *, most: int) -> list[str]:
     for place, question in enumerate(questions_of(config, most=most)):
         retriever = (None, "bm25", "hybrid_late_fusion")[place % 3]
         answer = assistant.ask(question, retriever=retriever)
-        kept = keep(store, config, answer, context_of(assistant.index, config, retriever=retriever))
+        context = context_of(assistant.index, config, retriever=retriever)
+        kept = keep(store, config, answer, context, purges=assistant.purges)
         assert kept is not None
         ids.append(kept)
     return ids

@@ -17,6 +17,7 @@ from rag_assets.citations.values import number_from
 from rag_assets.config import Retrieval, RetrieverName
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.hits import Hit
+from rag_assets.store import purges
 from rag_assets.store.complete_sets import CompleteSet
 from rag_assets.store.pins import Pin
 from rag_assets.store.serving_pointer import QuerySide
@@ -122,7 +123,7 @@ def asked(
     assistant = Assistant(store, config)
     answer = quoting(assistant, question, retriever=retriever, filters=filters)
     context = context_of(assistant.index, config, retriever=retriever, filters=filters, user=user)
-    kept = keep(store, config, answer, context)
+    kept = keep(store, config, answer, context, purges=purges.count(store.root))
     assert kept is not None
     return kept
 

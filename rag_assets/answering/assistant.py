@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from rag_assets.config import ArmName, Config, RetrieverName
 from rag_assets.retrieval.filters import Filters
 from rag_assets.store import Store
+from rag_assets.store import purges as purges_of
 from rag_assets.table_lookup.arm import LookupArm
 
 if TYPE_CHECKING:
@@ -53,6 +54,15 @@ class AnswerModels:
     writer: "Writer | None" = None
     """Writes what would only be found: see `generation`."""
 
+    def reading_since(self, purges: int) -> "AnswerModels":
+        """The same models, for texts that are read from now on: see `store.purges`."""
+        condenser, planner, writer = self.condenser, self.planner, self.writer
+        return AnswerModels(
+            condenser=condenser and condenser.reading_since(purges),
+            planner=planner and planner.reading_since(purges),
+            writer=writer and writer.reading_since(purges),
+        )
+
 
 class Assistant:
     """Searches, looks up, answers and reports on one index; it is safe to share between threads.
@@ -76,7 +86,9 @@ class Assistant:
         """
         self.store = store
         self.config = config
-        self.models = models
+        self.purges = purges_of.count(store.root)
+        """How many the state had had before anything was read."""
+        self.models = models.reading_since(self.purges)
         self._variant = variant
         self._complete_set = complete_set
         self._pointer = pointer

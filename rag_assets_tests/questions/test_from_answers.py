@@ -286,11 +286,11 @@ def test_a_file_that_cannot_be_read_is_named(made):
 
 def test_follow_ups_are_read_as_they_were_completed_and_the_newest_answer_counts(made):
     store, config = made.store, made.config
-    keep(store, config, answer("Density of AlMg3?", outcome="nothing"), context())
-    keep(store, config, answer("Density of AlMg3?", outcome="computed"), context())
+    keep(store, config, answer("Density of AlMg3?", outcome="nothing"), context(), purges=0)
+    keep(store, config, answer("Density of AlMg3?", outcome="computed"), context(), purges=0)
     after = answer("And of brass?", outcome="found")
     object.__setattr__(after, "read_as", "Density of brass?")
-    liked = keep(store, config, after, context())
+    liked = keep(store, config, after, context(), purges=0)
     file = answers_of(store)
 
     assert [(each.text, each.times, each.badness[0]) for each in asked_questions(file)] == [

@@ -7,7 +7,7 @@ A cross-encoder or an NLI model in a folder scores the pair of source and senten
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -49,6 +49,10 @@ class AskedJudge:
     model: LanguageModel
     every_source: frozenset[str]
     """Names of all sources: of a text whose source is not known, it may be any of them."""
+
+    def reading_since(self, purges: int) -> "AskedJudge":
+        """The same judge, for texts that are read from now on: see `store.purges`."""
+        return replace(self, model=self.model.reading_since(purges))
 
     def judge(self, sentence: str, sources: Sequence[Source], /) -> bool | None:
         """See `SupportJudge`; a text of a source that the model may not see is not judged."""

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 from rag_assets import identity
 from rag_assets.answering.checks.atoms import atoms_of
-from rag_assets.answering.checks.judging import SupportJudge
+from rag_assets.answering.checks.judging import AskedJudge, SupportJudge
 from rag_assets.answering.condensation.conversation import Turn, remembered
 from rag_assets.answering.generation.from_tables import FromTables
 from rag_assets.answering.generation.numbered_units import NumberedUnits, numbered_units
@@ -152,6 +152,13 @@ class Writer:
     judged_by: str = ""
     """The settings of the judge."""
     prompts: Mapping[str, Prompt] = field(default_factory=lambda: prompts_of("answer"))
+
+    def reading_since(self, purges: int) -> "Writer":
+        """The same writer, for texts that are read from now on: see `store.purges`."""
+        model, judge = self.model.reading_since(purges), self.judge
+        if isinstance(judge, AskedJudge):
+            judge = judge.reading_since(purges)
+        return replace(self, model=model, judge=judge)
 
     @property
     def sees_all(self) -> bool:

@@ -2,6 +2,7 @@
 
 import logging
 import sqlite3
+from collections.abc import Callable
 from threading import Lock
 
 from rag_assets.answering.answer import Answer
@@ -15,6 +16,7 @@ from rag_assets.answering.record.rows import Prepared, insert
 from rag_assets.config import Config
 from rag_assets.process import clock
 from rag_assets.store import Store
+from rag_assets.store import purges as purges_of
 from rag_assets.store.records_file import is_damage
 
 FAILURES = (AnswersFileError, sqlite3.Error, OSError, ValueError)
@@ -25,7 +27,9 @@ _said: set[tuple[str, type[BaseException]]] = set()
 _lock = Lock()
 
 
-def keep(store: Store, config: Config, answer: Answer, context: AnswerContext) -> str | None:
+def keep(
+    store: Store, config: Config, answer: Answer, context: AnswerContext, *, purges: int
+) -> str | None:
     """Keep an answer; when this returns its id, the answer outlives the process.
 
     Args:
@@ -33,6 +37,8 @@ def keep(store: Store, config: Config, answer: Answer, context: AnswerContext) -
         config: `answering.keep` says whether answers are kept.
         answer: What was answered.
         context: How it came about: see `kept.context_of`.
+        purges: How many the state had had before its texts were read (`Assistant.purges`). After
+            one more, the answer may hold what was erased, and is not kept.
 
     Returns:
         The id of the answer, by which it is listed and replayed. None if none are to be kept, or if
@@ -43,29 +49,38 @@ def keep(store: Store, config: Config, answer: Answer, context: AnswerContext) -
     at = clock.now()
     kept = KeptAnswer(new_id(at), at, answer, context)
     file = answers_of(store)
+
+    def was_purged() -> bool:
+        return purges_of.count(store.root) != purges
+
     try:
         prepared = Prepared(kept)
         try:
-            add(file, prepared)
+            is_kept = add(file, prepared, unless=was_purged)
         except AnswersFileError as error:
             if not is_damage(error):
                 raise
             _set_aside(file)
-            add(file, prepared)
+            is_kept = add(file, prepared, unless=was_purged)
     except FAILURES as error:
         _say_once(file, error)
         return None
-    return kept.answer_id
+    return kept.answer_id if is_kept else None
 
 
-def add(file: AnswersFile, prepared: Prepared) -> None:
-    """Write one answer in a transaction of its own.
+def add(
+    file: AnswersFile, prepared: Prepared, *, unless: Callable[[], bool] = lambda: False
+) -> bool:
+    """Write one answer in a transaction of its own; whether it was, which `unless` may deny.
 
     Raises:
         AnswersFileError: The file cannot be used.
     """
     with file.writing() as connection:
+        if unless():
+            return False
         insert(connection, prepared)
+    return True
 
 
 def _set_aside(file: AnswersFile) -> None:

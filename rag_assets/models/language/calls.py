@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, Self, TypeAlias
 
 from rag_assets.workers import Json
 
@@ -122,4 +122,8 @@ class LanguageModel(Protocol):
 
     def may_see(self, sources: Iterable[str]) -> bool:
         """Whether text of all these sources may be sent to it."""
+        ...
+
+    def reading_since(self, purges: int) -> Self:
+        """The same model, for texts read when the state had had so many `store.purges`."""
         ...

@@ -8,9 +8,10 @@ A source that the model may not see stops a request before anything is sent.
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
 from threading import BoundedSemaphore, Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from rag_assets.config import LanguageModelSettings
 from rag_assets.identity import canonical_json
@@ -82,6 +83,7 @@ class LanguageModelClient:
         self._server = ChatServer(name, settings, address=address, patience=patience)
         self._identity = identity
         self._file = file
+        self._purges = file.purges
         self._budget = Budget(settings.budget, self.spending, settings.price)
         self._free = BoundedSemaphore(settings.concurrency)
         self._lock = Lock()
@@ -103,6 +105,12 @@ class LanguageModelClient:
             return known or f"{self.settings.model} at {self.settings.base_url}"
         kept_calls.keep_identity(self._file, **of_server, identity=stated)
         return stated
+
+    def reading_since(self, purges: int) -> Self:
+        """The same model, for texts that are read from now on: see `kept_calls.keep`."""
+        same = copy(self)
+        same._purges = purges
+        return same
 
     def may_see(self, sources: Iterable[str]) -> bool:
         """Whether text of all these sources may be sent to it."""
@@ -238,7 +246,7 @@ class LanguageModelClient:
 
     def _sent(self, call: Call, completion: Completion) -> Completion:
         if completion.is_answered:
-            kept_calls.keep(self._file, call, completion)
+            kept_calls.keep(self._file, call, completion, purges=self._purges)
         return self._counted(completion, was_sent=True)
 
     def _asked(self, call: Call) -> Completion:

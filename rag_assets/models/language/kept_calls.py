@@ -19,6 +19,7 @@ from pathlib import Path
 from rag_assets.identity import fingerprint
 from rag_assets.models.language.calls import Completion, Request
 from rag_assets.process import clock
+from rag_assets.store import purges as purges_of
 from rag_assets.store.records_file import RecordsFile, RecordsFileError, is_damage
 from rag_assets.workers import Json
 
@@ -66,6 +67,11 @@ class CallsFile(RecordsFile):
     )
     error = CallsFileError
     kept = "call"
+
+    @property
+    def purges(self) -> int:
+        """How many its state has had: see `store.purges`."""
+        return purges_of.count(self.path.parent.parent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +122,16 @@ def find(file: CallsFile, call: Call) -> Completion | None:
     return Completion(text, json.loads(parsed), *rest, is_kept=True, is_answered=True)
 
 
-def keep(file: CallsFile, call: Call, completion: Completion) -> None:
-    """Keep what came of `call`; a file that cannot be used is told, and stops nothing."""
+def keep(file: CallsFile, call: Call, completion: Completion, *, purges: int) -> None:
+    """Keep what came of `call`; a file that cannot be used is told, and stops nothing.
+
+    Args:
+        file: Where it is kept.
+        call: What was asked.
+        completion: What came of it.
+        purges: How many the state had had before the texts of the call were read: see
+            `store.purges`. After one more, the call may hold what was erased, and is not kept.
+    """
     row = {
         "call_id": call.call_id,
         "kept_at": clock.now().isoformat(timespec="milliseconds"),
@@ -134,7 +148,7 @@ def keep(file: CallsFile, call: Call, completion: Completion) -> None:
         "milliseconds": completion.milliseconds,
         "cost": completion.cost,
     }
-    _put(file, "calls", row)
+    _put(file, "calls", row, unless=lambda: file.purges != purges)
 
 
 def keep_identity(file: CallsFile, *, server: str, model: str, identity: str) -> None:
@@ -192,13 +206,20 @@ def _one(file: CallsFile, statement: str, values: Sequence[str]) -> tuple | None
         return connection.execute(statement, values).fetchone()
 
 
-def _put(file: CallsFile, table: str, row: dict[str, str | int | float | None]) -> None:
+def _put(
+    file: CallsFile,
+    table: str,
+    row: dict[str, str | int | float | None],
+    *,
+    unless: Callable[[], bool] = lambda: False,
+) -> None:
     places = ", ".join("?" for _ in row)
     statement = f"INSERT OR REPLACE INTO {table} ({', '.join(row)}) VALUES ({places})"
 
     def write() -> None:
         with file.writing() as connection:
-            connection.execute(statement, list(row.values()))
+            if not unless():
+                connection.execute(statement, list(row.values()))
 
     _tried(file, write)
 

@@ -57,27 +57,27 @@ class TidiedAnswers:
 
 
 def affected_answers(
-    store: Store, traces: Traces, *, units: Collection[str], source: str, uri: str
+    store: Store, traces: Traces, *, units: Collection[str], names: Mapping[str, Collection[str]]
 ) -> AffectedAnswers:
-    """The kept answers that cite, show or quote a document.
+    """The kept answers that cite, show or quote documents.
 
     Args:
         store: The state.
-        traces: Texts of this document alone.
-        units: Ids of all its units that are still known.
-        source: Its source.
-        uri: Its path below the source root, or empty. `shown` names documents by it alone, so an
-            answer that shows a document of this path in another source is erased too.
+        traces: Texts of these documents alone.
+        units: Ids of all their units that are still known.
+        names: Their paths below the source root, each with the sources that had it. `shown` names
+            documents by their path alone, so an answer that shows a document of this path in
+            another source is erased too.
     """
     file = answers_of(store)
     found: set[str] = set()
     try:
-        found.update(_in_file(file, traces, units=units, source=source, uri=uri))
+        found.update(_in_file(file, traces, units=units, names=names))
     except AnswersFileError as error:
         if not is_damage(error):
             raise
         file.set_aside_if_damaged()
-    found.update(_in_table(store, traces, units=units, source=source, uri=uri))
+    found.update(_in_table(store, traces, units=units, names=names))
     return AffectedAnswers(sorted(found), file.damaged_files())
 
 
@@ -192,7 +192,11 @@ def _questions(question: str, answer: str) -> Iterator[str]:
 
 
 def _in_file(
-    file: AnswersFile, traces: Traces, *, units: Collection[str], source: str, uri: str
+    file: AnswersFile,
+    traces: Traces,
+    *,
+    units: Collection[str],
+    names: Mapping[str, Collection[str]],
 ) -> Iterator[str]:
     if not file.exists:
         return
@@ -204,30 +208,30 @@ def _in_file(
         while part := rows.fetchmany(ROWS_AT_ONCE):
             for answer_id, *texts in part:
                 record = json.loads(texts[SEARCHED.index("answer")])
-                if _names(record, source=source, uri=uri) or traces.are_in(*texts):
+                if _is_named(record, names) or traces.are_in(*texts):
                     yield answer_id
 
 
 def _in_table(
-    store: Store, traces: Traces, *, units: Collection[str], source: str, uri: str
+    store: Store, traces: Traces, *, units: Collection[str], names: Mapping[str, Collection[str]]
 ) -> Iterator[str]:
     for generation in erasure.generations_of(store, ANSWERS_TABLE):
         for batch in erasure.rows_of_all_versions(store, generation):
             for row in batch.to_pylist():
                 shows = not {*row["cited"], *row["shown"]}.isdisjoint(units)
-                is_named = _names(json.loads(row["answer"]), source=source, uri=uri)
+                is_named = _is_named(json.loads(row["answer"]), names)
                 texts = (row["question"], *row["history"], row["answer"], row["context"])
                 if shows or is_named or traces.are_in(*texts):
                     yield row["answer_id"]
 
 
-def _names(value: JsonValue, *, source: str, uri: str) -> bool:
-    """Whether a part of an answer's JSON names a document."""
-    if not uri:
-        return False
+def _is_named(value: JsonValue, names: Mapping[str, Collection[str]]) -> bool:
+    """Whether a part of an answer's JSON names one of the documents."""
     if isinstance(value, Mapping):
-        is_named = value.get("uri") == uri and value.get("source", source) == source
-        return is_named or any(_names(part, source=source, uri=uri) for part in value.values())
+        uri, source = value.get("uri"), value.get("source")
+        if isinstance(uri, str) and uri in names and (source is None or source in names[uri]):
+            return True
+        return any(_is_named(part, names) for part in value.values())
     if isinstance(value, list):
-        return any(_names(part, source=source, uri=uri) for part in value)
+        return any(_is_named(part, names) for part in value)
     return False

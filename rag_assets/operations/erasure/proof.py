@@ -9,7 +9,7 @@ which are searched.
 """
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,7 +55,7 @@ class Proof:
     left: Sequence[RemainingTrace]
 
 
-def search(store: Store, traces: Traces, *, document: str) -> Proof:
+def search(store: Store, traces: Traces, *, documents: Collection[str]) -> Proof:
     """Search all files of the state, and all tables, wherever these are stored."""
     files = [
         file for file in _files(store.root) if file.relative_to(store.root).parts[0] not in LEFT_OUT
@@ -64,8 +64,8 @@ def search(store: Store, traces: Traces, *, document: str) -> Proof:
     generations = store.generations()
     of_documents = document_tables(store)
     for generation in generations:
-        owner = document if generation in of_documents else None
-        left.extend(_left_in_table(store, generation, traces, document=owner))
+        owners = documents if generation in of_documents else ()
+        left.extend(_left_in_table(store, generation, traces, documents=owners))
     versions = sum(len(store.versions(each)) for each in generations)
     return Proof(len(files), len(generations), versions, left)
 
@@ -90,14 +90,14 @@ def _left_in_files(root: Path, files: Sequence[Path], traces: Traces) -> Iterato
 
 
 def _left_in_table(
-    store: Store, generation: str, traces: Traces, *, document: str | None
+    store: Store, generation: str, traces: Traces, *, documents: Collection[str]
 ) -> Iterator[RemainingTrace]:
-    """`document` is None for a table whose rows belong to no documents."""
+    """No `documents` (ids) are given for a table whose rows belong to none."""
     place = f"table {folder_of(generation)}"
-    if document and any(len(rows) for rows in rows_of(store, generation, document)):
+    if documents and any(len(rows) for rows in rows_of(store, generation, documents)):
         yield RemainingTrace(place, "rows of the document")
     for batch in rows_of_all_versions(store, generation):
-        if found := traces.first_in(*texts_in(batch), with_words=document is not None):
+        if found := traces.first_in(*texts_in(batch), with_words=bool(documents)):
             yield RemainingTrace(place, found)
             return
 

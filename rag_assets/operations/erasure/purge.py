@@ -1,9 +1,10 @@
 """Erasing one document from all that was built: tables, pictures, caches, reports and records.
 
-A document can be erased only if its source no longer has it: a refresh would bring it back. Its
+A document can be erased only if its source no longer has it: a refresh would bring it back. What it
+was called before, and its copies that no source has any more, are erased with it. Its
 text and its name are needed to find everything else. So the tables with its text are erased after
 all other places, and the manifest with its name comes last. A purge that is killed leaves a file
-with the document's id in `purges/`. Running it again finishes the rest.
+with their ids in `purges/`. Running it again finishes the rest.
 """
 
 import json
@@ -13,10 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets import schemas
+from rag_assets.answering.record.database import answers_of
 from rag_assets.change import completing
 from rag_assets.change.quarantine import QUARANTINE, forget
 from rag_assets.evaluation.experiments.arms import root_of
 from rag_assets.evaluation.experiments.runs import lock_of
+from rag_assets.models.language.kept_calls import calls_file
 from rag_assets.operations.erasure import kept_answers, model_calls, proof, run_records, state_files
 from rag_assets.operations.erasure import rows as erasure
 from rag_assets.operations.erasure.proof import Proof
@@ -32,16 +35,18 @@ from rag_assets.operations.erasure.scope import (
 from rag_assets.operations.gate import blocked_candidate
 from rag_assets.retrieval.cache import Cache
 from rag_assets.sources.files.known_files import KnownFiles
-from rag_assets.store import Store, branches, complete_sets, images, serving_pointer
+from rag_assets.store import Store, branches, complete_sets, images, purges, serving_pointer
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.catalog import folder_of, name_of
 from rag_assets.store.clean_up import keep_only
+from rag_assets.store.records_file import RecordsFileError, is_damage
 from rag_assets.store.serving_pointer import DamagedPointerError
 
 if TYPE_CHECKING:
     from rag_assets.store.pins import Pin
 
 FOLDER = "purges"
+COPIES = "copies"
 DESCRIPTIONS = "descriptions__"
 NESTED = ("accounts__", QUARANTINE, schemas.IMAGES_TABLE)
 """Tables whose locks a refresh takes while it holds the lock of another table."""
@@ -70,13 +75,27 @@ def lock_everything(state: PurgeContext, stack: ExitStack) -> None:
                 return
 
 
+def begin(state: PurgeContext) -> None:
+    """Have nothing kept any more that rests on texts which were read before this."""
+    purges.begin(state.root)
+    for file in (answers_of(state.store), calls_file(state.root.absolute())):
+        try:
+            if file.exists:
+                with file.writing():  # who asked before this has written
+                    pass
+        except RecordsFileError as error:
+            if not is_damage(error):
+                raise
+
+
 def erase_all(state: PurgeContext, plan: PurgePlan) -> None:
     """Erase everything in `plan` except pictures and the name in the manifest.
 
-    The caller holds the lock on refreshes and has called `lock_everything`.
+    The caller holds the lock on refreshes, and has called `lock_everything` and `begin`.
     """
     document, store = plan.document, state.store
-    write_atomically(begun_file(store, document), json.dumps({DOCUMENT: document.document_id}))
+    ids = {DOCUMENT: document.document_id, COPIES: [each.document_id for each in plan.copies]}
+    write_atomically(begun_file(store, document), json.dumps(ids))
     state_files.erase(state.root, plan.files)
     state.log(f"{len(plan.files):,} reports and other files removed")
     run_records.erase(state.instance, state.home, plan.records)
@@ -88,7 +107,8 @@ def erase_all(state: PurgeContext, plan: PurgePlan) -> None:
     _cache(store).erase_rankings()
     store.sweep()
     _erase_rows(state, plan)
-    KnownFiles(store).forget(document.document_id)
+    for each in plan.document_ids:
+        KnownFiles(store).forget(each)
 
 
 def erase_pictures(state: PurgeContext) -> None:
@@ -106,12 +126,12 @@ def finish(state: PurgeContext, plan: PurgePlan) -> None:
     run_records.write_anew(state.home, gone=plan.records.runs)
     for generation in generations_of(state.store, MANIFEST):
         with state.store.lock(MANIFEST, log=state.log):
-            _erase(state.store, generation, column=DOCUMENT, keys=[plan.document.document_id])
+            _erase(state.store, generation, column=DOCUMENT, keys=plan.document_ids)
 
 
 def verify(state: PurgeContext, plan: PurgePlan) -> Proof:
     """Search the whole state; if nothing is found, the purge is complete."""
-    found = proof.search(state.store, plan.traces, document=plan.document.document_id)
+    found = proof.search(state.store, plan.traces, documents=plan.document_ids)
     if not found.left:
         begun = begun_file(state.store, plan.document)
         for unfinished in begun.parent.glob(f".{begun.name}.*"):  # of a purge killed as it began
@@ -125,9 +145,17 @@ def begun_file(store: Store, document: Document) -> Path:
     return store.root / FOLDER / f"{document.document_id}.json"
 
 
+def begun_with(store: Store, document: Document) -> list[str]:
+    """Ids of the copies that a purge which was cut off was erasing with a document."""
+    try:
+        return json.loads(begun_file(store, document).read_text("utf-8")).get(COPIES, [])
+    except OSError:
+        return []
+
+
 def _erase_rows(state: PurgeContext, plan: PurgePlan) -> None:
     """Units first, since searches return them; elements last, since the text is in them."""
-    store, document, log = state.store, plan.document, state.log
+    store, documents, log = state.store, plan.document_ids, state.log
     tables = [each for each in erasure.document_tables(store) if name_of(each) != MANIFEST]
     units = [each for each in tables if UNIT in store.schema(each).names]
     units = [each for each in units if not name_of(each).startswith("rows__")]
@@ -135,12 +163,12 @@ def _erase_rows(state: PurgeContext, plan: PurgePlan) -> None:
     elements = [each for each in tables if each.startswith(schemas.ELEMENTS_PREFIX)]
     others = [each for each in tables if each not in (*pinned, *elements)]
     others = [each for each in others if not name_of(each).startswith("rows__")]
-    _erase_pinned(state, pinned, document)
-    _erase_from(store, others, document, log=log)
+    _erase_pinned(state, plan, pinned)
+    _erase_from(store, others, documents, log=log)
     _erase_entries(store, plan)
     _erase_questions(store, plan)
     _erase_training_pairs(store)
-    _erase_from(store, elements, document, log=log)
+    _erase_from(store, elements, documents, log=log)
     _erase_descriptions(store)
 
 
@@ -154,8 +182,8 @@ def _erase_training_pairs(store: Store) -> None:
         _erase(store, generation, column="pair_id", keys=keys)
 
 
-def _erase_pinned(state: PurgeContext, tables: Sequence[str], document: Document) -> None:
-    """Erase the document from the tables that complete sets pin, in all pinned versions."""
+def _erase_pinned(state: PurgeContext, plan: PurgePlan, tables: Sequence[str]) -> None:
+    """Erase the documents from the tables that complete sets pin, in all pinned versions."""
     store = state.store
     completing.take_over(store, state.config)
     pins = _needed_pins(store)
@@ -165,7 +193,8 @@ def _erase_pinned(state: PurgeContext, tables: Sequence[str], document: Document
         moved |= erasure.erase_pinned(
             store,
             generation,
-            document.document_id,
+            plan.document_ids,
+            plan.traces,
             pinned=pins,
             text=state.config.index.text,
         )
@@ -191,13 +220,15 @@ def _needed_pins(store: Store) -> "set[Pin]":
     return pins
 
 
-def _erase_from(store: Store, generations: Sequence[str], document: Document, *, log: Log) -> None:
+def _erase_from(
+    store: Store, generations: Sequence[str], documents: Sequence[str], *, log: Log
+) -> None:
     for generation in generations:
         name = name_of(generation)
         with ExitStack() as stack:
             if name.startswith(NESTED):
                 stack.enter_context(store.lock(name, log=log))
-            _erase(store, generation, column=DOCUMENT, keys=[document.document_id])
+            _erase(store, generation, column=DOCUMENT, keys=documents)
 
 
 def _erase(store: Store, generation: str, *, column: str, keys: Sequence[str]) -> None:

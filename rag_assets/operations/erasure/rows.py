@@ -1,4 +1,4 @@
-"""Erasing the rows of one document from all tables, with all their generations and versions.
+"""Erasing the rows of documents from all tables, with all their generations and versions.
 
 In Lance a deleted row stays in its file until the file is written again. Old versions keep their
 files, and a full-text index keeps the words of deleted rows. So each version that is needed (the
@@ -16,6 +16,7 @@ import pyarrow as pa
 from rag_assets.columns.sql import quoted
 from rag_assets.config import TextIndexSettings
 from rag_assets.index.building import build_text_index
+from rag_assets.operations.erasure.traces import Traces
 from rag_assets.store import Store
 from rag_assets.store.catalog import name_of
 from rag_assets.store.clean_up import keep_only, write_anew
@@ -31,7 +32,7 @@ UNIT = "unit_id"
 
 @dataclass(frozen=True, slots=True)
 class AffectedTable:
-    """One generation of a table that has rows of the document."""
+    """One generation of a table that has rows of the documents."""
 
     generation: str
     rows: int
@@ -51,11 +52,11 @@ def document_tables(store: Store) -> list[str]:
     return [each for each in store.generations() if DOCUMENT in store.schema(each).names]
 
 
-def affected_tables(store: Store, document: str) -> list[AffectedTable]:
-    """The tables that have rows of a document."""
+def affected_tables(store: Store, documents: Collection[str]) -> list[AffectedTable]:
+    """The tables that have rows of documents (ids)."""
     found = []
     for generation in document_tables(store):
-        parts = rows_of_all_versions(store, generation, columns=[DOCUMENT], where=_is_of(document))
+        parts = rows_of(store, generation, documents, columns=[DOCUMENT])
         if rows := sum(part.num_rows for part in parts):
             tags = store.open(generation).to_lance().tags.list()
             found.append(
@@ -90,10 +91,21 @@ def rows_of_all_versions(
 
 
 def rows_of(
-    store: Store, generation: str, document: str, *, columns: Sequence[str] | None = None
+    store: Store,
+    generation: str,
+    documents: Collection[str],
+    *,
+    columns: Sequence[str] | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of one document in all versions: see `rows_of_all_versions`."""
-    return rows_of_all_versions(store, generation, columns=columns, where=_is_of(document))
+    """The rows of documents in all versions: see `rows_of_all_versions`."""
+    return rows_of_all_versions(store, generation, columns=columns, where=is_of(documents))
+
+
+def newest_rows(store: Store, generation: str, *, where: str) -> Iterator[pa.RecordBatch]:
+    """The rows of the newest version, as they are: all columns with text."""
+    dataset = store.dataset(generation)
+    columns = [field.name for field in dataset.schema if _has_text(field.type)]
+    yield from dataset.scanner(columns=columns, filter=where).to_batches()
 
 
 def texts_in(batch: pa.RecordBatch) -> Iterator[str]:
@@ -106,15 +118,17 @@ def texts_in(batch: pa.RecordBatch) -> Iterator[str]:
 def erase_pinned(
     store: Store,
     generation: str,
-    document: str,
+    documents: Collection[str],
+    traces: Traces,
     *,
     pinned: Collection[Pin],
     text: TextIndexSettings,
 ) -> Mapping[Pin, Pin]:
-    """Make each needed version of a table again without a document, the newest last.
+    """Make each needed version of a table again without documents, the newest last.
 
-    Old versions stay for now: pins name them until they are moved. A full-text index is built
-    again by the settings `text`.
+    Rows of others that have one of their `traces` go too: such are older texts of documents that
+    the newest version has with others. Old versions stay for now: pins name them until they are
+    moved. A full-text index is built again by the settings `text`.
 
     Returns:
         The new pin for each of `pinned` that is of this table and still exists.
@@ -127,8 +141,11 @@ def erase_pinned(
     for version in versions:
         if store.version(generation) != version:
             store.open(generation, version=version).to_lance().restore()
-        delete_for_good(store, generation, column=DOCUMENT, keys=[document], text=text)
         key = UNIT if UNIT in store.schema(generation).names else DOCUMENT
+        if tracing := _with_traces(store, generation, traces, key=key):
+            store.delete(generation, column=key, keys=tracing)
+        keys = sorted(documents)
+        delete_for_good(store, generation, column=DOCUMENT, keys=keys, text=text)
         made[version] = pin_of(store, generation, key=key)
     return {pin: made[pin.version] for pin in mine}
 
@@ -170,8 +187,26 @@ def forget_completion(store: Store, generation: str) -> None:
         store.reopen(name_of(generation))
 
 
-def _is_of(document: str) -> str:
-    return f"{DOCUMENT} = {quoted(document)}"
+def is_of(documents: Collection[str]) -> str:
+    """The condition (SQL) that a row belongs to one of `documents` (ids)."""
+    return f"{DOCUMENT} IN ({', '.join(map(quoted, sorted(documents)))})"
+
+
+def _with_traces(store: Store, generation: str, traces: Traces, *, key: str) -> list[str]:
+    """Keys of the rows of the newest version that have traces."""
+    scanner = store.dataset(generation).scanner(columns=_text_columns(store, generation, key))
+    found: set[str] = set()
+    for batch in scanner.to_batches():
+        if traces.are_in(*texts_in(batch), with_words=True):
+            for place, owner in enumerate(batch[key].to_pylist()):
+                if traces.are_in(*texts_in(batch.slice(place, 1)), with_words=True):
+                    found.add(owner)
+    return sorted(found)
+
+
+def _text_columns(store: Store, generation: str, key: str) -> list[str]:
+    named = [field.name for field in store.schema(generation) if _has_text(field.type)]
+    return list(dict.fromkeys([key, *named]))
 
 
 def _is_there(store: Store, pin: Pin) -> bool:

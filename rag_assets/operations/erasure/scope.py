@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from rag_assets import schemas
 from rag_assets.columns.sql import quoted
 from rag_assets.config import Config
@@ -22,7 +24,14 @@ from rag_assets.operations.erasure.proof import trace_in_file
 from rag_assets.operations.erasure.rows import DOCUMENT, UNIT, AffectedTable, generations_of
 from rag_assets.operations.erasure.run_records import AffectedRecords
 from rag_assets.operations.erasure.state_files import FileGroup
-from rag_assets.operations.erasure.traces import BETWEEN, Traces, plain, traces_of
+from rag_assets.operations.erasure.traces import (
+    BETWEEN,
+    Traces,
+    ngrams_of,
+    plain,
+    traces_of,
+    words_of,
+)
 from rag_assets.sources.files.listing import look
 from rag_assets.sources.places import SourceError
 from rag_assets.store import Store, images
@@ -34,6 +43,11 @@ if TYPE_CHECKING:
 
 MANIFEST = schemas.DOCUMENT_FILES_TABLE
 IMAGE = images.KEY
+TEXTS = (DOCUMENT, "text", "cells", "section_path")
+"""Columns with what a document says, after the one that names it."""
+MUCH = 0.1
+"""Share of the n-grams of the shorter one that makes a former document a copy: a phrase that two
+documents have by chance does not."""
 _START = re.compile(rf"[0-9a-f-]{{{SHORTEST_START},}}", re.IGNORECASE)
 """What may be the start of an id."""
 
@@ -64,8 +78,11 @@ class PurgePlan:
     """Everything that a purge would erase."""
 
     document: Document
+    copies: Sequence[Document]
+    """Documents that no source has any more, with its bytes or much of its text: what it was called
+    before it was renamed or moved, and copies. They are erased with it."""
     traces: Traces = field(repr=False)
-    """Texts of this document alone; none may be left afterwards."""
+    """Texts of these documents alone; none may be left afterwards."""
     tables: Sequence[AffectedTable]
     units: int
     """Number of units, in all versions and chunkings."""
@@ -84,6 +101,11 @@ class PurgePlan:
     """The user's files of questions and rewrites that name or quote it; they are not erased."""
     weights: Sequence[Path]
     """Trained weights, which may have learned from it; they are not erased."""
+
+    @property
+    def document_ids(self) -> list[str]:
+        """Of all documents that are erased."""
+        return [each.document_id for each in (self.document, *self.copies)]
 
     @property
     def is_name_shared(self) -> bool:
@@ -173,8 +195,13 @@ def require_gone_from_source(store: Store, config: Config, document: Document) -
             )
 
 
-def plan_purge(state: PurgeContext, document: Document) -> PurgePlan:
+def plan_purge(state: PurgeContext, document: Document, *, begun: Collection[str]) -> PurgePlan:
     """Find everything that has traces of the document.
+
+    Args:
+        state: What is searched.
+        document: The document.
+        begun: Ids of the copies that a purge which was cut off had found.
 
     Raises:
         PurgeError: A Lance tag keeps a version with the document, or a run is writing records.
@@ -184,7 +211,10 @@ def plan_purge(state: PurgeContext, document: Document) -> PurgePlan:
         raise PurgeError(
             f"run {runs[0]} of the Dagster UI is running: wait for it to finish, or stop it"
         )
-    tables = erasure.affected_tables(store, document.document_id)
+    copies = _copies(state, document, begun=begun)
+    erased = [document, *copies]
+    ids = {each.document_id for each in erased}
+    tables = erasure.affected_tables(store, ids)
     for each in tables:
         if each.tags:
             folder = folder_of(each.generation)
@@ -193,21 +223,24 @@ def plan_purge(state: PurgeContext, document: Document) -> PurgePlan:
                 f'{document.name}: remove it first (in Python: lance.dataset("{folder}.lance" '
                 f'below lance/).tags.delete("{each.tags[0]}"))'
             )
-    pictures = _own_pictures(store, document)
-    traces = _traces(state, document, tables, pictures)
-    searched = replace(traces, names=traces.names | ({plain(document.uri.encode())} - {b""}))
-    units = {row[UNIT] for each in tables for row in _rows_of(store, each, [UNIT], document)}
+    pictures = _own_pictures(store, ids)
+    traces = _traces(state, erased, pictures)
+    named = {plain(each.uri.encode()) for each in erased if each.uri}
+    searched = replace(traces, names=traces.names | named)
+    units = {row[UNIT] for each in tables for row in _rows_of(store, each, [UNIT], ids)}
+    names: dict[str, set[str]] = {}
+    for each in erased if document.uri else copies:
+        names.setdefault(each.uri, set()).add(each.source)
     return PurgePlan(
         document,
+        copies,
         traces,
         tables,
         units=len(units),
         pictures=len(pictures),
         files=state_files.groups_with_traces(state.root, searched),
         records=run_records.affected_records(state.instance, state.home, searched),
-        answers=kept_answers.affected_answers(
-            store, searched, units=units, source=document.source, uri=document.uri
-        ),
+        answers=kept_answers.affected_answers(store, searched, units=units, names=names),
         calls=model_calls.affected_calls(store, searched),
         questions=_questions(store, searched),
         files_of_user=[
@@ -217,55 +250,112 @@ def plan_purge(state: PurgeContext, document: Document) -> PurgePlan:
     )
 
 
-def _traces(
-    state: PurgeContext,
-    document: Document,
-    tables: Sequence[AffectedTable],
-    pictures: Collection[str],
-) -> Traces:
+def _copies(state: PurgeContext, document: Document, *, begun: Collection[str]) -> list[Document]:
+    """Former documents with the bytes of `document`, or with much of what nobody else says."""
     store = state.store
-    texts = [
-        BETWEEN.join(text.encode("utf-8", "surrogatepass") for text in erasure.texts_in(batch))
-        for each in tables
-        if name_of(each.generation) != MANIFEST
-        for batch in erasure.rows_of(
-            store, each.generation, document.document_id, columns=["text", "cells", "section_path"]
-        )
-    ]
-    own = list(_rows(store, ["sha256"], where=_is(document)))
-    others = list(_rows(store, ["uri", "sha256"], where=f"NOT ({_is(document)})"))
-    file_name = document.uri.rpartition("/")[2]
-    names = {document.document_id, document.uri, file_name, *pictures}
+    files = list(_rows(store, [DOCUMENT, "source", "uri", "sha256"]))
+    known = {row[DOCUMENT]: Document(row[DOCUMENT], row["source"], row["uri"]) for row in files}
+    gone = known.keys() - _in_sources(state) - {document.document_id}
+    if not gone:
+        return []
+    mine = {row["sha256"] for row in files if row[DOCUMENT] == document.document_id} - {None}
+    same = {row[DOCUMENT] for row in files if row["sha256"] in mine}
+    own = traces_of(_texts(store, {document.document_id}), names=(), other_names=())
+    own = own.without_texts(_texts_of_others(store, gone | {document.document_id}))
+    shared: dict[str, int] = {}
+    said: dict[str, int] = {}
+    for generation in erasure.document_tables(store) if own.ngrams else ():
+        if not generation.startswith(schemas.ELEMENTS_PREFIX):
+            continue
+        for batch in erasure.rows_of_all_versions(
+            store, generation, columns=TEXTS, where=f"NOT ({_is(document)})"
+        ):
+            for place, owner in enumerate(batch[DOCUMENT].to_pylist()):
+                if owner in gone:
+                    words = words_of(_joined(batch.slice(place, 1)))
+                    found = set(ngrams_of(words))
+                    said[owner] = said.get(owner, 0) + len(found)
+                    shared[owner] = shared.get(owner, 0) + len(found & own.ngrams)
+    alike = {
+        owner
+        for owner, count in shared.items()
+        if count and count >= MUCH * min(said[owner], len(own.ngrams))
+    }
+    return [known[each] for each in sorted(((same | alike) & gone) | (known.keys() & {*begun}))]
+
+
+def _in_sources(state: PurgeContext) -> set[str]:
+    """Ids of the documents that the sources have now; where one cannot tell, had last."""
+    found: set[str] = set()
+    columns = [DOCUMENT, "source", "uri"]
+    is_known = state.store.exists(MANIFEST)
+    had = state.store.read(MANIFEST, columns=columns).to_pylist() if is_known else []
+    for source in state.config.sources.documents:
+        try:
+            listing = look(source, without=state.root)
+        except SourceError:
+            unread: Collection[str] | None = None
+        else:
+            unread = listing.unread
+            found.update(document_id(source.name, entry.uri) for entry in listing.entries)
+        for row in had:
+            is_unread = unread is None or any(row["uri"].startswith(f"{each}/") for each in unread)
+            if row["source"] == source.name and is_unread:
+                found.add(row[DOCUMENT])
+    return found
+
+
+def _traces(state: PurgeContext, erased: Sequence[Document], pictures: Collection[str]) -> Traces:
+    store = state.store
+    ids = {each.document_id for each in erased}
+    own = list(_rows(store, ["sha256"], where=erasure.is_of(ids)))
+    others = list(_rows(store, ["uri", "sha256"], where=f"NOT ({erasure.is_of(ids)})"))
+    uris = {each.uri for each in erased}
+    file_names = {uri.rpartition("/")[2] for uri in uris}
+    names = {*ids, *uris, *file_names, *pictures}
     names.update(row["sha256"] for row in own if row["sha256"])
     elsewhere = {row["uri"] for row in others}
     elsewhere |= {uri.rpartition("/")[2] for uri in elsewhere}
     elsewhere |= {row["sha256"] for row in others if row["sha256"]}
-    if any(path.name == file_name for path in state.root.rglob("*")):
-        elsewhere.add(file_name)  # the state has files of that name: it proves nothing
-    found = traces_of(texts, names=names, other_names=elsewhere - {document.uri})
-    return found.without_texts(_texts_of_others(store, document))
+    # What the state has files of proves nothing.
+    elsewhere |= file_names & {path.name for path in state.root.rglob("*")}
+    found = traces_of(_texts(store, ids), names=names, other_names=elsewhere - uris)
+    return found.without_texts(_texts_of_others(store, ids))
 
 
-def _texts_of_others(store: Store, document: Document) -> Iterator[bytes]:
-    """All texts of other documents and of table rows that the state still has."""
+def _texts(store: Store, documents: Collection[str]) -> Iterator[bytes]:
+    """All texts of documents that the state still has."""
+    for generation in erasure.document_tables(store):
+        if name_of(generation) != MANIFEST:
+            for batch in erasure.rows_of(store, generation, documents, columns=TEXTS[1:]):
+                yield _joined(batch)
+
+
+def _texts_of_others(store: Store, documents: Collection[str]) -> Iterator[bytes]:
+    """All texts of table rows that the state still has, and those of other documents as they are.
+
+    Older versions of other documents do not count: what they said then, their source does not say.
+    """
     of_rows = [
         each
         for each in store.generations()
         if each.startswith((PREFIX, schemas.TABLE_ROWS_TABLE, "serialized_rows__"))
     ]
-    of_documents = erasure.document_tables(store)
-    for generation in [*of_documents, *of_rows]:
-        where = (
-            f"{DOCUMENT} IS NULL OR NOT ({_is(document)})" if generation in of_documents else None
-        )
-        for batch in erasure.rows_of_all_versions(store, generation, where=where):
-            yield BETWEEN.join(
-                text.encode("utf-8", "surrogatepass") for text in erasure.texts_in(batch)
-            )
+    for generation in of_rows:
+        for batch in erasure.rows_of_all_versions(store, generation):
+            yield _joined(batch)
+    where = f"{DOCUMENT} IS NULL OR NOT ({erasure.is_of(documents)})"
+    for generation in erasure.document_tables(store):
+        for batch in erasure.newest_rows(store, generation, where=where):
+            yield _joined(batch)
 
 
-def _own_pictures(store: Store, document: Document) -> set[str]:
-    """Pictures that only this document shows."""
+def _joined(batch: pa.RecordBatch) -> bytes:
+    return BETWEEN.join(text.encode("utf-8", "surrogatepass") for text in erasure.texts_in(batch))
+
+
+def _own_pictures(store: Store, documents: Collection[str]) -> set[str]:
+    """Pictures that only these documents show."""
     mine: set[str] = set()
     others: set[str] = set()
     for generation in erasure.document_tables(store):
@@ -278,7 +368,7 @@ def _own_pictures(store: Store, document: Document) -> set[str]:
             for key, image in zip(
                 batch[DOCUMENT].to_pylist(), batch[IMAGE].to_pylist(), strict=True
             ):
-                (mine if key == document.document_id else others).add(image)
+                (mine if key in documents else others).add(image)
     return mine - others
 
 
@@ -313,13 +403,15 @@ def _by_id(store: Store, key: str) -> Document:
         return Document(key, row["source"], row["uri"])
     for generation in erasure.document_tables(store):
         if "uri" in store.schema(generation).names:
-            for batch in erasure.rows_of(store, generation, key, columns=["source", "uri"]):
+            for batch in erasure.rows_of(store, generation, [key], columns=["source", "uri"]):
                 for row in batch.to_pylist():
                     return Document(key, row["source"], row["uri"])
     return Document(key, "", "")
 
 
-def _rows(store: Store, columns: Sequence[str], *, where: str) -> Iterator[dict[str, str]]:
+def _rows(
+    store: Store, columns: Sequence[str], *, where: str | None = None
+) -> Iterator[dict[str, str]]:
     """Rows of the manifest, of all its versions."""
     for generation in generations_of(store, MANIFEST):
         for batch in erasure.rows_of_all_versions(store, generation, columns=columns, where=where):
@@ -327,17 +419,15 @@ def _rows(store: Store, columns: Sequence[str], *, where: str) -> Iterator[dict[
 
 
 def _rows_of(
-    store: Store, table: AffectedTable, columns: Sequence[str], document: Document
+    store: Store, table: AffectedTable, columns: Sequence[str], documents: Collection[str]
 ) -> Iterator[dict[str, str]]:
     if set(columns) <= set(store.schema(table.generation).names):
-        for batch in erasure.rows_of(
-            store, table.generation, document.document_id, columns=columns
-        ):
+        for batch in erasure.rows_of(store, table.generation, documents, columns=columns):
             yield from batch.to_pylist()
 
 
 def _is(document: Document) -> str:
-    return f"{DOCUMENT} = {quoted(document.document_id)}"
+    return erasure.is_of([document.document_id])
 
 
 def _is_id(name: str) -> bool:

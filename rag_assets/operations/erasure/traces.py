@@ -134,6 +134,11 @@ def plain(text: bytes) -> bytes:
     return ENTITY.sub(_entity, text) if b"&" in text else text
 
 
+def words_of(text: bytes) -> list[bytes]:
+    """The words of a text, in the form of `plain`."""
+    return WORD.findall(plain(text))
+
+
 def ngrams_of(words: list[bytes]) -> Iterator[Ngram]:
     """All sequences of `NGRAM_WORDS` words."""
     return zip(*(words[start:] for start in range(NGRAM_WORDS)), strict=False)

@@ -120,7 +120,8 @@ def _answers(
                 history=tuple(turn.question for turn in said),
                 cost=cost_of(answer),
             )
-            answers.append(Asked(answer, keep(assistant.store, config, answer, context)))
+            kept = keep(assistant.store, config, answer, context, purges=assistant.purges)
+            answers.append(Asked(answer, kept))
     return answers
 
 

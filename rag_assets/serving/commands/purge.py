@@ -66,7 +66,9 @@ def run(options: argparse.Namespace) -> Reply:
                 state = purge_plan.PurgeContext(store, config, opened, home, say)
                 with ExitStack() as locks:
                     purge.lock_everything(state, locks)
-                    plan = purge_plan.plan_purge(state, document)
+                    purge.begin(state)
+                    begun = purge.begun_with(store, document)
+                    plan = purge_plan.plan_purge(state, document, begun=begun)
                     has_begun = purge.begun_file(store, document).exists()
                     if plan.is_empty and not has_begun:
                         found = purge.verify(state, plan)
@@ -96,6 +98,8 @@ def _described(plan: "PurgePlan") -> Iterator[str]:
     document, records = plan.document, plan.records
     of_source = f" of the source {document.source}" if document.source else ""
     yield f"{document.name}{of_source} (document id {document.document_id}):"
+    for copy in plan.copies:
+        yield f"  with it {copy.name} of the source {copy.source}, which has its text and is gone"
     yield f"  {plan.units:,} units, {plan.pictures:,} pictures that no other document shows"
     for affected in plan.tables:
         yield (
@@ -139,6 +143,7 @@ def _answer(plan: "PurgePlan", found: "Proof") -> Reply:
         "document": document.uri,
         "document_id": document.document_id,
         "source": document.source,
+        "copies": [{"document": each.uri, "source": each.source} for each in plan.copies],
         "removed": _removed(plan),
         "searched": {
             "files": found.files,

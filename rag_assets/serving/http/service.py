@@ -126,7 +126,9 @@ class Service:
                 history=tuple(turn.question for turn in said),
                 cost=cost_of(each),
             )
-            yield each, keep(opened.assistant.store, self.config, each, context)
+            assistant = opened.assistant
+            kept = keep(assistant.store, self.config, each, context, purges=assistant.purges)
+            yield each, kept
 
     def tell_answer(self, body: AskBody, tell: Tell) -> None:
         """Answer, telling what becomes known as events: plan, cards, sentences, and done."""

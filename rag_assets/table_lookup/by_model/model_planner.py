@@ -7,7 +7,7 @@ run as data: nothing that a model writes is run as SQL.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from rag_assets.citations.values import in_json
@@ -46,6 +46,10 @@ class ModelPlanner:
     """A language model as a planner: see `planner.Planner`."""
 
     model: LanguageModel
+
+    def reading_since(self, purges: int) -> "ModelPlanner":
+        """The same planner, for texts that are read from now on: see `store.purges`."""
+        return replace(self, model=self.model.reading_since(purges))
 
     @property
     def name(self) -> str:

@@ -24,11 +24,13 @@ def copied(store):
 
 def test_answers_are_copied_in_batches_and_only_once(store, monkeypatch):
     monkeypatch.setattr(exporting, "BATCH", 4)
-    ids = [keep(store, Config(), answer(f"q{n}", "It bears."), context()) for n in range(10)]
+    ids = [
+        keep(store, Config(), answer(f"q{n}", "It bears."), context(), purges=0) for n in range(10)
+    ]
 
     assert copied(store) == 10
     assert copied(store) == 0
-    ids.append(keep(store, Config(), answer("later"), context(user="anna")))
+    ids.append(keep(store, Config(), answer("later"), context(user="anna"), purges=0))
     assert copied(store) == 1
 
     answers = store.read(ANSWERS_TABLE)
@@ -40,7 +42,7 @@ def test_answers_are_copied_in_batches_and_only_once(store, monkeypatch):
 
 def test_a_copy_that_was_killed_between_the_stores_adds_nothing_twice(store, monkeypatch):
     for number in range(3):
-        keep(store, Config(), answer(f"q{number}"), context())
+        keep(store, Config(), answer(f"q{number}"), context(), purges=0)
 
     def die(*_):
         raise KeyboardInterrupt
@@ -49,7 +51,7 @@ def test_a_copy_that_was_killed_between_the_stores_adds_nothing_twice(store, mon
         patched.setattr(exporting, "_mark", die)
         with pytest.raises(KeyboardInterrupt):
             copied(store)
-    keep(store, Config(), answer("q3"), context())
+    keep(store, Config(), answer("q3"), context(), purges=0)
     copied(store)
 
     questions = store.read(ANSWERS_TABLE)["question"].to_pylist()
@@ -57,14 +59,14 @@ def test_a_copy_that_was_killed_between_the_stores_adds_nothing_twice(store, mon
 
 
 def test_a_table_of_an_earlier_release_gets_the_columns_of_this_one(store):
-    keep(store, Config(), answer("q0", "It bears."), context())
+    keep(store, Config(), answer("q0", "It bears."), context(), purges=0)
     copied(store)
     now = store.read(ANSWERS_TABLE)
     sentences = now["sentences"]
     then = now.drop_columns(["compared"]).append_column("supports", sentences)
     store.drop(ANSWERS_TABLE)
     store.append(ANSWERS_TABLE, then, schema=then.schema)
-    keep(store, Config(), answer("q1", "It bears."), context())
+    keep(store, Config(), answer("q1", "It bears."), context(), purges=0)
 
     assert copied(store) == 1
     answers = store.read(ANSWERS_TABLE)

@@ -24,7 +24,7 @@ from rag_assets.answering.record.rows import Prepared
 from rag_assets.config import Config
 from rag_assets.identity import UnknownIdError
 from rag_assets.process import clock
-from rag_assets.store import Store
+from rag_assets.store import Store, purges
 from rag_assets.store.records_file import BESIDE
 from rag_assets_testing.recorded_answers import ANSWERS, CONTEXTS, answer, context
 
@@ -58,7 +58,7 @@ def test_an_answer_comes_back_as_it_was_kept(one_file, given_answer, given_conte
 
 
 def test_the_file_is_private(store):
-    keep(store, Config(), answer(), context())
+    keep(store, Config(), answer(), context(), purges=0)
 
     file = answers_of(store).path
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -66,10 +66,17 @@ def test_the_file_is_private(store):
     assert {stat.S_IMODE(each.stat().st_mode) for each in file.parent.iterdir()} == {0o600}
 
 
+def test_what_was_read_before_a_purge_began_is_not_kept(store):
+    purges.begin(store.root)
+
+    assert keep(store, Config(), answer(), context(), purges=0) is None
+    assert keep(store, Config(), answer(), context(), purges=1) is not None
+
+
 def test_nothing_is_kept_where_none_are_to_be(store):
     config = Config.model_validate({"answering": {"keep": False}})
 
-    assert keep(store, config, answer(), context()) is None
+    assert keep(store, config, answer(), context(), purges=0) is None
     assert not answers_of(store).path.parent.exists()
 
 
@@ -88,26 +95,26 @@ def test_a_file_that_others_keep_busy_is_said_once_and_fails_no_answer(store, mo
     from filelock import FileLock
 
     monkeypatch.setattr("rag_assets.store.records_file.SECONDS_TO_WAIT", 0.05)
-    keep(store, Config(), answer(), context())
+    keep(store, Config(), answer(), context(), purges=0)
     with FileLock(answers_of(store).path.with_suffix(".lock")), caplog.at_level(logging.WARNING):
-        assert keep(store, Config(), answer(), context()) is None
-        assert keep(store, Config(), answer(), context()) is None
+        assert keep(store, Config(), answer(), context(), purges=0) is None
+        assert keep(store, Config(), answer(), context(), purges=0) is None
 
     [said] = caplog.records
     assert "busy" in said.getMessage()
-    assert keep(store, Config(), answer(), context()) is not None
+    assert keep(store, Config(), answer(), context(), purges=0) is not None
 
 
 def test_text_without_a_form_in_utf_8_fails_no_answer(store, caplog):
-    assert keep(store, Config(), answer("half a \ud83d"), context()) is None
-    assert keep(store, Config(), answer("whole"), context()) is not None
+    assert keep(store, Config(), answer("half a \ud83d"), context(), purges=0) is None
+    assert keep(store, Config(), answer("whole"), context(), purges=0) is not None
 
 
 @pytest.mark.parametrize("damage", ["not a database", "torn pages"])
 def test_a_damaged_file_is_set_aside_and_another_one_begun(store, caplog, damage):
     file = answers_of(store)
     for number in range(50):
-        keep(store, Config(), answer(f"question {number}", "x" * 2_000), context())
+        keep(store, Config(), answer(f"question {number}", "x" * 2_000), context(), purges=0)
     file.close()
     if damage == "not a database":
         file.path.write_bytes(b"rubbish" * 1_000)
@@ -116,7 +123,7 @@ def test_a_damaged_file_is_set_aside_and_another_one_begun(store, caplog, damage
         content[4_096:40_960] = b"\xa5" * (40_960 - 4_096)
         file.path.write_bytes(content)
 
-    kept = keep(store, Config(), answer("afterwards"), context())
+    kept = keep(store, Config(), answer("afterwards"), context(), purges=0)
 
     assert kept is not None
     assert one(file, kept).answer.question == "afterwards"
@@ -127,19 +134,19 @@ def test_a_damaged_file_is_set_aside_and_another_one_begun(store, caplog, damage
 
 def test_a_file_of_a_later_release_is_left_alone(store, caplog):
     file = answers_of(store)
-    first = keep(store, Config(), answer(), context())
+    first = keep(store, Config(), answer(), context(), purges=0)
     file.close()
     with closing(sqlite3.connect(file.path)) as database:
         database.execute("PRAGMA user_version = 99")
 
-    assert keep(store, Config(), answer(), context()) is None
+    assert keep(store, Config(), answer(), context(), purges=0) is None
     assert "later release" in caplog.text
     with pytest.raises(AnswersFileError, match="later release"):
         one(file, str(first))
 
 
 def test_an_unknown_id_is_said_to_be(store):
-    kept = keep(store, Config(), answer(), context())
+    kept = keep(store, Config(), answer(), context(), purges=0)
     file = answers_of(store)
 
     assert str(kept) == one(file, str(kept)[:13]).answer_id

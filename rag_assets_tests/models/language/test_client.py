@@ -7,6 +7,7 @@ import time
 import pytest
 
 from rag_assets.models.language.opening import open_language_model
+from rag_assets.store import purges
 from rag_assets_testing.scripted_language_model import (
     ScriptedServer,
     answers,
@@ -230,3 +231,17 @@ def test_a_model_that_the_server_does_not_serve_is_asked_for_by_its_name(opened)
     model, server = opened(answers("Yes."))
     server.model = "another"
     assert model.identity.startswith("scripted at http://127.0.0.1")
+
+
+def test_what_a_purge_may_have_erased_meanwhile_is_answered_and_not_kept(opened):
+    model, server = opened([answers("Yes.")] * 4)
+    purges.begin(model._file.path.parent.parent)
+
+    assert model.complete(request()).outcome == "done"
+    assert "".join(model.stream(request())) == "Yes."
+    assert not model.complete(request()).is_kept
+    assert len(server.requests) == 3
+
+    anew = model.reading_since(1)
+    assert not anew.complete(request()).is_kept
+    assert model.complete(request()).is_kept

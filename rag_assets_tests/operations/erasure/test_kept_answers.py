@@ -39,7 +39,7 @@ def store(tmp_path):
 
 def kept(store, question, *texts, user=None, shown=()):
     made = replace(answer(question, *texts), shown=tuple(shown))
-    answer_id = keep(store, Config(), made, context(user=user))
+    answer_id = keep(store, Config(), made, context(user=user), purges=0)
     assert answer_id is not None
     return answer_id
 
@@ -81,7 +81,7 @@ def test_no_byte_of_a_user_stays(store, is_copied):
 @pytest.mark.parametrize("is_copied", [False, True])
 def test_a_follow_up_is_found_as_it_was_asked_and_as_it_was_read(store, is_copied):
     made = replace(answer("and hafnium?"), read_as="What is the density of hafnium?")
-    follow_up = keep(store, Config(), made, context(user="quoxite"))
+    follow_up = keep(store, Config(), made, context(user="quoxite"), purges=0)
     first = kept(store, "What is the density of niobium?", user="quoxite")
     kept(store, "What bears salt?", user="anna")
     if is_copied:
@@ -121,7 +121,7 @@ def test_answers_that_show_name_or_quote_a_document_are_found(store, is_copied):
     )
 
     found = affected_answers(
-        store, traces, units={"unit-1", "unit-2"}, source="offers", uri="offers/secret.md"
+        store, traces, units={"unit-1", "unit-2"}, names={"offers/secret.md": {"offers"}}
     )
     erase_affected(store, found)
 
@@ -137,7 +137,7 @@ def test_files_that_were_set_aside_go_with_a_purge(store):
     content = file.path.read_bytes()
     file.path.write_bytes(b"damaged" + content[7:])
 
-    found = affected_answers(store, NOTHING, units=set(), source="offers", uri="")
+    found = affected_answers(store, NOTHING, units=set(), names={})
     erase_affected(store, found)
 
     assert len(found.damaged) >= 1

@@ -23,7 +23,7 @@ def store(tmp_path):
 def kept(store, question, answer):
     request = Request((Message("user", question),), max_tokens=10)
     call = Call("model", request, {})
-    kept_calls.keep(calls_file(store.root), call, Completion(answer, None, "done"))
+    kept_calls.keep(calls_file(store.root), call, Completion(answer, None, "done"), purges=0)
     return call
 
 
@@ -46,7 +46,9 @@ def test_calls_that_show_a_picture_of_a_document_go_with_it(store):
     picture = AttachedPicture("image/png", b"a rotor")
     request = Request((Message("user", "What is it?", (picture,)),), max_tokens=10)
     call = Call("model", request, {})
-    kept_calls.keep(calls_file(store.root), call, Completion("Something round.", None, "done"))
+    kept_calls.keep(
+        calls_file(store.root), call, Completion("Something round.", None, "done"), purges=0
+    )
     kept(store, "What is it?", "Something else.")
     traces = traces_of([], names=[picture.hash], other_names=[])
     assert model_calls.affected_calls(store, traces).call_ids == [call.call_id]
