@@ -134,7 +134,7 @@ def verify(state: PurgeContext, plan: PurgePlan) -> Proof:
     found = proof.search(state.store, plan.traces, documents=plan.document_ids)
     if not found.left:
         begun = begun_file(state.store, plan.document)
-        for unfinished in begun.parent.glob(f".{begun.name}.*"):  # of a purge killed as it began
+        for unfinished in begun.parent.glob(".*"):  # of a purge killed as it began
             unfinished.unlink(missing_ok=True)
         begun.unlink(missing_ok=True)
     return found
