@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import ctypes
 import gc
 import multiprocessing
 import os
@@ -9,10 +10,12 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+import psutil
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-from rag_assets.models import openvino, paths
+from rag_assets.models import embedding, openvino, paths, rerankers
 from rag_assets.models.weights import weights_of
 from rag_assets.process import user_cache
 from rag_assets.process.memory import share_arenas
@@ -32,6 +35,9 @@ settings.register_profile(
     **BUSY_MACHINE,
 )
 settings.load_profile("night" if effort.is_night() else "day")
+
+MUCH_MEMORY = 2e9
+"""Bytes of a process from which on it gives back what the next tests may not need."""
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 """A shell starts what runs in the background with interrupts ignored."""
@@ -59,6 +65,20 @@ def pytest_collection_finish():
 def pytest_unconfigure():
     """The process ends as it would: libraries tell of what was not freed."""
     gc.unfreeze()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def give_memory_back(load_each_model_once):
+    """What the tests of a file used is not held until the end of the run, models included."""
+    yield
+    if psutil.Process().memory_info().rss > MUCH_MEMORY:
+        load_each_model_once.clear()
+        embedding._loaded.cache_clear()
+        rerankers._loaded.cache_clear()
+        gc.collect()
+        pa.default_memory_pool().release_unused()
+        if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # of glibc alone
+            trim(0)
 
 
 @pytest.fixture(autouse=True)
@@ -132,7 +152,7 @@ def load_each_model_once():
         patch.setattr(paths, "choose", chosen_once)
         patch.setattr(openvino, "_export", exported_elsewhere)
         patch.setattr(openvino, "_compile", loaded_once)
-        yield
+        yield loaded
 
 
 @pytest.fixture(scope="session")
