@@ -28,6 +28,8 @@ FEWEST_DOCUMENTS = 4
 VECTORS = ("documents__", "rows__")
 LARGE = 1_100_000
 """Bytes of a text that is parsed in a process of its own."""
+SECONDS_A_LINE = 0.01
+"""Between two lines of a log: with more of them it grows by megabytes while one run is at work."""
 
 
 @dataclass
@@ -297,6 +299,7 @@ class Chaos:
         while process.is_alive():
             with path.open("a") as file:
                 file.write(f"\n\nLine {self._next()} of a log.\n")
+            time.sleep(SECONDS_A_LINE)
         process.join()
         assert process.exitcode == 0, said_by(self.project)
 
