@@ -1,13 +1,15 @@
-"""What a question demands of its plan, whatever words the plan explains: an extreme, or a count.
+"""What a question demands of its plan, whatever words the plan explains.
 
-A plan that gives neither where one is asked for answers another question.
+A plan that gives no extreme, no count or no person where one is asked for answers another question;
+so does one of a question with a word such as `only`, which no plan can say.
 """
 
 import re
 
 from rag_assets.table_lookup.plans.plan import LookupPlan
 from rag_assets.table_lookup.tables.table_contents import TableInfo
-from rag_assets.table_lookup.words.wording import folded
+from rag_assets.table_lookup.words.adjectives import PARTIES, PEOPLE
+from rag_assets.table_lookup.words.wording import folded, forms, words_of
 
 _NO_SUPERLATIVES = frozenset(
     {
@@ -28,6 +30,17 @@ _BETWEEN_TWO = re.compile(
     r"\b(?:gap|spread|differen\w+|range|skillnad\w*|avstånd\w*|spridning\w*)\b.*"
     r"\b(?:between|mellan)\b(?P<ends>.*\b(?:and|och)\b.*)"
 )
+_PERSON = re.compile(r"\b(?:who|whom|whose|vem|vems)\b")
+_OF_GROUPS = re.compile(r"\b(?:each|every|var och en|varje)\b")
+_QUANTIFIED = re.compile(
+    r"\b(?:only|all|every|both|each|just|except|endast|bara|enbart|alla|varje|båda|både|utom"
+    r"|förutom)\b"
+)
+_WITHOUT_MEANING = re.compile(
+    r"\b(?:list|show|give|name|find|display|tell|lista|visa|ge|nämn|hitta)(?: me| us| mig| oss)? "
+    r"(?:all|alla)\b|\b(?:what|which|who) are all\b|\bvilka är alla\b|\b(?:of|av) (?:all|alla)\b"
+)
+"""`All` where it says no more than the plural does."""
 EXTREMES = ("max", "min", "range", "difference", "change", "percent")
 
 
@@ -51,7 +64,24 @@ def unmet_demand(question: str, plan: LookupPlan, table: TableInfo) -> str:
         ]
         if counts:
             return "how many there are"
+    if _PERSON.search(text) and not _names_persons(plan, table):
+        return "a person"
+    quantified = [found[0] for found in _QUANTIFIED.finditer(_WITHOUT_MEANING.sub("", text))]
+    said = f"{named} {' '.join(folded(str(value)) for each in plan.where for value in each.values)}"
+    for word in quantified:
+        is_grouped = plan.group_by is not None and _OF_GROUPS.fullmatch(word)
+        if not is_grouped and folded(word) not in said.split():
+            return f"what holds for `{word}`"
     return ""
+
+
+def _names_persons(plan: LookupPlan, table: TableInfo) -> bool:
+    """Whether the table is one of persons or firms, or the plan uses a column of such."""
+    wanted = {form for word in (*PEOPLE, *PARTIES) for form in forms(word)}
+    used = columns_of(plan)
+    headings = [each.heading for each in table.columns if each.name in used]
+    words = (word for text in (table.title, *headings) for word in words_of(text))
+    return any(wanted & word.forms for word in words)
 
 
 def _gives_extreme(plan: LookupPlan) -> bool:

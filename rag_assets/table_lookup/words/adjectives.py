@@ -17,6 +17,8 @@ SAME: Final = words_by_word("same")
 """Words that mean nearly the same; either one finds a heading with the other."""
 PEOPLE: Final = phrases("people")
 """Headings that `who` asks for."""
+PARTIES: Final = phrases("parties")
+"""Other headings and titles that say who is meant."""
 AMOUNTS: Final = phrases("amounts")
 """Headings that `how much` asks for."""
 DATES: Final = phrases("dates")

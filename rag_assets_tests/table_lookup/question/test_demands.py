@@ -1,8 +1,10 @@
 """A plan that lists rows is no answer to a question for an extreme or for a count."""
 
+from dataclasses import replace
+
 import pytest
 
-from rag_assets.table_lookup.plans.plan import LookupPlan
+from rag_assets.table_lookup.plans.plan import Condition, LookupPlan
 from rag_assets.table_lookup.question.demands import unmet_demand
 from rag_assets.table_lookup.tables.table_contents import ColumnInfo, TableInfo
 
@@ -72,3 +74,49 @@ def test_rows_alone_are_no_count():
     question = "Wall over 3 mm: number of pipes?"
     assert unmet_demand(question, ROWS, table("wall"))
     assert unmet_demand(question, COUNT, table("wall")) == ""
+
+
+@pytest.mark.parametrize("question", ["Who closed the most?", "Whose wall is it?", "Vem stängde?"])
+def test_who_asks_for_a_person(question):
+    rows = replace(MOST, columns=("wall",))
+    assert unmet_demand(question, rows, table("wall"))
+    assert unmet_demand(question, rows, table("operator")) == ""
+    assert unmet_demand(question, rows, table("Ansvarig tekniker")) == ""
+    assert unmet_demand(question, rows, replace(table("wall"), title="Employees")) == ""
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which pipes have only steel walls?",
+        "Which pipes hold in all tests?",
+        "Which pipes have every wall?",
+        "Which pipes are both thick and long?",
+        "Pipes except those with a wall",
+        "Vilka rör har bara tjocka väggar?",
+        "Which pipes passed each test?",
+    ],
+)
+def test_what_no_plan_can_say_is_not_taken_for_nothing(question):
+    assert unmet_demand(question, ROWS, table("wall"))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "List all pipes with a wall of 3 mm",
+        "What are all the pipes?",
+        "Visa alla rör",
+        "What is the mean wall of all pipes?",
+    ],
+)
+def test_all_may_say_no_more_than_a_plural(question):
+    assert unmet_demand(question, ROWS, table("wall")) == ""
+
+
+def test_each_asks_for_groups_and_a_value_may_hold_such_a_word():
+    question = "How many pipes are there for each wall?"
+    assert unmet_demand(question, replace(COUNT, group_by="wall"), table("wall")) == ""
+    assert unmet_demand(question, COUNT, table("wall"))
+    season = replace(ROWS, where=(Condition("wall", "=", ("All Weather",)),))
+    assert unmet_demand("Which pipes are All Weather?", season, table("wall")) == ""
