@@ -63,18 +63,19 @@ def numbers_of(texts: pa.Array) -> pa.Array:
     """
     encoded = texts.dictionary_encode()
     values = [number_of(text) for text in encoded.dictionary.to_pylist()]
-    kind = _type_of([each for each in values if each is not None])
+    kind = _type_of([each for each in values if each is not None], rows=len(texts))
     if pa.types.is_floating(kind):
         values = [None if each is None else float(each) for each in values]
     return pa.array(values, kind).take(encoded.indices)
 
 
-def _type_of(numbers: Sequence[Number]) -> pa.DataType:
+def _type_of(numbers: Sequence[Number], *, rows: int) -> pa.DataType:
     if all(isinstance(each, int) and abs(each) < 2**63 for each in numbers):
         return pa.int64()
     scale = max(decimals(each) for each in numbers)
     before = max(max(Decimal(each).adjusted() + 1, 1) for each in numbers)
-    return pa.decimal128(MOST_DIGITS, scale) if before + scale <= MOST_DIGITS else pa.float64()
+    of_sum = before + scale + len(str(rows))  # a column is summed, too
+    return pa.decimal128(MOST_DIGITS, scale) if of_sum <= MOST_DIGITS else pa.float64()
 
 
 def decimals(number: Number) -> int:

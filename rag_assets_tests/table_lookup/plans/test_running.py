@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rag_assets.table_lookup.plans import sandbox
@@ -89,6 +89,8 @@ def test_nothing_is_computed_from_no_row():
     assert (highest.value, highest.row_keys) == (None, [])
 
 
+@example([1.0, 999999.0, 7.775267746513139e-17])
+@example([999999.0] * 19 + [7.775267746513139e-17])
 @given(st.lists(st.none() | st.floats(-1e6, 1e6), min_size=1, max_size=20))
 def test_aggregates_are_those_of_plain_python(values):
     texts = [None if value is None else repr(value) for value in values]
