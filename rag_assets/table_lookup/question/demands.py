@@ -38,9 +38,11 @@ _QUANTIFIED = re.compile(
 )
 _WITHOUT_MEANING = re.compile(
     r"\b(?:list|show|give|name|find|display|tell|lista|visa|ge|nämn|hitta)(?: me| us| mig| oss)? "
-    r"(?:all|alla)\b|\b(?:what|which|who) are all\b|\bvilka är alla\b|\b(?:of|av) (?:all|alla)\b"
+    r"(?:all|alla)\b|\b(?:what|which|who) are all\b|\bvilka är alla\b"
+    r"|\b(?:of|av|across|among|bland) (?:all|alla)\b"
+    r"|\b(?:counting|taking|considering) (?:only|just|all|every|each)\b"
 )
-"""`All` where it says no more than the plural does."""
+"""Where such a word says no more than a plural or a condition does."""
 EXTREMES = ("max", "min", "range", "difference", "change", "percent")
 
 

@@ -108,9 +108,11 @@ def test_what_no_plan_can_say_is_not_taken_for_nothing(question):
         "What are all the pipes?",
         "Visa alla rör",
         "What is the mean wall of all pipes?",
+        "Which walls are there across all mills?",
+        "Counting only pipes of mill A, what is their wall?",
     ],
 )
-def test_all_may_say_no_more_than_a_plural(question):
+def test_such_a_word_may_say_no_more_than_a_plural_or_a_condition(question):
     assert unmet_demand(question, ROWS, table("wall")) == ""
 
 
