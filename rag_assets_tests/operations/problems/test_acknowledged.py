@@ -16,6 +16,8 @@ from rag_assets.operations.problems.problem import Problem
 from rag_assets.process import clock
 from rag_assets.serving import cli
 from rag_assets.serving.replies import OK, PARTLY, USAGE
+from rag_assets.sources import readability
+from rag_assets.sources.readability import Look
 from rag_assets_testing.built_once import built_once
 from rag_assets_testing.dagster_records import make_ready
 from rag_assets_testing.faults import project
@@ -277,3 +279,17 @@ def test_a_source_that_was_back_and_is_away_once_more_is_news(made, capsys):
     made.database.rename(away)
     with patch.object(clock, "now", return_value=clock.now() + timedelta(days=1)):
         assert refreshed(made) == {"laboratory": "source_unreadable"}
+
+
+def test_who_acknowledges_one_table_is_told_of_the_others_that_cannot_be_read(made, capsys):
+    gone = Look(reason="the right to read it was taken")
+    readability.note(
+        made.store, "laboratory", whole=Look(), parts={"coupons": gone, "tensile": gone}
+    )
+    told = {"laboratory/coupons and 1 more": "source_unreadable"}
+    assert problems(made) == told
+
+    assert run(capsys, "acknowledge", "laboratory/coupons")[0] == OK
+    assert problems(made) == told
+    assert run(capsys, "acknowledge", "laboratory/tensile")[0] == OK
+    assert problems(made) == {}
