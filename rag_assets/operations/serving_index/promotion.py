@@ -31,7 +31,9 @@ from rag_assets.operations.problems.current import are_questions_lost, named_res
 from rag_assets.operations.serving_index.consistency import encoder_ids, inconsistencies
 from rag_assets.retrieval.opening import OutdatedIndexError
 from rag_assets.schemas import GENERATED_QUESTIONS_TABLE, QUESTIONS_TABLE
+from rag_assets.sources import readability
 from rag_assets.store import MissingTableError, Store, complete_sets, serving_pointer
+from rag_assets.store.atomic import take_away
 from rag_assets.store.complete_sets import CompleteSet
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.pins import Pin, pin_of
@@ -56,6 +58,10 @@ nobody asked for a move."""
 
 class NotReadyError(Exception):
     """A variant cannot serve as it stands, whatever its quality; the message says why."""
+
+
+class NothingReadError(NotReadyError):
+    """No source was ever read, so that an index without any unit would serve."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +106,7 @@ def promote_refreshed(store: Store, config: Config, *, log: Log) -> PromotionRes
     Where another process moves the pointer meanwhile, the newest index is looked at again.
 
     Raises:
+        NothingReadError: Nothing serves yet, and no source could be read.
         PointerMovedError: Others moved the pointer again and again.
         DamagedPointerError: It cannot be told what serves.
         DamagedTablesError: Files of a table cannot be read.
@@ -127,6 +134,8 @@ def _promoted(store: Store, config: Config, *, log: Log) -> PromotionResult:
         return PromotionResult(status="unchanged", pointer=pointer, variant=variant)
     try:
         candidate = _candidate(store, config, variant, by="refresh" if pointer else "first build")
+    except NothingReadError:
+        raise
     except NotReadyError as error:
         remedy = f"run `rag-assets backfill {variant}`"
         return _held(store, variant, pointer, verdict=None, reasons=(str(error),), remedy=remedy)
@@ -325,6 +334,9 @@ def _candidate(store: Store, config: Config, variant: str, *, by: MovedBy) -> Se
     Raises:
         NotReadyError: It is not complete, a blocking check failed, or its tables do not agree.
     """
+    if why_not := _why_nothing_is_read(store, config, variant):
+        take_away(complete_sets.file_of(store, variant))  # what nothing names yet would answer
+        raise NothingReadError(why_not)
     complete_set = completing.record(store, config, STEPS, variant=variant)
     steps = STEPS.of_variant(config, variant)
     why = why_stale(store, list(steps.values()))
@@ -355,6 +367,18 @@ def _candidate(store: Store, config: Config, variant: str, *, by: MovedBy) -> Se
         query_side=QuerySide.of(config.retrieval),
         verdict=None,
     )
+
+
+def _why_nothing_is_read(store: Store, config: Config, variant: str) -> str | None:
+    """Why there is nothing to serve, where nothing ever did; None once a source was read."""
+    if serving_pointer.number_now(store) or store.count(config.tables_of(variant).joint):
+        return None
+    sources = [*config.sources.documents, *config.sources.tables]
+    known = [readability.readability(store, source.name) for source in sources]
+    if any(each.was_ever_read for each in known):
+        return None
+    reasons = (outage.reason for each in known for outage in each.outages())
+    return f"No source could be read yet: {'; '.join(reasons) or 'the config names none'}."
 
 
 def _read_new_questions(store: Store, config: Config, *, log: Log) -> None:
