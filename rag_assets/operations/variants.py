@@ -32,8 +32,8 @@ def variants_of(store: Store, config: Config) -> dict[str, VariantState]:
     sets = {each.variant: each for each in complete_sets.all_sets(store)}
     pointers = [each for each in reversed(serving_pointer.history(store)) if each.verdict]
     verdicts = {each.variant: str((each.verdict or {})["outcome"]) for each in pointers}
-    if held := blocked_candidate.read(store):
-        verdicts[held.variant] = held.outcome
+    for held in (blocked_candidate.read_beside(store), blocked_candidate.read(store)):
+        verdicts |= {held.variant: held.outcome} if held else {}
     serving = serving_pointer.serving_variant(store, config)
     found: dict[str, VariantState] = {}
     for variant in dict.fromkeys([*config.variants, *sorted(sets)]):
@@ -71,6 +71,7 @@ def drop(store: Store, config: Config, variant: str, *, log: Callable[[str], Non
     held = blocked_candidate.read(store)
     if held and held.variant == variant:
         blocked_candidate.clear(store)
+    blocked_candidate.clear_beside(store, variant)
     return sum(alone.values())
 
 

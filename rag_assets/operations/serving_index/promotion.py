@@ -130,7 +130,7 @@ def _promoted(store: Store, config: Config, *, log: Log) -> PromotionResult:
             remedy=f"run `rag-assets promote {variant}`, or put {pointer.variant} back",
         )
     if pointer and _is_what_serves(store, config, pointer, variant):
-        blocked_candidate.clear(store)
+        _clear_held(store, variant)
         return PromotionResult(status="unchanged", pointer=pointer, variant=variant)
     try:
         candidate = _candidate(store, config, variant, by="refresh" if pointer else "first build")
@@ -248,13 +248,14 @@ def promote(
         log=log,
     )
     if not verdict.allows and override is None:
+        remedy = _held_beside(store, variant, verdict)
         return PromotionResult(
             status="held",
             pointer=pointer,
             variant=variant,
             verdict=verdict,
             reasons=verdict.reasons,
-            remedy=verdict.remedy or _override_remedy(variant),
+            remedy=remedy,
         )
     if not verdict.allows:
         candidate = replace(candidate, by="override", reason=override)
@@ -265,7 +266,7 @@ def promote(
 
 
 def judge_beside(store: Store, config: Config, variant: str, *, log: Log) -> PromotionResult:
-    """What the gate says of `variant` beside what serves; nothing moves.
+    """What the gate says of `variant` beside what serves; nothing moves, a HOLD is kept.
 
     Raises:
         DamagedPointerError: It cannot be told what serves.
@@ -284,6 +285,10 @@ def judge_beside(store: Store, config: Config, variant: str, *, log: Log) -> Pro
         return replace(told, reasons=(str(error),), remedy=remedy)
     except (DamagedTablesError, OutdatedIndexError) as error:
         return replace(told, reasons=(f"No verdict on {variant}: {error}.",))
+    if verdict.allows:
+        blocked_candidate.clear_beside(store, variant)
+    else:
+        _held_beside(store, variant, verdict)
     return replace(told, verdict=verdict, reasons=verdict.reasons, remedy=verdict.remedy)
 
 
@@ -316,7 +321,7 @@ def roll_back(store: Store, config: Config, *, to: int | None = None) -> Serving
     restored = wanted.restores or wanted.number
     back = replace(wanted, moved_at=_now(), by="rollback", reason=None, restores=restored)
     moved = serving_pointer.move(store, back, after=after)
-    blocked_candidate.clear(store)
+    _clear_held(store, moved.variant)
     return moved
 
 
@@ -468,7 +473,7 @@ def _unchanged(store: Store, candidate: ServingPointer, pointer: ServingPointer)
     )
     if _as_recorded(store) != same.as_json():
         serving_pointer.renew(store, same)
-    blocked_candidate.clear(store)
+    _clear_held(store, candidate.variant)
     return PromotionResult(status="unchanged", pointer=same, variant=candidate.variant)
 
 
@@ -484,7 +489,7 @@ def _moved(
         raise GonePinsError(candidate.number, variant=candidate.variant)
     expected = (pointer.number if pointer else 0) if after is None else after
     moved = serving_pointer.move(store, candidate, after=expected)
-    blocked_candidate.clear(store)
+    _clear_held(store, moved.variant)
     return PromotionResult(
         status="moved",
         pointer=moved,
@@ -514,6 +519,22 @@ def _held(
         reasons=reasons,
         remedy=remedy,
     )
+
+
+def _held_beside(store: Store, variant: str, verdict: Verdict) -> str:
+    """Keep that a variant may not serve, with the evidence; what to do."""
+    before = blocked_candidate.read_beside(store)
+    since = before.since if before and before.variant == variant else _now()
+    remedy = verdict.remedy or _override_remedy(variant)
+    held = HeldBack(variant, since, verdict.reasons, remedy, verdict)
+    blocked_candidate.record_beside(store, held)
+    return remedy
+
+
+def _clear_held(store: Store, variant: str) -> None:
+    """Nothing newer than what serves is held any more, nor `variant`."""
+    blocked_candidate.clear(store)
+    blocked_candidate.clear_beside(store, variant)
 
 
 def _override_remedy(variant: str) -> str:
