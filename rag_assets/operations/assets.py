@@ -1,7 +1,8 @@
 """The asset `serving_index`, its gate, and the jobs that people start to look after a state."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 
@@ -21,19 +22,17 @@ from rag_assets.operations.gate.wording import in_short, verdict_markdown, verdi
 from rag_assets.operations.index_trial.job import trial_job
 from rag_assets.operations.plan.job import plan_job
 from rag_assets.operations.problems.current import SERVING_INDEX
-from rag_assets.operations.problems.runs import CONCLUSION
+from rag_assets.operations.problems.runs import CONCLUSION, PROMOTE_JOB, ROLLBACK_JOB
 from rag_assets.operations.serving_index import promotion
-from rag_assets.operations.serving_index.promotion import PromotionResult
+from rag_assets.operations.serving_index.promotion import NotReadyError, PromotionResult
 from rag_assets.operations.serving_index.status import recorded_verdict
 from rag_assets.process.interrupts import stoppable
 from rag_assets.store import Store, serving_pointer
-from rag_assets.store.serving_pointer import ServingPointer
+from rag_assets.store.serving_pointer import ServingPointer, ServingPointerError
 
 GATE = "gate"
 REVISION = 1
 """Raised when the same index and verdict should move the pointer otherwise."""
-PROMOTE_JOB = "promote"
-ROLLBACK_JOB = "rollback"
 
 
 def definitions(config: Config, steps: StepList) -> dg.Definitions:
@@ -216,14 +215,15 @@ def _promote_job(project: Config) -> dg.JobDefinition:
     )
     def promote_variant(context: dg.OpExecutionContext) -> None:
         options, store = context.op_config, lineage.open_for_writing(project, STEPS)
-        done = promotion.promote(
-            store,
-            project,
-            options["variant"],
-            override=options.get("override") or None,
-            accept_dense=options.get("accept_dense"),
-            log=context.log.info,
-        )
+        with _refusals():
+            done = promotion.promote(
+                store,
+                project,
+                options["variant"],
+                override=options.get("override") or None,
+                accept_dense=options.get("accept_dense"),
+                log=context.log.info,
+            )
         _tell_check(context, _check(store, project, replace(done, status="judged")))
         if done.status == "held":
             outcome = done.verdict.outcome if done.verdict else "HOLD"
@@ -257,31 +257,38 @@ def _rollback_job(project: Config) -> dg.JobDefinition:
         },
     )
     def roll_serving_back(context: dg.OpExecutionContext) -> None:
-        _tell(
-            context,
-            promotion.roll_back(
-                lineage.open_for_writing(project, STEPS),
-                project,
-                to=context.op_config["to"] or None,
-            ),
-            {},
-        )
+        store = lineage.open_for_writing(project, STEPS)
+        with _refusals():
+            pointer = promotion.roll_back(store, project, to=context.op_config["to"] or None)
+        _tell(context, pointer, {})
 
     return roll_serving_back
 
 
+@contextmanager
+def _refusals() -> Generator[None]:
+    """What the command line would refuse is refused here, too: it is no run that broke.
+
+    Raises:
+        dagster.Failure: By which `problems.runs` knows it.
+    """
+    try:
+        yield
+    except (NotReadyError, ServingPointerError) as error:
+        raise dg.Failure(str(error), allow_retries=False) from error
+
+
 def _tell_check(context: dg.OpExecutionContext, found: dg.AssetCheckResult) -> None:
     """Show the check `gate` as it stands now, whether the run that asks ends well or not."""
-    context.log_event(
-        dg.AssetCheckEvaluation(
-            asset_key=dg.AssetKey(SERVING_INDEX),
-            check_name=GATE,
-            passed=found.passed,
-            severity=found.severity,
-            metadata=found.metadata,
-            description=found.description,
-        )
+    judged = dg.AssetCheckEvaluation(
+        asset_key=dg.AssetKey(SERVING_INDEX),
+        check_name=GATE,
+        passed=found.passed,
+        severity=found.severity,
+        metadata=found.metadata,
+        description=found.description,
     )
+    context.log_event(judged)  # ty: ignore[invalid-argument-type] - its type lacks what it takes
 
 
 def _tell(

@@ -14,6 +14,7 @@ from rag_assets import lineage
 from rag_assets.graph import STEPS
 from rag_assets.operations import assets
 from rag_assets.operations.problems.current import state_problems
+from rag_assets.operations.problems.runs import run_problems
 from rag_assets.operations.variants import variants_of
 from rag_assets.store import serving_pointer
 from rag_assets_testing.faults.built import small, small_of_two_variants
@@ -123,6 +124,7 @@ def test_the_check_names_a_variant_that_is_held_until_it_may_serve(made):
 
 
 def test_the_check_tells_a_refused_promotion_and_one_that_was_forced(made):
+    reconfigure(made, "variants:\n", "variants:\n  never: {parser: pymupdf}\n")
     reconfigure(made, "retriever: bm25", "retriever: baseline")  # vectors of chance
     with dg.DagsterInstance.ephemeral() as instance:
         assert not run(made, "promote", {"variant": "other"}, instance=instance).success
@@ -130,6 +132,10 @@ def test_the_check_tells_a_refused_promotion_and_one_that_was_forced(made):
         assert not refused.passed
         assert refused.metadata["held"].value == "other"
         assert variants_of(made.store, made.config)["other"]["verdict"] in ("HOLD", "FAIL")
+
+        assert not run(made, "promote", {"variant": "never"}, instance=instance).success
+        assert not run(made, "rollback", {"to": 17}, instance=instance).success
+        assert run_problems(instance, made.config) == [], "they are no runs that broke"
 
         forced = {"variant": "other", "override": "a test"}
         assert run(made, "promote", forced, instance=instance).success
