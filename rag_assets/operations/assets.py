@@ -25,7 +25,7 @@ from rag_assets.operations.problems.current import SERVING_INDEX
 from rag_assets.operations.problems.runs import CONCLUSION, PROMOTE_JOB, ROLLBACK_JOB
 from rag_assets.operations.serving_index import promotion
 from rag_assets.operations.serving_index.promotion import NotReadyError, PromotionResult
-from rag_assets.operations.serving_index.status import recorded_verdict
+from rag_assets.operations.serving_index.status import recorded_verdict, words_of
 from rag_assets.process.interrupts import stoppable
 from rag_assets.store import Store, serving_pointer
 from rag_assets.store.serving_pointer import ServingPointer, ServingPointerError
@@ -117,7 +117,7 @@ def _of_verdict(verdict: Verdict | None) -> dict[str, dg.MetadataValue]:
         return {}
     plot = verdict_plot(verdict)
     return {
-        "verdict": dg.MetadataValue.text(verdict.outcome),
+        "verdict": dg.MetadataValue.text(verdict.words),
         "why": dg.MetadataValue.md(verdict_markdown(verdict)),
         **({"plot": lineage.svg_of(plot)} if plot else {}),
     }
@@ -162,7 +162,7 @@ def _held_lines(held: HeldBack) -> list[str]:
 def _metadata(pointer: ServingPointer | None) -> dict[str, dg.MetadataValue]:
     if pointer is None:
         return {"serves": dg.MetadataValue.text("nothing was promoted yet")}
-    outcome = (pointer.verdict or {}).get("outcome")
+    verdict = words_of(pointer)
     return {
         "serves": dg.MetadataValue.text(pointer.variant),
         "number": dg.MetadataValue.int(pointer.number),
@@ -172,7 +172,7 @@ def _metadata(pointer: ServingPointer | None) -> dict[str, dg.MetadataValue]:
         "joint table": dg.MetadataValue.text(
             f"{pointer.complete_set.joint.table}, version {pointer.complete_set.joint.version}"
         ),
-        **({"verdict": dg.MetadataValue.text(str(outcome))} if outcome else {}),
+        **({"verdict": dg.MetadataValue.text(verdict)} if verdict else {}),
         **({"reason": dg.MetadataValue.text(pointer.reason)} if pointer.reason else {}),
     }
 
