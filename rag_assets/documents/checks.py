@@ -1,6 +1,6 @@
 """What must hold of parsed documents and chunks before they are embedded."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import dagster as dg
 import pyarrow as pa
@@ -85,14 +85,8 @@ def _measured_elements(store: Store, name: str, *, accounts: Accounts) -> TableM
     known = with_elements | {failure.key for failure in failed}
     _put_lost(tally, store, name, known=known, wanted=lambda: files)
     failures = [failure for failure in failed if failure.key in files]
-    tally.put(
-        "failed_share",
-        len(failures) / len(files) if files else 0.0,
-        examples=(
-            {"document": item.label, "reason": item.reason.removeprefix(f"{item.label}: ")}
-            for item in failures
-        ),
-    )
+    _put_failed(tally, failures)
+    tally.share("failed_share", of="failed_documents", among=len(files))
     names = _names(store)
     for measured in ("unknown_types", "words_without_blanks"):
         _name_documents(tally.examples.get(measured, []), names)
@@ -119,9 +113,20 @@ def _measured_chunks(store: Store, name: str, *, elements: str, size: int) -> Ta
         )
         tally.count("inverted_spans", is_inverted, shown=batch.select(["uri", "index", *spans]))
         with_chunks.update(pc.unique(batch["document_id"]).to_pylist())
-    known = with_chunks | {failure.key for failure in sync.quarantined(store, name)}
+    failed = sync.quarantined(store, name)
+    _put_failed(tally, failed)
+    known = with_chunks | {failure.key for failure in failed}
     _put_lost(tally, store, name, known=known, wanted=lambda: _documents(store, elements))
     return tally.measures(profiler.profile())
+
+
+def _put_failed(tally: Tally, failures: Sequence[sync.Failure]) -> None:
+    """Count the documents that failed; one is enough for a warning."""
+    examples = (
+        {"document": item.label, "reason": item.reason.removeprefix(f"{item.label}: ")}
+        for item in failures
+    )
+    tally.put("failed_documents", len(failures), examples=examples)
 
 
 def _put_lost(

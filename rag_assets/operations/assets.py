@@ -1,6 +1,9 @@
 """The asset `serving_index`, its gate, and the jobs that people start to look after a state."""
 
 import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 
 import dagster as dg
@@ -13,22 +16,23 @@ from rag_assets.index.steps import JOINT_INDEX
 from rag_assets.operations.doctor.job import doctor_job
 from rag_assets.operations.explain.job import explain_job
 from rag_assets.operations.gate import blocked_candidate
-from rag_assets.operations.gate.wording import verdict_markdown, verdict_plot
+from rag_assets.operations.gate.blocked_candidate import HeldBack
+from rag_assets.operations.gate.verdicts import Verdict
+from rag_assets.operations.gate.wording import in_short, verdict_markdown, verdict_plot
 from rag_assets.operations.index_trial.job import trial_job
 from rag_assets.operations.plan.job import plan_job
 from rag_assets.operations.problems.current import SERVING_INDEX
-from rag_assets.operations.problems.runs import CONCLUSION
+from rag_assets.operations.problems.runs import CONCLUSION, PROMOTE_JOB, ROLLBACK_JOB
 from rag_assets.operations.serving_index import promotion
-from rag_assets.operations.serving_index.promotion import PromotionResult
+from rag_assets.operations.serving_index.promotion import NotReadyError, PromotionResult
+from rag_assets.operations.serving_index.status import recorded_verdict, words_of
 from rag_assets.process.interrupts import stoppable
 from rag_assets.store import Store, serving_pointer
-from rag_assets.store.serving_pointer import ServingPointer
+from rag_assets.store.serving_pointer import ServingPointer, ServingPointerError
 
 GATE = "gate"
 REVISION = 1
 """Raised when the same index and verdict should move the pointer otherwise."""
-PROMOTE_JOB = "promote"
-ROLLBACK_JOB = "rollback"
 
 
 def definitions(config: Config, steps: StepList) -> dg.Definitions:
@@ -76,7 +80,7 @@ def _serving_index(project: Config, steps: StepList) -> dg.AssetsDefinition:
         return dg.MaterializeResult(
             metadata=_of_result(done) | _metadata(done.pointer) | _seconds_since(started),
             data_version=_data_version(done.pointer),
-            check_results=[_check(done)],
+            check_results=[_check(store, project, done)],
         )
 
     return serving_index
@@ -97,18 +101,10 @@ def _judged(
     """
     done = promotion.judge_beside(store, config, variant, log=context.log.info)
     context.log.info(done.conclusion)
-    back = blocked_candidate.read(store)
-    lines = [f"{back.outcome}: what served before still serves.", *back.reasons] if back else []
-    check = dg.AssetCheckResult(
-        check_name=GATE,
-        passed=back is None,
-        severity=dg.AssetCheckSeverity.WARN,
-        description=lineage.lines_in_markdown(lines) or None,
-    )
     return dg.MaterializeResult(
-        metadata=_of_result(done) | _metadata(done.pointer) | _of_verdict(done),
+        metadata=_of_result(done) | _metadata(done.pointer) | _of_verdict(done.verdict),
         data_version=_data_version(done.pointer),
-        check_results=[check],
+        check_results=[_check(store, config, done)],
     )
 
 
@@ -116,36 +112,57 @@ def _data_version(pointer: ServingPointer | None) -> dg.DataVersion:
     return dg.DataVersion(pointer.content if pointer else "")
 
 
-def _of_verdict(done: PromotionResult) -> dict[str, dg.MetadataValue]:
-    if done.verdict is None:
+def _of_verdict(verdict: Verdict | None) -> dict[str, dg.MetadataValue]:
+    if verdict is None:
         return {}
-    plot = verdict_plot(done.verdict)
+    plot = verdict_plot(verdict)
     return {
-        "verdict": dg.MetadataValue.text(done.verdict.outcome),
-        "why": dg.MetadataValue.md(verdict_markdown(done.verdict)),
+        "verdict": dg.MetadataValue.text(verdict.words),
+        "why": dg.MetadataValue.md(verdict_markdown(verdict)),
         **({"plot": lineage.svg_of(plot)} if plot else {}),
     }
 
 
-def _check(done: PromotionResult) -> dg.AssetCheckResult:
-    is_held = done.status == "held"
-    lines = [*done.reasons, *([f"What to do: {done.remedy}"] if done.remedy else [])]
-    if is_held:
-        outcome = done.verdict.outcome if done.verdict else "HOLD"
-        lines = [f"{outcome}: what served before still serves.", *lines]
+def _check(store: Store, config: Config, done: PromotionResult) -> dg.AssetCheckResult:
+    """The check `gate` after a run or a promotion: what is held, else why what serves may.
+
+    It stops a run only where the newest index of what serves is held.
+    """
+    is_blocking = done.status == "held"
+    both = (blocked_candidate.read(store), blocked_candidate.read_beside(store))
+    held = [each for each in both if each and each.variant in config.variants]
+    held.sort(key=lambda each: each.variant != done.variant)
+    verdict = done.verdict or (recorded_verdict(done.pointer) if done.pointer else None)
+    lines = [line for each in held for line in _held_lines(each)] or done.reasons
     return dg.AssetCheckResult(
+        asset_key=SERVING_INDEX,
         check_name=GATE,
-        passed=not is_held,
-        severity=dg.AssetCheckSeverity.ERROR,
-        metadata=_of_verdict(done),
+        passed=not (held or is_blocking),
+        severity=dg.AssetCheckSeverity.ERROR if is_blocking else dg.AssetCheckSeverity.WARN,
+        metadata=_of_held(held) | _of_verdict(held[0].verdict if held else verdict),
         description=lineage.lines_in_markdown(lines) or None,
     )
+
+
+def _of_held(held: Sequence[HeldBack]) -> dict[str, dg.MetadataValue]:
+    return {"held": dg.MetadataValue.text(", ".join(each.variant for each in held))} if held else {}
+
+
+def _held_lines(held: HeldBack) -> list[str]:
+    """That a variant is held, since when, by which numbers, why, and what to do."""
+    numbers = in_short(held.verdict) if held.verdict else ""
+    return [
+        f"{held.outcome} for variant {held.variant} since {held.since}: what served before still "
+        f"serves{f' ({numbers})' if numbers else ''}.",
+        *held.reasons,
+        f"What to do: {held.remedy}",
+    ]
 
 
 def _metadata(pointer: ServingPointer | None) -> dict[str, dg.MetadataValue]:
     if pointer is None:
         return {"serves": dg.MetadataValue.text("nothing was promoted yet")}
-    outcome = (pointer.verdict or {}).get("outcome")
+    verdict = words_of(pointer)
     return {
         "serves": dg.MetadataValue.text(pointer.variant),
         "number": dg.MetadataValue.int(pointer.number),
@@ -155,7 +172,7 @@ def _metadata(pointer: ServingPointer | None) -> dict[str, dg.MetadataValue]:
         "joint table": dg.MetadataValue.text(
             f"{pointer.complete_set.joint.table}, version {pointer.complete_set.joint.version}"
         ),
-        **({"verdict": dg.MetadataValue.text(str(outcome))} if outcome else {}),
+        **({"verdict": dg.MetadataValue.text(verdict)} if verdict else {}),
         **({"reason": dg.MetadataValue.text(pointer.reason)} if pointer.reason else {}),
     }
 
@@ -197,23 +214,25 @@ def _promote_job(project: Config) -> dg.JobDefinition:
         },
     )
     def promote_variant(context: dg.OpExecutionContext) -> None:
-        options = context.op_config
-        done = promotion.promote(
-            lineage.open_for_writing(project, STEPS),
-            project,
-            options["variant"],
-            override=options.get("override") or None,
-            accept_dense=options.get("accept_dense"),
-            log=context.log.info,
-        )
+        options, store = context.op_config, lineage.open_for_writing(project, STEPS)
+        with _refusals():
+            done = promotion.promote(
+                store,
+                project,
+                options["variant"],
+                override=options.get("override") or None,
+                accept_dense=options.get("accept_dense"),
+                log=context.log.info,
+            )
+        _tell_check(context, _check(store, project, replace(done, status="judged")))
         if done.status == "held":
             outcome = done.verdict.outcome if done.verdict else "HOLD"
             raise dg.Failure(
                 description=" ".join([f"{outcome}:", *done.reasons, done.remedy]),
-                metadata=_of_verdict(done),
+                metadata=_of_verdict(done.verdict),
                 allow_retries=False,
             )
-        _tell(context, done.pointer, _of_result(done) | _of_verdict(done))
+        _tell(context, done.pointer, _of_result(done) | _of_verdict(done.verdict))
 
     return promote_variant
 
@@ -238,17 +257,38 @@ def _rollback_job(project: Config) -> dg.JobDefinition:
         },
     )
     def roll_serving_back(context: dg.OpExecutionContext) -> None:
-        _tell(
-            context,
-            promotion.roll_back(
-                lineage.open_for_writing(project, STEPS),
-                project,
-                to=context.op_config["to"] or None,
-            ),
-            {},
-        )
+        store = lineage.open_for_writing(project, STEPS)
+        with _refusals():
+            pointer = promotion.roll_back(store, project, to=context.op_config["to"] or None)
+        _tell(context, pointer, {})
 
     return roll_serving_back
+
+
+@contextmanager
+def _refusals() -> Generator[None]:
+    """What the command line would refuse is refused here, too: it is no run that broke.
+
+    Raises:
+        dagster.Failure: By which `problems.runs` knows it.
+    """
+    try:
+        yield
+    except (NotReadyError, ServingPointerError) as error:
+        raise dg.Failure(str(error), allow_retries=False) from error
+
+
+def _tell_check(context: dg.OpExecutionContext, found: dg.AssetCheckResult) -> None:
+    """Show the check `gate` as it stands now, whether the run that asks ends well or not."""
+    judged = dg.AssetCheckEvaluation(
+        asset_key=dg.AssetKey(SERVING_INDEX),
+        check_name=GATE,
+        passed=found.passed,
+        severity=found.severity,
+        metadata=found.metadata,
+        description=found.description,
+    )
+    context.log_event(judged)  # ty: ignore[invalid-argument-type] - its type lacks what it takes
 
 
 def _tell(

@@ -10,6 +10,7 @@ from rag_assets.config import Config
 from rag_assets.graph import STEPS
 from rag_assets.operations.gate import blocked_candidate
 from rag_assets.operations.problems.disk import files_below
+from rag_assets.operations.serving_index.status import words_of
 from rag_assets.store import MissingTableError, Store, complete_sets, serving_pointer
 from rag_assets.store.atomic import take_away
 
@@ -30,10 +31,10 @@ def variants_of(store: Store, config: Config) -> dict[str, VariantState]:
         `verdict` on it, as far as these are known.
     """
     sets = {each.variant: each for each in complete_sets.all_sets(store)}
-    pointers = [each for each in reversed(serving_pointer.history(store)) if each.verdict]
-    verdicts = {each.variant: str((each.verdict or {})["outcome"]) for each in pointers}
-    if held := blocked_candidate.read(store):
-        verdicts[held.variant] = held.outcome
+    pointers = reversed(serving_pointer.history(store))
+    verdicts = {each.variant: words for each in pointers if (words := words_of(each))}
+    for held in (blocked_candidate.read_beside(store), blocked_candidate.read(store)):
+        verdicts |= {held.variant: held.outcome} if held else {}
     serving = serving_pointer.serving_variant(store, config)
     found: dict[str, VariantState] = {}
     for variant in dict.fromkeys([*config.variants, *sorted(sets)]):
@@ -71,6 +72,7 @@ def drop(store: Store, config: Config, variant: str, *, log: Callable[[str], Non
     held = blocked_candidate.read(store)
     if held and held.variant == variant:
         blocked_candidate.clear(store)
+    blocked_candidate.clear_beside(store, variant)
     return sum(alone.values())
 
 

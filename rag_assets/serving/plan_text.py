@@ -12,6 +12,7 @@ from rag_assets.serving.replies import Json
 Done: TypeAlias = Mapping[str, Mapping[str, float]]
 """Counts of each asset that was refreshed, by its key: see `refresh_run.RefreshOutcome.assets`."""
 
+NOTHING_TO_BUILD_FROM = "is not built, and its sources hold nothing that can be read"
 NOT_MEASURED = "not measured here yet"
 SECONDS_A_MINUTE, SECONDS_AN_HOUR = 60, 3_600
 
@@ -43,6 +44,8 @@ def text_of(
 
 def short_text(plan: VariantPlan, costs: Mapping[str, Cost]) -> str:
     """What a plan takes, in a sentence."""
+    if plan.is_nothing and not plan.is_built:
+        return f"Variant {plan.variant} {NOTHING_TO_BUILD_FROM}."
     if plan.is_nothing:
         return f"Variant {plan.variant} is up to date: there is nothing to build."
     embedding, known = plan.embedding, [costs[each.asset].seconds for each in plan.assets]
@@ -149,6 +152,9 @@ def _paragraphs(
 ) -> Iterator[str]:
     if plan.failures:
         yield "\n".join(["Cannot be read; what is held of it stays:", *_indented(plan.failures)])
+    if plan.is_nothing and not plan.is_built:
+        yield f"Nothing to do yet: variant {plan.variant} {NOTHING_TO_BUILD_FROM}."
+        return
     if plan.is_nothing:
         read = "with its sources" if not plan.failures else "with what can be read of its sources"
         yield f"Nothing to do: variant {plan.variant} is up to date {read}."

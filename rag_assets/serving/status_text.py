@@ -123,7 +123,7 @@ def _source_row(name: str, read: Readability, *, is_readable: bool) -> Mapping[s
         "source": name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…",
         "last read": _when(read.last_read),
         "last changed": _when(read.last_changed),
-        "readable": is_readable,
+        "readable": is_readable if read.last_read or not is_readable else "not looked at yet",
     }
 
 

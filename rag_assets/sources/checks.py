@@ -6,9 +6,10 @@ import dagster as dg
 import pyarrow.compute as pc
 
 from rag_assets import asset_checks, lineage, quality
+from rag_assets.change import sync
 from rag_assets.config import Config, asset_path
 from rag_assets.quality import Profiler, Subject, TableMeasures, Tally
-from rag_assets.schemas import DOCUMENT_FILES_TABLE
+from rag_assets.schemas import DOCUMENT_FILES_TABLE, UNREAD
 from rag_assets.sources import readability
 from rag_assets.sources.readability import Outage
 from rag_assets.sources.steps import DOCUMENT_FILES
@@ -110,4 +111,14 @@ def _measured(store: Store) -> TableMeasures:
         tally.count("unusable_files", is_unusable, shown=batch.select(["uri", "status", "reason"]))
     profile = profiler.profile()
     tally.share("unusable_share", of="unusable_files", among=profile.rows)
+    stale = [
+        {"uri": each.label, "status": "stale", "reason": each.reason}
+        for each in sync.quarantined(store, DOCUMENT_FILES_TABLE)
+        if each.key.endswith(UNREAD)
+    ]
+    tally.put(
+        "failed_files",
+        tally.totals["unusable_files"] + len(stale),
+        examples=[*stale, *tally.examples.get("unusable_files", ())],
+    )
     return tally.measures(profile)

@@ -183,6 +183,13 @@ class SourceReadability:
         """How a part was last read; nothing is known of one that no pass read."""
         return self.parts.get(name, Readability())
 
+    @property
+    def was_ever_read(self) -> bool:
+        """Whether a pass read anything of it: its tables, where it names any."""
+        tables = [each for name, each in self.parts.items() if not name.endswith("/")]
+        is_any = any(each.last_read for each in tables) if tables else True
+        return self.whole.last_read is not None and is_any
+
     def outages(self, *, among: Callable[[str], bool] = lambda _: True) -> list[Outage]:
         """What cannot be read of the source, with the parts that `among` takes."""
         if not self.whole.is_readable:

@@ -2,12 +2,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from rag_assets.change import sync
 from rag_assets.config import Config, Variant
 from rag_assets.config.indexes import IndexSettings, TextIndexSettings
 from rag_assets.documents import checks
 from rag_assets_testing.documents.making import SENTENCE
 from rag_assets_tests.quality.judging import failures, judged, tamper
 
+FAILED = {"few_documents_failed", "no_document_failed"}
 LOCKED = {"locked.pdf": ("encrypted", "it asks for a password")}
 
 
@@ -45,11 +47,29 @@ def test_a_sound_build_holds_and_failed_documents_are_named(built):
 
     found = failures(judge(built, "parsed_documents"))
 
-    assert found.keys() == {"few_documents_failed"}, "one of three readable documents"
-    (example,) = found["few_documents_failed"].examples
-    assert example["document"] == "c.md"
-    assert "holds no text" in example["reason"]
+    assert found.keys() == FAILED, "one of three readable documents"
+    for name in FAILED:
+        (example,) = found[name].examples
+        assert example["document"] == "c.md"
+        assert "holds no text" in example["reason"]
     assert not judge(built, "parsed_documents").blocks
+
+
+def test_one_failed_document_of_many_is_a_warning(built):
+    for number in range(20):
+        built.write(f"more{number}.md", f"# More {number}\n\n{SENTENCE}")
+    built.list_files(**LOCKED)
+    built.parse()
+    built.chunk()
+
+    result = judge(built, "parsed_documents")
+    assert failures(result).keys() == {"no_document_failed"}, "c.md is less than a tenth of them"
+    assert {item.severity for item in result.failed} == {"warning"}
+
+    failure = sync.Failure(built.id_of("a.md"), "a.md: took too long", "a.md", "environment")
+    sync.record(built.store, target=built.chunks_table(), failures=[failure])
+    found = failures(judge(built, "chunks"))["no_document_failed"]
+    assert found.examples == [{"document": "a.md", "reason": "took too long"}]
 
 
 def test_a_document_that_got_lost_is_named(built):
@@ -112,7 +132,7 @@ def test_a_parsed_document_without_chunks_is_named(built):
 def test_what_another_run_has_moved_since_is_not_lost(built):
     built.write("new.md", f"# New\n\n{SENTENCE}")
     built.list_files(**LOCKED)
-    assert failures(judge(built, "parsed_documents")).keys() == {"few_documents_failed"}
+    assert failures(judge(built, "parsed_documents")).keys() == FAILED
 
     built.parse()
     assert failures(judge(built, "chunks")) == {}

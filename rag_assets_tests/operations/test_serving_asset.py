@@ -13,6 +13,9 @@ from dagster._core.storage.tags import PARTITION_NAME_TAG
 from rag_assets import lineage
 from rag_assets.graph import STEPS
 from rag_assets.operations import assets
+from rag_assets.operations.problems.current import state_problems
+from rag_assets.operations.problems.runs import run_problems
+from rag_assets.operations.variants import variants_of
 from rag_assets.store import serving_pointer
 from rag_assets_testing.faults.built import small, small_of_two_variants
 from rag_assets_testing.faults.hashing import hashing
@@ -34,11 +37,15 @@ def materialize(made, *, partition: str | None = None) -> dg.ExecuteInProcessRes
     return dg.materialize([asset], tags=tags, raise_on_error=False)
 
 
-def run(made, name: str, options: dict) -> dg.ExecuteInProcessResult:
+def run(
+    made, name: str, options: dict, *, instance: dg.DagsterInstance | None = None
+) -> dg.ExecuteInProcessResult:
     (job,) = [job for job in assets.definitions(made.config, STEPS).jobs or () if job.name == name]
     (op,) = job.nodes
     return job.execute_in_process(
-        run_config={"ops": {op.name: {"config": options}}}, raise_on_error=False
+        run_config={"ops": {op.name: {"config": options}}},
+        raise_on_error=False,
+        instance=instance,
     )
 
 
@@ -93,14 +100,64 @@ def test_a_run_for_another_variant_neither_hides_what_is_held_nor_fails_by_it(ma
     assert "what served before still serves" in (check.description or "")
 
 
+def test_the_check_names_a_variant_that_is_held_until_it_may_serve(made):
+    reconfigure(made, "retriever: bm25", "retriever: baseline")  # vectors of chance
+    assert materialize(made, partition="other").success
+    reconfigure(made, "retriever: baseline", "retriever: bm25")
+
+    done = materialize(made, partition="default")
+    assert done.success
+    (check,) = done.get_asset_check_evaluations()
+    assert (check.passed, check.severity) == (False, dg.AssetCheckSeverity.WARN)
+    assert check.metadata["held"].value == "other"
+    assert check.metadata["verdict"].value in ("HOLD", "FAIL")
+    assert "known items" in str(check.metadata["why"].value), "the numbers"
+    assert "for variant other since" in (check.description or "")
+    assert "What to do:" in (check.description or "")
+    assert state_problems(made.store, made.config) == [], "it is no problem: what serves is good"
+
+    materialize(made, partition="other")  # by words it is as good
+    (check,) = materialize(made).get_asset_check_evaluations()
+    assert check.passed
+    assert check.metadata["verdict"].value == "PASS"
+    assert str(check.metadata["why"].value), "what serves keeps its evidence though nothing moves"
+
+
+def test_the_check_tells_a_refused_promotion_and_one_that_was_forced(made):
+    reconfigure(made, "variants:\n", "variants:\n  never: {parser: pymupdf}\n")
+    reconfigure(made, "retriever: bm25", "retriever: baseline")  # vectors of chance
+    with dg.DagsterInstance.ephemeral() as instance:
+        assert not run(made, "promote", {"variant": "other"}, instance=instance).success
+        refused = gate_of(instance)
+        assert not refused.passed
+        assert refused.metadata["held"].value == "other"
+        assert variants_of(made.store, made.config)["other"]["verdict"] in ("HOLD", "FAIL")
+
+        assert not run(made, "promote", {"variant": "never"}, instance=instance).success
+        assert not run(made, "rollback", {"to": 17}, instance=instance).success
+        assert run_problems(instance, made.config) == [], "they are no runs that broke"
+
+        forced = {"variant": "other", "override": "a test"}
+        assert run(made, "promote", forced, instance=instance).success
+        assert gate_of(instance).passed
+
+
+def gate_of(instance: dg.DagsterInstance) -> dg.AssetCheckEvaluation:
+    """The check `gate` as the UI shows it."""
+    key = dg.AssetCheckKey(dg.AssetKey("serving_index"), "gate")
+    record = instance.event_log_storage.get_latest_asset_check_execution_by_key([key])[key]
+    return record.event.dagster_event.asset_check_evaluation_data
+
+
 def test_a_run_for_another_variant_ends_with_the_verdict_on_it_and_moves_nothing(made):
     done = materialize(made, partition="other")
     (event,) = done.get_asset_materialization_events()
     shown = event.materialization.metadata
     assert shown["serves"].value == "default"
-    assert str(shown["why"].value).startswith("**PASS: other against default**")
+    verdict = "PASS on known items only: other against default"
+    assert str(shown["why"].value).startswith(f"**{verdict}**")
     assert "Next: `rag-assets promote other`" in str(shown["conclusion"].value)
-    assert str(shown["conclusion"].value).startswith("PASS: other against default")
+    assert str(shown["conclusion"].value).startswith(verdict)
     assert serves(made) == ["default"]
 
 

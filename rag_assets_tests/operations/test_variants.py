@@ -1,5 +1,6 @@
 """Variants are listed as they stand, and one goes without touching what others use."""
 
+import json
 import re
 from dataclasses import astuple
 
@@ -78,6 +79,21 @@ def test_the_command_lists_and_tells_the_cost(made, capsys):
     with hashing():
         assert cli.main(["variants", "--cost", "other"]) == OK
     assert "other is up to date" in capsys.readouterr().out
+
+
+def test_a_pass_on_known_items_only_says_so_wherever_it_is_told(made, capsys):
+    words = "PASS on known items only"
+    with hashing():
+        assert cli.main(["promote", "other", "--json"]) == OK
+    assert json.loads(capsys.readouterr().out)["verdict"] == words
+
+    for command in ("history", "status", "variants"):
+        assert cli.main([command]) == OK
+        assert words in " ".join(capsys.readouterr().out.split())
+    assert cli.main(["history", "--json"]) == OK
+    found = json.loads(capsys.readouterr().out)["history"]
+    assert [each["verdict"] for each in found] == [words, "PASS"], "the first build met nothing"
+    assert states(made)["other"]["verdict"] == words
 
 
 def test_what_serves_by_an_override_needs_nothing_more(made, capsys):

@@ -4,6 +4,7 @@ import pyarrow as pa
 import pytest
 
 from rag_assets import schemas
+from rag_assets.change import sync
 from rag_assets.config import Config
 from rag_assets.sources import checks
 from rag_assets.store import Store
@@ -37,17 +38,30 @@ def judge(config, *statuses: str, **changes):
 
 
 def test_files_that_cannot_be_used_are_named_and_warn(config):
-    assert failures(judge(config, *["ok"] * 9, "encrypted")) == {}
+    one_of_ten = judge(config, *["ok"] * 9, "encrypted")
+    assert failures(one_of_ten).keys() == {"no_file_unusable"}
+    assert not one_of_ten.blocks
 
     result = judge(config, "ok", "ok", "encrypted")
 
-    assert failures(result).keys() == {"few_files_unusable"}
+    assert failures(result).keys() == {"few_files_unusable", "no_file_unusable"}
     outcome = failures(result)["few_files_unusable"]
     assert outcome.observed == pytest.approx(1 / 3)
     assert outcome.examples == [
         {"uri": "2.pdf", "status": "encrypted", "reason": "it is encrypted"}
     ]
     assert not result.blocks
+
+
+def test_a_file_that_cannot_be_read_now_and_keeps_its_last_text_warns(config):
+    assert failures(judge(config, "ok", "ok")) == {}
+    failure = sync.Failure(f"id 0{schemas.UNREAD}", "no right to read it", "0.pdf", "environment")
+    sync.record(Store(config.state_dir), target=schemas.DOCUMENT_FILES_TABLE, failures=[failure])
+
+    found = failures(judge(config, "ok", "ok"))
+    assert found["no_file_unusable"].examples == [
+        {"uri": "0.pdf", "status": "stale", "reason": "no right to read it"}
+    ]
 
 
 def test_files_that_share_an_id_block(config):

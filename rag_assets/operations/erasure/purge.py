@@ -202,6 +202,7 @@ def _erase_pinned(state: PurgeContext, plan: PurgePlan, tables: Sequence[str]) -
     complete_sets.move(store, moved)
     serving_pointer.forget_purged(store, moved)
     blocked_candidate.clear(store)  # its verdict quotes questions
+    blocked_candidate.clear_beside(store)
     still_pinned = _needed_pins(store)
     for generation in tables:
         keep_only(

@@ -1,4 +1,9 @@
-"""What is held back: the newest index of the serving variant that its gate did not let pass."""
+"""What is held back: an index that its gate did not let pass.
+
+The newest index of the variant that serves is a problem, which `status` tells. Another variant is
+held `beside`: the last one on which a person asked for the verdict, by a backfill or `promote`.
+The check `gate` tells both.
+"""
 
 import json
 from dataclasses import asdict, dataclass
@@ -12,6 +17,7 @@ from rag_assets.store.atomic import take_away, write_atomically
 from rag_assets.store.serving_pointer import FOLDER
 
 FILE = "held.json"
+BESIDE = "held_beside.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +41,22 @@ class HeldBack:
 
 def read(store: Store) -> HeldBack | None:
     """What is held back now; None if nothing is, or the record is damaged."""
-    try:
-        return TypeAdapter(HeldBack).validate_json(_file(store).read_bytes())
-    except (OSError, ValueError):
-        return None
+    return _read(_file(store))
+
+
+def read_beside(store: Store) -> HeldBack | None:
+    """The variant that is held beside what serves; None as for `read`."""
+    return _read(_file(store, BESIDE))
 
 
 def record(store: Store, held: HeldBack) -> None:
     """Note what is held back."""
-    write_atomically(_file(store), json.dumps(asdict(held), indent=1, ensure_ascii=False))
+    write_atomically(_file(store), _json(held))
+
+
+def record_beside(store: Store, held: HeldBack) -> None:
+    """Note that a variant is held beside what serves."""
+    write_atomically(_file(store, BESIDE), _json(held))
 
 
 def clear(store: Store) -> None:
@@ -51,5 +64,23 @@ def clear(store: Store) -> None:
     take_away(_file(store))
 
 
-def _file(store: Store) -> Path:
-    return store.root / FOLDER / FILE
+def clear_beside(store: Store, variant: str | None = None) -> None:
+    """No variant is held beside what serves any more, or not this one."""
+    held = read_beside(store)
+    if variant is None or (held and held.variant == variant):
+        take_away(_file(store, BESIDE))
+
+
+def _read(file: Path) -> HeldBack | None:
+    try:
+        return TypeAdapter(HeldBack).validate_json(file.read_bytes())
+    except (OSError, ValueError):
+        return None
+
+
+def _json(held: HeldBack) -> str:
+    return json.dumps(asdict(held), indent=1, ensure_ascii=False)
+
+
+def _file(store: Store, name: str = FILE) -> Path:
+    return store.root / FOLDER / name

@@ -154,6 +154,12 @@ class Verdict:
         """Whether the candidate may serve."""
         return self.outcome == "PASS"
 
+    @property
+    def words(self) -> str:
+        """The outcome as it is told: a PASS that no question stands behind says so itself."""
+        is_known_items_only = self.allows and self.difference is None and self.known_items
+        return f"{self.outcome} on known items only" if is_known_items_only else self.outcome
+
     def to_json(self) -> dict[str, object]:
         """Plain data for `json.dumps`, which `from_json` reads again."""
         return asdict(self)

@@ -86,7 +86,7 @@ def counted(questions: int) -> str:
 def headline(verdict: Verdict) -> str:
     """The verdict in one line."""
     candidate, serving = sides(verdict.compared)
-    return f"{verdict.outcome}: {candidate}{f' against {serving}' if serving else ''}"
+    return f"{verdict.words}: {candidate}{f' against {serving}' if serving else ''}"
 
 
 def sides(compared: Compared) -> tuple[str, str]:

@@ -5,6 +5,7 @@ commits may already be part of what is seen.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -32,7 +33,8 @@ from rag_assets.operations.plan.tokens import ModelTokens
 from rag_assets.operations.plan.units import first_without_vectors, units_plan
 from rag_assets.sources.exporting import MOST_PLANNED
 from rag_assets.sources.steps import DOCUMENT_FILES
-from rag_assets.store import Store
+from rag_assets.store import MissingTableError, Store
+from rag_assets.store.complete_sets import set_of_recipe
 from rag_assets.tables import serialize
 from rag_assets.tables.steps import SERIALIZED_ROWS, TABLE_ROWS
 
@@ -78,6 +80,8 @@ class VariantPlan:
     """Documents that were cut in memory to tell."""
     documents_estimated: int
     """Documents whose chunks are estimated."""
+    is_built: bool
+    """Whether the variant has a complete index by its recipe."""
 
     @property
     def is_nothing(self) -> bool:
@@ -157,7 +161,14 @@ class _Planning:
             rows_read=rows.rows_read,
             documents_cut=cut.cut,
             documents_estimated=cut.estimated,
+            is_built=self._is_built(),
         )
+
+    def _is_built(self) -> bool:
+        with suppress(MissingTableError):
+            set_of_recipe(self._store, self._config, self._variant)
+            return True
+        return False
 
     def _in_order(
         self, known: Mapping[StepKind, AssetPlan], exports: Mapping[str, Changes]

@@ -47,6 +47,12 @@ def are_of_an_interrupt(events: Iterable["dg.DagsterEvent"]) -> bool:
     )
 
 
+def are_refusals(events: Iterable["dg.DagsterEvent"]) -> bool:
+    """Whether the steps of a run with these events failed by a `dagster.Failure`, as they meant."""
+    failed = [event.step_failure_data for event in events if event.is_step_failure]
+    return bool(failed) and all(data.user_failure_data for data in failed)
+
+
 def stopped_by_checks(events: Iterable["dg.DagsterEvent"]) -> dict[str, str]:
     """For each step stopped by a check: the files and rows that the check found, and why."""
     judged = [event for event in events if event.event_type_value == JUDGED]

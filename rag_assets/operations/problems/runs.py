@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 NIGHTLY_JOB = "nightly_refresh"
 CLEAN_UP_JOB = "clean_up"
+PROMOTE_JOB = "promote"
+ROLLBACK_JOB = "rollback"
 CONCLUSION = "conclusion"
 """Key of the metadata of `serving_index`: the verdict in a sentence, and the next command."""
 EXPERIMENTS = "experiments"
@@ -221,10 +223,11 @@ def _failure(
     """The problem of `records`, newest first; none if a check stopped the newest.
 
     A check that stopped a run is a problem of its own, and needs no second one. Runs that a person
-    stopped by Ctrl-C tell nothing: those before them count.
+    stopped by Ctrl-C, and what `promote` or `rollback` refused, tell nothing: those before count.
     """
     found = ((each.dagster_run, _events(instance, each.dagster_run.run_id)) for each in records)
-    run, events = next((each for each in found if not _is_stopped_by_a_person(*each)), (None, []))
+    broken = (each for each in found if not (_is_stopped_by_a_person(*each) or _is_refusal(*each)))
+    run, events = next(broken, (None, []))
     errors = run_errors.errors_of(events, state_dir=config.state_dir)
     if run is None or (errors and errors.keys() <= run_errors.stopped_by_checks(events).keys()):
         return
@@ -246,6 +249,11 @@ def _failure(
 def _is_stopped_by_a_person(run: "dg.DagsterRun", events: Sequence["DagsterEvent"]) -> bool:
     is_of_command_line = run.tags.items() >= ORIGIN.items()
     return is_of_command_line and run_errors.are_of_an_interrupt(events)
+
+
+def _is_refusal(run: "dg.DagsterRun", events: Sequence["DagsterEvent"]) -> bool:
+    """Whether nothing broke: what a person asked for was refused, as the command line does."""
+    return run.job_name in (PROMOTE_JOB, ROLLBACK_JOB) and run_errors.are_refusals(events)
 
 
 def _events(instance: "dg.DagsterInstance", run_id: str) -> list["DagsterEvent"]:

@@ -31,7 +31,9 @@ from rag_assets.operations.problems.current import are_questions_lost, named_res
 from rag_assets.operations.serving_index.consistency import encoder_ids, inconsistencies
 from rag_assets.retrieval.opening import OutdatedIndexError
 from rag_assets.schemas import GENERATED_QUESTIONS_TABLE, QUESTIONS_TABLE
+from rag_assets.sources import readability
 from rag_assets.store import MissingTableError, Store, complete_sets, serving_pointer
+from rag_assets.store.atomic import take_away
 from rag_assets.store.complete_sets import CompleteSet
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.pins import Pin, pin_of
@@ -56,6 +58,10 @@ nobody asked for a move."""
 
 class NotReadyError(Exception):
     """A variant cannot serve as it stands, whatever its quality; the message says why."""
+
+
+class NothingReadError(NotReadyError):
+    """No source was ever read, so that an index without any unit would serve."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +106,7 @@ def promote_refreshed(store: Store, config: Config, *, log: Log) -> PromotionRes
     Where another process moves the pointer meanwhile, the newest index is looked at again.
 
     Raises:
+        NothingReadError: Nothing serves yet, and no source could be read.
         PointerMovedError: Others moved the pointer again and again.
         DamagedPointerError: It cannot be told what serves.
         DamagedTablesError: Files of a table cannot be read.
@@ -123,10 +130,12 @@ def _promoted(store: Store, config: Config, *, log: Log) -> PromotionResult:
             remedy=f"run `rag-assets promote {variant}`, or put {pointer.variant} back",
         )
     if pointer and _is_what_serves(store, config, pointer, variant):
-        blocked_candidate.clear(store)
+        _clear_held(store, variant)
         return PromotionResult(status="unchanged", pointer=pointer, variant=variant)
     try:
         candidate = _candidate(store, config, variant, by="refresh" if pointer else "first build")
+    except NothingReadError:
+        raise
     except NotReadyError as error:
         remedy = f"run `rag-assets backfill {variant}`"
         return _held(store, variant, pointer, verdict=None, reasons=(str(error),), remedy=remedy)
@@ -239,13 +248,14 @@ def promote(
         log=log,
     )
     if not verdict.allows and override is None:
+        remedy = _held_beside(store, variant, verdict)
         return PromotionResult(
             status="held",
             pointer=pointer,
             variant=variant,
             verdict=verdict,
             reasons=verdict.reasons,
-            remedy=verdict.remedy or _override_remedy(variant),
+            remedy=remedy,
         )
     if not verdict.allows:
         candidate = replace(candidate, by="override", reason=override)
@@ -256,7 +266,7 @@ def promote(
 
 
 def judge_beside(store: Store, config: Config, variant: str, *, log: Log) -> PromotionResult:
-    """What the gate says of `variant` beside what serves; nothing moves.
+    """What the gate says of `variant` beside what serves; nothing moves, a HOLD is kept.
 
     Raises:
         DamagedPointerError: It cannot be told what serves.
@@ -275,6 +285,10 @@ def judge_beside(store: Store, config: Config, variant: str, *, log: Log) -> Pro
         return replace(told, reasons=(str(error),), remedy=remedy)
     except (DamagedTablesError, OutdatedIndexError) as error:
         return replace(told, reasons=(f"No verdict on {variant}: {error}.",))
+    if verdict.allows:
+        blocked_candidate.clear_beside(store, variant)
+    else:
+        _held_beside(store, variant, verdict)
     return replace(told, verdict=verdict, reasons=verdict.reasons, remedy=verdict.remedy)
 
 
@@ -307,7 +321,7 @@ def roll_back(store: Store, config: Config, *, to: int | None = None) -> Serving
     restored = wanted.restores or wanted.number
     back = replace(wanted, moved_at=_now(), by="rollback", reason=None, restores=restored)
     moved = serving_pointer.move(store, back, after=after)
-    blocked_candidate.clear(store)
+    _clear_held(store, moved.variant)
     return moved
 
 
@@ -325,6 +339,9 @@ def _candidate(store: Store, config: Config, variant: str, *, by: MovedBy) -> Se
     Raises:
         NotReadyError: It is not complete, a blocking check failed, or its tables do not agree.
     """
+    if why_not := _why_nothing_is_read(store, config, variant):
+        take_away(complete_sets.file_of(store, variant))  # what nothing names yet would answer
+        raise NothingReadError(why_not)
     complete_set = completing.record(store, config, STEPS, variant=variant)
     steps = STEPS.of_variant(config, variant)
     why = why_stale(store, list(steps.values()))
@@ -355,6 +372,18 @@ def _candidate(store: Store, config: Config, variant: str, *, by: MovedBy) -> Se
         query_side=QuerySide.of(config.retrieval),
         verdict=None,
     )
+
+
+def _why_nothing_is_read(store: Store, config: Config, variant: str) -> str | None:
+    """Why there is nothing to serve, where nothing ever did; None once a source was read."""
+    if serving_pointer.number_now(store) or store.count(config.tables_of(variant).joint):
+        return None
+    sources = [*config.sources.documents, *config.sources.tables]
+    known = [readability.readability(store, source.name) for source in sources]
+    if any(each.was_ever_read for each in known):
+        return None
+    reasons = (outage.reason for each in known for outage in each.outages())
+    return f"No source could be read yet: {'; '.join(reasons) or 'the config names none'}."
 
 
 def _read_new_questions(store: Store, config: Config, *, log: Log) -> None:
@@ -444,7 +473,7 @@ def _unchanged(store: Store, candidate: ServingPointer, pointer: ServingPointer)
     )
     if _as_recorded(store) != same.as_json():
         serving_pointer.renew(store, same)
-    blocked_candidate.clear(store)
+    _clear_held(store, candidate.variant)
     return PromotionResult(status="unchanged", pointer=same, variant=candidate.variant)
 
 
@@ -460,7 +489,7 @@ def _moved(
         raise GonePinsError(candidate.number, variant=candidate.variant)
     expected = (pointer.number if pointer else 0) if after is None else after
     moved = serving_pointer.move(store, candidate, after=expected)
-    blocked_candidate.clear(store)
+    _clear_held(store, moved.variant)
     return PromotionResult(
         status="moved",
         pointer=moved,
@@ -490,6 +519,22 @@ def _held(
         reasons=reasons,
         remedy=remedy,
     )
+
+
+def _held_beside(store: Store, variant: str, verdict: Verdict) -> str:
+    """Keep that a variant may not serve, with the evidence; what to do."""
+    before = blocked_candidate.read_beside(store)
+    since = before.since if before and before.variant == variant else _now()
+    remedy = verdict.remedy or _override_remedy(variant)
+    held = HeldBack(variant, since, verdict.reasons, remedy, verdict)
+    blocked_candidate.record_beside(store, held)
+    return remedy
+
+
+def _clear_held(store: Store, variant: str) -> None:
+    """Nothing newer than what serves is held any more, nor `variant`."""
+    blocked_candidate.clear(store)
+    blocked_candidate.clear_beside(store, variant)
 
 
 def _override_remedy(variant: str) -> str:

@@ -26,7 +26,7 @@ class ServingStatus:
     """The number that a rollback went back to."""
     retriever: str
     verdict: str | None
-    """PASS, or what was overridden; None once a document was erased."""
+    """PASS in its own words, or what was overridden; None once a document was erased."""
     judged_at: str | None
     stale: str | None
     """Why the verdict would allow nothing any more; None while it holds."""
@@ -52,7 +52,7 @@ def serving_status(store: Store, config: Config) -> ServingStatus | None:
         reason=pointer.reason,
         restores=pointer.restores,
         retriever=pointer.query_side.retriever,
-        verdict=verdict.outcome if verdict else None,
+        verdict=words_of(pointer),
         judged_at=verdict.judged_at if verdict else None,
         stale=_stale(store, config, pointer, verdict) if verdict else None,
         unheeded=None if config.serving.variant == variant else config.serving.variant,
@@ -65,6 +65,13 @@ def recorded_verdict(pointer: ServingPointer) -> Verdict | None:
         return Verdict.from_json(pointer.verdict) if pointer.verdict else None
     except ValueError:  # of another release
         return None
+
+
+def words_of(pointer: ServingPointer) -> str | None:
+    """What that verdict says; of another release, its outcome alone."""
+    verdict = recorded_verdict(pointer)
+    outcome = (pointer.verdict or {}).get("outcome")
+    return verdict.words if verdict else str(outcome) if outcome else None
 
 
 def _stale(store: Store, config: Config, pointer: ServingPointer, verdict: Verdict) -> str | None:

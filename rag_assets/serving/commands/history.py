@@ -46,9 +46,9 @@ def run(options: argparse.Namespace) -> Reply:  # noqa: ARG001 - every command t
 def _row(store: Store, pointer: ServingPointer, *, why_not: str | None) -> dict[str, Json]:
     """A record, and `why_not` queries can be embedded for it any more."""
     from rag_assets.operations.gate.wording import in_short, measured_rows
-    from rag_assets.operations.serving_index.status import recorded_verdict
+    from rag_assets.operations.serving_index.status import recorded_verdict, words_of
 
-    outcome, verdict = (pointer.verdict or {}).get("outcome"), recorded_verdict(pointer)
+    verdict = recorded_verdict(pointer)
     restored = f"number {pointer.restores}" if pointer.restores else ""
     return {
         "number": pointer.number,
@@ -56,7 +56,7 @@ def _row(store: Store, pointer: ServingPointer, *, why_not: str | None) -> dict[
         "variant": pointer.variant,
         "retriever": pointer.query_side.retriever,
         "by": pointer.by,
-        "verdict": str(outcome) if outcome else None,
+        "verdict": words_of(pointer),
         "found": in_short(verdict) if verdict else "",
         "measured": measured_rows(verdict) if verdict else [],
         "tables": "there" if serving_pointer.is_held(store, pointer) else "gone",

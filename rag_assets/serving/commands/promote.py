@@ -72,7 +72,7 @@ def _record(done: "PromotionResult") -> dict[str, Json]:
         "variant": done.variant,
         "serves": pointer.variant if pointer else None,
         "number": pointer.number if pointer else None,
-        "verdict": done.verdict.outcome if done.verdict else None,
+        "verdict": done.verdict.words if done.verdict else None,
         "reasons": list(done.reasons),
         "measured": measured_rows(done.verdict) if done.verdict else [],
         "remedy": done.remedy,

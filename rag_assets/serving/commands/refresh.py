@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -20,9 +21,9 @@ from rag_assets.serving.evaluation_text import scores
 from rag_assets.serving.newer_defaults import hint
 from rag_assets.serving.planning_errors import planning_errors
 from rag_assets.serving.refresh_run import RefreshOutcome
-from rag_assets.serving.replies import OK, PARTLY, Json, Reply, say
+from rag_assets.serving.replies import OK, PARTLY, Json, Reply, UsageError, say
 from rag_assets.serving.status_text import told
-from rag_assets.store import Store, serving_pointer
+from rag_assets.store import MissingIndexError, Store, serving_pointer
 from rag_assets.store.serving_pointer import ServingPointerError, serving_variant
 
 if TYPE_CHECKING:
@@ -38,6 +39,10 @@ EXAMPLES = """\
   rag-assets refresh --accept-drift        accept tables that drifted as the new normal"""
 
 EVALUATION = "retrieval_evaluation"
+NO_SOURCE = (
+    "the config names no source: add `sources: {documents: FOLDER}` for files, or "
+    "`sources: {tables: [{name: NAME, url: URL}]}` for a database, and refresh again"
+)
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -88,9 +93,15 @@ def refreshed(
     retry_failed: bool = False,
     accept_drift: bool = False,
 ) -> Reply:
-    """Run a job for `variant` once no other command changes the index, and tell what it did."""
+    """Run a job for `variant` once no other command changes the index, and tell what it did.
+
+    Raises:
+        UsageError: The config names no source.
+    """
     began = datetime.now(UTC)
     config.variant(variant)
+    if not (config.sources.documents or config.sources.tables):
+        raise UsageError(NO_SOURCE)
     store = Store.of(config)
     with alerting.telling(config, variant=variant), disk_errors.writing(config.state_dir):
         with store.lock(refresh_run.LOCK, log=say):
@@ -128,8 +139,10 @@ def _evaluation_of(store: Store, config: Config, outcome: RefreshOutcome) -> str
     if EVALUATION not in outcome.assets:
         return None
     arms = arms_of(store, config)
-    result = evaluate_variant(store, config, variant=outcome.variant, arms=arms, log=say)
-    return scores(result) if result else None
+    with suppress(MissingIndexError):  # which the run itself has told
+        result = evaluate_variant(store, config, variant=outcome.variant, arms=arms, log=say)
+        return scores(result) if result else None
+    return None
 
 
 def _answer(

@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> Reply:
 
 def _record(found: "Trial") -> dict[str, Json]:
     return {
-        "verdict": found.verdict.outcome,
+        "verdict": found.verdict.words,
         "reasons": list(found.verdict.reasons),
         "remedy": found.verdict.remedy,
         "built": [asdict(one) for one in found.built],

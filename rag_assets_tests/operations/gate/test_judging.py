@@ -76,6 +76,9 @@ def test_without_questions_another_recipe_is_asked_for_known_items(built):
     assert verdict.known_items.queries == 60
     assert verdict.known_items.serving > 0.9
     assert verdict.outcome == "PASS", verdict.reasons
+    for text in (verdict_text(verdict), verdict_markdown(verdict).removeprefix("**")):
+        assert text.startswith("PASS on known items only: json_rows against default")
+    assert Verdict.from_json(verdict.to_json()).words == "PASS on known items only"
 
 
 def test_known_items_are_the_same_each_time(built):
@@ -111,6 +114,7 @@ def test_another_recipe_passes_on_enough_questions(project):
     assert verdict.outcome == "PASS", verdict.reasons
     assert verdict.difference is not None
     assert verdict.difference.questions == 160
+    assert verdict.words == "PASS"
     assert verdict.known_items is None
     assert {each.by for each in verdict.slices} == {"domain", "language"}
 
@@ -406,6 +410,7 @@ def test_questions_of_people_decide_beside_those_of_a_program(project):
 
     assert verdict.difference is not None
     assert verdict.difference.questions == 160
+    assert verdict.words == "PASS"
     assert verdict.reasons[-1].startswith("40 generated questions are a smoke test")
 
 

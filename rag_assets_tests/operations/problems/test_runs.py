@@ -102,6 +102,22 @@ def test_a_run_whose_process_was_killed_is_told_by_its_reason(made):
     assert "killed" in problem.reason
 
 
+@pytest.mark.parametrize("job", ["promote", "rollback"])
+def test_what_a_person_is_refused_is_no_problem_but_a_job_that_breaks_is(made, job):
+    refused = dg.Failure("HOLD: 3 questions were lost", allow_retries=False)
+    made.run(job=job, error=refused)
+    assert found(made) == []
+
+    made.fail("the disk is odd", job=job)
+    made.run(job=job, error=refused)
+    [problem] = run_problems.run_problems(made.instance, made.config)
+    assert problem.subject.startswith(job)
+    assert "the disk is odd" in problem.reason
+
+    made.run(job="other_job", error=refused)
+    assert len(found(made)) == 2, "elsewhere it means that work was not done"
+
+
 @pytest.mark.parametrize(("tags", "is_told"), [(lost_runs.ORIGIN, False), ({}, True)])
 def test_a_command_that_a_person_stopped_is_no_problem_but_a_run_of_the_daemon_is(
     made, tags, is_told

@@ -19,6 +19,7 @@ from rag_assets.operations.gate import blocked_candidate
 from rag_assets.operations.problems import current as problems
 from rag_assets.operations.problems.current import state_problems
 from rag_assets.operations.serving_index.promotion import (
+    NothingReadError,
     NotReadyError,
     promote,
     promote_refreshed,
@@ -27,7 +28,7 @@ from rag_assets.operations.serving_index.promotion import (
 from rag_assets.operations.serving_index.status import serving_status
 from rag_assets.retrieval.search import VariantIndex
 from rag_assets.retrieval.serving import open_serving
-from rag_assets.store import serving_pointer
+from rag_assets.store import MissingIndexError, serving_pointer
 from rag_assets.store.serving_pointer import (
     CURRENT,
     FOLDER,
@@ -127,6 +128,25 @@ def test_the_first_complete_build_serves_and_a_night_moves_on_by_itself(made):
     assert last.verdict["outcome"] == "PASS"
     refresh(made.config)
     assert len(history(made)) == 2  # nothing changed: nothing moved
+
+
+def test_a_first_build_of_which_no_source_could_be_read_serves_nothing(tmp_path):
+    made = project.make(tmp_path / "made", documents=3, rows=6)
+    away = [path for path in made.home.iterdir() if path != made.file]
+    for path in away:
+        path.rename(path.with_name(f"{path.name}.away"))
+
+    for refused in (refresh, lambda config: promote(made.store, config, "default", log=print)):
+        with pytest.raises(NothingReadError, match=r"No source could be read yet: .*documents"):
+            refused(made.config)
+    assert history(made) == []
+    with pytest.raises(MissingIndexError):
+        opened(made)
+    assert blocked_candidate.read(made.store) is None, "nothing served before"
+
+    away[0].with_name(f"{away[0].name}.away").rename(away[0])
+    refresh(made.config)
+    assert history(made) == [("default", "first build")], "one source is enough"
 
 
 def test_another_variant_serves_only_once_a_person_asks(both):

@@ -48,6 +48,16 @@ def test_a_state_that_is_up_to_date_has_nothing_to_do(made, capsys):
         assert told(capsys)["nothing_to_do"] is True
 
 
+def test_what_was_never_built_and_cannot_be_read_is_not_up_to_date(tmp_path, monkeypatch, capsys):
+    (tmp_path / "rag_assets.yaml").write_text("state_dir: state\nsources: {documents: nowhere}\n")
+    monkeypatch.setenv(configuration.PATH_VARIABLE, str(tmp_path / "rag_assets.yaml"))
+    for command in (["plan"], ["variants", "--cost", "default"]):
+        assert cli.main(command) == OK
+        said = capsys.readouterr().out
+        assert "default is not built, and its sources hold nothing that can be read" in said
+        assert "up to date" not in said
+
+
 def test_what_changed_is_told_with_its_reason_and_what_is_embedded(made, capsys):
     with hashing():
         made.write("new.md", project.report(9))

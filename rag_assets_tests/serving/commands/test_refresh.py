@@ -2,11 +2,15 @@
 
 from dataclasses import replace
 
+import pytest
+
+from rag_assets import config as configuration
 from rag_assets.change import sync
 from rag_assets.operations.problems.run_errors import BLOCKED, HELD_BACK
-from rag_assets.serving import refresh_run
+from rag_assets.serving import cli, refresh_run
 from rag_assets.serving.commands import refresh
 from rag_assets.serving.refresh_run import RefreshOutcome
+from rag_assets.serving.replies import USAGE
 from rag_assets.store import Store
 
 
@@ -17,6 +21,20 @@ def outcome(*tables: str) -> RefreshOutcome:
         tables=tables,
         errors={},
     )
+
+
+@pytest.mark.parametrize("arguments", [["refresh"], ["backfill", "default"]])
+def test_a_config_without_a_source_is_wrong_usage_and_builds_nothing(
+    tmp_path, monkeypatch, capsys, arguments
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv(configuration.PATH_VARIABLE, raising=False)
+    (tmp_path / configuration.DEFAULT_FILE).write_text("state_dir: state\n")
+
+    assert cli.main(arguments) == USAGE
+    said = capsys.readouterr().err
+    assert "names no source: add `sources: {documents: FOLDER}`" in said
+    assert not (tmp_path / "state").exists()
 
 
 def test_what_failed_of_a_source_is_named_whether_its_tables_are_or_a_pattern(tmp_path):

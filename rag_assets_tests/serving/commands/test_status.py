@@ -54,6 +54,22 @@ def test_a_state_where_nothing_was_built_has_nothing_wrong(store, capsys):
     assert recorded(capsys, code=OK)["problems"] == []
 
 
+def test_a_source_is_called_readable_only_once_it_was_read(store, capsys):
+    """Its folder and its database are not there."""
+    assert readable(said(capsys, code=OK)) == ["not looked at yet", "not looked at yet"]
+
+    readability.note(store, "documents", whole=Look(), parts={})
+    readability.note(store, "erp", whole=Look(REASON), parts={})
+    assert readable(said(capsys, code=PARTLY)) == ["yes", "no"]
+
+
+def readable(text: str) -> list[str]:
+    """What the table of the sources says in its last column."""
+    table = text.partition("Sources\n")[2].partition("\n\n")[0]
+    head, _, *rows = table.splitlines()
+    return [row[head.index("readable") :].strip() for row in rows]
+
+
 def test_a_source_that_cannot_be_read_comes_first_and_ends_with_three(store, capsys):
     readability.note(store, "erp", whole=Look(REASON), parts={})
     readability.note(store, "documents", whole=Look(is_changed=True), parts={})
