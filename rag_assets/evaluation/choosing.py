@@ -220,9 +220,10 @@ def _grid(
     serving: Retriever, *, signals: Sequence[Signal], reranked: Retriever
 ) -> Iterator[tuple[str, Retriever]]:
     words = [signal for signal in signals if signal != "dense"]
-    kept = " and ".join(serving.arms)  # what has them is another one than the signal by itself
+    kept = " and ".join(serving.arms)
+    own = f"with {kept}" if kept else "alone"  # with an arm it is another than the signal by itself
     mixes: dict[str, dict[str, object]] = {
-        f"{signal} with {kept}" if kept else f"{signal} alone": {"signals": [signal], "signal_fusion": Fusion()} for signal in signals
+        f"{signal} {own}": {"signals": [signal], "signal_fusion": Fusion()} for signal in signals
     }
     for mode, share in product(MODES, DENSE_SHARES) if words and words != [*signals] else ():
         rest = {signal: round((1 - share) / len(words), 3) for signal in words}

@@ -159,6 +159,7 @@ def _answer(
         "proposal": proposed,
         "conclusion": outcome.conclusion,
         "seconds": round(seconds, 3),
+        "seconds_of": {key: round(each, 3) for key, each in outcome.seconds_of(seconds).items()},
     }
     kept = ""
     if plan is not None:
@@ -201,6 +202,8 @@ def _paragraphs(
 ) -> Iterator[str]:
     rows = [{"asset": key, **counts} for key, counts in outcome.assets.items()]
     if rows:
+        beside = outcome.seconds_of(seconds)
+        rows += [{"asset": key, "seconds": each} for key, each in beside.items()]
         yield table(rows, columns=["asset", *refresh_run.SHOWN])
     if evaluation:
         yield evaluation
