@@ -20,7 +20,7 @@ from rag_assets.serving.evaluation_text import scores
 from rag_assets.serving.newer_defaults import hint
 from rag_assets.serving.planning_errors import planning_errors
 from rag_assets.serving.refresh_run import RefreshOutcome
-from rag_assets.serving.replies import OK, PARTLY, Json, Reply, say
+from rag_assets.serving.replies import OK, PARTLY, Json, Reply, UsageError, say
 from rag_assets.serving.status_text import told
 from rag_assets.store import Store, serving_pointer
 from rag_assets.store.serving_pointer import ServingPointerError, serving_variant
@@ -63,11 +63,20 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         action="store_true",
         help="accept tables that drifted (see should_hold) as the new normal",
     )
+    command.add_argument(
+        "--take-over-tables",
+        action="store_true",
+        help="write the tables at tables_url from this state folder, though another one did",
+    )
 
 
 def run(options: argparse.Namespace) -> Reply:
     """Refresh, one at a time; a second refresh waits for the first."""
     config = configuration.load()
+    if options.take_over_tables:
+        if config.tables_url is None:
+            raise UsageError("--take-over-tables: tables_url is not set, so nobody else has them")
+        Store.of(config).own(takes_over=True)
     return refreshed(
         config,
         variant=options.variant or serving_variant(Store.of(config), config),

@@ -18,7 +18,7 @@ from rag_assets.serving.http.streams import AnswerStream, Event
 _SENTENCE = TypeAdapter(Sentence)
 ROOT: ContextVar[str] = ContextVar("root", default="")
 """The path that all addresses of the page being made begin with: `serving.root_path`."""
-pages.environment().globals["root"] = ROOT.get
+pages.environment().globals.update(root=ROOT.get)
 
 
 @dataclass(frozen=True, slots=True)
