@@ -4,6 +4,7 @@ import json
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import cast
 from urllib.parse import quote, urlencode
 
 from pydantic import TypeAdapter
@@ -18,7 +19,7 @@ from rag_assets.serving.http.streams import AnswerStream, Event
 _SENTENCE = TypeAdapter(Sentence)
 ROOT: ContextVar[str] = ContextVar("root", default="")
 """The path that all addresses of the page being made begin with: `serving.root_path`."""
-pages.environment().globals.update(root=ROOT.get)
+cast("dict[str, object]", pages.environment().globals)["root"] = ROOT.get
 
 
 @dataclass(frozen=True, slots=True)
