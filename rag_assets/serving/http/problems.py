@@ -35,8 +35,11 @@ AN_ID = (
 )
 ON = "it should be kept, current, or the number of an index version"
 IN_WORDS: Mapping[str, str] = {
+    "bool_parsing": "it should be true or false",
+    "date_from_datetime_parsing": "it should be a day such as 2026-03-31",
     "dict_type": "it should be a JSON object",
     "extra_forbidden": "there is no such field",
+    "int_parsing": "it should be a whole number",
     "missing": "it is missing",
     "model_attributes_type": "it should be a JSON object",
     "model_type": "it should be a JSON object",
@@ -178,7 +181,7 @@ def in_words(error: "Mapping[str, Any] | ErrorDetails") -> str:
     """What is wrong with a field, without the words of Pydantic for it."""
     place = ".".join(map(str, error["loc"]))
     if error["type"] == "string_pattern_mismatch":
-        said = AN_ID if place.endswith("id") else ON
+        said = ON if error["loc"][-1] == "on" else AN_ID
     else:
         said = IN_WORDS.get(error["type"]) or error["msg"].removeprefix("Value error, ")
     return f"{place}: {said.replace('Input should', 'it should')}"

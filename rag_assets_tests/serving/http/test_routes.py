@@ -398,6 +398,9 @@ def test_docs_say_where_the_api_is_described(client):
         ("search", {"json": {"query": "salt", "qury": 1}}, "qury: there is no such field"),
         ("search", {"json": {"query": "salt", "filters": 1}}, "filters: it should be"),
         ("feedback", {"json": {"answer_id": "zzzz", "kind": "up"}}, "answer_id: an id looks like"),
+        ("answers", {"json": {"question": "salt", "after": "zzzz"}}, "after: an id looks like"),
+        (f"history/{'a' * 36}/replay", {"json": {"on": "now"}}, "on: it should be kept"),
+        ("search", {"json": {"query": "salt", "top_k": "ten"}}, "top_k: it should be a whole"),
     ],
 )
 def test_what_is_wrong_with_a_request_is_said_in_words(client, path, sent, says):
