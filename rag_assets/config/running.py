@@ -1,5 +1,6 @@
 """The sections of operation: `serving`, `schedule`, `execution` and `clean_up`."""
 
+import re
 from typing import Literal, TypeAlias
 
 from pydantic import Field, JsonValue, field_validator
@@ -19,6 +20,18 @@ class Serving(Section):
     """What answers queries."""
 
     variant: Slug | None = Field(None, description="the first variant unless given")
+    root_path: str = Field(
+        "", description="the path below which a proxy shows the page and the API, such as /rag"
+    )
+
+    @field_validator("root_path")
+    @classmethod
+    def _begins_with_a_slash(cls, value: str) -> str:
+        if not re.fullmatch(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*", value):
+            raise ValueError(
+                "not a path such as /rag: / and a name of letters, digits, -, _, . and ~, no / last"
+            )
+        return value
 
 
 class Schedule(Section):

@@ -220,12 +220,14 @@ def _grid(
     serving: Retriever, *, signals: Sequence[Signal], reranked: Retriever
 ) -> Iterator[tuple[str, Retriever]]:
     words = [signal for signal in signals if signal != "dense"]
+    kept = " and ".join(serving.arms)
+    own = f"with {kept}" if kept else "alone"  # with an arm it is another than the signal by itself
     mixes: dict[str, dict[str, object]] = {
-        f"{signal} alone": {"signals": [signal], "signal_fusion": Fusion()} for signal in signals
+        f"{signal} {own}": {"signals": [signal], "signal_fusion": Fusion()} for signal in signals
     }
     for mode, share in product(MODES, DENSE_SHARES) if words and words != [*signals] else ():
         rest = {signal: round((1 - share) / len(words), 3) for signal in words}
-        mixes[f"dense {share:g} with {' and '.join(words)}, {mode}"] = {
+        mixes[f"dense {share:g} with {' and '.join([*words, *serving.arms])}, {mode}"] = {
             "signals": ["dense", *words],
             "signal_fusion": {"mode": mode, "weights": {"dense": share, **rest}},
         }

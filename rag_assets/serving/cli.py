@@ -20,6 +20,7 @@ from rag_assets.serving import commands
 from rag_assets.serving.replies import FAILED, INTERRUPTED, USAGE, CommandError, Reply, UsageError
 from rag_assets.store import MissingTableError
 from rag_assets.store.damage import DamagedTablesError
+from rag_assets.store.owners import OtherStateError
 from rag_assets.store.places import UnreachableTablesError
 from rag_assets.store.serving_pointer import ServingPointerError
 
@@ -57,6 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         CommandError,
         DamagedTablesError,
         MissingTableError,
+        OtherStateError,
         ServingPointerError,
         UnknownIdError,
         UnreachableTablesError,

@@ -26,6 +26,9 @@ BACKFILL_JOB = "backfill_variant"
 COUNTS = ("added", "changed", "removed", "unchanged", "failed")
 SHOWN = (*COUNTS, "embedded", "seconds")
 """Numbers of an asset's metadata that the answer shows."""
+CHECKING, STARTING = "(checks)", "(start-up, records and summary)"
+"""What a refresh does beside its assets."""
+CHECK_STEPS = ("check_", "source_readable_")
 SHOWN_OF_FAILURE = ("reason", "kind", "attempts", "tried_again", "stale_since")
 
 
@@ -40,8 +43,16 @@ class RefreshOutcome:
     """The tables that the run brought up to date."""
     errors: Mapping[str, str]
     """Why a step failed, by the name of the step."""
+    checking: float = 0.0
+    """Seconds that the checks took."""
     conclusion: str = ""
     """What the gate said at the end, and the next command; empty where it was not asked."""
+
+    def seconds_of(self, seconds: float) -> dict[str, float]:
+        """What of the `seconds` of a whole refresh no asset took: all sums up to them."""
+        of_assets = sum(counts.get("seconds", 0.0) for counts in self.assets.values())
+        rest = max(0.0, seconds - of_assets - self.checking)
+        return {CHECKING: self.checking, STARTING: rest}
 
 
 def refresh(
@@ -129,6 +140,11 @@ def _outcome(result: "ExecutionResult", *, variant: str, state_dir: Path) -> Ref
             if isinstance(value := _value(found.metadata.get("table")), str)
         ],
         errors=job_runs.errors_of(result, state_dir=state_dir),
+        checking=sum(
+            event.step_success_data.duration_ms / 1_000
+            for event in result.all_events
+            if event.is_step_success and (event.step_key or "").startswith(CHECK_STEPS)
+        ),
         conclusion="".join(
             value
             for found in passes

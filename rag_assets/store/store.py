@@ -3,8 +3,8 @@
 Nothing else opens a table. Every commit is atomic: a reader sees the table before it or after
 it, never in between. A lock dies with the process that holds it, so that a killed run blocks
 nobody. Tables may lie in an object store; locks and records lie in the state folder even then, and
-whoever writes mounts that folder. LanceDB is imported on first use of a table, not before: whoever
-only asks what was finished does not pay for it.
+whoever writes mounts that folder: another one is refused (see `owners`). LanceDB is imported on
+first use of a table, not before: whoever only asks what was finished does not pay for it.
 """
 
 import errno
@@ -39,6 +39,7 @@ from rag_assets.store.damage import (
     is_panic,
 )
 from rag_assets.store.locks import HeldLock, held_locks, locked, locked_if_free
+from rag_assets.store.owners import own
 from rag_assets.store.places import Bucket, Folder, Place, Stamp
 from rag_assets.store.rows import ROW_ID, MissingTableError, rows_of
 
@@ -88,6 +89,7 @@ class Store:
         self._properties = {RUN: run} if run else {}
         self._tables: Place = Bucket(tables) if tables else Folder(root / "lance")
         self._is_local = tables is None
+        self._is_own = self._is_local
         self._looked_at: set[str] = set()
         """Generations whose files were found as long as they have to be."""
         self._catalog = Catalog(
@@ -595,9 +597,25 @@ class Store:
         with locked_if_free(self.root / LOCKS / f"{self.known_as(name)}.lock") as is_free:
             yield is_free
 
+    def own(self, *, takes_over: bool = False) -> None:
+        """Be the one state that writes the tables; of those in its own folder it is.
+
+        Raises:
+            OtherStateError: Another one is, unless this one `takes_over`.
+            UnreachableTablesError: The object store that holds the tables does not answer.
+        """
+        if not self._is_own:
+            own(self._tables, self.root, locks=self.root / LOCKS, takes_over=takes_over)
+            self._is_own = True
+
     @contextmanager
     def lock(self, *names: str, log: Callable[[str], None]) -> Generator[None]:
-        """Be the one writer of `names`; wait for whoever is, and say so through `log`."""
+        """Be the one writer of `names`; wait for whoever is, and say so through `log`.
+
+        Raises:
+            OtherStateError: Another state writes the tables.
+        """
+        self.own()
         for name in names:
             self._catalog.register(name)
         with ExitStack() as locks:

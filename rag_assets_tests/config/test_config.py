@@ -752,3 +752,10 @@ def test_settings_of_a_rewriter_by_rules_are_known_by_the_fingerprint_of_before(
     )
 
     assert dumped.keys() == {"rewriter", "path", "queries", "fuse", "anchor", "fusion"}
+
+
+@pytest.mark.parametrize("path", ["rag", "/rag/", "/a b", "/..", "https://x/rag", "/"])
+def test_a_path_for_links_is_one_that_a_link_can_begin_with(write, path):
+    with pytest.raises(ConfigError, match=r"serving\.root_path.*not a path such as /rag"):
+        load(write(f"serving: {{root_path: '{path}'}}\n"))
+    assert load(write("serving: {root_path: /rag/own}\n")).serving.root_path == "/rag/own"

@@ -217,8 +217,23 @@ def test_the_grid_leaves_the_other_stages_of_what_serves_as_they_are():
         assert all(getattr(one, stage) == getattr(known["own"], stage) for stage in same)
         is_reranked = (one.reranker, one.candidates) == ("late_interaction", 7)
         assert is_reranked == (one.reranker is not None) == name.endswith(", reranked")
-    fused = grid["dense 0.35 with sparse and bm25, distribution_based"].signal_fusion
+    fused = grid["dense 0.35 with sparse and bm25 and lookup, distribution_based"].signal_fusion
     assert fused.weights == {"dense": 0.35, "sparse": 0.325, "bm25": 0.325}
+
+
+def test_a_name_says_whether_the_lookup_arm_is_in():
+    serving = {"signals": ["dense", "bm25"], "arms": ["lookup"]}
+    retrieval = Retrieval(retriever="own", retrievers={"own": serving})
+    found = candidates(Config(retrieval=retrieval), signals=["dense", "bm25"])
+    assert found["bm25"].arms == ()
+    assert found["bm25 with lookup"] == Retriever(signals=["bm25"], arms=("lookup",))
+    assert not any("alone" in name for name in found)
+    grid = {name: one for name, one in found.items() if name not in retrieval.retrievers}
+    assert all("lookup" in name for name in grid)
+    without = Retrieval(retriever="hybrid_late_fusion")
+    plain = candidates(Config(retrieval=without), signals=["dense", "bm25"])
+    assert "bm25 alone" in plain
+    assert not any("lookup" in name for name in plain)
 
 
 def test_what_was_chosen_before_serves_and_something_else_is_chosen(tmp_path):

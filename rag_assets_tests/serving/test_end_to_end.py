@@ -268,7 +268,7 @@ def test_evaluate_keeps_the_retriever_that_two_questions_cannot_better(here, cap
     assert record["means"].keys() >= {
         "best",
         "bm25",
-        "dense 0.5 with bm25, distribution_based, reranked",
+        "dense 0.5 with bm25 and lookup, distribution_based, reranked",
     }
     assert "cross-validated in 2 folds" in record["protocol"]
     assert f"(1 of {len(record['means'])})" in said.err

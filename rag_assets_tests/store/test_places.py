@@ -9,8 +9,9 @@ from pyarrow.fs import FileSelector, FileSystem
 from rag_assets.config import ConfigError, load
 from rag_assets.retrieval.opening import open_index
 from rag_assets.serving import cli
-from rag_assets.serving.replies import FAILED
+from rag_assets.serving.replies import FAILED, USAGE
 from rag_assets.store import MissingTableError, PassRecord, Store, complete_sets
+from rag_assets.store.owners import OtherStateError
 from rag_assets.store.places import MANIFESTS
 from rag_assets_testing.faults import built, comparing, project, reading
 from rag_assets_testing.faults.hashing import HashEncoder, hashing
@@ -139,6 +140,73 @@ def test_a_set_is_not_forgotten_while_its_object_store_does_not_answer(
     Store.of(remote).drop(recorded.joint.table)
     complete_sets.forget_gone(Store.of(remote))
     assert list(complete_sets.all_sets(Store.of(remote))) == []
+
+
+def test_a_second_state_on_the_tables_is_refused_by_the_name_of_the_first(bucket, tmp_path):
+    first, second = (Store(tmp_path / name, tables=f"{bucket}/two") for name in "ab")
+    with first.lock("t", log=print):
+        first.append("t", rows(a="1"), schema=SCHEMA)
+    with pytest.raises(OtherStateError, match=f"{tmp_path}/a.*--take-over-tables"):
+        second.lock("t", log=print).__enter__()
+    assert (second.names(), held(second)) == (["t"], {"a": "1"})
+
+    (tmp_path / "a").rename(tmp_path / "moved")
+    with Store(tmp_path / "moved", tables=f"{bucket}/two").lock("t", log=print):
+        pass
+    second.own(takes_over=True)
+    with second.lock("t", log=print), pytest.raises(OtherStateError, match=f"{tmp_path}/b"):
+        Store(tmp_path / "moved", tables=f"{bucket}/two").own()
+    assert (Store(tmp_path / "c", tables=f"{bucket}/other").own(), second.begun()) == (None, [])
+
+
+def test_the_refresh_of_a_second_state_ends_before_it_begins(bucket, tmp_path, monkeypatch, capsys):
+    Store(tmp_path / "first", tables=f"{bucket}/refused").own()
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rag_assets.yaml").write_text(f"state_dir: second\ntables_url: {bucket}/refused\n")
+    assert cli.main(["refresh"]) == FAILED
+    assert f"written by the state folder {tmp_path}/first" in capsys.readouterr().err
+
+
+def test_of_states_that_begin_at_once_one_writes(bucket, tmp_path):
+    def began(number):
+        try:
+            Store(tmp_path / str(number), tables=f"{bucket}/race").own()
+        except OtherStateError:
+            return 0
+        return 1
+
+    with ThreadPoolExecutor(6) as pool:
+        assert sum(pool.map(began, range(6))) == 1
+
+
+def test_a_folder_of_its_own_needs_no_marker(tmp_path):
+    with Store(tmp_path).lock("t", log=print):
+        assert not (tmp_path / "state_id").exists()
+
+
+@pytest.mark.nightly(guards=["rag_assets/store"])
+def test_a_refresh_takes_tables_over_on_request_and_doubles_no_row(bucket, tmp_path):
+    made = project.make(tmp_path, documents=2, rows=4)
+    local = made.config_with(tmp_path / "local")
+    first, second = (
+        made.config_with(tmp_path / name).model_copy(update={"tables_url": f"{bucket}/taken"})
+        for name in ("first", "second")
+    )
+    with hashing():
+        refresh(local)
+        refresh(first)
+        with pytest.raises(OtherStateError, match=str(tmp_path / "first")):
+            refresh(second)
+        Store.of(second).own(takes_over=True)
+        refresh(second)
+    assert comparing.contents(Store.of(second)) == comparing.contents(Store.of(local))
+
+
+def test_the_flag_to_take_tables_over_needs_some(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rag_assets.yaml").write_text("state_dir: state\n")
+    assert cli.main(["refresh", "--take-over-tables"]) == USAGE
+    assert "tables_url is not set" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("url", ["/srv/tables", "s3://", "s3://key:secret@bucket/x", "ftp://a/b"])

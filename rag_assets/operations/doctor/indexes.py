@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 
+from rag_assets.index.indexes import TOP, measured_recall
 from rag_assets.operations.doctor import rules
 from rag_assets.operations.doctor.faults import Fault, Log, Mend
 from rag_assets.operations.doctor.subjects import ExaminedTable, Practice
@@ -16,6 +17,7 @@ from rag_assets.store.search_indexes import VECTOR, text_index_name, vector_inde
 from rag_assets.store.text_parts import TEXT, text_index
 
 TEXTS_SOUGHT, WORDS_AT_ONCE = 64, 256
+VECTORS_SOUGHT, LEAST_RECALL = 200, 0.9
 
 
 def faults_of(practice: Practice, table: ExaminedTable) -> Iterator[Fault]:
@@ -43,6 +45,8 @@ def faults_of(practice: Practice, table: ExaminedTable) -> Iterator[Fault]:
             _search(practice, table)
         if detail := _vectors(practice, table):
             yield wrong(rule=rules.VECTOR_INDEX, detail=detail)
+        elif detail := _recall(practice, table):
+            yield wrong(rule=rules.LOW_RECALL, detail=detail)
     except DAMAGE as error:
         yield wrong(rule=rules.TEXT_INDEX, detail=str(error).partition("\n")[0])
 
@@ -103,6 +107,17 @@ def _vectors(practice: Practice, table: ExaminedTable) -> str | None:
     if waiting > rows * settings.maintain_from_share:
         return f"{waiting:,} of {rows:,} rows are not in it"
     return None
+
+
+def _recall(practice: Practice, table: ExaminedTable) -> str | None:
+    """Why searches through the index of vectors miss what an exact search finds."""
+    opened, config = practice.store.open(table.step.table), practice.config
+    if is_searched_exactly(opened, ann_from_rows=config.index.ann_from_rows):
+        return None
+    found = measured_recall(opened, search=config.retrieval.ann, sample=VECTORS_SOUGHT)
+    if found >= LEAST_RECALL:
+        return None
+    return f"recall@{TOP} is {found:.2f}, over up to {VECTORS_SOUGHT} units of it as queries"
 
 
 def _text_name(practice: Practice) -> str:

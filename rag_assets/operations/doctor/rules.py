@@ -82,6 +82,13 @@ VECTOR_INDEX = Rule("D503", "vector-index", "error", "The index of vectors lacks
 OTHER_RANKING = Rule(
     "D504", "other-ranking", "error", "An index built anew ranks otherwise (--deep)."
 )
+LOW_RECALL = Rule(
+    "D505",
+    "low-recall",
+    "warning",
+    "The index of vectors misses more than a tenth of the nearest units.",
+    f"{REPAIR}; if it is found again, raise retrieval.ann.probes",
+)
 
 PIN_GONE = Rule("D601", "pin-gone", "error", "A version that answers queries cannot be read.")
 UNREADABLE_SET = Rule(

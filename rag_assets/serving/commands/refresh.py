@@ -68,11 +68,20 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         action="store_true",
         help="accept tables that drifted (see should_hold) as the new normal",
     )
+    command.add_argument(
+        "--take-over-tables",
+        action="store_true",
+        help="write the tables at tables_url from this state folder, though another one did",
+    )
 
 
 def run(options: argparse.Namespace) -> Reply:
     """Refresh, one at a time; a second refresh waits for the first."""
     config = configuration.load()
+    if options.take_over_tables:
+        if config.tables_url is None:
+            raise UsageError("--take-over-tables: tables_url is not set, so nobody else has them")
+        Store.of(config).own(takes_over=True)
     return refreshed(
         config,
         variant=options.variant or serving_variant(Store.of(config), config),
@@ -172,6 +181,7 @@ def _answer(
         "proposal": proposed,
         "conclusion": outcome.conclusion,
         "seconds": round(seconds, 3),
+        "seconds_of": {key: round(each, 3) for key, each in outcome.seconds_of(seconds).items()},
     }
     kept = ""
     if plan is not None:
@@ -214,6 +224,8 @@ def _paragraphs(
 ) -> Iterator[str]:
     rows = [{"asset": key, **counts} for key, counts in outcome.assets.items()]
     if rows:
+        beside = outcome.seconds_of(seconds)
+        rows += [{"asset": key, "seconds": each} for key, each in beside.items()]
         yield table(rows, columns=["asset", *refresh_run.SHOWN])
     if evaluation:
         yield evaluation

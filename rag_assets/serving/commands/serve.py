@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> Reply:
     with _listening(options) as listening, assistant_errors(), open_models(config) as models:
         app = app_of(config, models, user=user)
         host = f"[{options.host}]" if ":" in options.host else options.host
-        url = f"http://{host}:{listening.getsockname()[1]}"
+        url = f"http://{host}:{listening.getsockname()[1]}{config.serving.root_path}"
         say(f"Open {url} in a browser; the API is at {url}/v1. Stop it with Ctrl-C.")
         AppStatus.disable_automatic_graceful_drain()  # answers on their way are finished
         server = uvicorn.Server(

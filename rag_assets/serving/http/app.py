@@ -11,7 +11,7 @@ from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI
 
 from rag_assets.answering.assistant import AnswerModels
-from rag_assets.config import Config
+from rag_assets.config import Config, ConfigError
 from rag_assets.serving.http import problems
 from rag_assets.serving.http.limits import RequestLimits
 from rag_assets.serving.http.metrics import Metrics
@@ -34,6 +34,9 @@ def app_of(config: Config, models: AnswerModels, *, user: str) -> FastAPI:
         config: Names the state.
         models: The language models that help to answer.
         user: Who asks, by whom answers are kept.
+
+    Raises:
+        ConfigError: `serving.root_path` begins like a route.
     """
     metrics = Metrics(config)
     service = Service(config, ServedIndex(config, models), user, metrics)
@@ -64,10 +67,20 @@ def app_of(config: Config, models: AnswerModels, *, user: str) -> FastAPI:
     app.include_router(state.for_machines)
     app.include_router(views.router)
     app.mount("/static", views.files)
+    if (root := config.serving.root_path) and root.split("/")[1] in _first_names(app):
+        raise ConfigError(f"serving.root_path: {root} begins like an address of the server: rename")
     app.add_middleware(
         RequestLimits,
         metrics=metrics,
         at_once=at_once,
+        root=root,
         version=lambda: service.served.version,
     )
     return app
+
+
+def _first_names(app: FastAPI) -> set[str]:
+    """The first part of each address: a path below which a proxy shows them cannot begin so."""
+    own = (*views.router.routes, *state.for_machines.routes, *app.routes, *ROUTES)
+    paths = (getattr(each, "path", "") or getattr(each, "prefix", "") for each in own)
+    return {path.split("/")[1] for path in paths if path}

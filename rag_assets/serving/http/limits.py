@@ -45,6 +45,7 @@ ELSEWHERE = "this server answers requests to localhost and 127.0.0.1 alone"
 FOREIGN = "a page of another site may not send requests here"
 AGAIN = {"Retry-After": "1"}
 BUSY = "too many requests wait already: try again in a moment"
+OWN_NAME = re.compile(rf"^https?://{LOOPBACK.pattern}(?=/)", re.ASCII | re.IGNORECASE)
 ALWAYS = ("/healthz", "/readyz", "/metrics", "/static/")
 """Answered however many requests wait."""
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
@@ -87,9 +88,20 @@ class RequestLimits:
     """The outermost layer of the app (ASGI)."""
 
     def __init__(
-        self, app: ASGIApp, *, metrics: Metrics, at_once: int, version: Callable[[], str | None]
+        self,
+        app: ASGIApp,
+        *,
+        metrics: Metrics,
+        at_once: int,
+        version: Callable[[], str | None],
+        root: str = "",
     ) -> None:
-        """Let `at_once` requests be in work; `version` is that of replies that no index gave."""
+        """Let `at_once` requests be in work.
+
+        `version` is that of replies that no index gave. All addresses begin with `root`, which a
+        proxy may have taken away.
+        """
+        self._root = root
         self._app, self._metrics, self._version = app, metrics, version
         self._places = asyncio.Semaphore(at_once)
         self._counts: Counter[str] = Counter()
@@ -100,6 +112,9 @@ class RequestLimits:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        if scope["method"] == "HEAD":
+            send = _without_body(send)
+        scope = self._below_root(scope)
         began, status, state = time.perf_counter(), 0, scope.setdefault("state", {})
 
         async def told(message: Message) -> None:
@@ -108,6 +123,8 @@ class RequestLimits:
                 status, headers = message["status"], MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
+                if place := headers.get("location"):  # of this server: its name is the proxy's
+                    headers["location"] = OWN_NAME.sub("", place)
                 version = state.get("index_version") or self._version()
                 if version and not headers.get("content-type", "").startswith("text/event-stream"):
                     headers.setdefault(VERSION, version)
@@ -123,10 +140,16 @@ class RequestLimits:
             seconds = time.perf_counter() - began
             self._metrics.request(route, status=status, seconds=seconds)
 
+    def _below_root(self, scope: Scope) -> Scope:
+        """The request as routes read it: `HEAD` as `GET`, and the path with its root."""
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        path = _path_below(self._root, scope["path"])
+        return {**scope, "method": method, "root_path": self._root, "path": self._root + path}
+
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand a request on; raises HTTPException where it is refused."""
         _refuse(scope)
-        is_first = scope["path"].startswith(ALWAYS)
+        is_first = scope["path"].removeprefix(self._root).startswith(ALWAYS)
         with self._counted("sending", MOST_CONNECTIONS if is_first else MOST_SENDING):
             try:
                 body = await asyncio.wait_for(_whole(receive), SECONDS_TO_SEND)
@@ -207,6 +230,28 @@ class RequestLimits:
 async def in_work_of(request: Request) -> InWork:
     """A request that has a place."""
     return request.state.in_work
+
+
+def _path_below(root: str, path: str) -> str:
+    """A path without `root`, which the proxy may have left there or taken away."""
+    if path == root or path.startswith(f"{root}/"):
+        return path[len(root) :] or "/"
+    return path
+
+
+def _without_body(send: Send) -> Send:
+    """What sends the head of a reply and ends it there, as `HEAD` asks."""
+    has_ended = False
+
+    async def told(message: Message) -> None:
+        nonlocal has_ended
+        if message["type"] == "http.response.start":
+            await send(message)
+        elif not has_ended:
+            has_ended = True
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    return told
 
 
 def _refuse(scope: Scope) -> None:

@@ -23,8 +23,28 @@ from rag_assets.workers import AbandonedError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pydantic_core import ErrorDetails
+
 MEDIA_TYPE = "application/problem+json"
 UNKNOWN = "nothing is served at this address: /openapi.json lists what is"
+NO_OBJECT = ("dict_type", "model_type", "model_attributes_type", "missing")
+NO_BODY = "the body is no JSON object: send one, with the header Content-Type: application/json"
+AN_ID = (
+    "an id looks like 5f0c1e5e-3b1a-5c0e-9d53-0f6c1d2e3a4b: digits, letters from a to f, and "
+    "hyphens; of a unit its first 4 characters are enough"
+)
+ON = "it should be kept, current, or the number of an index version"
+IN_WORDS: Mapping[str, str] = {
+    "bool_parsing": "it should be true or false",
+    "date_from_datetime_parsing": "it should be a day such as 2026-03-31",
+    "dict_type": "it should be a JSON object",
+    "extra_forbidden": "there is no such field",
+    "int_parsing": "it should be a whole number",
+    "missing": "it is missing",
+    "model_attributes_type": "it should be a JSON object",
+    "model_type": "it should be a JSON object",
+}
+"""What the types of Pydantic's errors mean."""
 logger = logging.getLogger(__name__)
 
 
@@ -152,5 +172,16 @@ def _invalid(error: RequestValidationError) -> str:
     first = error.errors()[0]
     if first["type"] == "json_invalid":
         return f"the body is no valid JSON: {first['ctx']['error']} at character {first['loc'][-1]}"
-    place = ".".join(map(str, first["loc"][1:])) or str(first["loc"][0])
-    return f"{place}: {first['msg'].removeprefix('Value error, ')}"
+    if first["type"] in NO_OBJECT and first["loc"] == ("body",):
+        return NO_BODY
+    return in_words({**first, "loc": first["loc"][1:] or first["loc"]})
+
+
+def in_words(error: "Mapping[str, Any] | ErrorDetails") -> str:
+    """What is wrong with a field, without the words of Pydantic for it."""
+    place = ".".join(map(str, error["loc"]))
+    if error["type"] == "string_pattern_mismatch":
+        said = ON if error["loc"][-1] == "on" else AN_ID
+    else:
+        said = IN_WORDS.get(error["type"]) or error["msg"].removeprefix("Value error, ")
+    return f"{place}: {said.replace('Input should', 'it should')}"

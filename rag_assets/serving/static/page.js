@@ -70,7 +70,7 @@ on("htmx:sseOpen", () => notice(""))
 
 on("htmx:oobAfterSwap", () => { // an answer that is kept has a lasting address
   const made = one("#after").value
-  if (made) history.replaceState(history.state?.card ? history.state : null, "", `/history/${made}`)
+  if (made) history.replaceState(history.state?.card ? history.state : null, "", `${one(".brand").pathname}history/${made}`)
 })
 
 on("htmx:afterSwap", event => {

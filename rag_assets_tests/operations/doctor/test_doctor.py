@@ -24,7 +24,7 @@ EMBEDDED_AGAIN = {
 """What takes a vector away: the one text is embedded once more."""
 
 ELSEWHERE = {
-    *("D104", "D106", "D109", "D403", "D503", "D504"),
+    *("D104", "D106", "D109", "D403", "D503", "D504", "D505"),
     *("D604", "D606", "D607", "D705", "D802", "D901"),
     *("D1001", "D1002", "D1003", "D1004", "D1005", "D1006"),
 }

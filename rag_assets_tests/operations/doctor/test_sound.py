@@ -178,6 +178,22 @@ def test_an_index_of_vectors_that_lacks_rows_is_named(tmp_path, monkeypatch):
         assert repaired(made).left.is_clean
 
 
+def test_an_index_of_vectors_that_finds_too_few_neighbours_is_named_until_it_looks_into_more(
+    tmp_path,
+):
+    made = whole(tmp_path)
+    text = made.file.read_text() + "index: {ann_from_rows: 20, vectors: {partitions: 12}}\n"
+    made.file.write_text(text.replace("bm25}", "bm25, ann: {probes: 1}}"))
+    built(made)
+    with hashing():
+        low = examined(made).found
+    assert {each.rule for each in low} == {rules.LOW_RECALL}
+    assert "recall@20 is 0." in low[0].detail
+    assert "retrieval.ann.probes" in low[0].remedy
+    made.file.write_text(text)
+    assert found(made) == []
+
+
 def test_a_version_that_serves_with_an_index_that_is_gone_is_named_and_replaced(
     tmp_path, monkeypatch
 ):

@@ -70,6 +70,17 @@ def test_it_ends_with_the_verdict_and_the_next_command():
     assert last == f"Done after 1.0 s: variant default.\n{said}"
 
 
+def test_the_seconds_of_all_rows_are_those_of_the_refresh():
+    counts = {"chunks": {"added": 2, "seconds": 3.0}, "question_sets": {"added": 1}}
+    timed = replace(outcome(), assets=counts, checking=2.5)
+
+    shown, *_ = refresh._paragraphs(timed, [], None, "Checks: 2 of 2", 10.0)
+
+    seconds = [line.split()[-1] for line in shown.splitlines()[2:]]
+    assert seconds == ["3.000", "1", "2.500", "4.500"]
+    assert timed.seconds_of(5.0)[refresh_run.STARTING] == 0.0
+
+
 def test_an_index_that_the_gate_holds_back_is_not_called_a_failed_refresh():
     held = replace(outcome(), errors={"serving_index": f"{HELD_BACK}: 3 questions were lost"})
     failed = replace(held, errors={**held.errors, "chunks": "no space is left"})

@@ -2,12 +2,14 @@
 
 import io
 import json
+import re
 import zipfile
 
 import pytest
 from anyio.to_thread import current_default_thread_limiter
 from starlette.testclient import TestClient
 
+from rag_assets import config as configuration
 from rag_assets.answering.answer import from_json
 from rag_assets.answering.assistant import AnswerModels
 from rag_assets.config import Config
@@ -20,6 +22,7 @@ from rag_assets.store import serving_pointer
 
 SPRING = "What is the stiffness of the spring?"
 DENSITY = "What is the density of Invar?"
+LINKS = re.compile(r'(?:src|href|action|hx-get|hx-post|hx-delete|sse-connect)="(/[^"]*)"')
 EVENTS = {"Accept": "text/event-stream"}
 
 
@@ -366,3 +369,93 @@ def test_the_document_describes_every_reply(client):
     forms = document["paths"]["/v1/reports"]["post"]["responses"]["200"]["content"]
     assert {"text/event-stream", "text/markdown", "text/html", DOCX} < forms.keys()
     assert len(document["paths"]) >= 18
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/healthz", "/v1/status", "/openapi.json", "/static/page.js"]
+)
+def test_head_is_answered_as_get_without_its_body(client, path):
+    head, whole = client.head(path), client.get(path)
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["content-type"] == whole.headers["content-type"]
+
+
+def test_docs_say_where_the_api_is_described(client):
+    page = client.get("/docs")
+    assert page.status_code == 200
+    assert 'href="/openapi.json"' in page.text
+    assert "/v1/search" in page.text
+    assert "http://" not in page.text
+
+
+@pytest.mark.parametrize(
+    ("path", "sent", "says"),
+    [
+        ("search", {"content": b'{"query": "salt"}'}, "Content-Type: application/json"),
+        ("search", {}, "Content-Type: application/json"),
+        ("search", {"json": [1]}, "Content-Type: application/json"),
+        ("search", {"json": {}}, "query: it is missing"),
+        ("search", {"json": {"query": "salt", "qury": 1}}, "qury: there is no such field"),
+        ("search", {"json": {"query": "salt", "filters": 1}}, "filters: it should be"),
+        ("feedback", {"json": {"answer_id": "zzzz", "kind": "up"}}, "answer_id: an id looks like"),
+        ("answers", {"json": {"question": "salt", "after": "zzzz"}}, "after: an id looks like"),
+        (f"history/{'a' * 36}/replay", {"json": {"on": "now"}}, "on: it should be kept"),
+        ("search", {"json": {"query": "salt", "top_k": "ten"}}, "top_k: it should be a whole"),
+    ],
+)
+def test_what_is_wrong_with_a_request_is_said_in_words(client, path, sent, says):
+    reply = client.post(f"/v1/{path}", **sent)
+    assert reply.status_code == 422
+    assert says in reply.json()["detail"]
+    assert not {"Input", "^", "pattern"} & {*reply.json()["detail"].split()}
+
+
+def test_an_id_that_is_none_is_told_what_one_looks_like(client):
+    detail = client.get("/v1/units/zzzz").json()["detail"]
+    assert detail.startswith("unit_id: an id looks like 5f0c1e5e-")
+
+
+def below(home, root):
+    config = configuration.load(home / "rag_assets.yaml")
+    serving = config.serving.model_copy(update={"root_path": root})
+    return app_of(config.model_copy(update={"serving": serving}), AnswerModels(), user="anna")
+
+
+@pytest.fixture(scope="module")
+def below_a_path(home):
+    with TestClient(below(home, "/rag"), base_url="http://localhost:8000") as client:
+        yield client
+
+
+@pytest.mark.parametrize("prefix", ["", "/rag"])
+def test_below_a_path_every_link_has_it_whether_the_proxy_leaves_it_or_not(below_a_path, prefix):
+    answer = below_a_path.post(f"{prefix}/v1/answers", json={"question": DENSITY}).json()["id"]
+    for path in ("/", "/search?query=spring", "/history", f"/history/{answer}", "/label", "/docs"):
+        page = below_a_path.get(prefix + path)
+        assert page.status_code == 200, page.text
+        links = LINKS.findall(page.text)
+        assert links
+        assert [each for each in links if not each.startswith("/rag/")] == []
+    assert below_a_path.get(f"{prefix}/static/page.js").status_code == 200
+    assert below_a_path.get(f"{prefix}/static/card.css").status_code == 200
+    assert below_a_path.get(f"{prefix}/openapi.json").json()["servers"] == [{"url": "/rag"}]
+
+
+def test_below_a_path_redirects_and_addresses_of_streams_have_it(below_a_path):
+    sent = below_a_path.post("/ask", data={"question": SPRING}, follow_redirects=False)
+    assert sent.headers["location"].startswith("/rag/ask/")
+    assert below_a_path.get("/rag").status_code == 200
+    slashed = below_a_path.get("/rag/search/", follow_redirects=False)
+    assert slashed.headers["location"] == "/rag/search"
+    reply = below_a_path.post("/v1/answers", json={"question": SPRING}, headers=EVENTS)
+    assert reply.headers["content-location"].startswith("/rag/v1/streams/")
+    piece = below_a_path.post("/ask", data={"question": DENSITY}, headers={"HX-Request": "true"})
+    events = below_a_path.get(piece.text.split('sse-connect="')[1].split('"')[0]).text
+    assert 'href="/rag/u/' in events
+    assert [each for each in LINKS.findall(events) if not each.startswith("/rag/")] == []
+
+
+def test_a_path_that_is_a_route_is_refused(home):
+    for root in ("/search", "/v1/x", "/static", "/healthz"):
+        with pytest.raises(configuration.ConfigError, match="begins like an address"):
+            below(home, root)

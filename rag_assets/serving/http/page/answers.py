@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import cast
 from urllib.parse import quote, urlencode
 
 from pydantic import TypeAdapter
@@ -15,6 +17,9 @@ from rag_assets.reports import pages
 from rag_assets.serving.http.streams import AnswerStream, Event
 
 _SENTENCE = TypeAdapter(Sentence)
+ROOT: ContextVar[str] = ContextVar("root", default="")
+"""The path that all addresses of the page being made begin with: `serving.root_path`."""
+cast("dict[str, object]", pages.environment().globals)["root"] = ROOT.get
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +72,7 @@ def unit_url(unit_id: str, version: str, **values: object) -> str:
     """The address of the evidence card of a unit; of a hit, with the unit that led to it."""
     given = {name: value for name, value in values.items() if value not in ("", None)}
     named = urlencode({"v": version, **given}, doseq=True)
-    return f"/u/{quote(unit_id, safe='')}?{named}"
+    return f"{ROOT.get()}/u/{quote(unit_id, safe='')}?{named}"
 
 
 async def fragments(stream: AnswerStream, *, after: int) -> AsyncIterator[ServerSentEvent]:
@@ -122,4 +127,4 @@ def _url(together: list[Citation], version: str) -> str:
     if isinstance(first, Span | Cell) or not first.plan:
         return ""
     plan = json.dumps(first.plan, ensure_ascii=False)
-    return f"/rows?{urlencode({'v': version, 'plan': plan})}"
+    return f"{ROOT.get()}/rows?{urlencode({'v': version, 'plan': plan})}"

@@ -25,8 +25,8 @@ from rag_assets.reports import pages
 from rag_assets.serving.http.bodies import AskBody, FeedbackBody, SearchBody
 from rag_assets.serving.http.limits import InWork, in_work_of
 from rag_assets.serving.http.opened import Opened
-from rag_assets.serving.http.page.answers import fragments, render, told_answer, unit_url
-from rag_assets.serving.http.problems import of_error, statuses
+from rag_assets.serving.http.page.answers import ROOT, fragments, render, told_answer, unit_url
+from rag_assets.serving.http.problems import in_words, of_error, statuses
 from rag_assets.serving.http.routes import history as answers
 from rag_assets.serving.http.routes import searching
 from rag_assets.serving.http.service import Answering, Served, Service
@@ -89,6 +89,7 @@ class PageRoute(APIRoute):
         handle = super().get_route_handler()
 
         async def handled(request: Request) -> Response:
+            ROOT.set(request.scope["root_path"])
             try:
                 return await handle(request)
             except RequestValidationError:
@@ -123,7 +124,7 @@ async def ask(request: Request, service: Served, in_work: Working) -> Response:
     """Begin an answer: the piece that listens to it; else its page, which asks nothing again."""
     asked = _checked(AskBody, await _form(request))
     stream = service.streams.start(partial(service.tell_answer, asked), in_work)
-    place = f"/ask/{stream.id}?{urlencode({'question': asked.question})}"
+    place = f"{ROOT.get()}/ask/{stream.id}?{urlencode({'question': asked.question})}"
     if "hx-request" not in request.headers:
         return RedirectResponse(place, HTTPStatus.SEE_OTHER)
     piece = render("asked", question=asked.question, stream_id=stream.id)
@@ -230,9 +231,16 @@ async def label(request: Request, service: Served) -> Response:
     given = _checked(GivenLabel, await _form(request))
     await run_in_threadpool(_keep_label, service, given)
     if "hx-request" not in request.headers:
-        return RedirectResponse(f"/label?{urlencode({'of': given.of})}", HTTPStatus.SEE_OTHER)
+        place = f"{ROOT.get()}/label?{urlencode({'of': given.of})}"
+        return RedirectResponse(place, HTTPStatus.SEE_OTHER)
     asked = await run_in_threadpool(_to_label, service, given.of, anew=False)
     return HTMLResponse(render("to_label", asked=asked))
+
+
+@router.get("/docs")
+def about_the_api(request: Request) -> Response:
+    """Where the API is described."""
+    return _page("api", "API", routes=request.app.openapi()["paths"])
 
 
 @router.get("/u/{unit_id}")
@@ -313,5 +321,4 @@ def _checked(kind: type[Checked], values: Mapping[str, object]) -> Checked:
     try:
         return kind.model_validate(values)
     except ValidationError as error:
-        first = error.errors()[0]
-        raise UsageError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        raise UsageError(in_words(error.errors()[0])) from error

@@ -88,7 +88,7 @@ async def resume(
     stream_id: str, service: Served, last_event_id: Annotated[int, Header(ge=0)] = 0
 ) -> EventSourceResponse:
     """The events of an answer or report from the beginning, or behind `Last-Event-ID`."""
-    return _events(_stream(stream_id, service), after=last_event_id)
+    return _events(_stream(stream_id, service), service, after=last_event_id)
 
 
 @router.delete("/streams/{stream_id}", status_code=HTTPStatus.NO_CONTENT)
@@ -145,16 +145,16 @@ def _stream(stream_id: str, service: Service) -> AnswerStream:
 
 
 def _started(make: Make, service: Service, in_work: InWork) -> EventSourceResponse:
-    return _events(service.streams.start(make, in_work), after=0)
+    return _events(service.streams.start(make, in_work), service, after=0)
 
 
-def _events(stream: AnswerStream, *, after: int) -> EventSourceResponse:
+def _events(stream: AnswerStream, service: Service, *, after: int) -> EventSourceResponse:
     async def told() -> AsyncIterator[ServerSentEvent]:
         async for number, event in stream.read(after=after):
             yield ServerSentEvent(data=event.data, event=event.name, id=str(number))
 
     return EventSourceResponse(
         told(),
-        headers={"Content-Location": f"/v1/streams/{stream.id}"},
+        headers={"Content-Location": f"{service.config.serving.root_path}/v1/streams/{stream.id}"},
         ping=15,
     )
