@@ -25,7 +25,7 @@ class EndingError(Exception):
     """The name of the file says no form that is written."""
 
 
-class Writer(Protocol):
+class BatchWriter(Protocol):
     """What writes batches of rows to a file."""
 
     def write_batch(self, batch: pa.RecordBatch, /) -> None:
@@ -99,7 +99,7 @@ def _csv(columns: pa.Schema) -> "Form":
     return lambda file: csv.CSVWriter(file, plain), plain
 
 
-Form = tuple[Callable[[Path], AbstractContextManager[Writer]], pa.Schema]
+Form = tuple[Callable[[Path], AbstractContextManager[BatchWriter]], pa.Schema]
 """How a file is opened, and the columns that are written to it."""
 FORMS: Mapping[str, Callable[[pa.Schema], Form]] = {".parquet": _parquet, ".csv": _csv}
 """By the ending of the file."""
