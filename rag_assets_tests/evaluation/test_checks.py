@@ -93,6 +93,12 @@ def test_questions_without_an_answer_warn(config):
     assert not result.blocks
 
 
+def test_a_retriever_that_ranks_nothing_at_all_answered_no_question(config):
+    result = judge(config, [row for row in lines() if row["retriever"] == "bm25"])
+
+    assert failures(result)["few_questions_unanswered"].observed == 1.0
+
+
 def test_gold_that_the_index_lacks_warns(config):
     assert failures(judge(config, lines(), missing=["q3", "q4"])) == {}
 
