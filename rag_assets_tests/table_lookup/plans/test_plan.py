@@ -137,6 +137,20 @@ def test_a_hidden_column_selects_rows():
     assert validated(plan, catalogue()) == plan
 
 
+@pytest.mark.parametrize(
+    "shown",
+    [
+        {"operation": "max", "column": "id"},
+        {"operation": "count", "column": "id"},
+        {"operation": "change", "column": "mass", "other": "id"},
+        {"columns": ("id",)},
+    ],
+)
+def test_a_hidden_column_is_never_shown_nor_computed_with(shown):
+    with pytest.raises(PlanError, match="id is hidden"):
+        validated(LookupPlan(SOURCE, "beams", **shown), catalogue())
+
+
 @pytest.mark.parametrize("text", ["", "{", "[" * 20_000, '{"source": NaN'])
 def test_a_text_that_is_no_json_is_no_plan(text):
     with pytest.raises(PlanError, match="it is not JSON that can be read"):

@@ -1,4 +1,5 @@
 import math
+import operator
 from dataclasses import replace
 from decimal import Decimal
 
@@ -11,6 +12,7 @@ from rag_assets.table_lookup.plans import sandbox
 from rag_assets.table_lookup.plans.plan import Condition, LookupPlan, PlanError
 from rag_assets.table_lookup.plans.running import run_plan
 from rag_assets.table_lookup.plans.sandbox import SandboxError, Statement
+from rag_assets_tests.table_lookup.beams import BEAMS as CELLS
 from rag_assets_tests.table_lookup.beams import SOURCE, catalogue, contents
 
 BEAMS = LookupPlan(SOURCE, "beams")
@@ -182,3 +184,34 @@ def test_a_statement_that_takes_too_long_is_stopped(monkeypatch):
     endless = "SELECT count(*) FROM rows a, rows b, rows c WHERE a.n + b.n + c.n < 0"
     with pytest.raises(SandboxError, match=r"longer than 0\.2 s"):
         sandbox.run(Statement(endless, ()), pa.table({"n": range(10_000)}), seconds=0.2)
+
+
+@pytest.mark.parametrize("op", ["<", "<=", ">", ">=", "=", "!="])
+@pytest.mark.parametrize("limit", ["16.7", "16.701", "16.699", "19.8999", "8.64", "-0.001"])
+def test_a_limit_with_more_decimals_than_the_column_selects_what_it_says(op, limit):
+    exact, compare = Decimal(limit), {"=": "eq", "!=": "ne", "<": "lt", ">": "gt"}
+    compare |= {"<=": "le", ">=": "ge"}
+    wanted = [
+        key
+        for key, mass in zip(CELLS["id"], CELLS["mass"], strict=True)
+        if getattr(operator, compare[op])(Decimal(mass), exact)
+    ]
+    assert keys(Condition("mass", op, (exact,))) == wanted
+
+
+@given(st.lists(st.decimals(8, 27, places=4), min_size=2, max_size=2))
+def test_a_range_has_what_lies_between_its_limits(limits):
+    low, high = sorted(limits)
+    within = [
+        key
+        for key, mass in zip(CELLS["id"], CELLS["mass"], strict=True)
+        if low <= Decimal(mass) <= high
+    ]
+    assert keys(Condition("mass", "between", (low, high))) == within
+
+
+def test_a_range_whose_limits_have_more_decimals_leaves_out_what_lies_just_outside():
+    low, high = Decimal("16.701"), Decimal("19.899")
+    assert keys(Condition("mass", "between", (low, high))) == []
+    low, high = Decimal("16.699"), Decimal("19.901")
+    assert keys(Condition("mass", "between", (low, high))) == ["1", "2"]
