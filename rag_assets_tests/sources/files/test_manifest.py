@@ -436,6 +436,25 @@ def test_a_folder_that_cannot_be_read_keeps_its_documents(store, root, monkeypat
     assert outages(store) == []
 
 
+def test_a_folder_that_cannot_be_read_keeps_none_of_that_name_in_another_source(
+    store, root, tmp_path, monkeypatch
+):
+    other = tmp_path / "other"
+    for folder in (root, other):
+        put(folder, "sub/x.md", f"# {folder.name}")
+    for name in ("one.md", "two.md"):
+        put(other, name, "# stays")
+    sources = [
+        DocumentSource(url=str(root)),
+        DocumentSource(name="other", url=str(other)),
+    ]
+    refresh(store, *sources)
+    (other / "sub/x.md").unlink()
+    forbid(monkeypatch, "documents/sub")
+
+    assert counts(refresh(store, *sources)) == (0, 0, 1, 7, 1)
+
+
 def test_a_folder_that_cannot_be_read_may_have_a_name_that_is_not_unicode(store, root, monkeypatch):
     name = os.fsdecode(b"sub\xff")
     put(root, f"{name}/x.md", "# x")
