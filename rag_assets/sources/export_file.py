@@ -1,11 +1,8 @@
 """An exported table is written out as one file, sorted by key, in bounded memory."""
 
 import os
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Protocol
 
 import pyarrow as pa
 
@@ -13,6 +10,7 @@ from rag_assets.sources.column_types import by_position, spilling_to
 from rag_assets.store.exports import ExportedTable, cells
 
 BATCH_ROWS = 65_536
+PARQUET, CSV = ".parquet", ".csv"
 PLAIN = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean)
 """Kinds of columns that CSV has as they are; others are texts there."""
 
@@ -23,14 +21,6 @@ class BeingWrittenError(Exception):
 
 class EndingError(Exception):
     """The name of the file says no form that is written."""
-
-
-class BatchWriter(Protocol):
-    """What writes batches of rows to a file."""
-
-    def write_batch(self, batch: pa.RecordBatch, /) -> None:
-        """Add rows."""
-        ...
 
 
 def write_file(table: ExportedTable, file: Path) -> None:
@@ -45,9 +35,13 @@ def write_file(table: ExportedTable, file: Path) -> None:
         ContentError: DuckDB has no room to sort the rows.
         OSError: The file cannot be written.
     """
-    if file.suffix.lower() not in FORMS:
-        raise EndingError(f"{file} ends in neither {' nor '.join(FORMS)}")
-    opened, written = FORMS[file.suffix.lower()](table.commented)
+    import pyarrow.csv as csv
+    import pyarrow.parquet as pq
+
+    ending = file.suffix.lower()
+    if ending not in (PARQUET, CSV):
+        raise EndingError(f"{file} ends in neither {PARQUET} nor {CSV}")
+    written = _in_csv(table.commented) if ending == CSV else table.commented
     version = table.version
     if version is None:
         raise BeingWrittenError(f"{table.about.name} is being refreshed: try again when it is done")
@@ -68,11 +62,15 @@ def write_file(table: ExportedTable, file: Path) -> None:
             found = connection.sql(
                 f"SELECT {cells_of} FROM held ORDER BY {', '.join(order or columns.names)}"
             )
-            with opened(fresh) as writer:
+            opened = (
+                csv.CSVWriter(fresh, written)
+                if ending == CSV
+                else pq.ParquetWriter(fresh, written, compression="zstd")
+            )
+            with opened as writer:
                 for batch in found.to_arrow_reader(BATCH_ROWS):
                     named = pa.Table.from_batches([batch.rename_columns(written.names)])
-                    for part in named.cast(written).to_batches():
-                        writer.write_batch(part)
+                    writer.write_table(named.cast(written))
         fresh.replace(file)
     finally:
         fresh.unlink(missing_ok=True)
@@ -83,23 +81,8 @@ def _as_text(field: pa.Field) -> str:
     return f"CAST({f'to_json({field.name})' if is_nested else field.name} AS VARCHAR)"
 
 
-def _parquet(columns: pa.Schema) -> "Form":
-    import pyarrow.parquet as pq
-
-    return lambda file: pq.ParquetWriter(file, columns, compression="zstd"), columns
-
-
-def _csv(columns: pa.Schema) -> "Form":
-    import pyarrow.csv as csv
-
-    plain = pa.schema(
+def _in_csv(columns: pa.Schema) -> pa.Schema:
+    return pa.schema(
         pa.field(each.name, each.type if any(is_a(each.type) for is_a in PLAIN) else pa.string())
         for each in columns
     )
-    return lambda file: csv.CSVWriter(file, plain), plain
-
-
-Form = tuple[Callable[[Path], AbstractContextManager[BatchWriter]], pa.Schema]
-"""How a file is opened, and the columns that are written to it."""
-FORMS: Mapping[str, Callable[[pa.Schema], Form]] = {".parquet": _parquet, ".csv": _csv}
-"""By the ending of the file."""
