@@ -18,6 +18,7 @@ from rag_assets.store.places import Place
 
 MARKER = "_owner/state"
 """A folder that is no table, so that nothing takes the marker for one."""
+TAKEN = "takes_over"
 ID = "state_id"
 """The file of a state's id: it goes with the folder where that is moved, or restored."""
 
@@ -55,19 +56,35 @@ def own(place: Place, root: Path, *, locks: Path, takes_over: bool) -> None:
 
     since = datetime.now(UTC).isoformat(timespec="seconds")
     this = Owner(_id_of(root, locks), str(root.absolute()), socket.gethostname(), since)
-    marker, row = place.uri(MARKER), pa.Table.from_pylist([asdict(this)])
+    marker = place.uri(MARKER)
     if not place.exists(MARKER):
         try:
-            lance.write_dataset(row, marker, mode="create")
+            lance.write_dataset(_row(this, takes_over=False), marker, mode="create")
         except OSError:
             if not place.exists(MARKER):  # else another state was faster
                 raise
-    [found] = lance.dataset(marker).to_table().to_pylist()
-    if found["state_id"] == this.state_id:
+    found = _owner(marker)
+    if found.state_id == this.state_id:
         return
     if not takes_over:
-        raise OtherStateError(marker.removesuffix(f"/{MARKER}.lance"), Owner(**found))
-    lance.write_dataset(row, marker, mode="overwrite")
+        raise OtherStateError(marker.removesuffix(f"/{MARKER}.lance"), found)
+    lance.write_dataset(_row(this, takes_over=True), marker, mode="overwrite")
+
+
+def _row(owner: Owner, *, takes_over: bool) -> pa.Table:
+    return pa.Table.from_pylist([{**asdict(owner), TAKEN: takes_over}])
+
+
+def _owner(marker: str) -> Owner:
+    """Who wrote the first version, or last took over: who came second makes a version, too."""
+    import lance
+
+    rows: list[dict[str, str]] = []
+    for version in lance.dataset(marker).versions():
+        [row] = lance.dataset(marker, version=version["version"]).to_table().to_pylist()
+        if row.pop(TAKEN) or not rows:
+            rows.append(row)
+    return Owner(**rows[-1])
 
 
 def _id_of(root: Path, locks: Path) -> str:

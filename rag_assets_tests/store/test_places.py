@@ -162,7 +162,10 @@ def test_a_second_state_on_the_tables_is_refused_by_the_name_of_the_first(bucket
 def test_the_refresh_of_a_second_state_ends_before_it_begins(bucket, tmp_path, monkeypatch, capsys):
     Store(tmp_path / "first", tables=f"{bucket}/refused").own()
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "rag_assets.yaml").write_text(f"state_dir: second\ntables_url: {bucket}/refused\n")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "rag_assets.yaml").write_text(
+        f"state_dir: second\ntables_url: {bucket}/refused\nsources: {{documents: docs}}\n"
+    )
     assert cli.main(["refresh"]) == FAILED
     assert f"written by the state folder {tmp_path}/first" in capsys.readouterr().err
 
