@@ -270,9 +270,10 @@ def _copies(state: PurgeContext, document: Document, *, begun: Collection[str]) 
         for batch in erasure.rows_of_all_versions(
             store, generation, columns=TEXTS, where=f"NOT ({_is(document)})"
         ):
+            texts = batch.select([name for name in TEXTS[1:] if name in batch.schema.names])
             for place, owner in enumerate(batch[DOCUMENT].to_pylist()):
                 if owner in gone:
-                    words = words_of(_joined(batch.slice(place, 1)))
+                    words = words_of(_joined(texts.slice(place, 1)))
                     found = set(ngrams_of(words))
                     said[owner] = said.get(owner, 0) + len(found)
                     shared[owner] = shared.get(owner, 0) + len(found & own.ngrams)
@@ -281,7 +282,7 @@ def _copies(state: PurgeContext, document: Document, *, begun: Collection[str]) 
         for owner, count in shared.items()
         if count and count >= MUCH * min(said[owner], len(own.ngrams))
     }
-    return [known[each] for each in sorted(((same | alike) & gone) | (known.keys() & {*begun}))]
+    return [known[each] for each in sorted((same | alike | {*begun}) & gone)]
 
 
 def _in_sources(state: PurgeContext) -> set[str]:

@@ -1,5 +1,6 @@
 """What a document was called before, and copies that are gone too, are erased with it."""
 
+import json
 import random
 from pathlib import PurePosixPath
 
@@ -153,3 +154,23 @@ def test_each_purge_is_counted_before_it_looks(made, purge):
     purge(SECRET)
 
     assert purges.count(made.store.root) == 1
+
+
+def test_a_copy_that_came_back_after_a_cut_off_purge_stays(made, purge):
+    made.write(SIGNED, TEXT)
+    made.write("sprockets.md", "# Sprockets\n\nSprockets of jadeite turn for ever.\n")
+    project.build(made)
+    (made.documents / "sprockets.md").unlink()
+    project.withdraw(made)
+    begun = made.home / "state" / "purges"
+    begun.mkdir()
+    copies = [document_id("documents", SIGNED)]
+    record = {"document_id": document_id("documents", SECRET), "copies": copies}
+    (begun / f"{record['document_id']}.json").write_text(json.dumps(record))
+
+    code, answer, said = purge(SECRET)
+
+    assert code == OK, said
+    assert answer["copies"] == []
+    assert made.store.read(made.config.tables_of("default").joint).num_rows
+    assert places_of(made.home / "state" / "lance", "fortnights")
