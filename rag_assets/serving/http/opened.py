@@ -91,7 +91,7 @@ class ServedIndex:
                 if self._opened is None or self._opened.serves != serves:
                     self._opened = self._warm(self._open(serves))
             except Exception as error:  # whatever it is, `readyz` says it until an index is open
-                self._not_ready = str(error)
+                self._opened, self._not_ready = None, str(error)
                 raise
             return self._opened
 
@@ -137,9 +137,9 @@ class ServedIndex:
     def not_ready(self) -> str:
         """Why nothing can be answered at once, in words; empty where it can.
 
-        What failed is tried once more, unless a request does so already.
+        What serves is looked at, unless a request does so already.
         """
-        if self._not_ready and not self._lock.locked():
+        if not self._lock.locked():
             with suppress(Exception):  # its words are what is told
                 self.now()
         return self._not_ready
