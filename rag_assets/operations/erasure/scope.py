@@ -211,8 +211,8 @@ def plan_purge(state: PurgeContext, document: Document, *, begun: Collection[str
         raise PurgeError(
             f"run {runs[0]} of the Dagster UI is running: wait for it to finish, or stop it"
         )
-    copies = _copies(state, document, begun=begun)
-    erased = [document, *copies]
+    erased, traces = _with_copies(state, document, begun=begun)
+    copies = erased[1:]
     ids = {each.document_id for each in erased}
     tables = erasure.affected_tables(store, ids)
     for each in tables:
@@ -224,7 +224,7 @@ def plan_purge(state: PurgeContext, document: Document, *, begun: Collection[str
                 f'below lance/).tags.delete("{each.tags[0]}"))'
             )
     pictures = _own_pictures(store, ids)
-    traces = _traces(state, erased, pictures)
+    traces = replace(traces, names=traces.names | {plain(each.encode()) for each in pictures})
     named = {plain(each.uri.encode()) for each in erased if each.uri}
     searched = replace(traces, names=traces.names | named)
     units = {row[UNIT] for each in tables for row in _rows_of(store, each, [UNIT], ids)}
@@ -250,39 +250,46 @@ def plan_purge(state: PurgeContext, document: Document, *, begun: Collection[str
     )
 
 
-def _copies(state: PurgeContext, document: Document, *, begun: Collection[str]) -> list[Document]:
-    """Former documents with the bytes of `document`, or with much of what nobody else says."""
+def _with_copies(
+    state: PurgeContext, document: Document, *, begun: Collection[str]
+) -> tuple[list[Document], Traces]:
+    """`document` and its copies: former documents with the bytes of one that is erased, or with
+    much of what nobody else says. So what was renamed and edited in turn is found by and by.
+    """
     store = state.store
-    files = list(_rows(store, [DOCUMENT, "source", "uri", "sha256"]))
+    files = list(_rows(store, [DOCUMENT, "source", "uri", "sha256"], where="size > 0"))
     known = {row[DOCUMENT]: Document(row[DOCUMENT], row["source"], row["uri"]) for row in files}
     gone = known.keys() - _in_sources(state) - {document.document_id}
-    if not gone:
-        return []
-    mine = {row["sha256"] for row in files if row[DOCUMENT] == document.document_id} - {None}
-    same = {row[DOCUMENT] for row in files if row["sha256"] in mine}
-    own = traces_of(_texts(store, {document.document_id}), names=(), other_names=())
-    own = own.without_texts(_texts_of_others(store, gone | {document.document_id}))
+    erased, new = [document], gone & {*begun}
+    while True:
+        erased += [known[each] for each in sorted(new)]
+        gone -= new
+        ids = {each.document_id for each in erased}
+        traces = _traces(state, erased, gone)
+        bytes_of = {row["sha256"] for row in files if row[DOCUMENT] in ids} - {None}
+        same = {row[DOCUMENT] for row in files if row["sha256"] in bytes_of}
+        if not (new := (same | _alike(store, gone, traces)) & gone):
+            # What these say is in the tables until a refresh.
+            return erased, traces.without_texts(_newest_texts(store, erasure.is_of(gone)))
+
+
+def _alike(store: Store, gone: Collection[str], traces: Traces) -> set[str]:
+    """The documents that say much of what has `traces`."""
     shared: dict[str, int] = {}
     said: dict[str, int] = {}
-    for generation in erasure.document_tables(store) if own.ngrams else ():
-        if not generation.startswith(schemas.ELEMENTS_PREFIX):
-            continue
-        for batch in erasure.rows_of_all_versions(
-            store, generation, columns=TEXTS, where=f"NOT ({_is(document)})"
-        ):
-            texts = batch.select([name for name in TEXTS[1:] if name in batch.schema.names])
-            for place, owner in enumerate(batch[DOCUMENT].to_pylist()):
-                if owner in gone:
-                    words = words_of(_joined(texts.slice(place, 1)))
-                    found = set(ngrams_of(words))
+    for generation in erasure.document_tables(store) if gone and traces.ngrams else ():
+        if generation.startswith(schemas.ELEMENTS_PREFIX):
+            for batch in erasure.rows_of(store, generation, gone, columns=TEXTS):
+                texts = batch.select([name for name in TEXTS[1:] if name in batch.schema.names])
+                for place, owner in enumerate(batch[DOCUMENT].to_pylist()):
+                    found = set(ngrams_of(words_of(_joined(texts.slice(place, 1)))))
                     said[owner] = said.get(owner, 0) + len(found)
-                    shared[owner] = shared.get(owner, 0) + len(found & own.ngrams)
-    alike = {
+                    shared[owner] = shared.get(owner, 0) + len(found & traces.ngrams)
+    return {
         owner
         for owner, count in shared.items()
-        if count and count >= MUCH * min(said[owner], len(own.ngrams))
+        if count and count >= MUCH * min(said[owner], len(traces.ngrams))
     }
-    return [known[each] for each in sorted((same | alike | {*begun}) & gone)]
 
 
 def _in_sources(state: PurgeContext) -> set[str]:
@@ -306,14 +313,15 @@ def _in_sources(state: PurgeContext) -> set[str]:
     return found
 
 
-def _traces(state: PurgeContext, erased: Sequence[Document], pictures: Collection[str]) -> Traces:
+def _traces(state: PurgeContext, erased: Sequence[Document], gone: Collection[str]) -> Traces:
+    """What they alone say; what the documents that are `gone` say too counts."""
     store = state.store
     ids = {each.document_id for each in erased}
     own = list(_rows(store, ["sha256"], where=erasure.is_of(ids)))
     others = list(_rows(store, ["uri", "sha256"], where=f"NOT ({erasure.is_of(ids)})"))
     uris = {each.uri for each in erased}
     file_names = {uri.rpartition("/")[2] for uri in uris}
-    names = {*ids, *uris, *file_names, *pictures}
+    names = {*ids, *uris, *file_names}
     names.update(row["sha256"] for row in own if row["sha256"])
     elsewhere = {row["uri"] for row in others}
     elsewhere |= {uri.rpartition("/")[2] for uri in elsewhere}
@@ -321,7 +329,7 @@ def _traces(state: PurgeContext, erased: Sequence[Document], pictures: Collectio
     # What the state has files of proves nothing.
     elsewhere |= file_names & {path.name for path in state.root.rglob("*")}
     found = traces_of(_texts(store, ids), names=names, other_names=elsewhere - uris)
-    return found.without_texts(_texts_of_others(store, ids))
+    return found.without_texts(_texts_of_others(store, ids.union(gone)))
 
 
 def _texts(store: Store, documents: Collection[str]) -> Iterator[bytes]:
@@ -346,6 +354,10 @@ def _texts_of_others(store: Store, documents: Collection[str]) -> Iterator[bytes
         for batch in erasure.rows_of_all_versions(store, generation):
             yield _joined(batch)
     where = f"{DOCUMENT} IS NULL OR NOT ({erasure.is_of(documents)})"
+    yield from _newest_texts(store, where)
+
+
+def _newest_texts(store: Store, where: str) -> Iterator[bytes]:
     for generation in erasure.document_tables(store):
         for batch in erasure.newest_rows(store, generation, where=where):
             yield _joined(batch)
@@ -425,10 +437,6 @@ def _rows_of(
     if set(columns) <= set(store.schema(table.generation).names):
         for batch in erasure.rows_of(store, table.generation, documents, columns=columns):
             yield from batch.to_pylist()
-
-
-def _is(document: Document) -> str:
-    return erasure.is_of([document.document_id])
 
 
 def _is_id(name: str) -> bool:
