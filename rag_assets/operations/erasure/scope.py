@@ -95,6 +95,8 @@ class PurgePlan:
     """Kept answers that cite, show or quote it."""
     calls: AffectedCalls
     """Kept calls of language models that quote or name it."""
+    kept_now: Callable[[], tuple[AffectedAnswers, AffectedCalls]] = field(repr=False)
+    """Looks for both again: some are kept while the purge goes on."""
     questions: Mapping[str, Sequence[str]]
     """Ids of the questions that name or quote it, by question set."""
     files_of_user: Sequence[Path]
@@ -231,6 +233,12 @@ def plan_purge(state: PurgeContext, document: Document, *, begun: Collection[str
     names: dict[str, set[str]] = {}
     for each in erased if document.uri else copies:
         names.setdefault(each.uri, set()).add(each.source)
+
+    def kept_now() -> tuple[AffectedAnswers, AffectedCalls]:
+        answers = kept_answers.affected_answers(store, searched, units=units, names=names)
+        return answers, model_calls.affected_calls(store, searched)
+
+    answers, calls = kept_now()
     return PurgePlan(
         document,
         copies,
@@ -240,8 +248,9 @@ def plan_purge(state: PurgeContext, document: Document, *, begun: Collection[str
         pictures=len(pictures),
         files=state_files.groups_with_traces(state.root, searched),
         records=run_records.affected_records(state.instance, state.home, searched),
-        answers=kept_answers.affected_answers(store, searched, units=units, names=names),
-        calls=model_calls.affected_calls(store, searched),
+        answers=answers,
+        calls=calls,
+        kept_now=kept_now,
         questions=_questions(store, searched),
         files_of_user=[
             file for file in _files_of_user(state.config) if trace_in_file(file, searched)
