@@ -65,7 +65,11 @@ def lock_everything(state: PurgeContext, stack: ExitStack) -> None:
         *state.config.experiments,
         *(path.name for path in root_of(store).glob("[!.]*/")),
     }
-    outer = [*(f"evaluation__{name}" for name in variants), *map(lock_of, experiments)]
+    outer = [
+        *(f"{kind}__{name}" for kind in ("evaluation", "answer_evaluation") for name in variants),
+        *(f"answer_experiment__{name}" for name in state.config.answer_experiments),
+        *map(lock_of, experiments),
+    ]
     stack.enter_context(branches.trial_lock(store, log=state.log))
     stack.enter_context(store.lock(*outer, log=state.log))
     while True:

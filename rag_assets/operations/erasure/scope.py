@@ -262,8 +262,10 @@ def plan_purge(state: PurgeContext, document: Document, *, begun: Collection[str
 def _with_copies(
     state: PurgeContext, document: Document, *, begun: Collection[str]
 ) -> tuple[list[Document], Traces]:
-    """`document` and its copies: former documents with the bytes of one that is erased, or with
-    much of what nobody else says. So what was renamed and edited in turn is found by and by.
+    """`document` and its copies, and what these say that nobody else says.
+
+    A copy is a former document with the bytes of one that is erased, or with much of its text. So
+    what was renamed and edited by turns is found by and by. Empty files have one hash and no text.
     """
     store = state.store
     files = list(_rows(store, [DOCUMENT, "source", "uri", "sha256"], where="size > 0"))

@@ -184,13 +184,13 @@ def test_after_any_renames_copies_and_edits_not_a_byte_is_left(made, purge, seed
     assert places_of(made.home / "state", *NEEDLES) == []
 
 
-def test_each_purge_is_counted_before_it_looks(made, purge):
+def test_each_purge_is_counted_before_it_looks_and_when_the_text_is_gone(made, purge):
     project.withdraw(made)
     assert purges.count(made.store.root) == 0
 
     purge(SECRET)
 
-    assert purges.count(made.store.root) == 1
+    assert purges.count(made.store.root) == 2
 
 
 def test_a_copy_that_came_back_after_a_cut_off_purge_stays(made, purge):

@@ -5,7 +5,7 @@ import random
 import shutil
 import sqlite3
 import time
-from contextlib import closing
+from contextlib import ExitStack, closing
 from urllib.parse import quote
 
 import dagster as dg
@@ -27,6 +27,7 @@ from rag_assets.evaluation.questions import read_questions, refresh_questions
 from rag_assets.identity import document_id
 from rag_assets.operations.erasure import purge as purging
 from rag_assets.operations.erasure import run_records
+from rag_assets.operations.erasure.scope import PurgeContext
 from rag_assets.operations.serving_index.promotion import roll_back
 from rag_assets.questions.making import refresh_generated
 from rag_assets.questions.steps import makers
@@ -498,6 +499,14 @@ def test_answers_that_cite_or_show_it_are_erased_and_others_stay(made, purge):
     assert places_of(state, *NEEDLES, document_id("documents", SECRET)) == []
     assert [row["answer_id"] for row in made.store.read("answers").to_pylist()] == [stays]
     assert one(answers_of(made.store), stays).answer.question == "brittle"
+
+
+def test_no_answers_are_evaluated_while_the_purge_goes_on(made):
+    with dagster_instance.opened(made.config) as opened, ExitStack() as stack:
+        context = PurgeContext(made.store, made.config, opened, made.home, print)
+        purging.lock_everything(context, stack)
+        held = {each.name for each in made.store.held_locks()}
+    assert "answer_evaluation__default" in held
 
 
 def test_what_is_asked_while_the_purge_goes_on_is_gone_or_not_kept(made, purge, monkeypatch):
