@@ -4,6 +4,7 @@ import re
 import unicodedata
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -264,24 +265,36 @@ def _with_copies(
 ) -> tuple[list[Document], Traces]:
     """`document` and its copies, and what these say that nobody else says.
 
-    A copy is a former document with the bytes of one that is erased, or with much of its text. So
-    what was renamed and edited by turns is found by and by. Empty files have one hash and no text.
+    Copies are former documents with much of its text, and all that ever had the same bytes as one
+    of these: so what was renamed and edited by turns is found. Empty files are copies of nothing.
     """
     store = state.store
     files = list(_rows(store, [DOCUMENT, "source", "uri", "sha256"], where="size > 0"))
     known = {row[DOCUMENT]: Document(row[DOCUMENT], row["source"], row["uri"]) for row in files}
     gone = known.keys() - _in_sources(state) - {document.document_id}
-    erased, new = [document], gone & {*begun}
+    alike, is_last = gone & {*begun}, False
     while True:
-        erased += [known[each] for each in sorted(new)]
-        gone -= new
-        ids = {each.document_id for each in erased}
-        traces = _traces(state, erased, gone)
-        bytes_of = {row["sha256"] for row in files if row[DOCUMENT] in ids} - {None}
-        same = {row[DOCUMENT] for row in files if row["sha256"] in bytes_of}
-        if not (new := (same | _alike(store, gone, traces)) & gone):
-            # What these say is in the tables until a refresh.
-            return erased, traces.without_texts(_newest_texts(store, erasure.is_of(gone)))
+        ids = _with_same_bytes({document.document_id} | alike, files, gone)
+        erased = [document, *(known[each] for each in sorted(ids & gone))]
+        others = gone - ids
+        traces = _traces(state, erased, others)
+        if is_last or not (more := _alike(store, others, traces)):
+            break
+        alike, is_last = alike | more, True  # a text that is like a copy's is not yet like this
+    # What the others say is in the tables until a refresh.
+    return erased, traces.without_texts(_newest_texts(store, erasure.is_of(others)))
+
+
+def _with_same_bytes(
+    ids: set[str], files: Sequence[Mapping[str, str]], gone: Collection[str]
+) -> set[str]:
+    """`ids`, and those of `gone` that ever had the bytes of one of all these."""
+    while True:
+        own = {row["sha256"] for row in files if row[DOCUMENT] in ids} - {None}
+        same = {row[DOCUMENT] for row in files if row["sha256"] in own}.intersection(gone)
+        if same <= ids:
+            return ids
+        ids = ids | same
 
 
 def _alike(store: Store, gone: Collection[str], traces: Traces) -> set[str]:
@@ -310,17 +323,13 @@ def _in_sources(state: PurgeContext) -> set[str]:
     is_known = state.store.exists(MANIFEST)
     had = state.store.read(MANIFEST, columns=columns).to_pylist() if is_known else []
     for source in state.config.sources.documents:
-        try:
+        unread = ("",)  # all of it
+        with suppress(SourceError):
             listing = look(source, without=state.root)
-        except SourceError:
-            unread: Collection[str] | None = None
-        else:
-            unread = listing.unread
+            unread = tuple(f"{folder}/" for folder in listing.unread)
             found.update(document_id(source.name, entry.uri) for entry in listing.entries)
-        for row in had:
-            is_unread = unread is None or any(row["uri"].startswith(f"{each}/") for each in unread)
-            if row["source"] == source.name and is_unread:
-                found.add(row[DOCUMENT])
+        own = (row for row in had if row["source"] == source.name)
+        found.update(row[DOCUMENT] for row in own if row["uri"].startswith(unread))
     return found
 
 
