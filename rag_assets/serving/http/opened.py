@@ -16,7 +16,7 @@ from rag_assets.answering.record.replaying import ReplayError
 from rag_assets.config import Config
 from rag_assets.retrieval.failing import unanswerable
 from rag_assets.retrieval.opening import OutdatedIndexError
-from rag_assets.store import Store, serving_pointer
+from rag_assets.store import Store, purges, serving_pointer
 from rag_assets.store.complete_sets import CompleteSet, set_of
 from rag_assets.store.serving_pointer import ServingPointer, ServingPointerError
 from rag_assets.table_lookup.arm import WARM_UP
@@ -45,6 +45,11 @@ class Opened:
     def index(self) -> "VariantIndex":
         """What is searched."""
         return self.assistant.index
+
+    def is_of(self, serves: ServingPointer | CompleteSet) -> bool:
+        """Whether it was opened from that, and no purge began since: its answers can be kept."""
+        purges_now = purges.count(self.assistant.store.root)
+        return (self.serves, self.assistant.purges) == (serves, purges_now)
 
 
 class ServedIndex:
@@ -88,7 +93,7 @@ class ServedIndex:
                 serves = serving_pointer.current(self.store) or set_of(
                     self.store, self.config, self.config.serving_variant
                 )
-                if self._opened is None or self._opened.serves != serves:
+                if self._opened is None or not self._opened.is_of(serves):
                     self._opened = self._warm(self._open(serves))
             except Exception as error:  # whatever it is, `readyz` says it until an index is open
                 self._opened, self._not_ready = None, str(error)

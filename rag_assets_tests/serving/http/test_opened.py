@@ -7,6 +7,7 @@ from rag_assets.answering.assistant import AnswerModels
 from rag_assets.answering.record.replaying import ReplayError
 from rag_assets.retrieval.opening import OutdatedIndexError
 from rag_assets.serving.http.opened import ServedIndex
+from rag_assets.store import purges
 from rag_assets.store.serving_pointer import CURRENT, FOLDER
 
 
@@ -57,6 +58,13 @@ def test_tables_that_are_gone_are_opened_anew_by_the_next_request(served):
     with pytest.raises(OutdatedIndexError), served.request():
         raise OutdatedIndexError("default")
     assert served.now() is not before
+
+
+def test_answers_are_kept_again_after_a_purge_that_changed_nothing(served):
+    before = served.now()
+    purges.begin(served.store.root)
+    assert served.now() is served.now() is not before
+    assert served.now().assistant.purges == purges.count(served.store.root)
 
 
 def test_it_is_ready_once_it_is_warm_and_says_why_it_is_not(served):
