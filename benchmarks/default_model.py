@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from best_configuration import value
 from bounds import Bound, at_least, finish, rag_assets
-from defaults import CORPORA, DEPTH, SAMPLES, TOP_K, files_of, told_apart
+from measured_corpora import CORPORA, DEPTH, SAMPLES, TOP_K, files_of, told_apart
 
 from rag_assets.config.editions import CHUNKINGS, MODELS, NEWEST
 from rag_assets.evaluation.summary import ALL_SPLITS, summarize

@@ -154,7 +154,7 @@ def compared(
     """Each arm but the first against it: the domain, the arm, its mean and the difference."""
     import pyarrow.compute as pc
     from best_configuration import value
-    from defaults import DEPTH
+    from measured_corpora import DEPTH
 
     from rag_assets.evaluation.summary import summarize
 

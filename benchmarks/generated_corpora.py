@@ -27,13 +27,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import partial
 from itertools import cycle, product
 from pathlib import Path
 from string import Template
 from typing import TypeAlias
 
 from dataset_layout import Cell, Question, Table, write
-from mixed_corpus import write_mixed_languages
+from mixed_corpus import write_corpus
 
 FRAGMENTS = Path(__file__).with_name("generated_fragments")
 SEED = 2026
@@ -235,11 +236,17 @@ def write_ticket_log(folder: Path) -> None:
     )
 
 
+PLAIN_CORPORA = ("english_manual", "german_manual", "swedish_manual", "data_tables")
+"""Corpora of `plain_corpora`; see its README.md."""
 WRITERS: Mapping[str, Callable[[Path], None]] = {
-    "mixed_languages": write_mixed_languages,
+    "mixed_languages": partial(write_corpus, Path(__file__).with_name("mixed_languages")),
     "reference_manual": write_reference_manual,
     "product_pages": write_product_pages,
     "ticket_log": write_ticket_log,
+    **{
+        name: partial(write_corpus, Path(__file__).with_name("plain_corpora") / name)
+        for name in PLAIN_CORPORA
+    },
 }
 """Of every corpus that the benchmarks bring with them."""
 

@@ -23,15 +23,12 @@ what the lookup found in them, are kept and found again.
 
 import argparse
 import json
-import os
-import shelve
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -39,23 +36,21 @@ import yaml
 from best_configuration import value
 from bounds import Bound, at_least, equal, finish
 from dataset_layout import Question, Table, read_questions, write
-from defaults import (
+from measured_corpora import (
     CORPORA,
     DEPTH,
     SAMPLES,
     TOP_K,
     Corpus,
-    files_of,
     mean,
+    measured,
     of_split,
 )
 from retrieval import write_config
 
-from rag_assets import config as configuration
-from rag_assets import identity, schemas
+from rag_assets import schemas
 from rag_assets.config import GlossaryEntry, LinkStage, Retrieval, Retriever
-from rag_assets.evaluation.evaluate import asked, parsed_file, searched
-from rag_assets.evaluation.scores import gold_items_by_level, scored, units_of
+from rag_assets.evaluation.scores import units_of
 from rag_assets.evaluation.summary import summarize
 from rag_assets.evaluation.wording import signed, with_interval
 from rag_assets.knowledge.mentions import (
@@ -64,14 +59,9 @@ from rag_assets.knowledge.mentions import (
     mentions_of_chunk,
     mentions_of_row,
 )
-from rag_assets.retrieval.arms import Arm
-from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.glossary import Glossary, glossary_of
 from rag_assets.retrieval.links import synonyms_of
-from rag_assets.store import Store
-from rag_assets.store.complete_sets import CompleteSet, set_of_recipe
 from rag_assets.store.unit_links import NAMED, links_of, read_links
-from rag_assets.table_lookup.arm import arms_of
 
 DAIRY = "dairy"
 LINKED = ("ottqa", DAIRY)
@@ -90,29 +80,6 @@ METRICS = {"mrr": "mrr@10", "hit_rate": "hit_rate@10"}
 HERE = Path(__file__).parent
 
 
-class KeptArm:
-    """An arm that asks each question once of the same tables, and keeps in a file what it found."""
-
-    def __init__(self, arm: Arm, *, file: Path) -> None:
-        self._arm, self._file = arm, file
-        self.revision = arm.revision
-
-    def prepare(self, pins: CompleteSet) -> None:
-        """The arm is prepared by the first question that it has to read."""
-
-    def find(
-        self, query: str, *, filters: Filters | None, pins: CompleteSet, depth: int
-    ) -> Sequence[tuple[str, float]]:
-        """What the arm finds; there must be no filters."""
-        assert filters is None, "what is found depends on them"
-        tables = [pin.data_version for pin in (pins.rows, pins.table_rows) if pin]
-        key = identity.fingerprint(self.revision, tables, query, depth)
-        with shelve.open(self._file) as kept:
-            if key not in kept:
-                kept[key] = self._arm.find(query, filters=filters, pins=pins, depth=depth)
-            return kept[key]
-
-
 @dataclass(frozen=True)
 class Measured:
     """The rankings of all questions of a corpus, and what they are worth."""
@@ -128,66 +95,34 @@ class Measured:
 class LinkedCorpus(Corpus):
     """A corpus that is searched with and without following links."""
 
-    def __init__(self, name: str, *, folder: Path) -> None:
-        self.name, self.folder = name, folder
-        folder.mkdir(parents=True, exist_ok=True)
-        files = dairy(folder) if name == DAIRY else files_of(name, folder=folder)
-        self._config, self._questions = files
-        self._environment = {
-            "RAG_ASSETS__DEFAULTS": "3",
-            "RAG_ASSETS__STATE_DIR": str(self.state),
-            "RAG_ASSETS__VARIANTS": json.dumps({"default": {}}),
-            "RAG_ASSETS__EVALUATION__QUESTIONS": "[]",
-            "RAG_ASSETS__EXPERIMENTS": "{}",
-        }
-
-    @property
-    def questions(self) -> Sequence[Question]:
-        return read_questions(self._questions)
+    def files(self) -> tuple[Path, Path]:
+        return dairy(self.folder) if self.name == DAIRY else super().files()
 
     def measured(self, retrievers: Mapping[str, Retriever]) -> Measured:
         """Build the index where that is not done yet, and ask it all questions."""
-        self.refresh()
-        with patch.dict(os.environ, self._environment):
-            config = configuration.load(self._config)
-        store = Store.of(config)
-        found = set_of_recipe(store, config, "default")
-        assert found.unit_links, "a refresh looks for links"
-        lookup = KeptArm(arms_of(store, config)["lookup"], file=self.folder / "lookup")
-        index, questions, _, indexed = asked(
-            store,
-            config,
-            parsed_file(config, self._questions).questions,
-            among=found,
-            variant="default",
-            arms={"lookup": lookup},
-        )
-        rankings = searched(
-            index, questions, retrievers, needed="best", depth=DEPTH, unmeasured={}, log=print
-        )
-        gold = gold_items_by_level(questions, indexed=indexed, levels=["gold"])
+        opened = self.opened()
+        links = opened.index.complete_set.unit_links
+        assert links, "a refresh looks for links"
         parts: list[pa.Table] = []
         first: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-        for name, table in rankings:
-            ranked = units_of(table, count=len(questions))
-            parts.append(
-                scored(ranked, questions, gold, retriever=name, cutoffs=[TOP_K], depth=DEPTH)
-            )
-            for question, units in zip(questions, ranked, strict=True):
+        for name, table in measured(opened, retrievers, needed="best").items():
+            parts.append(opened.scores(name, table))
+            ranked = units_of(table, count=len(opened.questions))
+            for question, units in zip(opened.questions, ranked, strict=True):
                 first[name][question.question_id.partition("/")[2]] = [
                     f"doc:{unit.uri}"
                     if unit.row_key is None
                     else f"row:{unit.table}:{unit.row_key}"
                     for unit in units[:TOP_K]
                 ]
-        synonyms = synonyms_of(glossary_of(config))
-        kinds = read_links(store, found.unit_links, synonyms=synonyms)["kind"].to_pylist()
+        synonyms = synonyms_of(glossary_of(opened.config))
+        kinds = read_links(opened.store, links, synonyms=synonyms)["kind"].to_pylist()
         counted = ", ".join(f"{kind} {count:,}" for kind, count in Counter(kinds).most_common())
         return Measured(pa.concat_tables(parts), first, counted or "no links")
 
     def paths(self) -> Mapping[str, str]:
         """The path below the source root of each document of the gold."""
-        file = self._questions.with_name("documents.jsonl")
+        file = self.questions.with_name("documents.jsonl")
         if not file.is_file():
             return {}
         lines = map(json.loads, file.read_text("utf-8").splitlines())
@@ -244,7 +179,7 @@ def with_both_ends(measured: Measured, corpus: LinkedCorpus) -> pa.Table:
 
     ends = {
         question["id"]: (units(question["gold"]), units(question["support"]))
-        for question in corpus.questions
+        for question in read_questions(corpus.questions)
         if question.get("support")
     }
     names = [name.partition("/")[2] for name in scores["question_id"].to_pylist()]

@@ -13,42 +13,52 @@ What this corpus cannot show: search among many thousands of papers, scans, and 
 
 import csv
 import json
+import re
 from pathlib import Path
 from string import Template
 
 from dataset_layout import Cell, Table, read_questions, write
 
 FOLDER = Path(__file__).with_name("mixed_languages")
+DECIMAL = re.compile(r"-?\d+(\.\d+)?")
 
 
-def documents() -> dict[str, str]:
+def documents(corpus: Path = FOLDER) -> dict[str, str]:
     """The texts of all documents by their paths."""
-    written = FOLDER / "docs"
-    return _product_pages() | {
+    written = corpus / "docs"
+    return _product_pages(corpus / "product_pages") | {
         str(path.relative_to(written)): path.read_text("utf-8")
         for path in sorted(written.rglob("*.*"))
     }
 
 
-def tables() -> list[Table]:
-    """Lists of spare parts in Swedish, of gauges in German and of complaints in English."""
+def tables(corpus: Path = FOLDER) -> list[Table]:
+    """Its tables; here lists of spare parts in Swedish, gauges in German, complaints in English."""
     found = []
-    for line in (FOLDER / "tables" / "tables.jsonl").read_text("utf-8").splitlines():
+    for line in (corpus / "tables" / "tables.jsonl").read_text("utf-8").splitlines():
         about = json.loads(line)
-        path = FOLDER / "tables" / f"{about['table']}.csv"
+        path = corpus / "tables" / f"{about['table']}.csv"
         with path.open(newline="", encoding="utf-8") as file:
-            rows = [[_cell(row[name]) for name in about["columns"]] for row in csv.DictReader(file)]
+            rows = [
+                [
+                    (row[name] or None) if name in about.get("texts", ()) else _cell(row[name])
+                    for name in about["columns"]
+                ]
+                for row in csv.DictReader(file)
+            ]
         found.append(Table(about["table"], about["title"], about["columns"], rows))
     return found
 
 
-def write_mixed_languages(folder: Path) -> None:
-    questions = read_questions(FOLDER / "questions.jsonl")
-    write(folder, documents=documents(), tables=tables(), questions=questions)
+def write_corpus(corpus: Path, folder: Path) -> None:
+    """Write the dataset of the folder `corpus`, which lies here as this one does, into `folder`."""
+    questions = read_questions(corpus / "questions.jsonl")
+    write(folder, documents=documents(corpus), tables=tables(corpus), questions=questions)
 
 
-def _product_pages() -> dict[str, str]:
-    pages = FOLDER / "product_pages"
+def _product_pages(pages: Path) -> dict[str, str]:
+    if not pages.is_dir():
+        return {}
     with (pages / "values.csv").open(newline="", encoding="utf-8") as file:
         return {
             f"products/{product['name'].replace(' ', '_')}.html": Template(
@@ -62,4 +72,6 @@ def _cell(text: str) -> Cell:
     """A number where the text is one; nothing where it is empty."""
     if not text:
         return None
-    return int(text) if text.isdecimal() else text
+    if text.isdecimal():
+        return int(text)
+    return float(text) if DECIMAL.fullmatch(text) else text

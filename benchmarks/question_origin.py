@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from bounds import REPOSITORY, Bound, at_most, finish, rag_assets
-from defaults import files_of
+from measured_corpora import files_of
 
 from rag_assets.config.editions import NEWEST
 from rag_assets.config.questions import GENERATED_SETS

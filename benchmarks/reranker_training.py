@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 import yaml
 from best_configuration import DOMAINS, value
 from bounds import Bound, at_least, dataset, finish, rag_assets
-from defaults import DEPTH
+from measured_corpora import DEPTH
 from retrieval import write_config
 
 from rag_assets.config import load, resolve_package_path
