@@ -17,7 +17,7 @@ import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,7 @@ from bounds import at_least, at_most, equal, finish
 
 if TYPE_CHECKING:
     from rag_assets.change.sync import Report
+    from rag_assets.workers import Task
 
 CONFIG = """\
 state_dir: state
@@ -140,14 +141,15 @@ def planned(home: Path) -> dict[str, Any]:
     """A plan made in this process, as the command makes it."""
     from rag_assets import config
     from rag_assets.index import encoders
+    from rag_assets.index.encoders import IndexEncoder
     from rag_assets.operations.plan.costs import costs_of
     from rag_assets.operations.plan.planning import plan_of
     from rag_assets.operations.plan.reasons import reasons_of
     from rag_assets.serving.plan_text import record_of
     from rag_assets.store import Store
-    from rag_assets_testing.faults.hashing import index_encoder
 
-    with patch.object(encoders, "known_encoder", lambda *_, **__: index_encoder(None)):
+    hashing = IndexEncoder("hashing", "hashing/cpu/sha256/fp32", 32, 256, 1, task=_embeds_nothing)
+    with patch.object(encoders, "known_encoder", lambda *_, **__: hashing):
         settings = config.load(home / "rag_assets.yaml")
         store = Store.of(settings)
         plan = plan_of(store, settings, variant="default")
@@ -155,6 +157,10 @@ def planned(home: Path) -> dict[str, Any]:
         record = record_of(plan, reasons=reasons_of(store, settings, plan), costs=costs)
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return {**record, "cpu": sum(each.ru_utime + each.ru_stime for each in used)}
+
+
+def _embeds_nothing(key: str, texts: Sequence[str]) -> "Task":
+    raise AssertionError("a plan embeds nothing")
 
 
 class Refreshes:
