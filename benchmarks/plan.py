@@ -159,7 +159,7 @@ def planned(home: Path) -> dict[str, Any]:
     return {**record, "cpu": sum(each.ru_utime + each.ru_stime for each in used)}
 
 
-def _embeds_nothing(key: str, texts: Sequence[str]) -> "Task":
+def _embeds_nothing(_key: str, _texts: Sequence[str], /) -> "Task":
     raise AssertionError("a plan embeds nothing")
 
 

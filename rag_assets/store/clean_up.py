@@ -2,12 +2,11 @@
 
 Each commit of a refresh makes a version; whoever opened an older one keeps reading it. The newest
 version always stays, and so does one that a complete set or the serving pointer pins (see
-`complete_sets`, `serving_pointer`) or that a Lance tag names;
-nothing here sets a tag, an operator may. Any other stays for a while after a
-newer one took its place, however long ago it was written, since a search or a refresh that began
-before may still read it. Whoever cleans a table up is its one writer meanwhile: a file that no
-version names is what a killed writer left, and goes too. If a clean-up is killed, versions that
-are still listed but needed by nobody go with the next one.
+`complete_sets`, `serving_pointer`) or that a Lance tag names; nothing here sets a tag, an operator
+may. Any other stays for a while after a newer one took its place, however long ago it was written,
+since a search or a refresh that began before may still read it. Whoever cleans a table up is its
+one writer meanwhile: a file that no version names is what a killed writer left, and goes too. If a
+clean-up is killed, versions that are still listed but needed by nobody go with the next one.
 
 Merging pays when there are many small fragments (parts of a table that one commit wrote), since
 each is opened by every read. It writes the rows anew, and the old files stay until the versions

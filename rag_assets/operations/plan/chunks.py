@@ -31,7 +31,7 @@ class ChunksPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _ChunksOfDocument:
     """The chunks of one document."""
 
     chunks: int
@@ -60,7 +60,7 @@ def chunks_plan(
     )
 
 
-def _held(store: Store, table: str) -> Mapping[str, _Held]:
+def _held(store: Store, table: str) -> Mapping[str, _ChunksOfDocument]:
     """The chunks that each document has now."""
     if not store.exists(table):
         return {}
@@ -76,11 +76,15 @@ def _held(store: Store, table: str) -> Mapping[str, _Held]:
     whole = pa.concat_tables(parts).group_by("document_id").aggregate(sums)
     names = ("document_id", "tokens_count_sum", "tokens_sum_sum")
     columns = (whole[name].to_pylist() for name in names)
-    return {key: _Held(*numbers) for key, *numbers in zip(*columns, strict=True)}
+    return {key: _ChunksOfDocument(*numbers) for key, *numbers in zip(*columns, strict=True)}
 
 
 def _estimated(
-    store: Store, held: Mapping[str, _Held], *, files: pa.Table, documents: DocumentsPlan
+    store: Store,
+    held: Mapping[str, _ChunksOfDocument],
+    *,
+    files: pa.Table,
+    documents: DocumentsPlan,
 ) -> tuple[Amount, Amount]:
     """The chunks that documents will be cut into, about, and their tokens."""
     is_wanted = pc.is_in(files["document_id"], pa.array(documents.to_cut, pa.string()))
