@@ -13,7 +13,7 @@ from rag_assets.change.steps import Step, StepList, StepTable, made_from
 from rag_assets.config import Config
 from rag_assets.identity import fingerprint
 from rag_assets.schemas import TABLE_ROWS_TABLE
-from rag_assets.store import MissingTableError, Store
+from rag_assets.store import MissingTableError, Store, serving_pointer
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.complete_sets import (
     FOLDER,
@@ -33,8 +33,10 @@ def record(store: Store, config: Config, steps: StepList, *, variant: str) -> Co
     """Let the tables of `variant` be its set, if they belong together as they stand.
 
     Where nothing changed since the last set, no table is opened. None where a part is still to
-    come: what was recorded before stays.
+    come, or there is nothing yet: what was recorded before stays.
     """
+    if is_nothing_yet(store, config, variant=variant):
+        return None
     tables = config.tables_of(variant)
     seen = _seen(store, config, steps, variant)
     if seen is None:
@@ -66,6 +68,11 @@ def record(store: Store, config: Config, steps: StepList, *, variant: str) -> Co
         return None
     write_atomically(file_of(store, variant), as_json(found))
     return found
+
+
+def is_nothing_yet(store: Store, config: Config, *, variant: str) -> bool:
+    """Whether nothing ever served, and `variant` has no unit that could."""
+    return not (serving_pointer.number_now(store) or store.count(config.tables_of(variant).joint))
 
 
 def record_all(store: Store, config: Config, steps: StepList) -> list[str]:

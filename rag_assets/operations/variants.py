@@ -36,6 +36,7 @@ def variants_of(store: Store, config: Config) -> dict[str, VariantState]:
     for held in (blocked_candidate.read_beside(store), blocked_candidate.read(store)):
         verdicts |= {held.variant: held.outcome} if held else {}
     serving = serving_pointer.serving_variant(store, config)
+    has_served = serving_pointer.number_now(store) > 0
     found: dict[str, VariantState] = {}
     for variant in dict.fromkeys([*config.variants, *sorted(sets)]):
         built = sets.get(variant)
@@ -44,7 +45,7 @@ def variants_of(store: Store, config: Config) -> dict[str, VariantState]:
             with suppress(MissingTableError):
                 built = complete_sets.set_of_recipe(store, config, variant)
         found[variant] = {
-            "serves": variant == serving,
+            "serves": variant == serving and (has_served or built is not None),
             "in the config": variant in config.variants,
             "built": built.recorded_at if built else None,
             "units": store.count(built.joint.table) if built else 0,

@@ -1,6 +1,7 @@
 """Judges and rules, held against what people said of the same items."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from rag_assets.answering.checks.judging import (
@@ -50,7 +51,7 @@ def agreements(
     config: Config,
     task: LabelTask,
     labels: Sequence[ItemLabel],
-    items: Mapping[str, ToJudge],
+    read_items: Callable[[], Mapping[str, ToJudge]],
     *,
     log: Callable[[str], None],
 ) -> Iterator[JudgeAgreement]:
@@ -63,25 +64,26 @@ def agreements(
         config: Names the judges.
         task: What was labelled.
         labels: Of this task.
-        items: All items of its kind.
+        read_items: Gives all items of its kind; only then are the judges open, so that a purge
+            since is known to them.
         log: Told about progress.
 
     Raises:
         JudgeError, MissingExtraError: A judge cannot be opened.
     """
-    for rule in (CHECKS, GOLD):
-        said = {name: each.scores[rule] for name, each in items.items() if rule in each.scores}
-        if said:
-            yield _held(rule, said, labels, task, items)
-    with open_judges(config) as judges:
+    of_checks = open_judge(config) if task.kind == "sentence" else nullcontext()
+    with open_judges(config) as judges, of_checks as opened:
+        items = read_items()
+        for rule in (CHECKS, GOLD):
+            said = {name: each.scores[rule] for name, each in items.items() if rule in each.scores}
+            if said:
+                yield _held(rule, said, labels, task, items)
         for judge in judges:
             if any(rubric.name == task.rubric for rubric in judge.rubrics):
                 chosen = _chosen(items, labels, others=judge.most)
                 yield _of_rubric(judge, task, labels, chosen, log=log)
-    if task.kind == "sentence":
-        with open_judge(config) as opened:
-            if opened is not None:
-                yield _of_support(opened, task, labels, _chosen(items, labels, others=0))
+        if opened is not None:
+            yield _of_support(opened, task, labels, _chosen(items, labels, others=0))
 
 
 def _chosen(

@@ -166,8 +166,8 @@ def _paragraphs(
         yield f"Nothing to do yet: variant {plan.variant} {NOTHING_TO_BUILD_FROM}."
         return
     if plan.is_nothing:
-        read = "with its sources" if not plan.failures else "with what can be read of its sources"
-        yield f"Nothing to do: variant {plan.variant} is up to date {read}."
+        what = f"variant {plan.variant} is up to date with what can be read of its sources"
+        yield f"Nothing to do: {what}."
         return
     yield short_text(plan, costs)
     busy = [each for each in plan.assets if not each.changes.is_nothing]

@@ -130,7 +130,8 @@ def _source_row(name: str, read: Readability, *, is_readable: bool) -> Mapping[s
 def _tables(status: StateStatus) -> Iterator[str]:
     yield _section("Shared by all variants", status.shared)
     for name, states in status.variants.items():
-        serves = " (serves)" if name == status.serving else ""
+        is_served = "serves" if status.pointer else "is to serve"
+        serves = f" ({is_served})" if name == status.serving else ""
         lines = [_section(f"Variant {name}{serves}", states)]
         if name in status.unavailable:
             lines.append(f"Unavailable: {status.unavailable[name]}")

@@ -27,8 +27,8 @@ from rag_assets.store.atomic import take_away, write_atomically
 CHECK = "source_readable"
 """Name of the asset check."""
 REMEDY = (
-    "do what the reason says, then refresh, or wait for the nightly run; until then the index "
-    "serves what it has"
+    "do what the reason says, then refresh, or wait for the nightly run; until then what is held "
+    "of it stays"
 )
 FOLDER = "sources"
 LOCK = "sources"
@@ -182,13 +182,6 @@ class SourceReadability:
     def part(self, name: str) -> Readability:
         """How a part was last read; nothing is known of one that no pass read."""
         return self.parts.get(name, Readability())
-
-    @property
-    def was_ever_read(self) -> bool:
-        """Whether a pass read anything of it: its tables, where it names any."""
-        tables = [each for name, each in self.parts.items() if not name.endswith("/")]
-        is_any = any(each.last_read for each in tables) if tables else True
-        return self.whole.last_read is not None and is_any
 
     def outages(self, *, among: Callable[[str], bool] = lambda _: True) -> list[Outage]:
         """What cannot be read of the source, with the parts that `among` takes."""

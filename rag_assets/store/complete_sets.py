@@ -242,7 +242,7 @@ def _of_recipe(store: Store, tables: VariantTables) -> CompleteSet | None:
 def as_it_stands(store: Store, config: Config, variant: str) -> CompleteSet:
     """The newest tables, of a state that has recorded no set yet."""
     tables = config.tables_of(variant)
-    if not store.exists(tables.joint):
+    if not store.count(tables.joint):
         raise MissingIndexError(variant)
 
     def pinned(name: str) -> Pin | None:

@@ -5,6 +5,7 @@ an object store does if absent, atomically.
 """
 
 import socket
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +21,8 @@ MARKER = "_owner/state"
 """A folder that is no table, so that nothing takes the marker for one."""
 TAKEN = "takes_over"
 ID = "state_id"
-"""The file of a state's id: it goes with the folder where that is moved, or restored."""
+"""The file of a state's id: it goes with the folder where that is moved, or restored. A copy has it
+too; on another machine nothing tells the two apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +66,20 @@ def own(place: Place, root: Path, *, locks: Path, takes_over: bool) -> None:
             if not place.exists(MARKER):  # else another state was faster
                 raise
     found = _owner(marker)
-    if found.state_id == this.state_id:
+    if found.state_id == this.state_id and not _is_beside(found, root):
         return
     if not takes_over:
         raise OtherStateError(marker.removesuffix(f"/{MARKER}.lance"), found)
     lance.write_dataset(_row(this, takes_over=True), marker, mode="overwrite")
+
+
+def _is_beside(owner: Owner, root: Path) -> bool:
+    """Whether the owner's folder is another one of this machine with its id: one is a copy."""
+    other = Path(owner.folder)
+    with suppress(OSError):  # it was moved
+        is_there = (other / ID).read_text("utf-8").strip() == owner.state_id
+        return is_there and owner.host == socket.gethostname() and not other.samefile(root)
+    return False
 
 
 def _row(owner: Owner, *, takes_over: bool) -> pa.Table:

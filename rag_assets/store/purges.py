@@ -2,7 +2,7 @@
 
 Who keeps texts that are long in the making, such as what a language model was sent, asks for the
 number before the first text is read, and again when it keeps them, while nobody else may write. A
-purge counts itself before it looks for what to erase.
+purge counts itself before it looks for what to erase, and again when the texts are gone.
 """
 
 from pathlib import Path

@@ -12,6 +12,7 @@ from rag_assets.operations.serving_index.promotion import promote, roll_back
 from rag_assets.operations.variants import NotDroppedError, drop, variants_of
 from rag_assets.serving import cli, dagster_instance
 from rag_assets.serving.replies import FAILED, OK
+from rag_assets.store import Store
 from rag_assets_testing.faults.built import two_variants
 from rag_assets_testing.faults.hashing import hashing
 
@@ -38,6 +39,11 @@ def test_the_list_says_what_serves_what_is_built_and_what_it_takes(made):
     assert found["other"]["units"] > found["default"]["units"]
     assert found["other"]["bytes alone"] > 0
     assert (found["default"]["verdict"], found["other"]["verdict"]) == ("PASS", None)
+
+
+def test_before_the_first_build_nothing_serves(made):
+    before = variants_of(Store(made.home / "another"), made.config)
+    assert [each["serves"] for each in before.values()] == [False, False]
 
 
 @pytest.mark.parametrize("is_configured", [True, False])

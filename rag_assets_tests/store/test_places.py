@@ -1,5 +1,6 @@
 """Tables on a disk and in an object store: the same store either way."""
 
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
@@ -157,6 +158,21 @@ def test_a_second_state_on_the_tables_is_refused_by_the_name_of_the_first(bucket
     with second.lock("t", log=print), pytest.raises(OtherStateError, match=f"{tmp_path}/b"):
         Store(tmp_path / "moved", tables=f"{bucket}/two").own()
     assert (Store(tmp_path / "c", tables=f"{bucket}/other").own(), second.begun()) == (None, [])
+
+
+def test_a_copy_beside_the_state_is_refused_and_a_link_to_it_is_not(bucket, tmp_path):
+    tables = f"{bucket}/copied"
+    Store(tmp_path / "state", tables=tables).own()
+    shutil.copytree(tmp_path / "state", tmp_path / "copy")
+    (tmp_path / "link").symlink_to("state")
+    Store(tmp_path / "link", tables=tables).own()
+    with pytest.raises(OtherStateError, match=f"{tmp_path}/state"):
+        Store(tmp_path / "copy", tables=tables).own()
+
+    Store(tmp_path / "copy", tables=tables).own(takes_over=True)
+    Store(tmp_path / "copy", tables=tables).own()
+    with pytest.raises(OtherStateError, match=f"{tmp_path}/copy"):
+        Store(tmp_path / "state", tables=tables).own()
 
 
 def test_the_refresh_of_a_second_state_ends_before_it_begins(bucket, tmp_path, monkeypatch, capsys):

@@ -131,8 +131,6 @@ def run_answer_experiment(
     """
     experiment = experiment_of(config, name)
     variant = experiment.variant or next(iter(config.variants))
-    complete_set = set_of_recipe(store, config, variant)
-    asked = _questions(store, config, experiment)
     named = (experiment.writer, config.answering.writer, *config.language_models)
     writer_name = next(name for name in named if name not in (None, NOBODY))
     with (
@@ -140,6 +138,8 @@ def run_answer_experiment(
         open_models(config, writer=writer_name) as models,
         open_judges(config) as judges,
     ):
+        complete_set = set_of_recipe(store, config, variant)
+        asked = _questions(store, config, experiment)
         writer = models.writer
         assert writer is not None, "a writer is named"
         arms = arms_of(experiment.design, writer)

@@ -20,7 +20,7 @@ from rag_assets.models.weights import WeightsError
 from rag_assets.operations.doctor.examining import Examination, examine
 from rag_assets.operations.doctor.faults import Fault, Log, RowsAt
 from rag_assets.operations.doctor.subjects import Practice
-from rag_assets.operations.serving_index.promotion import promote_refreshed
+from rag_assets.operations.serving_index.promotion import NothingReadError, promote_refreshed
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.store import Store, serving_pointer
 from rag_assets.store.catalog import name_of
@@ -33,8 +33,8 @@ MOST_ROUNDS = 8
 """A fault in each table of the chain, one behind the other, is mended in fewer."""
 
 CANNOT_RUN = (
-    *(ConfigError, ClusterError, EncoderError, ExportRunsError, ParserUnavailableError),
-    *(ServerError, ServingPointerError, WeightsError),
+    *(ConfigError, ClusterError, EncoderError, ExportRunsError, NothingReadError),
+    *(ParserUnavailableError, ServerError, ServingPointerError, WeightsError),
 )
 """Why a step or the pointer cannot do its part: the message says what to do."""
 

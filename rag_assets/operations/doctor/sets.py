@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from rag_assets.change import embeddable
-from rag_assets.change.completing import joint_made_from
+from rag_assets.change.completing import is_nothing_yet, joint_made_from
 from rag_assets.graph import STEPS
 from rag_assets.operations.doctor import rules
 from rag_assets.operations.doctor.faults import Fault, Log
@@ -95,7 +95,8 @@ def _unrecorded(practice: Practice, variant: str, recorded: CompleteSet | None) 
     step = STEPS.completing(practice.config, variant)
     ended = store.ended(step.table)
     belongs = ended is not None and ended.made_from == joint_made_from(store, step)
-    if not belongs or not (store.root / complete_sets.FOLDER).exists():
+    is_nothing = is_nothing_yet(store, practice.config, variant=variant)
+    if is_nothing or not belongs or not (store.root / complete_sets.FOLDER).exists():
         return
     newest = {store.generation(name): store.ended(name) for name, _ in step.sources}
     newest[store.generation(step.table)] = ended

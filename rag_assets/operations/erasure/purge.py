@@ -22,6 +22,8 @@ from rag_assets.evaluation.experiments.runs import lock_of
 from rag_assets.models.language.kept_calls import calls_file
 from rag_assets.operations.erasure import kept_answers, model_calls, proof, run_records, state_files
 from rag_assets.operations.erasure import rows as erasure
+from rag_assets.operations.erasure.kept_answers import AffectedAnswers
+from rag_assets.operations.erasure.model_calls import AffectedCalls
 from rag_assets.operations.erasure.proof import Proof
 from rag_assets.operations.erasure.rows import DOCUMENT, UNIT, generations_of
 from rag_assets.operations.erasure.scope import (
@@ -63,7 +65,11 @@ def lock_everything(state: PurgeContext, stack: ExitStack) -> None:
         *state.config.experiments,
         *(path.name for path in root_of(store).glob("[!.]*/")),
     }
-    outer = [*(f"evaluation__{name}" for name in variants), *map(lock_of, experiments)]
+    outer = [
+        *(f"{kind}__{name}" for kind in ("evaluation", "answer_evaluation") for name in variants),
+        *(f"answer_experiment__{name}" for name in state.config.answer_experiments),
+        *map(lock_of, experiments),
+    ]
     stack.enter_context(store.lock(*outer, log=state.log))
     while True:
         names = [name for name in store.names() if not name.startswith(NESTED)]
@@ -99,13 +105,12 @@ def erase_all(state: PurgeContext, plan: PurgePlan) -> None:
     state.log(f"{len(plan.files):,} reports and other files removed")
     run_records.erase(state.instance, state.home, plan.records)
     state.log(f"{len(plan.records.runs):,} runs removed from Dagster's records")
-    kept_answers.erase_affected(store, plan.answers)
-    state.log(f"{len(plan.answers.answer_ids):,} kept answers removed")
-    model_calls.erase_affected(store, plan.calls)
-    state.log(f"{len(plan.calls.call_ids):,} kept calls of language models removed")
+    _erase_kept(state, plan.answers, plan.calls)
     _cache(store).erase_rankings()
     store.sweep()
     _erase_rows(state, plan)
+    begin(state)  # until now, its text could be read
+    _erase_kept(state, *plan.kept_now())
     for each in plan.document_ids:
         KnownFiles(store).forget(each)
 
@@ -150,6 +155,13 @@ def begun_with(store: Store, document: Document) -> list[str]:
         return json.loads(begun_file(store, document).read_text("utf-8")).get(COPIES, [])
     except OSError:
         return []
+
+
+def _erase_kept(state: PurgeContext, answers: AffectedAnswers, calls: AffectedCalls) -> None:
+    kept_answers.erase_affected(state.store, answers)
+    state.log(f"{len(answers.answer_ids):,} kept answers removed")
+    model_calls.erase_affected(state.store, calls)
+    state.log(f"{len(calls.call_ids):,} kept calls of language models removed")
 
 
 def _erase_rows(state: PurgeContext, plan: PurgePlan) -> None:

@@ -189,7 +189,7 @@ def forget_completion(store: Store, generation: str) -> None:
 
 def is_of(documents: Collection[str]) -> str:
     """The condition (SQL) that a row belongs to one of `documents` (ids)."""
-    return f"{DOCUMENT} IN ({', '.join(map(quoted, sorted(documents)))})"
+    return f"{DOCUMENT} IN ({', '.join(map(quoted, sorted(documents))) or quoted('')})"
 
 
 def _with_traces(store: Store, generation: str, traces: Traces, *, key: str) -> list[str]:

@@ -4,6 +4,7 @@ import re
 import unicodedata
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -95,6 +96,8 @@ class PurgePlan:
     """Kept answers that cite, show or quote it."""
     calls: AffectedCalls
     """Kept calls of language models that quote or name it."""
+    kept_now: Callable[[], tuple[AffectedAnswers, AffectedCalls]] = field(repr=False)
+    """Looks for both again: some are kept while the purge goes on."""
     questions: Mapping[str, Sequence[str]]
     """Ids of the questions that name or quote it, by question set."""
     files_of_user: Sequence[Path]
@@ -211,8 +214,8 @@ def plan_purge(state: PurgeContext, document: Document, *, begun: Collection[str
         raise PurgeError(
             f"run {runs[0]} of the Dagster UI is running: wait for it to finish, or stop it"
         )
-    copies = _copies(state, document, begun=begun)
-    erased = [document, *copies]
+    erased, traces = _with_copies(state, document, begun=begun)
+    copies = erased[1:]
     ids = {each.document_id for each in erased}
     tables = erasure.affected_tables(store, ids)
     for each in tables:
@@ -224,13 +227,19 @@ def plan_purge(state: PurgeContext, document: Document, *, begun: Collection[str
                 f'below lance/).tags.delete("{each.tags[0]}"))'
             )
     pictures = _own_pictures(store, ids)
-    traces = _traces(state, erased, pictures)
+    traces = replace(traces, names=traces.names | {plain(each.encode()) for each in pictures})
     named = {plain(each.uri.encode()) for each in erased if each.uri}
     searched = replace(traces, names=traces.names | named)
     units = {row[UNIT] for each in tables for row in _rows_of(store, each, [UNIT], ids)}
     names: dict[str, set[str]] = {}
     for each in erased if document.uri else copies:
         names.setdefault(each.uri, set()).add(each.source)
+
+    def kept_now() -> tuple[AffectedAnswers, AffectedCalls]:
+        answers = kept_answers.affected_answers(store, searched, units=units, names=names)
+        return answers, model_calls.affected_calls(store, searched)
+
+    answers, calls = kept_now()
     return PurgePlan(
         document,
         copies,
@@ -240,8 +249,9 @@ def plan_purge(state: PurgeContext, document: Document, *, begun: Collection[str
         pictures=len(pictures),
         files=state_files.groups_with_traces(state.root, searched),
         records=run_records.affected_records(state.instance, state.home, searched),
-        answers=kept_answers.affected_answers(store, searched, units=units, names=names),
-        calls=model_calls.affected_calls(store, searched),
+        answers=answers,
+        calls=calls,
+        kept_now=kept_now,
         questions=_questions(store, searched),
         files_of_user=[
             file for file in _files_of_user(state.config) if trace_in_file(file, searched)
@@ -250,39 +260,60 @@ def plan_purge(state: PurgeContext, document: Document, *, begun: Collection[str
     )
 
 
-def _copies(state: PurgeContext, document: Document, *, begun: Collection[str]) -> list[Document]:
-    """Former documents with the bytes of `document`, or with much of what nobody else says."""
+def _with_copies(
+    state: PurgeContext, document: Document, *, begun: Collection[str]
+) -> tuple[list[Document], Traces]:
+    """`document` and its copies, and what these say that nobody else says.
+
+    Copies are former documents with much of its text, and all that ever had the same bytes as one
+    of these: so what was renamed and edited by turns is found. Empty files are copies of nothing.
+    """
     store = state.store
-    files = list(_rows(store, [DOCUMENT, "source", "uri", "sha256"]))
+    files = list(_rows(store, [DOCUMENT, "source", "uri", "sha256"], where="size > 0"))
     known = {row[DOCUMENT]: Document(row[DOCUMENT], row["source"], row["uri"]) for row in files}
     gone = known.keys() - _in_sources(state) - {document.document_id}
-    if not gone:
-        return []
-    mine = {row["sha256"] for row in files if row[DOCUMENT] == document.document_id} - {None}
-    same = {row[DOCUMENT] for row in files if row["sha256"] in mine}
-    own = traces_of(_texts(store, {document.document_id}), names=(), other_names=())
-    own = own.without_texts(_texts_of_others(store, gone | {document.document_id}))
+    alike, is_last = gone & {*begun}, False
+    while True:
+        ids = _with_same_bytes({document.document_id} | alike, files, gone)
+        erased = [document, *(known[each] for each in sorted(ids & gone))]
+        others = gone - ids
+        traces = _traces(state, erased, others)
+        if is_last or not (more := _alike(store, others, traces)):
+            break
+        alike, is_last = alike | more, True  # a text that is like a copy's is not yet like this
+    # What the others say is in the tables until a refresh.
+    return erased, traces.without_texts(_newest_texts(store, erasure.is_of(others)))
+
+
+def _with_same_bytes(
+    ids: set[str], files: Sequence[Mapping[str, str]], gone: Collection[str]
+) -> set[str]:
+    """`ids`, and those of `gone` that ever had the bytes of one of all these."""
+    while True:
+        own = {row["sha256"] for row in files if row[DOCUMENT] in ids} - {None}
+        same = {row[DOCUMENT] for row in files if row["sha256"] in own}.intersection(gone)
+        if same <= ids:
+            return ids
+        ids = ids | same
+
+
+def _alike(store: Store, gone: Collection[str], traces: Traces) -> set[str]:
+    """The documents that say much of what has `traces`."""
     shared: dict[str, int] = {}
     said: dict[str, int] = {}
-    for generation in erasure.document_tables(store) if own.ngrams else ():
-        if not generation.startswith(schemas.ELEMENTS_PREFIX):
-            continue
-        for batch in erasure.rows_of_all_versions(
-            store, generation, columns=TEXTS, where=f"NOT ({_is(document)})"
-        ):
-            texts = batch.select([name for name in TEXTS[1:] if name in batch.schema.names])
-            for place, owner in enumerate(batch[DOCUMENT].to_pylist()):
-                if owner in gone:
-                    words = words_of(_joined(texts.slice(place, 1)))
-                    found = set(ngrams_of(words))
+    for generation in erasure.document_tables(store) if gone and traces.ngrams else ():
+        if generation.startswith(schemas.ELEMENTS_PREFIX):
+            for batch in erasure.rows_of(store, generation, gone, columns=TEXTS):
+                texts = batch.select([name for name in TEXTS[1:] if name in batch.schema.names])
+                for place, owner in enumerate(batch[DOCUMENT].to_pylist()):
+                    found = set(ngrams_of(words_of(_joined(texts.slice(place, 1)))))
                     said[owner] = said.get(owner, 0) + len(found)
-                    shared[owner] = shared.get(owner, 0) + len(found & own.ngrams)
-    alike = {
+                    shared[owner] = shared.get(owner, 0) + len(found & traces.ngrams)
+    return {
         owner
         for owner, count in shared.items()
-        if count and count >= MUCH * min(said[owner], len(own.ngrams))
+        if count and count >= MUCH * min(said[owner], len(traces.ngrams))
     }
-    return [known[each] for each in sorted((same | alike | {*begun}) & gone)]
 
 
 def _in_sources(state: PurgeContext) -> set[str]:
@@ -292,28 +323,25 @@ def _in_sources(state: PurgeContext) -> set[str]:
     is_known = state.store.exists(MANIFEST)
     had = state.store.read(MANIFEST, columns=columns).to_pylist() if is_known else []
     for source in state.config.sources.documents:
-        try:
+        unread = ("",)  # all of it
+        with suppress(SourceError):
             listing = look(source, without=state.root)
-        except SourceError:
-            unread: Collection[str] | None = None
-        else:
-            unread = listing.unread
+            unread = tuple(f"{folder}/" for folder in listing.unread)
             found.update(document_id(source.name, entry.uri) for entry in listing.entries)
-        for row in had:
-            is_unread = unread is None or any(row["uri"].startswith(f"{each}/") for each in unread)
-            if row["source"] == source.name and is_unread:
-                found.add(row[DOCUMENT])
+        own = (row for row in had if row["source"] == source.name)
+        found.update(row[DOCUMENT] for row in own if row["uri"].startswith(unread))
     return found
 
 
-def _traces(state: PurgeContext, erased: Sequence[Document], pictures: Collection[str]) -> Traces:
+def _traces(state: PurgeContext, erased: Sequence[Document], gone: Collection[str]) -> Traces:
+    """What they alone say; what the documents that are `gone` say too counts."""
     store = state.store
     ids = {each.document_id for each in erased}
     own = list(_rows(store, ["sha256"], where=erasure.is_of(ids)))
     others = list(_rows(store, ["uri", "sha256"], where=f"NOT ({erasure.is_of(ids)})"))
     uris = {each.uri for each in erased}
     file_names = {uri.rpartition("/")[2] for uri in uris}
-    names = {*ids, *uris, *file_names, *pictures}
+    names = {*ids, *uris, *file_names}
     names.update(row["sha256"] for row in own if row["sha256"])
     elsewhere = {row["uri"] for row in others}
     elsewhere |= {uri.rpartition("/")[2] for uri in elsewhere}
@@ -321,7 +349,7 @@ def _traces(state: PurgeContext, erased: Sequence[Document], pictures: Collectio
     # What the state has files of proves nothing.
     elsewhere |= file_names & {path.name for path in state.root.rglob("*")}
     found = traces_of(_texts(store, ids), names=names, other_names=elsewhere - uris)
-    return found.without_texts(_texts_of_others(store, ids))
+    return found.without_texts(_texts_of_others(store, ids.union(gone)))
 
 
 def _texts(store: Store, documents: Collection[str]) -> Iterator[bytes]:
@@ -346,6 +374,10 @@ def _texts_of_others(store: Store, documents: Collection[str]) -> Iterator[bytes
         for batch in erasure.rows_of_all_versions(store, generation):
             yield _joined(batch)
     where = f"{DOCUMENT} IS NULL OR NOT ({erasure.is_of(documents)})"
+    yield from _newest_texts(store, where)
+
+
+def _newest_texts(store: Store, where: str) -> Iterator[bytes]:
     for generation in erasure.document_tables(store):
         for batch in erasure.newest_rows(store, generation, where=where):
             yield _joined(batch)
@@ -425,10 +457,6 @@ def _rows_of(
     if set(columns) <= set(store.schema(table.generation).names):
         for batch in erasure.rows_of(store, table.generation, documents, columns=columns):
             yield from batch.to_pylist()
-
-
-def _is(document: Document) -> str:
-    return erasure.is_of([document.document_id])
 
 
 def _is_id(name: str) -> bool:

@@ -24,6 +24,13 @@ OVERLAP = 2**16
 """Bytes that two blocks of a file share: no n-gram is longer."""
 
 WORD = re.compile(rb"[0-9a-z_\x80-\xff]+")
+WITHOUT_BLANKS = re.compile(
+    rb"(?:(?:[\xe3-\xe9][\x80-\xbf]|\xe0[\xb8-\xbb]|\xe1[\x80-\x82\x9e\x9f]|\xef[\xbc\xbd])"
+    rb"[\x80-\xbf])+"
+)
+"""Letters of Chinese, Japanese, Thai, Lao, Burmese and Khmer, which put no blanks between words."""
+LETTER = 3
+"""Bytes of one of these."""
 LONG_ESCAPE = re.compile(rb"\\+u(d[89ab][0-9a-f]{2})\\+u(d[c-f][0-9a-f]{2})|\\+u([0-9a-f]{4})")
 SHORT_ESCAPE = re.compile(rb"\\+[nrt\"]")
 ENTITY = re.compile(rb"&(?:#\d{1,7}|#x[0-9a-f]{1,6}|amp|lt|gt|quot|apos);")
@@ -66,7 +73,7 @@ class Traces:
                     return _shown(match[0])
         if not self.ngrams and not (with_words and self.words):
             return None
-        words = WORD.findall(content)
+        words = _words(content)
         found = self.ngrams.intersection(ngrams_of(words))
         if found:
             return _shown(b" ".join(min(found)))
@@ -88,7 +95,7 @@ class Traces:
         names, ngrams, words = set(self.names), set(self.ngrams), set(self.words)
         for text in texts:
             content = plain(text)
-            found = WORD.findall(content)
+            found = _words(content)
             words.difference_update(found)
             ngrams.difference_update(ngrams_of(found))
             left = replace(self, names=frozenset(names))
@@ -119,7 +126,7 @@ def traces_of(
     ngrams: set[Ngram] = set()
     words: set[bytes] = set()
     for text in texts:
-        found = WORD.findall(plain(text))
+        found = words_of(text)
         ngrams.update(ngrams_of(found))
         words.update(word for word in found if len(word) >= SHORTEST_WORD)
     longer = {other for other in others if any(name in other for name in own)}
@@ -136,7 +143,18 @@ def plain(text: bytes) -> bytes:
 
 def words_of(text: bytes) -> list[bytes]:
     """The words of a text, in the form of `plain`."""
-    return WORD.findall(plain(text))
+    return _words(plain(text))
+
+
+def _words(content: bytes) -> list[bytes]:
+    return WORD.findall(content if content.isascii() else WITHOUT_BLANKS.sub(_pairs, content))
+
+
+def _pairs(letters: re.Match[bytes]) -> bytes:
+    """All pairs of letters, as words: first those that do not overlap, then those between."""
+    pair = 2 * LETTER
+    starts = (at for first in (0, LETTER) for at in range(first, len(letters[0]), pair))
+    return b" ".join([b"", *(letters[0][at : at + pair] for at in starts), b""])
 
 
 def ngrams_of(words: list[bytes]) -> Iterator[Ngram]:

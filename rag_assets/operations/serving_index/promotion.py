@@ -33,7 +33,6 @@ from rag_assets.retrieval.opening import OutdatedIndexError
 from rag_assets.schemas import GENERATED_QUESTIONS_TABLE, QUESTIONS_TABLE
 from rag_assets.sources import readability
 from rag_assets.store import MissingTableError, Store, complete_sets, serving_pointer
-from rag_assets.store.atomic import take_away
 from rag_assets.store.complete_sets import CompleteSet
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.pins import Pin, pin_of
@@ -61,7 +60,7 @@ class NotReadyError(Exception):
 
 
 class NothingReadError(NotReadyError):
-    """No source was ever read, so that an index without any unit would serve."""
+    """Nothing served yet, and what was read of the sources holds no unit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +105,7 @@ def promote_refreshed(store: Store, config: Config, *, log: Log) -> PromotionRes
     Where another process moves the pointer meanwhile, the newest index is looked at again.
 
     Raises:
-        NothingReadError: Nothing serves yet, and no source could be read.
+        NothingReadError: Nothing serves yet, and there is no unit that could.
         PointerMovedError: Others moved the pointer again and again.
         DamagedPointerError: It cannot be told what serves.
         DamagedTablesError: Files of a table cannot be read.
@@ -339,8 +338,7 @@ def _candidate(store: Store, config: Config, variant: str, *, by: MovedBy) -> Se
     Raises:
         NotReadyError: It is not complete, a blocking check failed, or its tables do not agree.
     """
-    if why_not := _why_nothing_is_read(store, config, variant):
-        take_away(complete_sets.file_of(store, variant))  # what nothing names yet would answer
+    if why_not := _why_nothing_is_there(store, config, variant):
         raise NothingReadError(why_not)
     complete_set = completing.record(store, config, STEPS, variant=variant)
     steps = STEPS.of_variant(config, variant)
@@ -374,16 +372,14 @@ def _candidate(store: Store, config: Config, variant: str, *, by: MovedBy) -> Se
     )
 
 
-def _why_nothing_is_read(store: Store, config: Config, variant: str) -> str | None:
-    """Why there is nothing to serve, where nothing ever did; None once a source was read."""
-    if serving_pointer.number_now(store) or store.count(config.tables_of(variant).joint):
+def _why_nothing_is_there(store: Store, config: Config, variant: str) -> str | None:
+    """Why there is nothing to serve, where nothing ever did; None once there is a unit."""
+    if not completing.is_nothing_yet(store, config, variant=variant):
         return None
-    sources = [*config.sources.documents, *config.sources.tables]
-    known = [readability.readability(store, source.name) for source in sources]
-    if any(each.was_ever_read for each in known):
-        return None
-    reasons = (outage.reason for each in known for outage in each.outages())
-    return f"No source could be read yet: {'; '.join(reasons) or 'the config names none'}."
+    sources = (*config.sources.documents, *config.sources.tables)
+    known = (readability.readability(store, source.name) for source in sources)
+    reasons = "; ".join(outage.reason for each in known for outage in each.outages())
+    return f"Nothing can serve yet: {reasons or 'the sources hold nothing that could be indexed'}."
 
 
 def _read_new_questions(store: Store, config: Config, *, log: Log) -> None:

@@ -97,7 +97,7 @@ def _paragraphs(
         for gravity in ("error", "warning", "note")
         if counts[gravity]
     )
-    yield f"{tables:,} tables with {rows:,} rows were read: {told or 'all is well'}."
+    yield f"{tables:,} tables with {rows:,} rows were read: {told or 'nothing is wrong with them'}."
 
 
 def _lines(fault: "Fault") -> Iterator[str]:

@@ -4,6 +4,7 @@ import argparse
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
@@ -113,7 +114,7 @@ def _agreement(config: Config) -> Reply:
     record, lines = {}, [*labels.problems]
     for name in sorted({each.of for each in labels.labels}):
         task, own = task_of(name), labels.on(name)
-        found = list(agreements(config, task, own, _items(config, task), log=say))
+        found = list(agreements(config, task, own, partial(_items, config, task), log=say))
         people = _people(labels, task)
         record[name] = {"people": people, "judges": [_record(each) for each in found]}
         counted = len({each.item for each in sample_of(own)})

@@ -214,8 +214,8 @@ def _paragraphs(plan: "PurgePlan", found: "Proof") -> Iterator[str]:
         yield f"Nothing is left: {_searched(found)} for {for_what}."
     if not traces.ngrams:
         yield (
-            "Only its names were searched for: its text was erased before, or other documents "
-            "contain all of it."
+            "Only its names were searched for: its text was erased, has under four words, or "
+            "other documents contain all of it."
         )
     if plan.is_name_shared:
         yield "Other documents or rows contain its name too, so the name was not searched for."

@@ -16,7 +16,7 @@ from rag_assets.answering.record.replaying import ReplayError
 from rag_assets.config import Config
 from rag_assets.retrieval.failing import unanswerable
 from rag_assets.retrieval.opening import OutdatedIndexError
-from rag_assets.store import Store, serving_pointer
+from rag_assets.store import Store, purges, serving_pointer
 from rag_assets.store.complete_sets import CompleteSet, set_of
 from rag_assets.store.serving_pointer import ServingPointer, ServingPointerError
 from rag_assets.table_lookup.arm import WARM_UP
@@ -45,6 +45,11 @@ class Opened:
     def index(self) -> "VariantIndex":
         """What is searched."""
         return self.assistant.index
+
+    def is_of(self, serves: ServingPointer | CompleteSet) -> bool:
+        """Whether it was opened from that, and no purge began since: its answers can be kept."""
+        purges_now = purges.count(self.assistant.store.root)
+        return (self.serves, self.assistant.purges) == (serves, purges_now)
 
 
 class ServedIndex:
@@ -88,10 +93,10 @@ class ServedIndex:
                 serves = serving_pointer.current(self.store) or set_of(
                     self.store, self.config, self.config.serving_variant
                 )
-                if self._opened is None or self._opened.serves != serves:
+                if self._opened is None or not self._opened.is_of(serves):
                     self._opened = self._warm(self._open(serves))
             except Exception as error:  # whatever it is, `readyz` says it until an index is open
-                self._not_ready = str(error)
+                self._opened, self._not_ready = None, str(error)
                 raise
             return self._opened
 
@@ -137,9 +142,9 @@ class ServedIndex:
     def not_ready(self) -> str:
         """Why nothing can be answered at once, in words; empty where it can.
 
-        What failed is tried once more, unless a request does so already.
+        What serves is looked at, unless a request does so already.
         """
-        if self._not_ready and not self._lock.locked():
+        if not self._lock.locked():
             with suppress(Exception):  # its words are what is told
                 self.now()
         return self._not_ready

@@ -5,6 +5,7 @@ table is 503, since it may be mended while the client waits.
 """
 
 import logging
+import re
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -184,4 +185,4 @@ def in_words(error: "Mapping[str, Any] | ErrorDetails") -> str:
         said = ON if error["loc"][-1] == "on" else AN_ID
     else:
         said = IN_WORDS.get(error["type"]) or error["msg"].removeprefix("Value error, ")
-    return f"{place}: {said.replace('Input should', 'it should')}"
+    return f"{place}: {re.sub('^[A-Z][a-z]+ should', 'it should', said)}"

@@ -81,6 +81,43 @@ def test_a_copy_that_is_gone_goes_too_and_one_that_stays_proves_nothing(made, pu
     assert places_of(made.home / "state", *NEEDLES) == []
 
 
+def test_what_was_edited_between_two_renames_is_followed_to_the_first_name(made, purge):
+    used(made, SECRET)
+    made.write(SECRET, "# Draft\n\nThe jackdaws of zwetschgen rest on nine poles.\n")
+    project.build(made)
+    move(made, SECRET, "offers/second quoxite.md")
+    project.build(made)
+    made.write("offers/second quoxite.md", "# Fair copy\n\nA heron waits for its own supper.\n")
+    project.build(made)
+    move(made, "offers/second quoxite.md", SIGNED)
+    project.build(made)
+    (made.documents / SIGNED).unlink()
+
+    code, answer, said = purge(SIGNED)
+
+    assert code == OK, said
+    assert {each["document"] for each in answer["copies"]} == {SECRET, "offers/second quoxite.md"}
+    assert places_of(made.home / "state", *NEEDLES, "jackdaws", "heron waits") == []
+
+
+def test_what_was_emptied_too_is_no_copy(made, purge):
+    made.write("sprockets.md", "# Sprockets\n\nSprockets of jadeite turn for ever.\n")
+    project.build(made)
+    kept = asked(made, "sprockets jadeite")
+    made.write("sprockets.md", "")
+    made.write(SECRET, "")
+    project.build(made)
+    (made.documents / "sprockets.md").unlink()
+    project.withdraw(made)
+    project.build(made)
+
+    code, answer, said = purge(SECRET)
+
+    assert code == OK, said
+    assert answer["copies"] == []
+    assert kept not in answer["removed"]["answers"]
+
+
 def test_a_document_that_is_gone_and_has_other_words_stays(made, purge):
     other = f"# Sprockets\n\nSprockets of jadeite turn for ever.\n\n## Conditions\n\n{SHARED}\n"
     made.write("sprockets.md", other)
@@ -147,13 +184,13 @@ def test_after_any_renames_copies_and_edits_not_a_byte_is_left(made, purge, seed
     assert places_of(made.home / "state", *NEEDLES) == []
 
 
-def test_each_purge_is_counted_before_it_looks(made, purge):
+def test_each_purge_is_counted_before_it_looks_and_when_the_text_is_gone(made, purge):
     project.withdraw(made)
     assert purges.count(made.store.root) == 0
 
     purge(SECRET)
 
-    assert purges.count(made.store.root) == 1
+    assert purges.count(made.store.root) == 2
 
 
 def test_a_copy_that_came_back_after_a_cut_off_purge_stays(made, purge):

@@ -5,7 +5,7 @@ import random
 import shutil
 import sqlite3
 import time
-from contextlib import closing
+from contextlib import ExitStack, closing
 from urllib.parse import quote
 
 import dagster as dg
@@ -15,14 +15,19 @@ import pytest
 from lance.file import LanceFileReader
 
 from rag_assets import schemas
+from rag_assets.answering.assistant import Assistant
 from rag_assets.answering.record.database import answers_of
 from rag_assets.answering.record.exporting import export
+from rag_assets.answering.record.keeping import keep
+from rag_assets.answering.record.kept import context_of
 from rag_assets.answering.record.listing import one
 from rag_assets.change.quarantine import Failure, record
 from rag_assets.evaluation.json_lines import append
 from rag_assets.evaluation.questions import read_questions, refresh_questions
 from rag_assets.identity import document_id
+from rag_assets.operations.erasure import purge as purging
 from rag_assets.operations.erasure import run_records
+from rag_assets.operations.erasure.scope import PurgeContext
 from rag_assets.operations.serving_index.promotion import roll_back
 from rag_assets.questions.making import refresh_generated
 from rag_assets.questions.steps import makers
@@ -41,7 +46,7 @@ from rag_assets_testing.faults import comparing
 from rag_assets_testing.faults.hashing import HashEncoder, hashing
 from rag_assets_testing.faults.kills import kill, said_by
 from rag_assets_testing.faults.pipeline import Runs, clean_up_at_once
-from rag_assets_testing.recorded_answers import asked
+from rag_assets_testing.recorded_answers import asked, quoting
 from rag_assets_tests.operations import project
 from rag_assets_tests.operations.project import NEEDLES, SECRET, SHARED, TEXT
 from rag_assets_tests.operations.searching import places_of
@@ -494,6 +499,37 @@ def test_answers_that_cite_or_show_it_are_erased_and_others_stay(made, purge):
     assert places_of(state, *NEEDLES, document_id("documents", SECRET)) == []
     assert [row["answer_id"] for row in made.store.read("answers").to_pylist()] == [stays]
     assert one(answers_of(made.store), stays).answer.question == "brittle"
+
+
+def test_no_answers_are_evaluated_while_the_purge_goes_on(made):
+    with dagster_instance.opened(made.config) as opened, ExitStack() as stack:
+        context = PurgeContext(made.store, made.config, opened, made.home, print)
+        purging.lock_everything(context, stack)
+        held = {each.name for each in made.store.held_locks()}
+    assert "answer_evaluation__default" in held
+
+
+def test_what_is_asked_while_the_purge_goes_on_is_gone_or_not_kept(made, purge, monkeypatch):
+    project.withdraw(made)
+    erase_all, answer = purging.erase_all, None
+
+    def erase_while_others_ask(state, plan):
+        nonlocal answer
+        asked(made, "plasma fortnights alloy")
+        late = Assistant(made.store, made.config)
+        answer = late, quoting(late, "plasma fortnights alloy")
+        erase_all(state, plan)
+
+    monkeypatch.setattr(purging, "erase_all", erase_while_others_ask)
+
+    code, _, said = purge("--yes")
+
+    assert code == OK, said
+    late, told = answer
+    assert SECRET in {each.uri for each in told.shown}
+    context = context_of(late.index, made.config, retriever=None)
+    assert keep(made.store, made.config, told, context, purges=late.purges) is None
+    assert places_of(made.home / "state", *NEEDLES) == []
 
 
 def test_an_answer_is_erased_after_a_refresh_and_clean_up_forgot_its_units(made, purge):

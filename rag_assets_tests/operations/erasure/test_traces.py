@@ -3,6 +3,7 @@
 import html
 import json
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -70,6 +71,23 @@ def test_a_trace_across_two_blocks_of_a_file_is_found(tmp_path, monkeypatch):
     for start in range(64):
         (tmp_path / "file").write_bytes(b"." * start + b" one two three four " + b"." * 64)
         assert told.first_in_file(tmp_path / "file") == "one two three four"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "这份报价单的秘密合金在等离子体中可以承受九百个夜晚而没有任何划痕。它在四千七百度熔化。",
+        "このオファーの秘密の合金はプラズマに九百夜耐えます。四千七百度で溶けます。",
+        "ข้อเสนอลับของโลหะผสมทนพลาสม่าได้เก้าร้อยคืน",
+    ],
+)
+@pytest.mark.parametrize("first", range(4))
+def test_a_part_of_a_text_without_blanks_is_found_wherever_it_begins(text, first):
+    told = traces_of([text.encode()], names=[], other_names=[])
+    assert told.are_in(f"Quote: {text[first : first + 12]} ...")
+    assert not told.are_in(text[first : first + 5])
+    shared = [f"# {text[first:]}".encode()]
+    assert not told.without_texts(shared).are_in(text[first + 1 :])
 
 
 def test_words_count_only_where_they_are_asked_for():

@@ -15,6 +15,8 @@ from hypothesis.stateful import (
 )
 
 from rag_assets.documents.chunks.location import locate_chunk
+from rag_assets.operations.doctor.repairing import repair
+from rag_assets.operations.doctor.subjects import Practice
 from rag_assets.operations.gate import blocked_candidate
 from rag_assets.operations.problems import current as problems
 from rag_assets.operations.problems.current import state_problems
@@ -137,8 +139,12 @@ def test_a_first_build_of_which_no_source_could_be_read_serves_nothing(tmp_path)
         path.rename(path.with_name(f"{path.name}.away"))
 
     for refused in (refresh, lambda config: promote(made.store, config, "default", log=print)):
-        with pytest.raises(NothingReadError, match=r"No source could be read yet: .*documents"):
+        with pytest.raises(NothingReadError, match=r"Nothing can serve yet: .*documents"):
             refused(made.config)
+    clean_up_at_once(made.config)
+    clean_up_at_once(made.config)
+    done = repair(Practice(made.store, made.config, ["default"], print))
+    assert [each.rule.gravity for each in done.left.faults] == ["note"], "its sources are away"
     assert history(made) == []
     with pytest.raises(MissingIndexError):
         opened(made)
@@ -147,6 +153,20 @@ def test_a_first_build_of_which_no_source_could_be_read_serves_nothing(tmp_path)
     away[0].with_name(f"{away[0].name}.away").rename(away[0])
     refresh(made.config)
     assert history(made) == [("default", "first build")], "one source is enough"
+
+
+@pytest.mark.parametrize("broken", [{}, {"a.pdf": b"%PDF-1.4 broken", "b.md": b""}])
+def test_a_first_build_in_which_no_unit_was_found_serves_nothing(tmp_path, broken):
+    made = project.make(tmp_path / "made", documents=0, rows=1)
+    made.execute("DELETE FROM tests", "DELETE FROM grades")
+    made.documents.mkdir()
+    for name, content in broken.items():
+        (made.documents / name).write_bytes(content)
+
+    with pytest.raises(NothingReadError, match=r"Nothing can serve yet: the sources hold nothing"):
+        refresh(made.config)
+    with pytest.raises(MissingIndexError):
+        opened(made)
 
 
 def test_another_variant_serves_only_once_a_person_asks(both):

@@ -35,7 +35,7 @@ def answered(capsys, *options: str, code: int) -> str:
 
 def test_a_finding_is_named_mended_and_gone(made, capsys):
     table = made.config.tables_of("default").chunks
-    assert "all is well" in answered(capsys, code=OK)
+    assert "nothing is wrong with them" in answered(capsys, code=OK)
     first = min(made.store.read(table, columns=["chunk_id"])["chunk_id"].to_pylist())
     made.store.dataset(table).delete(f"chunk_id = '{first}'")
 
@@ -58,7 +58,7 @@ def test_language_models_are_asked_on_request_only(made, capsys, monkeypatch):
         made.file.write_text(
             made.file.read_text() + f"language_models: {json.dumps({'writer': entry})}\n"
         )
-        assert "all is well" in answered(capsys, code=OK)
+        assert "nothing is wrong with them" in answered(capsys, code=OK)
         assert server.calls == 0
         text = answered(capsys, "--deep", code=PARTLY)
     assert "D1002 warning: language_models.writer" in text

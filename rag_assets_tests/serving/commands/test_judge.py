@@ -16,8 +16,12 @@ from rag_assets import config as configuration
 from rag_assets.answering.checks import judging
 from rag_assets.evaluation.judges.asking import open_judges
 from rag_assets.evaluation.judges.labels import read_labels
+from rag_assets.models.language import kept_calls
+from rag_assets.models.language.kept_calls import calls_file
+from rag_assets.questions.judged_items import ItemSources
 from rag_assets.serving import cli
 from rag_assets.serving.replies import FAILED, OK, USAGE
+from rag_assets.store import purges
 from rag_assets_testing.faults import project
 from rag_assets_testing.scripted_language_model import ScriptedServer, answers
 from rag_assets_tests.questions.judged import WRITER, kept, said, source, written
@@ -180,6 +184,22 @@ def test_a_good_judge_may_gate_and_is_asked_once(labelled, run):
     # The checks find nothing wrong with any sentence, so that they tell nothing by themselves.
     assert found["the checks"]["may gate"] == "no"
     assert found["the checks"]["errors"]["misses"] == {"hits": FEWER // 2, "of": FEWER // 2}
+
+
+def test_what_was_read_before_a_purge_is_judged_and_not_kept(labelled, run, monkeypatch):
+    items = ItemSources.items
+
+    def items_of_a_purged_state(sources, task):
+        found = items(sources, task)
+        purges.begin(labelled.store.root)
+        return found
+
+    monkeypatch.setattr(ItemSources, "items", items_of_a_purged_state)
+    with ScriptedServer(replies(error=0.05)) as server:
+        with_judge(labelled, server.url)
+        assert judged(run)["strict"]["failed"] == 0
+    assert server.calls == FEWER
+    assert list(kept_calls.texts(calls_file(labelled.store.root))) == []
 
 
 def test_a_judge_of_kappa_three_tenths_is_refused_with_its_reason(labelled, run):

@@ -43,7 +43,7 @@ def test_a_state_that_is_up_to_date_has_nothing_to_do(made, capsys):
     with hashing():
         assert cli.main(["plan"]) == OK
         assert capsys.readouterr().out == (
-            "Nothing to do: variant default is up to date with its sources.\n"
+            "Nothing to do: variant default is up to date with what can be read of its sources.\n"
         )
         assert told(capsys)["nothing_to_do"] is True
 

@@ -51,6 +51,7 @@ def elements() -> str:
 def test_a_state_where_nothing_was_built_has_nothing_wrong(store, capsys):
     text = said(capsys, code=OK)
     assert text.startswith("Nothing was built yet: rag-assets refresh\n\nNothing runs now.\n")
+    assert "\nVariant default (is to serve)\n" in text
     assert recorded(capsys, code=OK)["problems"] == []
 
 

@@ -7,6 +7,8 @@ from rag_assets.answering.assistant import AnswerModels
 from rag_assets.answering.record.replaying import ReplayError
 from rag_assets.retrieval.opening import OutdatedIndexError
 from rag_assets.serving.http.opened import ServedIndex
+from rag_assets.store import purges
+from rag_assets.store.serving_pointer import CURRENT, FOLDER
 
 
 @pytest.fixture
@@ -58,9 +60,26 @@ def test_tables_that_are_gone_are_opened_anew_by_the_next_request(served):
     assert served.now() is not before
 
 
+def test_answers_are_kept_again_after_a_purge_that_changed_nothing(served):
+    before = served.now()
+    purges.begin(served.store.root)
+    assert served.now() is served.now() is not before
+    assert served.now().assistant.purges == purges.count(served.store.root)
+
+
 def test_it_is_ready_once_it_is_warm_and_says_why_it_is_not(served):
     assert served.version is None
     with served._lock:
         assert "being opened" in served.not_ready()
     assert served.not_ready() == ""
     assert served.version == "1"
+
+
+def test_it_is_not_ready_while_what_serves_cannot_be_told_and_ready_again_after(served):
+    assert served.not_ready() == ""
+    pointer = served.store.root / FOLDER / CURRENT
+    away = pointer.rename(pointer.with_name("away"))
+    pointer.write_text("damaged")
+    assert "cannot be read" in served.not_ready()
+    away.replace(pointer)
+    assert served.not_ready() == ""

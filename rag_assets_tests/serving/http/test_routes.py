@@ -401,6 +401,7 @@ def test_docs_say_where_the_api_is_described(client):
         ("answers", {"json": {"question": "salt", "after": "zzzz"}}, "after: an id looks like"),
         (f"history/{'a' * 36}/replay", {"json": {"on": "now"}}, "on: it should be kept"),
         ("search", {"json": {"query": "salt", "top_k": "ten"}}, "top_k: it should be a whole"),
+        ("search", {"json": {"query": ""}}, "query: it should have at least 1 character"),
     ],
 )
 def test_what_is_wrong_with_a_request_is_said_in_words(client, path, sent, says):

@@ -80,6 +80,7 @@ def test_rows_alone_are_no_count():
 def test_who_asks_for_a_person(question):
     rows = replace(MOST, columns=("wall",))
     assert unmet_demand(question, rows, table("wall"))
+    assert unmet_demand(question, rows, table("name")), "a pipe may have one"
     assert unmet_demand(question, rows, table("operator")) == ""
     assert unmet_demand(question, rows, table("Ansvarig tekniker")) == ""
     assert unmet_demand(question, rows, replace(table("wall"), title="Employees")) == ""
