@@ -21,7 +21,7 @@ import time
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
@@ -33,11 +33,12 @@ from rag_assets.config import Config, GlossarySettings, resolve_package_path
 from rag_assets.evaluation.gold import RowGold
 from rag_assets.questions.draft import QuestionDraft
 from rag_assets.questions.from_tables import contents_at, table_inputs, tables_made
-from rag_assets.questions.rewording import gives_the_same
 from rag_assets.retrieval.glossary import read_glossary
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.store import Store
 from rag_assets.table_lookup.plans.plan import Condition, LookupPlan, PlanError, validated
+from rag_assets.table_lookup.plans.running import run_plan
+from rag_assets.table_lookup.plans.sandbox import SandboxError
 from rag_assets.table_lookup.question.understanding import Understood, understand
 from rag_assets.table_lookup.tables.catalogue import Catalogue
 from rag_assets.tables.rows import refresh_rows
@@ -102,7 +103,7 @@ def made(name: str, state: Path, *, asked: int, languages: Sequence[str]) -> Cor
     refresh_rows(store, sources=config.table_sources, log=lambda _: None)
     keys = table_inputs(store, config)["key"].to_pylist()
     started = time.process_time()
-    results = [*tables_made(store, config, keys, None)]
+    results = [*tables_made(store, config, keys)]
     seconds = time.process_time() - started
     drafts = [each for result in results for each in result.drafts]
     kept = [each for each in drafts if not each.left_out]
@@ -305,7 +306,28 @@ def _reading(draft: QuestionDraft, catalogue: Catalogue) -> str:
     read, plan = understand(draft.question, catalogue), draft.plan
     if not isinstance(read, Understood) or plan is None:
         return "not"
-    return "as meant" if gives_the_same(read.plan, plan, catalogue) else "otherwise"
+    return "as meant" if _gives_the_same(read.plan, plan, catalogue) else "otherwise"
+
+
+def _gives_the_same(read: LookupPlan, meant: LookupPlan, catalogue: Catalogue) -> bool:
+    """Whether a plan as it was read selects the rows of the one that was meant, and shows as much.
+
+    Their order is not compared, nor what is shown beside the last column, which is asked for.
+    """
+    if read.operation in ("max", "min"):
+        is_max, by = read.operation == "max", read.column
+        read = replace(read, operation="rows", column=None, order_by=by, descending=is_max, limit=1)
+    try:
+        first, second = run_plan(read, catalogue), run_plan(meant, catalogue)
+    except (PlanError, SandboxError):
+        return False
+    shown = {*read.columns, *(each.column for each in read.where), read.order_by, read.column}
+    return (
+        (read.source, read.table) == (meant.source, meant.table)
+        and set(first.row_keys) == set(second.row_keys)
+        and first.value == second.value
+        and set(meant.columns[-1:]) <= shown
+    )
 
 
 if __name__ == "__main__":

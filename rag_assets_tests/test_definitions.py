@@ -140,7 +140,7 @@ def test_every_asset_says_where_its_code_stands_and_of_which_domain_its_rows_are
 
 def test_every_job_opens_with_a_config_that_dagster_accepts(defs):
     jobs = list(defs.resolve_all_job_defs())
-    assert {"explain", "try_index", "promote"} <= {job.name for job in jobs}
+    assert {"explain", "promote"} <= {job.name for job in jobs}
     for job in jobs:
         dg.validate_run_config(job)  # raises
 
@@ -167,7 +167,6 @@ def test_one_job_builds_a_variant_also_where_experiments_compare_them(project):
         "promote",
         "rollback",
         "explain",
-        "try_index",
         "plan",
         "evaluate_answers",
     }

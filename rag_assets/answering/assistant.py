@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from rag_assets.answering.evidence_cards import EvidenceCards
     from rag_assets.answering.generation.writing import Writer
     from rag_assets.answering.quoting.sourcing import SourcedText
-    from rag_assets.answering.reporting.decomposition import Decomposer
     from rag_assets.answering.reporting.report import CitedReport
     from rag_assets.models.language.client import LanguageModelClient
     from rag_assets.retrieval.arms import Arm
@@ -252,9 +251,10 @@ class Assistant:
             ModelMismatchError, MissingTextIndexError, RerankerError, OutdatedIndexError: As
                 `search`.
         """
+        from rag_assets.answering.reporting.model_decomposition import open_decomposer
         from rag_assets.answering.reporting.writing import write_report
 
-        with self._decomposer() as decomposer:
+        with open_decomposer(self.config) as decomposer:
             return write_report(
                 self._sources,
                 prompt,
@@ -310,19 +310,6 @@ class Assistant:
 
         scorer = open_scorer(self.store, self.config)
         return sourced(text, scorer, search=search, from_index=from_index)
-
-    @contextmanager
-    def _decomposer(self) -> "Generator[Decomposer | None]":
-        """The model that takes the prompts of reports apart, if the config asks for one."""
-        settings = self.config.answering.report
-        if settings.decomposer == "rules":
-            yield None
-            return
-        from rag_assets.answering.reporting.model_decomposition import ModelDecomposer
-        from rag_assets.models.language.opening import open_language_model
-
-        with open_language_model(self.config) as model:
-            yield ModelDecomposer(model, settings.sub_questions)
 
     @property
     def _sources(self) -> "AnswerSources":

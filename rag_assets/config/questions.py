@@ -39,8 +39,8 @@ class Questions(Section):
     )
     model: Slug | None = Field(
         None,
-        description="entry of language_models that writes questions to documents and rewords those "
-        "to tables; without one, questions to documents are sentences of them: a smoke test",
+        description="entry of language_models that writes questions to documents; without one, "
+        "they are sentences of them: a smoke test",
     )
 
     @property

@@ -12,8 +12,8 @@ class ReportSettings(Section):
 
     decomposer: Literal["rules", "model"] = Field(
         "rules",
-        description="who takes a prompt apart: rules, or the first of language_models; rules too "
-        "where its answer cannot be used",
+        description="who takes a prompt apart: rules, by the list or the headings that it gives "
+        "itself, or the first of language_models; rules too where its answer cannot be used",
     )
     sub_questions: int = Field(5, ge=1, le=10, description="parts of a prompt, at most")
     candidates: int = Field(

@@ -59,45 +59,31 @@ def latencies(
 
     A retriever that has taken `seconds` is timed on no further question.
     """
-    arms = {name: (index, retriever) for name, retriever in retrievers.items()}
-    return latencies_of(arms, questions, top_k=top_k, filters=filters, most=most, seconds=seconds)
-
-
-def latencies_of(
-    arms: "Mapping[str, tuple[VariantIndex, Retriever]]",
-    questions: Sequence[str],
-    *,
-    top_k: int,
-    filters: Filters | None = None,
-    most: int = QUESTIONS,
-    seconds: float = SECONDS,
-) -> dict[str, Latency]:
-    """The same for arms that may have an index each."""
-    plain = {name: index.without_cache() for name, (index, _) in arms.items()}
+    plain = index.without_cache()
     step = max(len(questions) // most, 1)
     taken: defaultdict[str, list[dict[str, float]]] = defaultdict(list)
 
     def ask(name: str, question: str) -> dict[str, float]:
-        index, retriever = plain[name], arms[name][1]
-        index.forget(retriever)
+        retriever = retrievers[name]
+        plain.forget(retriever)
         started = time.perf_counter()
-        results = index.search(question, retriever=retriever, top_k=top_k, filters=filters)
+        results = plain.search(question, retriever=retriever, top_k=top_k, filters=filters)
         spent = {**results.seconds, "": time.perf_counter() - started}
         if results.rewritten:
             for name in ("rewrite", ""):
                 spent[name] += results.rewritten.kept_seconds
         return spent
 
-    for name in arms:
+    for name in retrievers:
         for _ in range(WARM_UP):
             ask(name, questions[0])
-    turns, shuffle = sorted(arms), Random(0).shuffle
+    turns, shuffle = sorted(retrievers), Random(0).shuffle
     for question in questions[::step][:most]:
         shuffle(turns)
         for name in turns:
             if sum(one[""] for one in taken[name]) < seconds:
                 taken[name].append(ask(name, question))
-    return {name: _summed_up(taken[name]) for name in arms}
+    return {name: _summed_up(taken[name]) for name in retrievers}
 
 
 def _summed_up(taken: Sequence[Mapping[str, float]]) -> Latency:

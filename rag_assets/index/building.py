@@ -1,7 +1,6 @@
 """Building one search index of a table of units, by the settings of the config.
 
-`indexes` says when a table needs one; a trial builds them on a branch. Where the settings cannot
-give an index of a table, `why_unfit` says so before any work.
+`indexes` says when a table needs one.
 """
 
 from collections.abc import Sequence
@@ -67,15 +66,15 @@ def build_vector_index(table: "Table", settings: VectorIndexSettings) -> None:
     """Build the ANN index of a table of units.
 
     Raises:
-        ValueError: The settings cannot give one of this table: see `why_unfit`.
+        ValueError: The settings cannot give one of this table; the message says why.
     """
     dimension = table.schema.field(VECTOR).type.list_size
-    if why := why_unfit(settings, rows=table.count_rows(), dimension=dimension):
+    if why := _why_unfit(settings, rows=table.count_rows(), dimension=dimension):
         raise ValueError(f"index.vectors, for {table.name}: {why}")
     table.create_index(VECTOR, config=_vector_config(settings), name=vector_index_name(settings))
 
 
-def why_unfit(settings: VectorIndexSettings, *, rows: int, dimension: int) -> str | None:
+def _why_unfit(settings: VectorIndexSettings, *, rows: int, dimension: int) -> str | None:
     """Why `settings` give no ANN index of so many `rows`; None if they do."""
     if settings.partitions and settings.partitions > rows:
         return f"partitions = {settings.partitions:,} is more than its {rows:,} units"

@@ -5,7 +5,7 @@ A wing for each:
 - `problems`: what is wrong now; `alerts`: telling people what changed; `doctor`: examining and
   repairing the state itself.
 - `plan`: what the next refresh would do, and what it would cost.
-- `model_preview`, `index_trial`: what another model, or another search index, would change.
+- `model_preview`: what another model would change.
 - `gate`: whether an index may serve; `serving_index`: the move, and the way back.
 - `explain`: where a unit comes from.
 - `erasure`: erasing one document for good.

@@ -19,7 +19,6 @@ from rag_assets.operations.gate import blocked_candidate
 from rag_assets.operations.gate.blocked_candidate import HeldBack
 from rag_assets.operations.gate.verdicts import Verdict
 from rag_assets.operations.gate.wording import in_short, verdict_markdown, verdict_plot
-from rag_assets.operations.index_trial.job import trial_job
 from rag_assets.operations.plan.job import plan_job
 from rag_assets.operations.problems.current import SERVING_INDEX
 from rag_assets.operations.problems.runs import CONCLUSION, PROMOTE_JOB, ROLLBACK_JOB
@@ -37,7 +36,7 @@ REVISION = 1
 
 def definitions(config: Config, steps: StepList) -> dg.Definitions:
     """What moves the serving pointer, and the jobs that look after a state."""
-    jobs = (_promote_job, _rollback_job, doctor_job, plan_job, explain_job, trial_job)
+    jobs = (_promote_job, _rollback_job, doctor_job, plan_job, explain_job)
     assets = [_serving_index(config, steps)]
     return dg.Definitions(assets=assets, jobs=[job(config) for job in jobs])
 

@@ -26,9 +26,8 @@ from rag_assets.config.questions import Questions
 from rag_assets.evaluation.gold import RowGold
 from rag_assets.identity import fingerprint
 from rag_assets.models.language.calls import LanguageModel
-from rag_assets.questions.draft import MadeQuestions, QuestionDraft, reader_of
+from rag_assets.questions.draft import MadeQuestions, QuestionDraft
 from rag_assets.questions.picking import in_order, shares
-from rag_assets.questions.rewording import REWORD, reworded
 from rag_assets.questions.table_plans import AskedTable, Kind, sampled
 from rag_assets.questions.table_words import PACKAGE, TableWords
 from rag_assets.retrieval.glossary import Glossary, read_glossary
@@ -41,6 +40,8 @@ from rag_assets.table_lookup.words.word_lists import word_lists
 
 RECIPE = "questions from tables 1"
 """Moves when the same table should give other questions."""
+NO_MODEL: list[str] = []
+"""Part of the fingerprint since a model could reword questions; without one it stays as it was."""
 TEMPLATES = {"list": "which", "limit": "which", "two_conditions": "which"}
 """Kinds that are asked alike."""
 PLACES = {"look_up": ("name",), "compare": ("first", "second")}
@@ -71,20 +72,22 @@ def table_inputs(store: Store, config: Config) -> pa.Table:
     found = {}
     for name, share in sorted(share_of.items()):
         content = rows.select(columns[2:]).filter(pc.equal(names, name))
-        reader = reader_of(config, name.partition("/")[0], prompts=[REWORD])
-        found[name] = fingerprint(made_by, reader, share, data_version_of(content))
+        found[name] = fingerprint(made_by, NO_MODEL, share, data_version_of(content))
     return pa.table([[*found], [*found.values()]], schema=INPUTS)
 
 
 def tables_made(
-    store: Store, config: Config, tables: Sequence[str], model: LanguageModel | None
+    store: Store,
+    config: Config,
+    tables: Sequence[str],
+    model: LanguageModel | None = None,  # noqa: ARG001 - a `Maker` is handed one
 ) -> Iterator[MadeQuestions]:
     """The questions of the tables with these keys, which are some of `table_inputs`."""
     share_of, glossary = _shares(store, config), read_glossary(config)
     for name in tables:
         contents = contents_at(store, name)
         draws, settings = share_of[name], config.questions
-        yield made_of(contents, settings, draws=draws, glossary=glossary, model=model)
+        yield made_of(contents, settings, draws=draws, glossary=glossary)
 
 
 def rows_of_tables(store: Store) -> Mapping[str, int]:
@@ -115,7 +118,6 @@ def made_of(
     *,
     draws: int,
     glossary: Glossary | None = None,
-    model: LanguageModel | None = None,
 ) -> MadeQuestions:
     """The questions of one table: of each draw the first one that no earlier draw gave.
 
@@ -140,11 +142,6 @@ def made_of(
                 seen |= {result, draft.question}
                 drafts.append(draft)
                 break
-    if model is not None:
-        found_words = reworded(drafts, catalogue, model)
-        if isinstance(found_words, str):
-            return MadeQuestions(key, failure=found_words)
-        drafts = found_words
     left = [each for table in tables for each in _not_asked(table, nothing=not drafts)]
     return MadeQuestions(key, [*drafts, *left])
 

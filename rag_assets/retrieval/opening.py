@@ -5,10 +5,9 @@ A set is what a refresh left together (see `store.complete_sets`), or what the s
 for as long as `clean_up.keep_days` keeps the set.
 """
 
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
 
 from rag_assets.config import ArmName, Config, Retrieval
 from rag_assets.models.paths import load_for_queries
@@ -26,14 +25,9 @@ from rag_assets.store import MissingIndexError, MissingTableError, Store
 from rag_assets.store.catalog import folder_of
 from rag_assets.store.complete_sets import CompleteSet, is_kept, set_of
 from rag_assets.store.damage import DAMAGE, DamagedTablesError, is_of_files
-from rag_assets.store.pins import Pin, holds, opened
+from rag_assets.store.pins import holds, opened
 from rag_assets.store.places import Stamp
 from rag_assets.store.unit_links import names_of, read_links, read_names_in_units
-
-if TYPE_CHECKING:
-    from lancedb.table import Table as LanceTable
-
-OpenTable: TypeAlias = "Callable[[Store, Pin], LanceTable]"
 
 
 class OutdatedIndexError(LookupError):
@@ -55,7 +49,6 @@ def open_index(
     retrieval: Retrieval | None = None,
     encoder: QueryEncoder | None = None,
     arms: Mapping[ArmName, Arm] | None = None,
-    open_table: OpenTable = opened,
 ) -> VariantIndex:
     """The index of `variant` at its last complete set, or at `complete_set`.
 
@@ -68,7 +61,6 @@ def open_index(
         encoder: Embeds queries. Unless given, it is the model of the set, loaded when first needed.
         arms: What retrievers may ask beside their signals, by name. An arm that a retriever names
             and that is not here finds nothing.
-        open_table: Opens a pinned table of units, to search it: a trial has other indexes of it.
 
     Raises:
         ConfigError: The config has no such variant.
@@ -83,11 +75,11 @@ def open_index(
     stamps = [store.stamp(pin.table, version=pin.version) for pin in complete_set.pins]
     with _named_errors(store, complete_set, variant=variant):
         domains = {
-            domain: partial(open_table, store, pin)
+            domain: partial(opened, store, pin)
             for domain, pin in (("document", complete_set.documents), ("table", complete_set.rows))
             if pin is not None
         }
-        joint = open_table(store, complete_set.joint)
+        joint = opened(store, complete_set.joint)
         for pin in complete_set.pins:
             store.check(pin.table, version=pin.version)
     glossary = glossary_of(config)

@@ -28,8 +28,7 @@ COMMANDS: Mapping[str, str] = {
     "The first day": "init refresh search ask show serve status ui",
     "Build and inspect": "plan documents export",
     "Search and measure": "lookup explain questions evaluate experiment judge",
-    "Swap a model or a setting": "training variants preview backfill promote rollback history "
-    "try-index",
+    "Swap a model or a setting": "training variants preview backfill promote rollback history",
     "Operate": "acknowledge doctor alerts clean-up purge",
     "Answers": "report answers replay verify cite",
 }

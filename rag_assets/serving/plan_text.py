@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from rag_assets.operations.plan.amounts import Amount, total
+from rag_assets.operations.plan.amounts import NOT_KNOWN, Amount, total
 from rag_assets.operations.plan.costs import Cost
 from rag_assets.operations.plan.planning import AssetPlan, VariantPlan
 from rag_assets.reports.text_tables import table
@@ -14,6 +14,7 @@ Done: TypeAlias = Mapping[str, Mapping[str, float]]
 
 NOTHING_TO_BUILD_FROM = "is not built, and its sources hold nothing that can be read"
 NOT_MEASURED = "not measured here yet"
+ESTIMATED = "estimated"
 SECONDS_A_MINUTE, SECONDS_AN_HOUR = 60, 3_600
 
 
@@ -30,7 +31,6 @@ def record_of(
         },
         "failures": list(plan.failures),
         "rows_read": plan.rows_read,
-        "documents_cut": plan.documents_cut,
         "documents_estimated": plan.documents_estimated,
     }
 
@@ -50,16 +50,23 @@ def short_text(plan: VariantPlan, costs: Mapping[str, Cost]) -> str:
         return f"Variant {plan.variant} is up to date: there is nothing to build."
     embedding, known = plan.embedding, [costs[each.asset].seconds for each in plan.assets]
     tokens = f" ({embedding.tokens} tokens)" if embedding.tokens else ""
+    texts = f"{embedding.texts} texts to embed{tokens}"
+    if not embedding.texts.is_known:
+        texts = f"how many texts are to embed is {NOT_KNOWN}"
     time = _time(total(each for each in known if each))
     unknown = f", without what was {NOT_MEASURED}" if None in known else ""
-    return f"Variant {plan.variant}: {embedding.texts} texts to embed{tokens}, {time}{unknown}."
+    return f"Variant {plan.variant}: {texts}, {time}{unknown}."
 
 
 def outcome_record(plan: VariantPlan, done: Done) -> Mapping[str, Json]:
     """What was planned beside what a refresh did, for programs: by asset and count."""
     return {
         planned.asset: {
-            count: {"planned": _bounds(amount), "done": did, "as_planned": amount.holds(did)}
+            count: {
+                "planned": _bounds(amount),
+                "done": did,
+                "as_planned": None if amount.is_estimate else amount.holds(did),
+            }
             for count, amount, did in _compared(planned, done[planned.asset])
         }
         for planned in plan.assets
@@ -84,12 +91,13 @@ def outcome_text(plan: VariantPlan, done: Done) -> str:
             "count": count,
             "planned": str(amount),
             "done": f"{did:,.0f}",
-            "as planned": "yes" if amount.holds(did) else "no",
+            "as planned": ESTIMATED if amount.is_estimate else "yes" if amount.holds(did) else "no",
         }
         for asset, count, amount, did in compared
     ]
     kept = sum(row["as planned"] == "yes" for row in rows)
-    head = f"{kept} of {len(rows)} counts came out as planned:"
+    told = sum(row["as planned"] != ESTIMATED for row in rows)
+    head = f"{kept} of {told} counts came out as planned:"
     return "\n".join([head, table(rows, columns=[*rows[0]])])
 
 
@@ -134,11 +142,13 @@ def _asset(asset: AssetPlan, why: Sequence[str], cost: Cost) -> Mapping[str, Jso
 
 
 def _bounds(amount: Amount | None) -> Json:
-    """A number that is exact, or its bounds and what is expected; None where it is not known."""
-    if amount is None:
+    """A number that is exact, its bounds, or an estimate; None where it is not known."""
+    if amount is None or not amount.is_known:
         return None
     if amount.is_exact:
         return _number(amount.expected)
+    if amount.is_estimate:
+        return {"estimate": _number(amount.expected)}
     return {name: _number(getattr(amount, name)) for name in ("expected", "low", "high")}
 
 
@@ -188,9 +198,10 @@ def _row(asset: AssetPlan, cost: Cost) -> Mapping[str, object]:
 def _embedding(asset: AssetPlan, cost: Cost) -> str:
     embedding = asset.embedding
     assert embedding is not None, "only assets with a model are asked for"
-    tokens = f"{embedding.tokens} tokens" if embedding.tokens else "tokens not known yet"
-    money = f", {_money(cost.money)} {cost.currency}" if cost.money else ""
-    text = f"{asset.asset}, model {asset.model}: {embedding.texts} texts, {tokens}{money}"
+    tokens = f"{embedding.tokens} tokens" if embedding.tokens else f"tokens {NOT_KNOWN}"
+    texts = f"{embedding.texts} texts" if embedding.texts.is_known else f"texts {NOT_KNOWN}"
+    money = f", {_money(cost)}" if cost.currency else ""
+    text = f"{asset.asset}, model {asset.model}: {texts}, {tokens}{money}"
     if embedding.reused.is_exact and not embedding.reused.is_zero:
         text += f"; {embedding.reused} more are not embedded, as an equal text is embedded already"
     return text
@@ -201,19 +212,19 @@ def _asked(asset: AssetPlan, cost: Cost) -> str:
     return f"{asset.asset}, model {asset.model}: {asset.calls} {asset.counted}{money}"
 
 
-def _money(amount: Amount) -> str:
-    if amount.is_exact:
-        return f"{amount.expected:,.2f}"
-    return f"{amount.low:,.2f} to {amount.high:,.2f}"
+def _money(cost: Cost) -> str:
+    if cost.money is None:
+        return f"price {NOT_KNOWN}"
+    if cost.money.is_exact:
+        return f"{cost.money.expected:,.2f} {cost.currency}"
+    return f"{cost.money.low:,.2f} to {cost.money.high:,.2f} {cost.currency}"
 
 
 def _known_from(plan: VariantPlan) -> str:
     """What was read to tell, and that nothing was written."""
     parts = []
-    if plan.documents_cut:
-        parts.append(f"cut {_documents(plan.documents_cut)} in memory")
     if plan.documents_estimated:
-        parts.append(f"estimated {_documents(plan.documents_estimated)}")
+        parts.append(f"estimated the chunks of {_documents(plan.documents_estimated)} by size")
     if plan.rows_read:
         parts.append(f"read {plan.rows_read:,} rows at the sources")
     return f"To tell this: {', '.join(parts) or 'nothing had to be read'}. Nothing was written."
@@ -224,7 +235,7 @@ def _documents(count: int) -> str:
 
 
 def _time(seconds: Amount) -> str:
-    if seconds.is_exact or _span(seconds.low) == _span(seconds.high):
+    if seconds.is_exact or seconds.is_estimate or _span(seconds.low) == _span(seconds.high):
         return f"about {_span(seconds.expected)}"
     return f"{_span(seconds.low)} to {_span(seconds.high)}"
 

@@ -2,12 +2,11 @@
 
 Each commit of a refresh makes a version; whoever opened an older one keeps reading it. The newest
 version always stays, and so does one that a complete set or the serving pointer pins (see
-`complete_sets`, `serving_pointer`), that a trial uses (`branches`) or that a Lance tag names;
-nothing here sets a tag, an operator may. Any other stays for a while after a
-newer one took its place, however long ago it was written, since a search or a refresh that began
-before may still read it. Whoever cleans a table up is its one writer meanwhile: a file that no
-version names is what a killed writer left, and goes too. If a clean-up is killed, versions that
-are still listed but needed by nobody go with the next one.
+`complete_sets`, `serving_pointer`) or that a Lance tag names; nothing here sets a tag, an operator
+may. Any other stays for a while after a newer one took its place, however long ago it was written,
+since a search or a refresh that began before may still read it. Whoever cleans a table up is its
+one writer meanwhile: a file that no version names is what a killed writer left, and goes too. If a
+clean-up is killed, versions that are still listed but needed by nobody go with the next one.
 
 Merging pays when there are many small fragments (parts of a table that one commit wrote), since
 each is opened by every read. It writes the rows anew, and the old files stay until the versions
@@ -26,7 +25,7 @@ from typing import TYPE_CHECKING
 
 from rag_assets.process.interrupts import stoppable
 from rag_assets.store import MissingTableError, Store
-from rag_assets.store.branches import drop_unused, stems
+from rag_assets.store.branches import drop_trials
 from rag_assets.store.catalog import folder_of
 from rag_assets.store.damage import DAMAGE, DamagedTablesError
 from rag_assets.store.places import UnreachableTablesError
@@ -123,13 +122,13 @@ def clean_up(
     """
     started = time.monotonic()
     with store.lock(table, log=log):
-        drop_unused(store, table)
+        drop_trials(store, table)
         is_merged = _has_room(store, table) and _is_worth_merging(store.open(table).to_lance())
         merged = merge(store, table) if is_merged else 0
         dataset = store.open(table).to_lance()
         tagged = _tagged(dataset)
         replaced = _replaced(dataset)
-        kept = tagged.union(pinned, stems(dataset))
+        kept = tagged.union(pinned)
         unneeded = _unneeded(replaced, older_than=older_than, kept=kept)
         freed = _remove(dataset, unneeded)
     return Cleaned(

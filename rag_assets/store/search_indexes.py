@@ -38,17 +38,12 @@ DEFAULT_TEXT_INDEX = text_index_name(TextIndexSettings())
 DEFAULT_NAMES = frozenset({DEFAULT_TEXT_INDEX, vector_index_name(VectorIndexSettings())})
 
 
-def uncommon(names: Iterable[str]) -> list[str]:
-    """The `names` that only other settings than the default ones give, each once, sorted."""
-    return sorted({*names} - DEFAULT_NAMES)
-
-
 def uncommon_indexes(store: Store, pins: Iterable[Pin]) -> list[str]:
-    """The names of indexes of text and vectors of `pins` that are by other settings."""
-    return uncommon(name for pin in pins for name in index_names(store, pin))
+    """The names of indexes of text and vectors of `pins` by other settings, each once, sorted."""
+    return sorted({name for pin in pins for name in _index_names(store, pin)} - DEFAULT_NAMES)
 
 
-def index_names(store: Store, pin: Pin) -> list[str]:
+def _index_names(store: Store, pin: Pin) -> list[str]:
     """The names of the indexes of text and vectors of a table at its pinned version."""
     dataset = store.dataset(pin.table, version=pin.version)
     columns = ([TEXT], [VECTOR])

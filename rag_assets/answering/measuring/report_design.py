@@ -15,6 +15,7 @@ from rag_assets.answering.measuring.report_prompts import (
     read_report_prompts,
 )
 from rag_assets.answering.measuring.report_retrieval import ReportComparison, compare_retrieval
+from rag_assets.answering.reporting.model_decomposition import ModelDecomposer, open_decomposer
 from rag_assets.config import Config, Experiment
 from rag_assets.evaluation.experiments.computed import Given
 from rag_assets.evaluation.experiments.design import Appendix, ExperimentError
@@ -35,6 +36,8 @@ from rag_assets.table_lookup.arm import arms_of
 SET = "report_prompts"
 JUDGMENTS_FILE = "report_judgments.parquet"
 """Beside the evaluation of the variant: what each judge said, in the schema `JUDGMENTS`."""
+AS_LISTED = "as listed"
+"""Moves when prompts without a model should be taken apart otherwise."""
 BROAD, PARTS = "one broad query", "sub-questions"
 
 
@@ -69,6 +72,9 @@ def report_retrieval(given: Given) -> Mapping[str, object]:
     comparison = _BothWays(given.store, config, prompts, retriever=name, variant=given.base)
     with comparison.opened() as (judges, writer):
         asked = [each.fingerprint for each in (*judges, *([writer] if writer else []))]
+    with open_decomposer(config) as decomposer:
+        by_model = isinstance(decomposer, ModelDecomposer)
+        asked.append(decomposer.model.identity if by_model else AS_LISTED)
     return {
         "broad": retrieval.retrievers[name].model_copy(
             update={"candidates": report.broad_candidates}
@@ -115,12 +121,13 @@ class _BothWays:
             arms=arms_of(self.store, self.config),
         )
         samples = self.config.evaluation.bootstrap_samples
-        with self.opened() as (judges, writer):
+        with self.opened() as (judges, writer), open_decomposer(self.config) as decomposer:
             found = compare_retrieval(
                 index,
                 self.prompts,
                 store=self.store,
                 config=self.config,
+                decomposer=decomposer,
                 retriever=self.retriever,
                 writer=writer,
             )

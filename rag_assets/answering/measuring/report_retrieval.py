@@ -13,11 +13,7 @@ from rag_assets.answering.generation.writing import Writer
 from rag_assets.answering.measuring.judged_items import ShownText, report_item
 from rag_assets.answering.measuring.report_prompts import ReportPrompt, measures_of
 from rag_assets.answering.reporting.composing import ReadingList, compose
-from rag_assets.answering.reporting.decomposition import (
-    Decomposition,
-    SubQuestion,
-    decomposed,
-)
+from rag_assets.answering.reporting.decomposition import Decomposer, Decomposition, SubQuestion
 from rag_assets.answering.reporting.gathering import gather
 from rag_assets.answering.reporting.writing import ModelSections
 from rag_assets.config import Config, RetrieverName
@@ -68,13 +64,15 @@ def compare_retrieval(
     *,
     store: Store,
     config: Config,
+    decomposer: Decomposer,
     retriever: RetrieverName | None = None,
     writer: Writer | None = None,
     progress: Callable[[str], None] = lambda _line: None,
 ) -> ReportComparison:
     """Search `index` for each of `prompts` both ways, and measure what comes of it.
 
-    `writer` writes the sections; without one they list passages to read.
+    `decomposer` takes the prompts apart; `writer` writes the sections, without one they list
+    passages to read.
 
     Raises:
         EmptyQueryError, ModelMismatchError, MissingTextIndexError, RerankerError,
@@ -108,7 +106,7 @@ def compare_retrieval(
     whole, apart, parts, items = [], [], [], []
     for number, prompt in enumerate(prompts, start=1):
         progress(f"{number} of {len(prompts)}: {prompt.id}")
-        decomposition = decomposed(prompt.prompt, most=settings.sub_questions)
+        decomposition = decomposer(prompt.prompt)
         parts.append(len(decomposition.parts))
         broad, broad_items = measured(prompt, broad_query(prompt.prompt, title=decomposition.title))
         by_parts, items_by_parts = measured(prompt, decomposition)

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from rag_assets.answering.quoting.highlighting import passages_of
 from rag_assets.answering.quoting.row_cells import rows_among
-from rag_assets.answering.reporting.decomposition import Decomposition, SubQuestion
+from rag_assets.answering.reporting.decomposition import OF_REQUESTS, Decomposition, SubQuestion
 from rag_assets.answering.reporting.gathering import FoundFor, GatheredUnits
-from rag_assets.answering.reporting.prompt_words import OF_REQUESTS
 from rag_assets.answering.reporting.report import NotCovered, ReportSection
 from rag_assets.citations.sentences import Sentence
 from rag_assets.retrieval.filters import SECTION_MARK

@@ -1,34 +1,66 @@
-"""From a prompt with several topics to sub-questions, by rules in English and Swedish.
+r"""From a prompt to sub-questions, by the list of items or headings that it gives itself.
 
-    decomposed("Write a report on steel covering corrosion, welding and fatigue").parts
-    # corrosion (steel); welding (steel); fatigue (steel)
+    as_listed("Report on steel:\n- corrosion\n- welding").parts
+    # Corrosion: corrosion (steel); Welding: welding (steel)
 
-Parts are the members of a list after `covering`, `including` and their like, the items of a
-numbered list, the things that are compared, and sentences that demand more. The main topic is
-carried into each. A prompt with one topic stays one question: to cut it would only narrow the
-search (P4, section 6).
+The main topic is carried into each. A prompt that lists nothing stays one question, and the report
+says that taking it apart needs a language model (`model_decomposition`).
 """
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
-from rag_assets.answering.reporting import prompt_words as words
-from rag_assets.answering.reporting.listing import cleaned, merged
 from rag_assets.answering.reporting.prompt_text import request_text
-from rag_assets.answering.reporting.request_reading import (
-    FEWEST_PARTS,
-    RequestRead,
-    read_request,
-    sentences_of,
-    without_form,
-)
 from rag_assets.terms.coverage import HeldTerms, coverage, terms_of
+from rag_assets.terms.words import terms
 
 MOST_PARTS = 5
 """Sub-questions of a prompt, at most, as in P4."""
-
+ONE_TOPIC = (
+    "taken as one topic: for sections of its own, list them in the prompt, a line each, or set "
+    "answering.report.decomposer to model"
+)
+OF_REQUESTS = frozenset(
+    """
+    about all article brief compare create describe document everything explain give guide
+    information introduction know like make need overview please prepare produce provide report
+    review section summarise summarize summary survey technical tell us want write
+    allt behöver berätta beskriv förklara ge information jämför rapport redogör sammanfatta
+    sammanfattning skriv teknisk översikt
+    """.split()  # noqa: SIM905 - a column of words
+)
+"""Words that ask for a report and say nothing of its topic."""
 DecomposedBy: TypeAlias = Literal["rules", "model"]
+_BEFORE_TOPICS = OF_REQUESTS | frozenset(
+    """
+    a an chapters following i me of on parts points sections the these this to topics with
+    avsnitt de dessa en ett följande jag kapitel med mig om på punkter ämnen
+    """.split()  # noqa: SIM905 - a column of words
+)
+"""Words that stand before a topic."""
+_OF_FORM = re.compile(
+    r"introduction|conclusions?|abstract|(?:executive\s+)?summary|(?:cover|title|front)\s+page"
+    r"|table\s+of\s+contents|references|bibliography|sources|appendi(?:x|ces)"
+    r"|inledning|introduktion|slutsats(?:er)?|sammanfattning|försättsblad"
+    r"|innehållsförteckning|referenser|källor|källförteckning|bilag(?:a|or)",
+    re.IGNORECASE,
+)
+"""A part that every report may have, and that names no topic."""
+_ITEM = re.compile(
+    r"(?:^|(?<=[\s:;,.]))(?:[-*\u2022]|\(?\d{1,2}[.)]|\((?:[a-z]|i{1,3}|iv|v)\)|[a-z]\))\s+(?=\S)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""The mark of an item of a list: a number, a letter, or a bullet."""
+_LINE_ITEM = re.compile(
+    r"^(?P<indent>[ \t]*)(?:[-+*\u2022\u2013\u2014\u00b7\u25cf\u25aa\u25e6\u2023\u2043]"
+    r"|(?P<number>\d{1,2}(?:\.\d{1,2})+)[.)]?|\(?\d{1,2}[.)]|\(?[a-z][.)])[ \t]+(?=\S)",
+    re.MULTILINE,
+)
+"""The same where each item has a line of its own."""
+_SENTENCE_END = re.compile(r"[.?!:]+(?=\s+[\"'`(\[]?[A-ZÅÄÖ0-9]|\s*$)|\n\s*\n")
+_EDGES = " \t\n.,;:?!"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +78,14 @@ class Decomposition:
     """A prompt as sub-questions."""
 
     prompt: str
-    """What is searched of all of it: without greeting, signature, and wishes on the form."""
+    """What is searched of all of it: without greeting and signature."""
     title: str
     """The main topic."""
     parts: tuple[SubQuestion, ...]
     """At least one; exactly one where the prompt has one topic."""
     by: DecomposedBy = "rules"
     note: str = ""
-    """Why a model did not do it that was asked to; else empty."""
+    """Why it was not taken apart, or not by a model that was asked to; else empty."""
 
 
 class Decomposer(Protocol):
@@ -64,87 +96,87 @@ class Decomposer(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class RuleDecomposer:
-    """Takes prompts apart by rules."""
-
-    most: int = MOST_PARTS
-    """Sub-questions, at most."""
-
-    def __call__(self, prompt: str) -> Decomposition:
-        """As `decomposed`."""
-        return decomposed(prompt, most=self.most)
-
-
-def decomposed(prompt: str, *, most: int = MOST_PARTS) -> Decomposition:
-    """The sub-questions of `prompt` by rules, `most` at most."""
+def as_listed(prompt: str, *, most: int = MOST_PARTS) -> Decomposition:
+    """The items and headings that `prompt` lists as sub-questions, `most` at most."""
     text = request_text(prompt)
-    reports = _reports(text)
-    searched = without_form(text)
-    if 1 < len(reports) <= most:
-        each = most // len(reports)
-        return _of_reports(searched, [decomposed(one, most=each) for one in reports])
-    read = read_request(text)
-    title = titled(read.title or read.topic or (sentences_of(text) or [text])[0])
-    items = merged(_parts(read), most=most)
+    searched = " ".join(text.split())
+    before, items = _listed(text)
+    topic = _topic(before)
+    items = _merged([item for item in items if not _OF_FORM.fullmatch(item)], most=most)
     if len(items) < 2:
-        return Decomposition(searched, title, (SubQuestion(title, searched),))
-    parts = tuple(SubQuestion(titled(item), _whole(item, read)) for item in items)
-    return Decomposition(searched, title, parts)
-
-
-def _reports(text: str) -> list[str]:
-    """The requests of a text that asks for several reports, one after the other."""
-    found: list[str] = []
-    for sentence in sentences_of(text):
-        if found and not words.ANOTHER_REPORT.match(sentence):
-            found[-1] = f"{found[-1]} {sentence}"
-        else:
-            found.append(sentence)
-    return found
-
-
-def _of_reports(text: str, reports: Sequence[Decomposition]) -> Decomposition:
-    parts = (
-        part if part.title == report.title else replace(part, title=f"{report.title}: {part.title}")
-        for report in reports
-        for part in report.parts
-    )
-    return Decomposition(text, " and ".join(report.title for report in reports), tuple(parts))
+        title = titled(topic or searched)
+        return Decomposition(searched, title, (SubQuestion(title, searched),), note=ONE_TOPIC)
+    parts = tuple(SubQuestion(titled(item), _whole(item, topic)) for item in items)
+    return Decomposition(searched, titled(topic or ", ".join(items)), parts)
 
 
 def titled(text: str) -> str:
     """`text` as a heading: a capital first, unless its first word has capitals of its own."""
-    text = cleaned(text)
+    text = _cleaned(text)
     first = text.split(" ", 1)[0]
     return f"{text[:1].upper()}{text[1:]}" if first.islower() else text
 
 
-def _parts(read: RequestRead) -> list[str]:
-    """The parts in their order; those compared stand before what they are compared by."""
-    items = list(dict.fromkeys(read.items))
-    if read.sides and len(items) < FEWEST_PARTS:
-        return [*read.sides, *items]
-    if items and read.topic and not read.title and len(items) < FEWEST_PARTS:
-        return [read.topic, *items]
-    return items
+def _topic(text: str) -> str:
+    """The topic in the first sentence of `text`, without the words that ask for a report."""
+    first = _SENTENCE_END.split(text.strip(), maxsplit=1)[0]
+    words = _cleaned(first).split()
+    while words and words[0].casefold().strip(_EDGES) in _BEFORE_TOPICS:
+        words = words[1:]
+    return " ".join(words)
 
 
-def _whole(item: str, read: RequestRead) -> str:
+def _whole(item: str, topic: str) -> str:
     """`item` with the topic behind it, unless it names all of it."""
-    topic = _shared_by(read.sides) if item in read.sides else read.topic
     if not topic or coverage(terms_of(topic), [HeldTerms(item)]) == 1:
         return item
     return f"{item} ({topic})"
 
 
-def _shared_by(sides: Sequence[str]) -> str:
-    """What the last of two things that are compared says of both.
+def _listed(text: str) -> tuple[str, list[str]]:
+    """What introduces the list in `text`, and its items: none where there are not two.
 
-    It is a place (`A and B in cars`); where the first is an adjective alone (`hot and cold rolled
-    steel`), the whole.
+    An item holds the items below it: `Solvers: steady, transient`. What follows the empty line
+    behind the last item is none of it.
     """
-    if place := words.PLACE.search(sides[-1]):
-        return cleaned(place["place"])
-    is_cut = len(terms_of(sides[0])) < len(terms_of(sides[-1]))
-    return " and ".join(sides) if is_cut and sides[0].islower() else ""
+    for mark in (_LINE_ITEM, _ITEM):
+        marks = list(mark.finditer(text))
+        if len(marks) > 1:
+            ends = [*(match.start() for match in marks[1:]), len(text)]
+            told = [text[one.end() : end] for one, end in zip(marks, ends, strict=True)]
+            if mark is _LINE_ITEM:
+                told = _nested(marks, [*told[:-1], told[-1].partition("\n\n")[0]])
+            return text[: marks[0].start()], [item for each in told if (item := _cleaned(each))]
+    return text, []
+
+
+def _nested(marks: Sequence[re.Match[str]], items: Sequence[str]) -> list[str]:
+    """`items` with those that stand deeper than the first one joined to the one above them."""
+    depths = [_depth(mark) for mark in marks]
+    found: list[list[str]] = []
+    for depth, item in zip(depths, items, strict=True):
+        if found and depth > depths[0]:
+            found[-1].append(_cleaned(item))
+        else:
+            found.append([item])
+    return [f"{_cleaned(first)}: {', '.join(below)}" if below else first for first, *below in found]
+
+
+def _depth(mark: re.Match[str]) -> tuple[int, int]:
+    return len(mark["indent"].expandtabs()), (mark["number"] or "").count(".")
+
+
+def _cleaned(item: str) -> str:
+    """`item` on one line, without the marks around it."""
+    item = " ".join(item.split()).strip(_EDGES)
+    return item if item.count("(") == item.count(")") else item.strip(f"{_EDGES}()")
+
+
+def _merged(items: Sequence[str], *, most: int) -> list[str]:
+    """At most `most` items: neighbours with the fewest terms are joined."""
+    found = list(items)
+    while len(found) > most:
+        sizes = [len(terms(item)) for item in found]
+        place = min(range(len(found) - 1), key=lambda one: sizes[one] + sizes[one + 1])
+        found[place : place + 2] = [f"{found[place]}, {found[place + 1]}"]
+    return found

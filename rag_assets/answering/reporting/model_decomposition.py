@@ -1,20 +1,24 @@
-"""A prompt taken apart by a language model, and by the rules where its answer cannot be used."""
+"""A prompt taken apart by a language model, and as it lists parts where that gives no answer."""
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
 from pydantic import BaseModel
 
 from rag_assets.answering.reporting.decomposition import (
     MOST_PARTS,
+    Decomposer,
     Decomposition,
     SubQuestion,
-    decomposed,
+    as_listed,
     titled,
 )
 from rag_assets.answering.reporting.prompt_text import request_text
-from rag_assets.answering.reporting.request_reading import without_form
+from rag_assets.config import Config
 from rag_assets.models.language.calls import LanguageModel, Message, Request
+from rag_assets.models.language.opening import open_language_model
 from rag_assets.models.language.prompts import read_prompt
 from rag_assets.workers import Json
 
@@ -45,7 +49,7 @@ class ModelDecomposer:
     """Sub-questions, at most."""
 
     def __call__(self, prompt: str) -> Decomposition:
-        """The sub-questions that the model names; those of the rules with a note if it fails.
+        """The sub-questions that the model names; those that it lists, with a note, if that fails.
 
         Raises:
             AbandonedError: Nobody waits for the task: see `workers.raise_if_abandoned`.
@@ -54,7 +58,7 @@ class ModelDecomposer:
         request = Request((Message("user", text),), TOKENS, schema=_schema(self.most))
         completion = self.model.complete(request)
         if completion.outcome != "done":
-            return self._by_rules(prompt, completion.reason or completion.outcome)
+            return self._as_listed(prompt, completion.reason or completion.outcome)
         told = _Told.model_validate(completion.parsed)
         parts = {
             each.question.strip(): SubQuestion(titled(each.title), each.question.strip())
@@ -62,14 +66,25 @@ class ModelDecomposer:
             if titled(each.title) and each.question.strip()
         }
         if not parts:
-            return self._by_rules(prompt, "it names no sub-question")
+            return self._as_listed(prompt, "it names no sub-question")
         title = titled(told.topic) or titled(prompt)
-        searched = without_form(request_text(prompt))
+        searched = " ".join(request_text(prompt).split())
         return Decomposition(searched, title, tuple(parts.values()), by="model")
 
-    def _by_rules(self, prompt: str, reason: str) -> Decomposition:
-        note = f"taken apart by rules, as {self.model.name} gave no answer that can be used: "
-        return replace(decomposed(prompt, most=self.most), note=f"{note}{reason}")
+    def _as_listed(self, prompt: str, reason: str) -> Decomposition:
+        note = f"not taken apart by {self.model.name}, which gave no answer that can be used: "
+        return replace(as_listed(prompt, most=self.most), note=f"{note}{reason}")
+
+
+@contextmanager
+def open_decomposer(config: Config) -> Generator[Decomposer]:
+    """Whoever takes the prompts of reports apart, as the config says; the model is let go of."""
+    settings = config.answering.report
+    if settings.decomposer == "rules":
+        yield partial(as_listed, most=settings.sub_questions)
+        return
+    with open_language_model(config) as model:
+        yield ModelDecomposer(model, settings.sub_questions)
 
 
 def _schema(most: int) -> Mapping[str, Json]:

@@ -70,7 +70,7 @@ class CitedReport:
     """The units that the report was made from, in the order in which they were taken."""
     decomposed_by: DecomposedBy = "rules"
     note: str = ""
-    """Why a model did not take the prompt apart that was asked to; else empty."""
+    """Why the prompt was not taken apart, or not by a model that was asked to; else empty."""
     written_by: str = ""
     """Name of the language model that wrote the sections; empty where they list what to read."""
     seconds: Mapping[str, float] = field(default_factory=dict)

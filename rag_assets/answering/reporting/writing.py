@@ -1,11 +1,12 @@
-"""From a prompt to a report: what `Assistant.report` does.
+r"""From a prompt to a report: what `Assistant.report` does.
 
-report = assistant.report("Write a report on ... covering ...")
+report = assistant.report("Write a report on ...:\n- ...")
 Path("report.md").write_text(as_markdown(report))
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from rag_assets.answering.answer import Scope, Shown
 from rag_assets.answering.asking import AnswerSources, StageTimes, allows_lookup, set_filters
@@ -13,7 +14,7 @@ from rag_assets.answering.generation.writing import Writer
 from rag_assets.answering.quoting.row_cells import rows_among
 from rag_assets.answering.reporting.comparison import side_by_side
 from rag_assets.answering.reporting.composing import ReadingList, SectionText, compose
-from rag_assets.answering.reporting.decomposition import Decomposer, RuleDecomposer, SubQuestion
+from rag_assets.answering.reporting.decomposition import Decomposer, SubQuestion, as_listed
 from rag_assets.answering.reporting.gathering import gather
 from rag_assets.answering.reporting.report import CitedReport
 from rag_assets.answering.reporting.under_headings import with_headings
@@ -47,7 +48,7 @@ def write_report(
         prompt: What the report is to be about, with its topics.
         filters: What may be cited.
         retriever: What searches; that of the config unless given.
-        decomposer: Takes the prompt apart; rules unless given.
+        decomposer: Takes the prompt apart; by what it lists unless given.
         progress: Is told what is done next.
 
     Raises:
@@ -57,7 +58,7 @@ def write_report(
     _check(prompt)
     index, writer = sources.index, sources.writer
     settings = sources.config.answering.report
-    decompose = decomposer or RuleDecomposer(settings.sub_questions)
+    decompose = decomposer or partial(as_listed, most=settings.sub_questions)
     reading = ReadingList(index, sources.store, settings.sentences)
     write = ModelSections(writer, reading) if writer else reading
     times = StageTimes()

@@ -1,7 +1,6 @@
 """Elements become chunks.
 
-Read `chunk` first: which documents are cut and committed; `planned`: what changed documents will
-become. How they are cut: `passages`, `tokens`, `cuts`, `sentences`, `chunking`,
-`headers`, `header_fields`. `location` and `renditions`: what people see of a chunk;
-`document_texts`: the texts that chunks were cut from.
+Read `chunk` first: which documents are cut and committed. How they are cut: `passages`, `tokens`,
+`cuts`, `sentences`, `chunking`, `headers`, `header_fields`. `location` and `renditions`: what
+people see of a chunk; `document_texts`: the texts that chunks were cut from.
 """

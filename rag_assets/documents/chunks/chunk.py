@@ -121,19 +121,6 @@ def derivation(store: Store, config: Config, *, parser: str, chunking: str) -> s
     return _derivation(work, chunks_table(config, parser, chunking))
 
 
-def cut_of(
-    store: Store, config: Config, *, parser: str, chunking: str
-) -> Callable[[pa.Table, pa.Table], pa.Table]:
-    """What cuts elements that are at hand, given with their rows of the manifest.
-
-    It returns rows of the chunks with their fingerprints (`row_fingerprint`); nothing is written.
-    """
-    work = _pass_of(store, config, parser=parser, chunking=chunking)
-    work.read_descriptions()
-    counter = TokenCounter.from_file(tokenizer_file(config.chunkings[chunking].tokenizer))
-    return lambda elements, files: work.cut(elements, files=files, counter=counter)
-
-
 def _derivation(work: "_ChunkingPass", step: StepTable) -> sync.Derivation:
     return sync.Derivation(
         store=work.store,
@@ -248,7 +235,7 @@ class _ChunkingPass:
         self._files = self.store.read(schemas.DOCUMENT_FILES_TABLE, columns=_FILE_COLUMNS)
         self._generation = self.store.generation(self.elements)
         self._version = self.store.version(self._generation)
-        self.read_descriptions()
+        self._read_descriptions()
         self._repeated = repeated_texts(
             self.store, self._generation, self._files, version=self._version
         )
@@ -256,7 +243,7 @@ class _ChunkingPass:
         contents = self._contents(self._files["document_id"])
         return sync.with_recipe(contents, key="document_id", content="content", recipe=self.recipe)
 
-    def read_descriptions(self) -> None:
+    def _read_descriptions(self) -> None:
         """Read what a vision model said of the figures, if one is configured."""
         if self.described and self.store.exists(self.described):
             rows = self.store.read(self.described, columns=["image", "description"])
@@ -324,14 +311,6 @@ class _ChunkingPass:
                 if not found
             ],
         )
-
-    def cut(self, elements: pa.Table, *, files: pa.Table, counter: TokenCounter) -> pa.Table:
-        """The chunks of some documents, given by their elements and their rows of the manifest."""
-        by_document = self._blocks_of(elements)
-        blocks = list(by_document.values())
-        texts = counted(blocks, counter)
-        part = _Documents(list(by_document), _places_of(files), blocks, texts)
-        return sync.with_row_fingerprints(self._cut(part, counter).rows, self.target)
 
     def _count(self, rows: pa.Table, *, documents: Sequence[str]) -> None:
         """Count the texts of these `documents` that are kept and new, if they were cut before."""

@@ -55,7 +55,7 @@ NESTED = ("accounts__", QUARANTINE, schemas.IMAGES_TABLE)
 
 
 def lock_everything(state: PurgeContext, stack: ExitStack) -> None:
-    """Lock trials, evaluations, experiments and tables against others, until `stack` ends.
+    """Lock evaluations, experiments and tables against others, until `stack` ends.
 
     Tables that a refresh locks last (`NESTED`) are left out here: they are locked one by one.
     """
@@ -70,7 +70,6 @@ def lock_everything(state: PurgeContext, stack: ExitStack) -> None:
         *(f"answer_experiment__{name}" for name in state.config.answer_experiments),
         *map(lock_of, experiments),
     ]
-    stack.enter_context(branches.trial_lock(store, log=state.log))
     stack.enter_context(store.lock(*outer, log=state.log))
     while True:
         names = [name for name in store.names() if not name.startswith(NESTED)]
@@ -201,7 +200,7 @@ def _erase_pinned(state: PurgeContext, plan: PurgePlan, tables: Sequence[str]) -
     pins = _needed_pins(store)
     moved: dict[Pin, Pin] = {}
     for generation in tables:
-        branches.drop_all(store, generation)
+        branches.drop_trials(store, generation)
         moved |= erasure.erase_pinned(
             store,
             generation,

@@ -85,30 +85,8 @@ def judge(
         if serving
         else None
     )
-    return judge_sides(
-        before,
-        now,
-        log=log,
-        are_questions_lost=are_questions_lost,
-        accepts_dense=accepts_dense,
-    )
-
-
-def judge_sides(
-    before: Side | None,
-    now: Side,
-    *,
-    log: Callable[[str], None],
-    are_questions_lost: bool = False,
-    accepts_dense: bool = False,
-) -> Verdict:
-    """The same of an index and what searches it, beside that which serves.
-
-    Raises:
-        OutdatedIndexError, DamagedTablesError: As `judge`.
-    """
-    every = read_questions(now.store)
-    smoke = smoke_tests(now.store, now.config, every)
+    every = read_questions(store)
+    smoke = smoke_tests(store, config, every)
     questions = [one for one in every if one.question_set not in smoke]
     if before is None:
         now.take_over_evaluation(questions)

@@ -135,11 +135,6 @@ def _compared(
     )
 
 
-def known_item_texts(serving: Side, candidate: Side, *, queries: int) -> list[str]:
-    """The texts of at most so many of those queries."""
-    return [each.query.text for each in _shared(serving, candidate, queries=queries)]
-
-
 def _share(found: Iterable[object]) -> float:
     is_found = [bool(each) for each in found]
     return sum(is_found) / len(is_found)

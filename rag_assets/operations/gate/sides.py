@@ -28,12 +28,10 @@ from rag_assets.evaluation.projection import IndexedGold
 from rag_assets.evaluation.questions import Question
 from rag_assets.retrieval.arms import Arms, revisions_of
 from rag_assets.retrieval.failing import unanswerable
-from rag_assets.retrieval.opening import OpenTable
 from rag_assets.store import Store, serving_pointer
 from rag_assets.store.atomic import put
 from rag_assets.store.catalog import name_of
 from rag_assets.store.complete_sets import CompleteSet, set_of
-from rag_assets.store.pins import opened
 from rag_assets.table_lookup.arm import arms_of
 
 if TYPE_CHECKING:
@@ -67,8 +65,6 @@ class Side:
     """Its section `retrieval` is that which searches."""
     complete_set: CompleteSet
     retriever: str
-    open_table: OpenTable = opened
-    """Opens a pinned table of units: see `retrieval.opening`."""
     opened_as: "Side | None" = None
     """The side that has opened the same tables, so that its model is loaded once."""
 
@@ -81,13 +77,12 @@ class Side:
         *,
         retrieval: Retrieval | None = None,
         retriever: str | None = None,
-        open_table: OpenTable = opened,
     ) -> "Side":
         """The side that is searched by `retrieval`, that of the config unless given."""
         if retrieval is not None:
             config = config.model_copy(update={"retrieval": retrieval})
         name = retriever or config.retrieval.retriever
-        return cls(store, config, complete_set, name, open_table)
+        return cls(store, config, complete_set, name)
 
     @property
     def asks_more_than_dense(self) -> bool:
@@ -190,7 +185,6 @@ class Side:
             self.variant,
             complete_set=self.complete_set,
             arms=self.arms,
-            open_table=self.open_table,
         )
 
     def gold(self, gold: Iterable[Gold]) -> IndexedGold:

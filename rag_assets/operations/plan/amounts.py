@@ -1,9 +1,12 @@
-"""Numbers that are known exactly, or lie between two bounds."""
+"""Numbers that are known exactly, lie between two bounds, are estimated, or are not known."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import inf, isnan, nan
 
 from rag_assets.change.sync import Report
+
+NOT_KNOWN = "not known yet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,18 +14,35 @@ class Amount:
     """A number that is planned for."""
 
     expected: float
+    """NaN where nothing is known."""
     low: float
     high: float
+    """Infinite of an estimate, of which nobody knows how far it is off."""
 
     @classmethod
     def of(cls, number: float) -> "Amount":
         """A number that is known exactly."""
         return cls(number, number, number)
 
+    @classmethod
+    def estimate(cls, number: float) -> "Amount":
+        """What a number is about."""
+        return cls(number, 0, inf)
+
     @property
     def is_exact(self) -> bool:
         """Whether it is known exactly."""
         return self.low == self.high
+
+    @property
+    def is_estimate(self) -> bool:
+        """Whether it has no bounds, or is not known at all."""
+        return self.high == inf
+
+    @property
+    def is_known(self) -> bool:
+        """Whether anything is known of it."""
+        return not isnan(self.expected)
 
     @property
     def is_zero(self) -> bool:
@@ -35,9 +55,9 @@ class Amount:
     def less(self, other: "Amount") -> "Amount":
         """This without `other`, at least nothing."""
         return Amount(
-            max(0, self.expected - other.expected),
-            max(0, self.low - other.high),
-            max(0, self.high - other.low),
+            max(self.expected - other.expected, 0),  # in this order NaN stays
+            max(self.low - other.high, 0),
+            max(self.high - other.low, 0),
         )
 
     def over(self, each: Sequence[float]) -> "Amount":
@@ -45,21 +65,20 @@ class Amount:
         few, usual, many = each
         return Amount(self.expected / usual, self.low / few, self.high / many)
 
-    def at_least(self, number: float) -> "Amount":
-        """This, where so many are to be expected: the lower bound stays."""
-        return Amount(max(number, self.expected), self.low, max(number, self.high))
-
     def holds(self, number: float) -> bool:
         """Whether `number` lies within the bounds, rounded to whole ones."""
-        return round(self.low) <= number <= round(self.high)
+        return round(self.low) <= number <= (self.high if self.is_estimate else round(self.high))
 
     def __str__(self) -> str:
         if self.is_exact:
             return f"{round(self.expected):,}"
+        if self.is_estimate:
+            return f"about {round(self.expected):,}" if self.is_known else NOT_KNOWN
         return f"{round(self.low):,} to {round(self.high):,}"
 
 
 NOTHING = Amount.of(0)
+UNKNOWN = Amount.estimate(nan)
 
 
 def total(amounts: Iterable[Amount]) -> Amount:

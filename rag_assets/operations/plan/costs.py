@@ -36,10 +36,11 @@ class Cost:
     """What the work on one asset takes."""
 
     seconds: Amount | None = None
-    """None where such work was not measured here yet."""
+    """None where such work was not measured here yet, or nobody knows how much there is."""
     money: Amount | None = None
-    """None for a model without a price."""
+    """None for a model without a price, and where the work can only be estimated."""
     currency: str = ""
+    """Empty for a model without a price."""
 
 
 def costs_of(store: Store, config: Config, plan: VariantPlan) -> Mapping[str, Cost]:
@@ -72,7 +73,7 @@ def _speed_of(
 
 
 def _cost(config: Config, asset: AssetPlan, kind: str, known: Throughput | None) -> Cost:
-    seconds = _seconds(asset.changes.added + asset.changes.changed, known, kind, asset.seconds)
+    seconds = _seconds(asset.changes.added + asset.changes.changed, known, kind)
     asked = config.describing_model if asset.calls else None
     price = asked.settings.price if asked else None
     if asset.calls is None or asked is None or price is None:
@@ -84,26 +85,27 @@ def _of_embedding(
     config: Config, asset: AssetPlan, embedding: Embedding, known: Throughput | None
 ) -> Cost:
     model = config.models[asset.model] if asset.model else None
-    if embedding.tokens is None or model is None:
+    if model is None:
         return Cost()
-    seconds = _seconds(embedding.tokens, known, model.path)
+    seconds = _seconds(embedding.tokens, known, model.path) if embedding.tokens else None
     price = model.endpoint.price if model.endpoint else None
     if price is None:
         return Cost(seconds)
+    if embedding.tokens is None or embedding.tokens.is_estimate:
+        return Cost(seconds, currency=price.currency)
     money = _scaled(embedding.tokens, price.per_million_tokens / A_MILLION)
     return Cost(seconds, money, price.currency)
 
 
-def _seconds(
-    items: Amount, known: Throughput | None, kind: str, guess: Amount | None = None
-) -> Amount | None:
+def _seconds(items: Amount, known: Throughput | None, kind: str) -> Amount | None:
     """What `items` take here; a guess, where nothing of their kind was done yet."""
     if items.is_zero:
         return Amount.of(0)
+    if not items.is_known:
+        return None
     if known:
         return _scaled(items, known.seconds_an_item)
-    guess = guess or (_scaled(items, LAPTOP[kind]) if kind in LAPTOP else None)
-    return guess.over(UNSURE) if guess else None
+    return _scaled(items, LAPTOP[kind]).over(UNSURE) if kind in LAPTOP else None
 
 
 def _scaled(amount: Amount, by: float) -> Amount:

@@ -1,7 +1,7 @@
 """What follows from documents that changed: which are parsed, and which are cut again.
 
 Files that moved are read and hashed, so that files and documents are known exactly; what the
-documents will be cut into is for `cutting` to find out.
+documents will be cut into is for `chunks` to estimate.
 """
 
 from collections.abc import Collection, Sequence

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from rag_assets.operations.plan.planning import AssetPlan
 
 JOB = "plan"
-NOT_KNOWN = "not known yet"
 
 
 class PlanConfig(dg.Config):
@@ -76,6 +75,8 @@ def plan_job(project: Config) -> dg.JobDefinition:
 def _metadata(
     asset: "AssetPlan", *, why: Sequence[str], cost: "Cost"
 ) -> dict[str, dg.MetadataValue]:
+    from rag_assets.operations.plan.amounts import NOT_KNOWN
+
     changes, embedding = asset.changes, asset.embedding
     numbers: dict[str, Amount | None] = {
         f"{asset.counted} to add": changes.added,

@@ -20,7 +20,7 @@ from rag_assets.index import encoders
 from rag_assets.index.encoders import IndexEncoder
 from rag_assets.index.steps import CHUNK_VECTORS, ROW_VECTORS
 from rag_assets.operations.plan.amounts import Amount, Changes, Embedding
-from rag_assets.operations.plan.cutting import CutPlan, Cutting
+from rag_assets.operations.plan.chunks import ChunksPlan, chunks_plan
 from rag_assets.operations.plan.documents import (
     DocumentsPlan,
     FilesPlan,
@@ -61,8 +61,6 @@ class AssetPlan:
     model: str | None = None
     calls: Amount | None = None
     """How often a language model is asked, for an asset that asks one."""
-    seconds: Amount | None = None
-    """What a look at the inputs lets expect, where this machine did no such work yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +74,6 @@ class VariantPlan:
     """Why sources, tables and files cannot be read: what is held of them stays."""
     rows_read: int
     """Rows that were read at the sources to tell."""
-    documents_cut: int
-    """Documents that were cut in memory to tell."""
     documents_estimated: int
     """Documents whose chunks are estimated."""
     is_built: bool
@@ -142,10 +138,7 @@ class _Planning:
         serialized, row_vectors = self._of_rows(rows)
         known: dict[StepKind, AssetPlan] = {
             DOCUMENT_FILES: self._plan(DOCUMENT_FILES, files.changes, files.plan),
-            PARSED_DOCUMENTS: replace(
-                self._plan(PARSED_DOCUMENTS, documents.parsed, documents.elements),
-                seconds=cut.parsing,
-            ),
+            PARSED_DOCUMENTS: self._plan(PARSED_DOCUMENTS, documents.parsed, documents.elements),
             CHUNKS: self._plan(CHUNKS, cut.documents, documents.chunks),
             TABLE_ROWS: self._plan(TABLE_ROWS, rows.changes, rows.table_rows),
             SERIALIZED_ROWS: serialized,
@@ -159,7 +152,6 @@ class _Planning:
             assets=self._in_order(known, rows.exports),
             failures=[*files.failures, *rows.failures],
             rows_read=rows.rows_read,
-            documents_cut=cut.cut,
             documents_estimated=cut.estimated,
             is_built=self._is_built(),
         )
@@ -217,19 +209,11 @@ class _Planning:
 
     def _of_documents(
         self, files: FilesPlan, documents: DocumentsPlan
-    ) -> tuple[CutPlan, AssetPlan]:
+    ) -> tuple[ChunksPlan, AssetPlan]:
         """How chunks will change, and what is to be embedded of them."""
         model = self._recipe.document_model
         encoder, tokens = self._encoder(model)
-        cut = Cutting(
-            self._store,
-            self._config,
-            variant=self._variant,
-            files=files,
-            documents=documents,
-            encoder=encoder,
-            tokens=tokens,
-        ).planned()
+        cut = chunks_plan(self._store, table=self._tables.chunks, files=files, documents=documents)
         source, target = CHUNK_VECTORS.texts_of(self._config, self._recipe), self._tables.documents
         own = units_plan(self._store, source=source, target=target, encoder=encoder, tokens=tokens)
         changes = followed_by(own.changes, cut.units, is_new=own.is_new)

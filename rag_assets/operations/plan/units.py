@@ -1,7 +1,7 @@
 """What is to be embedded: units that are missing or other, and how many of their texts are new.
 
 Where the texts are complete, as after a change of the model, all is counted. What follows from a
-changed source comes on top: `cutting` and `rows` tell it.
+changed source comes on top: `chunks` and `rows` tell it.
 """
 
 from dataclasses import dataclass

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SUMMARY = "write a report on several topics, with citations"
 EXAMPLES = """\
-  rag-assets report "Write a report on welding covering preheating, electrodes and testing"
+  rag-assets report "Write a report on welding: (1) preheating (2) electrodes (3) testing"
   rag-assets report "Compare hot and cold rolled steel" --output comparison.docx
   rag-assets report @prompt.txt --output report.html    the prompt of a file
   rag-assets report @prompt.txt --writer local    a language model writes, each sentence compared

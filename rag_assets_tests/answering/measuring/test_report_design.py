@@ -24,7 +24,7 @@ from rag_assets_tests.evaluation.judges.scripted import scored
 PROMPTS = [
     {
         "id": "one",
-        "prompt": "Write a report on tests covering salt spray, heat and paint.",
+        "prompt": "Write a report on tests:\n- salt spray\n- heat\n- paint",
         "language": "en",
         "sections": [
             {"title": "Salt", "documents_pages": {"salt.md": []}, "facts": ["AlMg3 bears salt."]},

@@ -3,7 +3,7 @@
 import pytest
 
 from rag_assets import config as configuration
-from rag_assets.answering.reporting.decomposition import decomposed
+from rag_assets.answering.reporting.decomposition import as_listed
 from rag_assets.answering.reporting.gathering import fairly, gather
 from rag_assets.config import ReportSettings
 from rag_assets.retrieval.filters import Filters
@@ -14,7 +14,7 @@ from rag_assets_testing import small_project
 from rag_assets_testing.faults import pipeline
 
 SPRING = "A spring stores energy. Its stiffness is 12 N/mm at room temperature. The paint is red."
-PROMPT = "Write a report on machine parts covering springs, heat and salt."
+PROMPT = "Write a report on machine parts:\n- springs\n- heat\n- salt"
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def index(tmp_path_factory):
 def gathered(index, prompt=PROMPT, **settings):
     return gather(
         index,
-        decomposed(prompt),
+        as_listed(prompt),
         settings=ReportSettings(**settings),
         filters=Filters(domain="document"),
     )
@@ -67,11 +67,11 @@ def test_no_more_units_than_asked_for_and_each_once(index):
 
 def test_a_prompt_with_one_topic_is_searched_once(index):
     told = []
-    decomposition = decomposed("Write a report on springs.")
+    decomposition = as_listed("Write a report on springs.")
     gather(index, decomposition, settings=ReportSettings(), progress=told.append)
     assert told == ["searching for Springs"]
 
 
 def test_an_unknown_retriever_is_named(index):
     with pytest.raises(ValueError, match="oracle"):
-        gather(index, decomposed(PROMPT), settings=ReportSettings(), retriever="oracle")
+        gather(index, as_listed(PROMPT), settings=ReportSettings(), retriever="oracle")

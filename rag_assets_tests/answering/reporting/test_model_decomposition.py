@@ -1,10 +1,10 @@
-"""A model takes a prompt apart; where its answer cannot be used the rules do, and say why."""
+"""A model takes a prompt apart; where its answer cannot be used the prompt's own list does."""
 
 import json
 
 import pytest
 
-from rag_assets.answering.reporting.decomposition import decomposed
+from rag_assets.answering.reporting.decomposition import as_listed
 from rag_assets.answering.reporting.model_decomposition import ModelDecomposer
 from rag_assets.config import Config
 from rag_assets.models.language.opening import open_language_model
@@ -54,10 +54,10 @@ def test_the_parts_that_a_model_names_each_once(tmp_path):
     ],
     ids=["no json", "no part", "blank", "cut", "empty", "refused", "broken off"],
 )
-def test_the_rules_step_in_and_say_why(tmp_path, behaviour):
+def test_the_list_of_the_prompt_counts_and_the_report_says_why(tmp_path, behaviour):
     found, _ = decompose(tmp_path, behaviour)
-    assert (found.by, found.parts) == ("rules", decomposed(PROMPT).parts)
-    assert found.note.startswith("taken apart by rules, as writer gave no answer that can be used")
+    assert (found.by, found.parts) == ("rules", as_listed(PROMPT).parts)
+    assert found.note.startswith("not taken apart by writer, which gave no answer that can be used")
 
 
 def test_more_parts_than_allowed_are_no_answer(tmp_path):

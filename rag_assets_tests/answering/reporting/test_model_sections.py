@@ -21,7 +21,7 @@ from rag_assets_testing.scripted_language_model import (
 )
 from rag_assets_tests.answering import project
 
-PROMPT = "Write a report on springs and alloys covering the stiffness of the spring and salt spray"
+PROMPT = "Write a report on springs and alloys:\n- the stiffness of the spring\n- salt spray"
 
 
 @pytest.fixture(scope="module")

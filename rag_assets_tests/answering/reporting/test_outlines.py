@@ -37,7 +37,7 @@ def report(tmp_path_factory):
 
 
 def test_sections_list_the_passages_to_read(report):
-    found = report("Write a report on springs covering stiffness of springs, salt spray and Invar")
+    found = report("Write a report on springs:\n- stiffness of springs\n- salt spray\n- Invar")
     assert [section.title for section in found.sections] == [
         "Stiffness of springs",
         "Salt spray",
@@ -48,7 +48,14 @@ def test_sections_list_the_passages_to_read(report):
     assert first.compared == "verbatim"
     assert "- Its stiffness is 12 N/mm at room temperature. [1]" in as_markdown(found)
     assert "No language model wrote it" in as_markdown(found)
+    assert "Taken as one topic" not in as_markdown(found)
     assert found.comparison is None
+
+
+def test_a_prompt_without_a_list_is_one_topic_and_the_report_says_what_it_needs(report):
+    shown = as_markdown(report("Write a report on springs covering stiffness and paint"))
+    assert "Taken as one topic: for sections of its own, list them in the prompt" in shown
+    assert "answering.report.decomposer" in shown
 
 
 def test_what_is_named_stands_side_by_side_and_nothing_else(report):
@@ -76,7 +83,7 @@ def test_where_tables_are_filtered_none_is_compared(report):
 
 
 def test_a_heading_in_other_words_covers_a_sub_topic(report):
-    found = report("Write a report on the laptop covering screen size, weight limits and lifetime")
+    found = report("Write a report on the laptop:\n- screen size\n- weight limits\n- lifetime")
     titles = [section.title for section in found.sections]
     assert "Lifetime" in titles
     [lifetime] = [section for section in found.sections if section.title == "Lifetime"]
@@ -85,7 +92,5 @@ def test_a_heading_in_other_words_covers_a_sub_topic(report):
 
 
 def test_a_name_that_is_not_there_stays_not_covered(report):
-    found = report(
-        "Write a report on the laptop covering screen size, battery life and Kestrel 900 docks"
-    )
+    found = report("Report on the laptop:\n- screen size\n- battery life\n- Kestrel 900 docks")
     assert [each.title for each in found.not_covered] == ["Kestrel 900 docks"]

@@ -253,12 +253,12 @@ def test_texts_and_pictures_that_others_share_stay(made, purge):
     assert any(SHARED in text for text in joint["text"].to_pylist())
 
 
-def test_a_branch_that_a_trial_kept_goes_with_what_it_reads(made, purge):
+def test_a_branch_that_an_earlier_release_kept_goes_with_what_it_reads(made, purge):
     pointer = serving_pointer.current(made.store)
     assert pointer
     pin = pointer.complete_set.joint
-    with branches.trial_lock(made.store, log=print):
-        branches.open_branch(made.store, pin, f"{branches.PREFIX}kept")
+    name = f"{branches.PREFIX}kept"
+    made.store.open(pin.table).branches.create(name, from_version=pin.version)
     project.withdraw(made)
     project.build(made)
     code, _, said = purge("--yes")

@@ -1,9 +1,6 @@
 """A plan says what the refresh then does, and changes no byte of the state."""
 
-import os
-import random
 import stat
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -14,13 +11,13 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from rag_assets.change.sync import Report
-from rag_assets.documents.chunks import planned as planned_chunks
+from rag_assets.operations.plan import amounts
+from rag_assets.operations.plan.amounts import NOTHING, Amount, Changes
 from rag_assets.operations.plan.costs import costs_of
 from rag_assets.operations.plan.planning import VariantPlan, plan_of
 from rag_assets.operations.plan.reasons import NEW, UNKNOWN, reasons_of
 from rag_assets.serving.plan_text import text_of
 from rag_assets_testing import effort
-from rag_assets_testing.documents import making
 from rag_assets_testing.faults import project
 from rag_assets_testing.faults.built import whole
 from rag_assets_testing.faults.hashing import hashing
@@ -170,80 +167,58 @@ def test_another_model_is_planned_exactly(made, tmp_path):
     assert wrong(plan, refresh(made.config, variant="other")) == []
 
 
-def test_documents_that_are_not_read_are_estimated_within_bounds(made, monkeypatch):
-    for number in range(6):
-        EDITS["edit"](made, number)
-    monkeypatch.setattr(planned_chunks, "BYTES_READ", 1_500)
+def test_chunks_of_a_new_document_are_estimated_by_what_a_byte_gave_at_the_last_run(made):
+    made.write("new.md", "\n\n".join(project.report(number) for number in range(20, 24)))
     plan = planned(made)
-    assert 0 < plan.documents_cut < 6
-    assert plan.documents_estimated == 6 - plan.documents_cut
-    assert not plan.of("chunk_vectors").changes.added.is_exact
-    assert wrong(plan, refresh(made.config)) == []
+    vectors = plan.of("chunk_vectors")
+    assert plan.documents_estimated == 1
+    assert str(vectors.changes.added).startswith("about ")
+    assert vectors.changes.removed.is_zero
+
+    done = {each.target.partition("__")[0]: each for each in refresh(made.config)}
+
+    assert vectors.changes.added.expected == pytest.approx(done["documents"].added, rel=0.5)
 
 
-def test_before_the_first_build_a_look_at_the_files_gives_near_bounds(tmp_path):
-    made = project.make(tmp_path / "project", documents=2)
-    text = made.file.read_text().replace("size: 48", "size: 256")
-    made.file.write_text(f"{text}execution: {{parsing: in_process}}\n")
-    parts = [project.report(number) for number in range(8)]
-    body = "".join(f"<h2>Part</h2><p>{part * 2}</p>" for part in parts)
-    made.write("page.html", f"<html><body>{body}<table><tr><td>1</td></tr></table></body></html>")
-    making.pdf(made.documents / "paper.pdf", [f"<p>{part * 3}</p>" for part in parts])
-    document = docx.Document()
-    for part in parts:
-        document.add_paragraph(part * 2)
-    document.save(made.documents / "letter.docx")
-    for name in ("paper.pdf", "letter.docx"):
-        project.age(made.documents / name)
-
-    plan = planned(made)
-
-    added = plan.of("chunk_vectors").changes.added
-    assert plan.documents_estimated == 3
-    assert 0 < added.high < 4 * added.low
-    seconds = costs_of(made.store, made.config, plan)["parsed_documents"].seconds
-    assert seconds is not None
-    assert 1 < seconds.expected < 20
-    assert wrong(plan, refresh(made.config)) == []
-
-
-def test_where_nothing_is_read_the_bounds_are_wide(made, monkeypatch):
+def test_a_document_that_is_cut_again_may_lose_all_its_chunks_and_no_more(made):
     EDITS["edit"](made, 1)
-    EDITS["add"](made, 1)
-    monkeypatch.setattr(planned_chunks, "BYTES_READ", 0)
-    assert wrong(planned(made), refresh(made.config)) == []
+    EDITS["delete"](made, 2)
+    table = made.config.tables_of("default").chunks
+    owners = made.store.read(table, columns=["document_id"])["document_id"].to_pylist()
+    chunks = planned(made).of("chunk_vectors").changes
+    most = 2 * max(owners.count(one) for one in owners)
+    assert 0 < chunks.removed.low < chunks.removed.high <= most
+    assert planned(made).of("chunks").changes == Changes.of(0, 1, 1), "documents are known exactly"
 
 
-def test_a_short_new_document_of_another_kind_may_give_a_text(made):
+def test_where_no_document_of_its_kind_was_cut_yet_nothing_is_known_of_its_chunks(made):
     document = docx.Document()
     document.add_paragraph("Gloves: size 9.")
     document.save(made.documents / "gloves.docx")
     project.age(made.documents / "gloves.docx")
-    assert planned(made).of("chunk_vectors").changes.added.holds(1)
-
-
-def test_texts_tell_nothing_of_how_many_chunks_a_pdf_has(made, tmp_path):
-    """A PDF has pictures and fonts: many bytes for each chunk."""
-    picture = random.Random(1)
-
-    def write(name: str, pages: int) -> None:
-        text = "<h1>Report</h1>" + "".join(
-            f"<p>{project.report(picture.randrange(1_000))}</p>" for _ in range(2)
-        )
-        making.pdf(made.documents / name, [text] * pages)
-        with (made.documents / name).open("ab") as file:
-            file.write(picture.randbytes(40_000))
-        os.utime(made.documents / name, (time.time() - project.PAST,) * 2)
-
-    for number in range(4):
-        write(f"old{number}.pdf", 1 + number % 2)
-    refresh(made.config)
-    write("new.pdf", 2)
-    for number in range(3):
-        EDITS["add"](made, number)
     plan = planned(made)
-    assert plan.documents_estimated == 1
+    vectors = plan.of("chunk_vectors")
+    assert not vectors.changes.added.is_known
+    assert vectors.embedding is not None
+    assert vectors.embedding.tokens is None
+    costs = costs_of(made.store, made.config, plan)
+    assert costs["chunk_vectors"].seconds is None
+    said = text_of(plan, reasons=reasons_of(made.store, made.config, plan), costs=costs)
+    assert "texts not known yet, tokens not known yet" in said
     assert wrong(plan, refresh(made.config)) == []
+
+
+def test_less_never_falls_below_nothing_and_keeps_all_that_may_be():
+    assert Amount.of(3).less(Amount.of(5)) == NOTHING
+    assert Amount(10, 8, 12).less(Amount(4, 2, 6)) == Amount(6, 2, 10)
+    assert not amounts.UNKNOWN.less(Amount.of(2)).is_known
+
+
+def test_changes_are_nothing_only_if_there_is_surely_nothing():
+    assert Changes().is_nothing
+    assert not Changes(added=Amount(0, 0, 1)).is_nothing
+    assert not Changes(added=amounts.UNKNOWN).is_nothing
+    assert amounts.UNKNOWN.holds(10**9)
 
 
 def test_rows_of_a_source_that_was_taken_out_of_the_config_are_told_so(made):

@@ -65,9 +65,11 @@ def test_what_changed_is_told_with_its_reason_and_what_is_embedded(made, capsys)
         text = capsys.readouterr().out
         record = told(capsys)
     assert "document_files: files: 1 new" in text
-    assert text.endswith("cut 1 document in memory. Nothing was written.\n")
+    assert text.endswith("estimated the chunks of 1 document by size. Nothing was written.\n")
     vectors = record["assets"]["chunk_vectors"]
-    assert vectors["added"] == vectors["texts"] + vectors["reused"] > 0
+    assert vectors["added"] == vectors["texts"]
+    assert vectors["added"]["estimate"] > 0
+    assert record["documents_estimated"] == 1
     assert record["assets"]["document_files"]["why"] == ["files: 1 new"]
 
 
@@ -92,6 +94,17 @@ def test_a_model_with_a_price_costs_money_and_is_not_asked(made, capsys):
     assert vectors["seconds"] is None
 
 
+def test_money_is_not_told_of_what_can_only_be_estimated(made, capsys):
+    text = project.CONFIG.replace("chunking: small}", "chunking: small, model: hosted}")
+    made.file.write_text(text + HOSTED)
+    made.write("new.md", project.report(9))
+    vectors = told(capsys)["assets"]["chunk_vectors"]
+    assert vectors["tokens"]["estimate"] > 0
+    assert "money" not in vectors
+    assert cli.main(["plan"]) == OK
+    assert "price not known yet" in capsys.readouterr().out
+
+
 def test_a_variant_that_is_not_there_is_wrong_usage(made, capsys):
     assert cli.main(["plan", "--variant", "nothing"]) == USAGE
     assert "nothing" in capsys.readouterr().err
@@ -101,22 +114,24 @@ def test_the_outcome_of_a_refresh_is_held_against_its_plan(made):
     with hashing():
         made.write("new.md", project.report(9))
         plan = plan_of(Store.of(made.config), made.config, variant="default")
-        embedded = plan.of("chunk_vectors").embedding.texts.expected
         done = {
-            "document_files": {"added": 1, "changed": 0, "removed": 0, "seconds": 1.0},
-            "chunk_vectors": {
-                "added": plan.of("chunk_vectors").changes.added.expected,
-                "embedded": embedded + 1,
-            },
+            "document_files": {"added": 1, "changed": 1, "removed": 0, "seconds": 1.0},
+            "chunk_vectors": {"added": 3, "embedded": 3},
             "question_sets": {"added": 0},
         }
         record, text = outcome_record(plan, done), outcome_text(plan, done)
 
     assert record["document_files"]["added"] == {"planned": 1, "done": 1, "as_planned": True}
-    assert record["chunk_vectors"]["embedded"]["as_planned"] is False
+    assert record["document_files"]["changed"]["as_planned"] is False
+    assert record["chunk_vectors"]["embedded"]["as_planned"] is None
     assert record.keys() == {"document_files", "chunk_vectors"}
-    assert text.startswith("2 of 3 counts came out as planned:")
-    assert [line.split()[-1] for line in text.splitlines()[3:]] == ["yes", "yes", "no"]
+    assert text.startswith("1 of 2 counts came out as planned:")
+    assert [line.split()[-1] for line in text.splitlines()[3:]] == [
+        "yes",
+        "no",
+        "estimated",
+        "estimated",
+    ]
 
 
 def test_a_refresh_that_finds_nothing_to_do_came_out_as_planned(made):

@@ -13,7 +13,7 @@ from rag_assets.serving.replies import FAILED, OK, USAGE
 from rag_assets_testing import scripted_language_model as scripted
 from rag_assets_tests.answering import project
 
-PROMPT = "Write a report on springs covering stiffness, paint and prices."
+PROMPT = "Write a report on springs:\n- stiffness\n- paint\n- prices"
 
 
 @pytest.fixture(scope="module")

@@ -262,7 +262,7 @@ def test_a_text_from_anywhere_is_verified(post):
 
 
 def test_a_report_comes_in_each_form_and_with_progress(client):
-    body = {"prompt": "Write a report on alloys covering density and salt"}
+    body = {"prompt": "Write a report on alloys:\n- density\n- salt"}
     forms = {
         form: client.post("/v1/reports", params={"form": form}, json=body)
         for form in ("json", "markdown", "html", "docx")
