@@ -4,8 +4,8 @@ usage: fusion_parity.py [--cases 300] [--environment FOLDER]
 
 The peer runs in an environment of its own with `num_queries=1`, on lists of distinct texts and
 distinct scores that overlap in part, with weights. Order and scores must be the same in each mode.
-Three things are known and stated: the peer counts ranks from 0 (`first_rank=0` here); it ignores
-weights in reciprocal rank fusion; it merges units of equal text, which is why texts are distinct.
+Three things are known and stated: the peer counts ranks from 0, which one less for k makes good; it
+ignores weights in reciprocal rank fusion; it merges units of equal text, so texts are distinct.
 """
 
 import argparse
@@ -26,6 +26,8 @@ from rag_assets.retrieval.fusion import (
 
 PEER = "llama-index-core==0.14.25"
 MODES = ("simple", "reciprocal_rerank", "relative_score", "dist_based_score")
+PEER_K = 60
+"""Its constant of reciprocal ranks."""
 ROUNDING = 1e-9
 
 
@@ -48,7 +50,7 @@ def ours(case: Mapping, *, mode: str) -> Sequence[tuple[str, float]]:
         return relative_score_fusion(scored, weights=case["weights"])
     if mode == "dist_based_score":
         return distribution_based_score_fusion(scored, weights=case["weights"])
-    return reciprocal_rank_fusion([[unit for unit, _ in one] for one in scored], first_rank=0)
+    return reciprocal_rank_fusion([[unit for unit, _ in one] for one in scored], k=PEER_K - 1)
 
 
 def is_same_order(fused: Sequence[tuple[str, float]], theirs: Sequence[list]) -> bool:

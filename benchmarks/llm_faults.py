@@ -244,7 +244,7 @@ FIGURES = {"language_model": "writer"}
 
 def config_of_figures(url: str, state: Path, **settings: object) -> Config:
     named = config_of(url, **settings).model_dump(mode="json")
-    return Config.model_validate(named | {"state_dir": str(state), "figures": FIGURES})
+    return Config.from_record(named | {"state_dir": str(state), "figures": FIGURES})
 
 
 def with_figures(config: Config, *, source: str) -> Store:

@@ -121,7 +121,7 @@ def show(result: EvaluationResult, *, config: Config, title: str) -> Bound:
 def played(body: Mapping) -> Behaviour:
     """An answer as a model gives it: the query's own keywords, in the opposite order."""
     query = body["messages"][-1]["content"].rpartition("The query:\n")[2]
-    [keywords] = by_rules(query, count=1) or [query]
+    keywords, *_ = by_rules(query) or [query]
     return answers(json.dumps({"rewrites": [" ".join(reversed(keywords.split()))]}))
 
 
@@ -133,7 +133,7 @@ def protocol(store: Store, config: Config, server: ScriptedServer) -> Generator[
         "calls of an evaluation, for each question and strategy", *_calls(server, questions)
     )
     allowed = {
-        request_of(question, strategy=strategy, count=1).messages[0].content
+        request_of(question, strategy=strategy).messages[0].content
         for question in questions
         for strategy in STRATEGIES
     }

@@ -21,7 +21,7 @@ def why_not(store: Store, config: Config, pointer: ServingPointer) -> str | None
 
     None as well where its retriever needs no vectors.
     """
-    signals = Retriever.model_validate(pointer.query_side.settings).signals
+    signals = Retriever.from_record(pointer.query_side.settings).signals
     of_vectors = {model_of(encoder) for encoder in pointer.encoder_ids}
     if not of_vectors or BY_MODEL.isdisjoint(signals):
         return None

@@ -51,7 +51,6 @@ from rag_assets.config.recipes import (
 )
 from rag_assets.config.report_settings import ReportSettings
 from rag_assets.config.retrieval import (
-    RANKING,
     RERANK_ARMS,
     UNWEIGHTED,
     ArmName,
@@ -94,7 +93,6 @@ __all__ = [
     "LONGEST_TABLE_NAME",
     "NOBODY",
     "PATH_VARIABLE",
-    "RANKING",
     "RERANK_ARMS",
     "SERIALIZERS",
     "STOP_WORDS",

@@ -1,26 +1,12 @@
 """The section `answering`: how questions are answered, who writes, what is kept."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from rag_assets.config.base import Section, Slug
+from rag_assets.config.base import ExtendedSection, Section, Slug
 from rag_assets.config.report_settings import ReportSettings
-
-_NO_RULE = (
-    "no answer is withheld by a fitted rule any more: what is neither computed from a table nor "
-    "written by a model is shown as found"
-)
-GONE: Mapping[str, str] = {
-    "risk": _NO_RULE,
-    "confidence": _NO_RULE,
-    "unanswerable": _NO_RULE,
-    "sentences": "no sentences are quoted as an answer any more: the three best places are shown, "
-    "and `report.sentences` says how long a section of a report is",
-}
-"""Keys of earlier releases, and what is in their place."""
 
 
 class Judge(Section):
@@ -41,7 +27,7 @@ class Judge(Section):
         return self
 
 
-class Answering(Section):
+class Answering(ExtendedSection):
     """How a question is answered from what a search finds."""
 
     hits: int = Field(10, ge=1, le=100, description="units that an answer is made from, at most")
@@ -78,11 +64,3 @@ class Answering(Section):
         None, ge=1, description="how long answers are kept; for ever unless given"
     )
     report: ReportSettings = ReportSettings()
-
-    @model_validator(mode="before")
-    @classmethod
-    def _none_gone(cls, given: object) -> object:
-        if isinstance(given, Mapping):
-            for key in GONE.keys() & given.keys():
-                raise ValueError(f"delete the line `{key}`: {GONE[key]}")
-        return given

@@ -3,16 +3,25 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
-from typing import Annotated, ClassVar, TypeAlias
+from typing import Annotated, ClassVar, Self, TypeAlias
 
 from pydantic import (
     AfterValidator,
     BaseModel,
     ConfigDict,
+    JsonValue,
+    SerializationInfo,
     SerializerFunctionWrapHandler,
+    TypeAdapter,
+    ValidationError,
+    ValidationInfo,
     model_serializer,
+    model_validator,
 )
+
+from rag_assets.config.errors import ConfigError
 
 SLUG = re.compile(r"[a-z0-9]+([_-][a-z0-9]+)*")
 """Never two underscores in a row: `__` separates names in the name of a table, and the levels in
@@ -77,26 +86,75 @@ def duplicates(names: Iterable[str]) -> list[str]:
     return sorted(name for name, times in Counter(names).items() if times > 1)
 
 
+RECORD = "recorded"
+"""The context in which settings are read that were recorded, not written by somebody."""
+
+
 class Section(BaseModel):
     """A part of the file: unknown keys are errors, values do not change once loaded."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
+    @classmethod
+    def from_record(cls, given: object) -> Self:
+        """Read what a record holds, of this release or an earlier one.
+
+        Raises:
+            ConfigError: It uses a key that is gone, other than by its default, or is no section.
+        """
+        try:
+            return cls.model_validate(given, context=RECORD)
+        except ValidationError as error:
+            told = "; ".join(problem["msg"] for problem in error.errors(include_url=False))
+            raise ConfigError(f"recorded {cls.__name__} cannot be used: {told}") from None
+
+
+REMOVED = TypeAdapter(dict[str, dict[str, dict[str, JsonValue]]]).validate_python(
+    read_data(Path(__file__).with_name("removed_keys.yaml"))
+)
+
 
 class ExtendedSection(Section):
-    """A section with keys that were added after fingerprints of it had been kept.
+    """A section whose keys changed after fingerprints of it had been kept.
 
-    Such a key is left out of a dump while it has its default, so that the fingerprints of settings
-    that do not use it stay as they were.
+    An added key is left out of a dump while it has its default, and one of `removed_keys.yaml`
+    stays there with the default that it had: the fingerprints of settings that use neither stay.
     """
 
     added_keys: ClassVar[frozenset[str]] = frozenset()
 
+    @model_validator(mode="before")
+    @classmethod
+    def _without_removed_keys(cls, given: object, info: ValidationInfo) -> object:
+        if not isinstance(given, Mapping):
+            return given
+        gone = _removed_keys(cls)
+        for key in gone.keys() & given.keys():
+            recorded = gone[key].get("recorded", given[key])
+            if info.context != RECORD or given[key] != recorded:
+                raise ValueError(f"delete the line `{key}`: {gone[key]['instead']}")
+        return {key: value for key, value in given.items() if key not in gone}
+
     @model_serializer(mode="wrap")
-    def _without_unused_keys(self, dump: SerializerFunctionWrapHandler) -> dict[str, object]:
+    def _as_recorded(
+        self, dump: SerializerFunctionWrapHandler, info: SerializationInfo
+    ) -> dict[str, object]:
         fields = type(self).model_fields
-        unused = {name for name in self.added_keys if getattr(self, name) == fields[name].default}
-        return {name: value for name, value in dump(self).items() if name not in unused}
+        added = self.added_keys & fields.keys()
+        unused = {name for name in added if getattr(self, name) == fields[name].default}
+        dumped = {name: value for name, value in dump(self).items() if name not in unused}
+        if info.exclude_defaults or info.exclude_unset:
+            return dumped
+        gone = _removed_keys(type(self)).items()
+        last = {name: key["recorded"] for name, key in gone if "recorded" in key}
+        return {name: value for name, value in last.items() if name not in self.added_keys} | dumped
+
+
+@cache
+def _removed_keys(section: type[ExtendedSection]) -> dict[str, dict[str, JsonValue]]:
+    """The keys that a section had, its own and those of the sections that it extends."""
+    classes = reversed(section.__mro__)
+    return {name: key for one in classes for name, key in REMOVED.get(one.__name__, {}).items()}
 
 
 def merged_with_defaults(given: object, *, defaults: Mapping[str, Section]) -> object:

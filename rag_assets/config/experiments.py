@@ -13,7 +13,14 @@ from pathlib import Path
 from types import GenericAlias
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar, Union
 
-from pydantic import BeforeValidator, Field, PlainValidator, SerializeAsAny, create_model
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PlainValidator,
+    SerializeAsAny,
+    ValidationInfo,
+    create_model,
+)
 from pydantic_core import PydanticUndefined
 
 from rag_assets.config.base import Section, Slug, read_data
@@ -106,7 +113,7 @@ class Experiment(Section):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickled by its settings: pickle would not find its class, which is made when needed."""
-        return _experiment, (self.model_dump(),)
+        return _of_record, (self.model_dump(),)
 
     def value(self, name: str, kind: type[T]) -> T:
         """The value of the setting `name` of the design, which is a `kind`."""
@@ -260,12 +267,16 @@ class AnswerExperiment(Section):
     )
 
 
-def _experiment(given: object) -> Experiment:
+def _of_record(given: Mapping[str, object]) -> Experiment:
+    return experiments_of(str(given["design"])).from_record(given)
+
+
+def _experiment(given: object, info: ValidationInfo) -> Experiment:
     if isinstance(given, Experiment):
         return given
     if not isinstance(given, dict):
         raise ValueError("write the settings of the experiment as keys and values")
-    return experiments_of(str(given["design"])).model_validate(given)
+    return experiments_of(str(given["design"])).model_validate(given, context=info.context)
 
 
 Experiments: TypeAlias = Annotated[

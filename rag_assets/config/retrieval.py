@@ -8,7 +8,7 @@ over reformulated queries; reranking; collapse of duplicates. The retrievers and
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, Self, TypeAlias, get_args
+from typing import Annotated, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import Field, TypeAdapter, model_validator
 
@@ -34,8 +34,6 @@ ArmName: TypeAlias = Literal["lookup"]
 """What finds units beside the signals: `lookup` reads the question as a plan over one table."""
 TextNameKind: TypeAlias = Literal["title", "key", "name"]
 """What a name in running text may be of: see `LinkStage.in_text`."""
-RANKING = "ranking"
-"""What `Retriever.arm_fusion` calls the ranking of the signals."""
 FusionMode: TypeAlias = Literal[
     "simple",
     "reciprocal_rank",
@@ -57,20 +55,17 @@ Weight: TypeAlias = Annotated[float, Field(ge=0)]
 Depth: TypeAlias = Annotated[int, Field(gt=0)]
 
 
-class Fusion(Section):
+class Fusion(ExtendedSection):
     """How the rankings of several arms become one."""
 
     mode: FusionMode = Field("reciprocal_rank", description="weighted is for domains alone")
     weights: dict[str, Weight] = Field({}, description="weight of an arm, 1 unless given")
     k: int | None = Field(None, ge=0, description="constant of reciprocal ranks; retrieval.rrf_k")
-    first_rank: Literal[0, 1] = Field(1, description="0 counts ranks as LlamaIndex does")
 
     @model_validator(mode="after")
     def _settings_fit_the_mode(self) -> Self:
         if self.mode in UNWEIGHTED and self.weights:
             raise ValueError(f"{self.mode} fusion takes no weights from the config")
-        if self.k == 0 and self.first_rank == 0:
-            raise ValueError("k = 0 needs first_rank: 1")
         return self
 
     def check_arms(self, arms: list[str]) -> None:
@@ -100,20 +95,14 @@ class DomainFusion(Fusion):
     reranker: Slug = Field("late_interaction", description="weighted: what scores relevance")
     alpha: float = Field(1.0, gt=0, description="weighted: temperature; large evens weights out")
     top_j: int = Field(20, gt=0, description="weighted: units of each domain that are scored")
-    statistic: Literal["mean", "max", "top_m"] = Field(
-        "mean", description="weighted: what of its scores stands for a domain"
-    )
-    top_m: int = Field(3, gt=0, description="weighted: how many scores top_m takes the mean of")
 
 
 class QueryFusion(ExtendedSection):
-    """Searching reformulations of a query beside the query itself (Q1)."""
+    """Searching a reformulation of a query (Q2) beside the query itself (Q1)."""
 
     added_keys: ClassVar[frozenset[str]] = frozenset({"strategy", "model"})
 
-    rewriter: Literal["rules", "file", "model"] = Field(
-        "rules", description="where Q2, Q3 ... come from"
-    )
+    rewriter: Literal["rules", "file", "model"] = Field("rules", description="where Q2 comes from")
     path: Path | None = Field(None, description="file: JSONL with query and rewrites")
     strategy: RewritingStrategy = Field(
         "conservative",
@@ -123,12 +112,9 @@ class QueryFusion(ExtendedSection):
     model: Slug | None = Field(
         None, description="model: a name under language_models; the first one unless given"
     )
-    queries: int = Field(2, ge=2, description="queries searched, the original one included")
-    fuse: Literal["before_reranking", "after_reranking"] = "after_reranking"
     anchor: Literal["q1", "q2"] | None = Field(
-        None, description="query that the fused list is reranked on; q1 where fuse is before"
+        None, description="query that the fused list is reranked on"
     )
-    fusion: Fusion = Fusion()
 
     @model_validator(mode="after")
     def _file_is_named(self) -> Self:
@@ -158,28 +144,17 @@ class Expansion(Section):
     rows: int = Field(0, ge=0, description="all rows of a table that has at most so many")
 
 
-class LinkStage(Section):
+class LinkStage(ExtendedSection):
     """Following links from the first hits to what they name, and to what names them."""
 
     weight: float = Field(
         0.5, gt=0, description="share of a hit's score that passes over a link, on top of a unit's"
-    )
-    back: float = Field(
-        0.8, ge=0, le=1, description="of that, to units that name what the hit is about"
-    )
-    seeds: int = Field(20, gt=0, description="first hits whose links are followed")
-    most: int = Field(
-        50, gt=0, description="what more units name is no way back: it says nothing about them"
     )
     in_text: list[TextNameKind] = Field(
         ["name"],
         description="names that are looked for in the running text of first hits: title (of "
         "documents), key (of rows), name (in the columns of links.entities)",
     )
-
-
-FOUND_FIRST = Fusion(weights={"lookup": 2.0})
-"""With twice the weight, the first units of an arm come before all that signals alone find."""
 
 
 class Retriever(ExtendedSection):
@@ -221,9 +196,6 @@ class Retriever(ExtendedSection):
     arms: tuple[ArmName, ...] = Field(
         (), description="lookup: rows that a question asks for by their values join the ranking"
     )
-    arm_fusion: Fusion = Field(
-        FOUND_FIRST, description="how their units join the ranking: by reciprocal ranks"
-    )
 
     @model_validator(mode="after")
     def _stages_fit(self) -> Self:
@@ -238,14 +210,8 @@ class Retriever(ExtendedSection):
             self.domain_fusion.check_arms([*DOMAINS])
         if len(set(self.arms)) != len(self.arms):
             raise ValueError(f"arms {[*self.arms]} name one twice")
-        self.arm_fusion.check_arms([RANKING, *get_args(ArmName)])
-        if self.arm_fusion.mode != "reciprocal_rank":
-            raise ValueError("arm_fusion: only reciprocal_rank compares ranks with plans")
-        if self.query_fusion:
-            places = range(1, self.query_fusion.queries + 1)
-            self.query_fusion.fusion.check_arms([f"q{place}" for place in places])
-            if self.query_fusion.anchor and not self.reranker:
-                raise ValueError("query_fusion.anchor needs a reranker")
+        if self.query_fusion and self.query_fusion.anchor and not self.reranker:
+            raise ValueError("query_fusion.anchor needs a reranker")
         return self
 
     @property

@@ -16,6 +16,12 @@ from rag_assets.retrieval.rankings import Ranking, ranked
 from rag_assets.retrieval.search_call import SearchCall
 from rag_assets.retrieval.text_names import NamesInText
 
+BACK = 0.8
+"""Share of what passes over a link that passes back, to units that name what a hit is about."""
+SEEDS = 20
+"""First hits whose links are followed."""
+MOST_NAMING = 50
+"""What more units name is no way back: it says nothing about any of them."""
 UNLINKED, LINKED = "unlinked", "linked"
 """Names of the ranking before links, and of what came over links."""
 
@@ -66,13 +72,13 @@ def _linked(
         if document := documents[unit]:
             best_of.setdefault(document, unit)
     passed: dict[str, tuple[float, WayOverLink]] = {}
-    for unit in ranking.unit_ids[: settings.seeds]:
+    for unit in ranking.unit_ids[:SEEDS]:
         ways = [(one, settings.weight) for one in links.from_unit(unit)]
         if names:
             found = in_text(unit, texts[unit], documents[unit], names=names)
             ways += [(one, settings.weight) for one in found]
-        back = links.to_thing(unit, documents[unit], most=settings.most)
-        ways += [(one, settings.weight * settings.back) for one in back]
+        back = links.to_thing(unit, documents[unit], most=MOST_NAMING)
+        ways += [(one, settings.weight * BACK) for one in back]
         for reached, weight in ways:
             target = best_of.get(reached.document or "", reached.unit)
             score = weight * own[unit]

@@ -13,11 +13,10 @@ whatever the scores are; relative scores give the best unit of each ranking the 
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 Scored: TypeAlias = tuple[str, float]
 """A unit's id and its score."""
-Statistic: TypeAlias = Literal["mean", "max", "top_m"]
 
 
 def simple_fusion(rankings: Sequence[Sequence[Scored]]) -> list[Scored]:
@@ -30,11 +29,7 @@ def simple_fusion(rankings: Sequence[Sequence[Scored]]) -> list[Scored]:
 
 
 def reciprocal_rank_fusion(
-    rankings: Sequence[Sequence[str]],
-    *,
-    k: int = 60,
-    weights: Sequence[float] | None = None,
-    first_rank: Literal[0, 1] = 1,
+    rankings: Sequence[Sequence[str]], *, k: int = 60, weights: Sequence[float] | None = None
 ) -> list[Scored]:
     """Ids with their fused scores, best first, by the ranks alone.
 
@@ -44,22 +39,19 @@ def reciprocal_rank_fusion(
 
     Args:
         rankings: Ids of each ranking, best first; they may differ in length or be empty.
-        k: Constant that reduces the lead of the first ranks: at least 0, and at least 1 if
-            `first_rank` is 0.
+        k: Constant that reduces the lead of the first ranks, at least 0.
         weights: One weight for each ranking, at least 0; all 1 unless given.
-        first_rank: 1 as in the literature, 0 as in LlamaIndex.
 
     Raises:
         ValueError: `k` or a weight is out of range, or their number is not that of the rankings.
     """
-    if k < 0 or k + first_rank == 0:
-        least = 1 - first_rank
-        raise ValueError(f"k = {k}: reciprocal rank fusion needs a constant of at least {least}")
+    if k < 0:
+        raise ValueError(f"k = {k}: reciprocal rank fusion needs a constant of at least 0")
     shares = [1.0] * len(rankings) if weights is None else _checked(weights, rankings)
     terms = (
         (unit, share / (k + rank))
         for ranking, share in zip(rankings, shares, strict=True)
-        for rank, unit in enumerate(dict.fromkeys(ranking), start=first_rank)
+        for rank, unit in enumerate(dict.fromkeys(ranking), start=1)
     )
     return _summed(terms)
 
@@ -157,42 +149,27 @@ def weighted_fusion(
     )
 
 
-def domain_weights(
-    relevance: Sequence[Sequence[float]],
-    *,
-    alpha: float,
-    statistic: Statistic = "mean",
-    top_m: int = 3,
-) -> list[float]:
-    """The weight of each domain for a query: the softmax of `statistic / alpha`.
+def domain_weights(relevance: Sequence[Sequence[float]], *, alpha: float) -> list[float]:
+    """The weight of each domain for a query: the softmax of the mean of its scores / `alpha`.
 
     Args:
         relevance: For each domain the scores of its retrieved units; a domain without any gets
             the weight 0.
         alpha: Temperature, above 0: the larger it is, the more equal are the weights.
-        statistic: The value of a domain: the `mean` of its scores, their `max`, or the mean of
-            its `top_m` best.
-        top_m: Number of best scores for the statistic `top_m`.
 
     Returns:
         One weight for each domain; they sum to 1 unless all domains are empty.
 
     Raises:
-        ValueError: `alpha` or `top_m` is out of range.
+        ValueError: `alpha` is out of range.
     """
-    if not alpha > 0 or top_m < 1:
-        raise ValueError(f"alpha = {alpha}, top_m = {top_m}: both must be above 0")
-    counted = {"mean": None, "max": 1, "top_m": top_m}[statistic]
-    means = [_mean_of_best(scores, count=counted) for scores in relevance]
+    if not alpha > 0:
+        raise ValueError(f"alpha = {alpha} must be above 0")
+    means = [math.fsum(scores) / len(scores) if scores else -math.inf for scores in relevance]
     largest = max(means, default=-math.inf)
     parts = [0.0 if mean == -math.inf else math.exp((mean - largest) / alpha) for mean in means]
     total = math.fsum(parts)
     return [part / total if total else 0.0 for part in parts]
-
-
-def _mean_of_best(scores: Sequence[float], *, count: int | None) -> float:
-    best = sorted(scores, reverse=True)[:count]
-    return math.fsum(best) / len(best) if best else -math.inf
 
 
 def _extremes(scores: Sequence[float]) -> tuple[float, float]:

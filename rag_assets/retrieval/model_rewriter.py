@@ -2,7 +2,7 @@
 
     models = RewritingModels(config, state=store.root)
     rewrite = models.rewriter(QueryFusion(rewriter="model"))
-    [rewritten] = rewrite(["How dense is 316L?"], count=1)
+    [rewritten] = rewrite(["How dense is 316L?"])
 
 The strategies are those of paper P2, A.4.3. A query is what a user asks: no text of a source is
 sent, so a request names none. A call that fails leaves a search with the query alone, and stops
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 PACKAGE = "rag_assets.retrieval"
 TOKENS = 100
-"""For each reformulation, beside those that a long query needs."""
+"""For a reformulation, beside those that a long query needs."""
 CHARACTERS_PER_TOKEN = 2
 """Few words have fewer."""
 LONGEST = 1_000
 """Characters of a reformulation, at most, beside those that a long query needs: a server that does
 not keep its limit of tokens must not hold up a search."""
 SPARE = 5
-"""Reformulations that a model may write beyond those that it is asked for: the first are taken."""
+"""Reformulations that a model may write beyond the one that it is asked for."""
 AT_ONCE = 32
 """Queries of one batch: after a batch in which the model is away, no further one is asked."""
 PASSING = frozenset({"unavailable", "over_budget"})
@@ -52,12 +52,12 @@ class UnwrittenError(RewritesError):
     """A language model gave no rewrites, so that nothing can be measured with it."""
 
 
-def request_of(query: str, *, strategy: RewritingStrategy, count: int) -> Request:
-    """What a model is asked for `count` reformulations of `query`."""
+def request_of(query: str, *, strategy: RewritingStrategy) -> Request:
+    """What a model is asked for a reformulation of `query`."""
     prompt = read_prompt(PACKAGE, f"rewrite_{strategy}")
     return Request(
-        messages=(Message("user", prompt.filled(query=query, count=str(count))),),
-        max_tokens=count * (TOKENS + len(query) // CHARACTERS_PER_TOKEN),
+        messages=(Message("user", prompt.filled(query=query, count="1")),),
+        max_tokens=TOKENS + len(query) // CHARACTERS_PER_TOKEN,
         schema={
             "type": "object",
             "properties": {
@@ -65,7 +65,7 @@ def request_of(query: str, *, strategy: RewritingStrategy, count: int) -> Reques
                     "type": "array",
                     "items": {"type": "string"},
                     "minItems": 1,
-                    "maxItems": count + SPARE,
+                    "maxItems": 1 + SPARE,
                 }
             },
             "required": ["rewrites"],
@@ -101,7 +101,7 @@ class ModelRewriter:
         self._strategy = strategy
         self._is_measured = is_measured
 
-    def __call__(self, queries: Sequence[str], /, *, count: int) -> list[Rewritten]:
+    def __call__(self, queries: Sequence[str], /) -> list[Rewritten]:
         """See `Rewriter`; several queries are asked side by side, and none of them twice.
 
         Raises:
@@ -115,18 +115,16 @@ class ModelRewriter:
                 raise
             logger.warning("%s; searched without", error)
             return [Rewritten(failure=str(error)) for _ in queries]
-        return self._asked(model, queries, count=count)
+        return self._asked(model, queries)
 
-    def _asked(
-        self, model: LanguageModel, queries: Sequence[str], *, count: int
-    ) -> list[Rewritten]:
+    def _asked(self, model: LanguageModel, queries: Sequence[str]) -> list[Rewritten]:
         found: list[Rewritten] = []
         away = ""
         for part in _batches(queries):
-            requests = [request_of(one, strategy=self._strategy, count=count) for one in part]
+            requests = [request_of(one, strategy=self._strategy) for one in part]
             completions = model.complete_all(requests)
             found += [
-                _read(completion, query=query, count=count, model=model)
+                _read(completion, query=query, model=model)
                 for query, completion in zip(part, completions, strict=True)
             ]
             away = next((_failure(one, model) for one in completions if one.outcome in PASSING), "")
@@ -188,7 +186,7 @@ class RewritingModels:
             model = self._model(settings.model, is_measured=True)
         except RewritesError:
             return None
-        asked = request_of("", strategy=settings.strategy, count=settings.queries - 1)
+        asked = request_of("", strategy=settings.strategy)
         return model.call_id(asked)
 
     def description(self, settings: QueryFusion) -> str | None:
@@ -229,7 +227,7 @@ def _batches(queries: Sequence[str]) -> Iterator[Sequence[str]]:
         yield queries[start : start + AT_ONCE]
 
 
-def _read(completion: Completion, *, query: str, count: int, model: LanguageModel) -> Rewritten:
+def _read(completion: Completion, *, query: str, model: LanguageModel) -> Rewritten:
     waited = completion.milliseconds / 1_000 if completion.is_kept else 0.0
     if completion.outcome != "done":
         return Rewritten(failure=_failure(completion, model), kept_seconds=waited)
@@ -239,7 +237,7 @@ def _read(completion: Completion, *, query: str, count: int, model: LanguageMode
         for text in _texts(completion)
         if len(text) <= longest and any(map(str.isalnum, text))
     ]
-    return Rewritten(distinct(texts, query=query)[:count], kept_seconds=waited)
+    return Rewritten(distinct(texts, query=query)[:1], kept_seconds=waited)
 
 
 def _failure(completion: Completion, model: LanguageModel) -> str:

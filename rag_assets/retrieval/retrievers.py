@@ -19,7 +19,6 @@ from itertools import chain
 from typing import assert_never
 
 from rag_assets.config import (
-    RANKING,
     RERANK_ARMS,
     ArmName,
     DomainFusion,
@@ -38,6 +37,10 @@ from rag_assets.schemas import DOMAINS
 
 CANDIDATES, RERANKED = RERANK_ARMS
 """Names of the stage before reranking, and of the reranker's order where both are fused."""
+RANKING = "ranking"
+"""The name of the ranking that arms join."""
+FOUND_FIRST = Fusion(weights={"lookup": 2.0})
+"""With twice the weight, the first units of an arm come before all that signals alone find."""
 
 
 def retrieve(
@@ -66,7 +69,7 @@ def retrieve(
     if retriever.links:
         found = with_links(call, queries, found, settings=retriever.links)
     for name in retriever.arms:
-        found = _with_arm(call, queries, found, name=name, retriever=retriever)
+        found = _with_arm(call, queries, found, name=name)
     if retriever.collapse:
         with call.timed("collapse"):
             found = collapsed(call, found, settings=retriever.collapse, top_k=length)
@@ -102,7 +105,6 @@ def _with_arm(
     rankings: Sequence[Ranking],
     *,
     name: ArmName,
-    retriever: Retriever,
 ) -> list[Ranking]:
     """Each ranking with what the arm found; where it found nothing, the ranking as it was."""
     with call.timed(name):
@@ -111,7 +113,7 @@ def _with_arm(
         replace(
             fused(
                 {RANKING: before, name: beside},
-                fusion=retriever.arm_fusion,
+                fusion=FOUND_FIRST,
                 rrf_k=call.settings.rrf_k,
             ),
             arms={**before.arms, name: beside},
@@ -134,7 +136,6 @@ def fused(found: Mapping[str, Ranking], *, fusion: Fusion, rrf_k: int) -> Rankin
                 [ranking.unit_ids for ranking in found.values()],
                 k=rrf_k if fusion.k is None else fusion.k,
                 weights=weights,
-                first_rank=fusion.first_rank,
             )
         case "relative_score":
             entries = fusions.relative_score_fusion(scored, weights=weights)
@@ -154,7 +155,7 @@ def fused(found: Mapping[str, Ranking], *, fusion: Fusion, rrf_k: int) -> Rankin
 def _over_queries(
     call: SearchCall, queries: Sequence[str], *, retriever: Retriever, top_k: int, length: int
 ) -> list[Ranking]:
-    """Rankings fused over each query (`q1`) and its reformulations (`q2`, `q3` and so on).
+    """Rankings fused over each query (`q1`) and its reformulation (`q2`).
 
     With a reranker, `candidates` is the budget of each list: of what is retrieved, of what is
     reranked, and of the fused list (RAG fusion under fixed budgets: paper P2, A.5).
@@ -164,27 +165,24 @@ def _over_queries(
     variants = [[query, *one.texts] for query, one in zip(queries, rewritten, strict=True)]
     flat = list(dict.fromkeys(chain.from_iterable(variants)))
     found = _searched(call, flat, retriever=retriever, top_k=top_k, length=length)
-    name, fuses_after = retriever.reranker, settings.fuse == "after_reranking"
-    if name and fuses_after:
+    if retriever.reranker:
         found = reranked(call, flat, found, retriever=retriever)
     by_query = dict(zip(flat, found, strict=True))
     with call.timed("fuse"):
         one = [
             fused(
                 {f"q{place}": by_query[query] for place, query in enumerate(same, start=1)},
-                fusion=settings.fusion,
+                fusion=Fusion(),
                 rrf_k=call.settings.rrf_k,
             )
             for same in variants
         ]
-    if not name:
+    if not retriever.reranker:
         return one
     cut = [ranking.head(retriever.candidates) for ranking in one]
-    anchor = settings.anchor or (None if fuses_after else "q1")
-    if not anchor:
+    if not settings.anchor:
         return cut
-    place = {"q1": 0, "q2": 1}[anchor]
-    anchors = [same[min(place, len(same) - 1)] for same in variants]
+    anchors = [same[0] if settings.anchor == "q1" else same[-1] for same in variants]
     return reranked(call, anchors, cut, retriever=retriever)
 
 
@@ -317,7 +315,7 @@ def _weighted(
 ) -> list[Ranking]:
     """Domains weighted by how relevant their best `top_j` units are (thesis P0, 4.4.5).
 
-    `w = softmax(statistic / alpha)` over the domains, and the units of a domain in the order of
+    `w = softmax(mean / alpha)` over the domains, and the units of a domain in the order of
     `w * s`. The relevance s lies in [0, 1]: a weight would move a negative score the wrong way.
     """
     reranker = call.reranker(fusion.reranker)
@@ -348,8 +346,6 @@ def _weigh(
     weights = fusions.domain_weights(
         [[score for _, score in entries] for entries in domains],
         alpha=fusion.alpha,
-        statistic=fusion.statistic,
-        top_m=fusion.top_m,
     )
     arms = {
         domain: ranked(

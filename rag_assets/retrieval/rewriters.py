@@ -1,8 +1,8 @@
 """Rewriters: reformulations of a query, which are searched as well.
 
-A rewriter takes queries and returns a limited number of reformulations of each, all different from
-the query and from one another. The rules here need no model; a file gives what a model or a person
-wrote; `model_rewriter` asks a language model.
+A rewriter takes queries and returns a reformulation of each that differs from the query. The rules
+here need no model; a file gives what a model or a person wrote; `model_rewriter` asks a language
+model.
 """
 
 import json
@@ -47,7 +47,7 @@ class Rewritten:
     """What came of rewriting a query."""
 
     texts: Sequence[str] = ()
-    """The reformulations of the query, the best first."""
+    """The reformulation of the query; none where there is none that differs from it."""
     failure: str = ""
     """Why there are none, where a language model failed."""
     kept_seconds: float = 0.0
@@ -57,8 +57,8 @@ class Rewritten:
 class Rewriter(Protocol):
     """The signature of every rewriter."""
 
-    def __call__(self, queries: Sequence[str], /, *, count: int) -> list[Rewritten]:
-        """At most `count` reformulations of each of `queries`, in their order."""
+    def __call__(self, queries: Sequence[str], /) -> list[Rewritten]:
+        """The reformulation of each of `queries`, in their order."""
         ...
 
 
@@ -72,13 +72,13 @@ def rewriter_of(settings: QueryFusion, *, glossary: Glossary | None = None) -> R
     """
     rewrite = FileRewriter(settings.path) if settings.path else partial(by_rules, glossary=glossary)
 
-    def rewritten(queries: Sequence[str], /, *, count: int) -> list[Rewritten]:
-        return [Rewritten(rewrite(query, count=count)) for query in queries]
+    def rewritten(queries: Sequence[str], /) -> list[Rewritten]:
+        return [Rewritten(rewrite(query)[:1]) for query in queries]
 
     return rewritten
 
 
-def by_rules(query: str, /, *, count: int, glossary: Glossary | None = None) -> list[str]:
+def by_rules(query: str, /, *, glossary: Glossary | None = None) -> list[str]:
     """The query's keywords, its statement form and its longest clause, without duplicates.
 
     Where `glossary` knows other expressions for those of the query, its keywords in these come
@@ -87,7 +87,7 @@ def by_rules(query: str, /, *, count: int, glossary: Glossary | None = None) -> 
     rules: tuple[Callable[[str], str], ...] = (_keywords, _statement, _longest_clause)
     other = glossary.rephrased(query) if glossary else None
     first = [_keywords(other)] if other else []
-    return distinct([*first, *(rule(query) for rule in rules)], query=query)[:count]
+    return distinct([*first, *(rule(query) for rule in rules)], query=query)
 
 
 class FileRewriter:
@@ -106,8 +106,8 @@ class FileRewriter:
         self._path = path
         self._rewrites = _read(path, state.st_mtime_ns, state.st_size)
 
-    def __call__(self, query: str, /, *, count: int) -> list[str]:
-        """At most `count` reformulations of `query`, as the file has them.
+    def __call__(self, query: str, /) -> list[str]:
+        """The reformulations of `query`, as the file has them.
 
         Raises:
             MissingRewriteError: The file has no line for `query`.
@@ -117,7 +117,7 @@ class FileRewriter:
                 f"{self._path} has no rewrites of {query!r}: add a line for it, or set "
                 "query_fusion.rewriter to rules"
             )
-        return distinct(self._rewrites[query], query=query)[:count]
+        return distinct(self._rewrites[query], query=query)
 
 
 def text_of(path: Path) -> str:

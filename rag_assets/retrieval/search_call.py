@@ -111,7 +111,7 @@ class SearchCall:
         return [found[query] if query in found else known[keys[query]] for query in queries]
 
     def rewrite(self, queries: Sequence[str], settings: QueryFusion) -> list[Rewritten]:
-        """Reformulations of each query, as `settings` say.
+        """The reformulation of each query, as `settings` say.
 
         Raises:
             RewritesError: A file of rewrites is missing, or a model fails while one measures.
@@ -123,7 +123,7 @@ class SearchCall:
             else rewriter_of(settings, glossary=self.glossary)
         )
         with self.timed("rewrite"):
-            found = rewriter(queries, count=settings.queries - 1)
+            found = rewriter(queries)
         self.rewritten.update(zip(queries, found, strict=True))
         if is_by_model:
             self.work["not_rewritten"] += sum(one.failure != "" for one in found)

@@ -111,9 +111,9 @@ class QuerySide:
 
     def within(self, retrieval: Retrieval) -> Retrieval:
         """`retrieval` with this one as what answers; its other retrievers stay to be named."""
-        chosen = Retriever.model_validate(self.settings)
+        chosen = Retriever.from_record(self.settings)
         rerankers = {
-            name: RerankerSettings.model_validate(settings)
+            name: RerankerSettings.from_record(settings)
             for name, settings in self.rerankers.items()
         }
         return retrieval.model_copy(

@@ -173,7 +173,7 @@ def test_a_file_that_is_no_config_is_named(write, text, named):
     ("text", "named"),
     [
         ("answering: {risk: 0.1}", ["answering", "delete the line `risk`", "shown as found"]),
-        ("answering: {sentences: 4}", ["delete the line `sentences`", "report.sentences"]),
+        ("answering: {sentences: 4}", ["delete the line `sentences`", "three best places"]),
         ("sorces: {}", ["unknown key sorces", "sources", "variants", "state_dir"]),
         ("sources: {document: docs}", ["unknown key sources.document", "documents, tables"]),
         (
@@ -510,7 +510,7 @@ retrieval:
     assert rerankers["bge_reranker_base"].path == "BAAI/bge-reranker-base"
     assert rerankers["bge_reranker_base"].backend == "flag_embedding"
     assert rerankers["late_interaction"].precision == "fp32"
-    assert Config.model_validate_json(config.model_dump_json()).retrieval == config.retrieval
+    assert Config.from_record(config.model_dump()).retrieval == config.retrieval
 
 
 def test_the_first_variant_serves_unless_one_is_named(write):

@@ -157,7 +157,7 @@ def test_what_is_proposed_has_the_numbers_that_evaluate_gives_it(tmp_path):
     }
     result = evaluate_file(
         Store.of(config),
-        Config.model_validate(edited),
+        Config.from_record(edited),
         path=config.evaluation.questions[0].path,
         variant="default",
         retrievers=["baseline", CHOSEN],

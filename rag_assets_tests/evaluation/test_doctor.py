@@ -119,7 +119,7 @@ def test_a_retriever_that_an_experiment_chose_on_the_same_questions(project, tmp
     lines = [question(number, split="test") for number in range(COUNT)]
     arms = [{"name": name, "retriever": settings} for name, settings in ARMS.items()]
     experiment = {"tuning": {"design": "arms", "arms": arms}}
-    tuned = Config.model_validate(project.model_dump() | {"experiments": experiment})
+    tuned = Config.from_record(project.model_dump() | {"experiments": experiment})
     asked = with_questions(tuned, lines, tmp_path)
     store = build(project)
     assert "E010" not in codes(store, asked)

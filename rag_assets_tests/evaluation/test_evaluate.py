@@ -761,7 +761,7 @@ from rag_assets.config import Config
 from rag_assets.evaluation.evaluate import evaluate_variant
 from rag_assets.store import PassRecord, Store
 from rag_assets.table_lookup.arm import arms_of
-config = Config.model_validate_json({config.model_dump_json()!r})
+config = Config.from_record({config.model_dump(mode="json")!r})
 store = Store(config.state_dir)
 arms = arms_of(store, config)
 result = evaluate_variant(store, config, variant="default", arms=arms, log=print)

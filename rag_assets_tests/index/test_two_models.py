@@ -107,7 +107,7 @@ def test_what_compares_vectors_of_both_is_refused_and_what_works_is_named(config
     near = {"signals": ["bm25"], "collapse": {"near": 0.9}}
     simple = {"mode": "simple"}
     unscaled = {"signals": ["dense", "bm25"], "signal_fusion": simple, "domain_fusion": simple}
-    config = Config.model_validate(
+    config = Config.from_record(
         config.model_dump() | {"retrieval": {"retrievers": {"near": near, "unscaled": unscaled}}}
     )
     with pytest.raises(TwoModelsError, match="wide and tiny") as refused:

@@ -125,16 +125,6 @@ def test_settings_out_of_range_are_refused(k, weights, message):
         reciprocal_rank_fusion([["a"], ["b"]], k=k, weights=weights)
 
 
-def test_ranks_from_0_are_those_of_a_constant_that_is_smaller_by_1():
-    rankings = [["a", "b"], ["b", "c"]]
-
-    from_zero = reciprocal_rank_fusion(rankings, k=60, first_rank=0)
-
-    assert from_zero == reciprocal_rank_fusion(rankings, k=59)
-    with pytest.raises(ValueError, match="at least 1"):
-        reciprocal_rank_fusion(rankings, k=0, first_rank=0)
-
-
 def test_simple_fusion_keeps_the_best_score_of_each_unit():
     assert simple_fusion([[("a", 0.3), ("b", 0.2)], [("b", 0.9)]]) == [("b", 0.9), ("a", 0.3)]
 
@@ -260,15 +250,10 @@ def test_weighted_fusion_scales_each_domain_and_refuses_what_it_would_turn_aroun
         weighted_fusion([documents, [("r", -1.5)]], weights=[0.5, 0.5])
 
 
-@pytest.mark.parametrize(
-    ("statistic", "expected"), [("mean", (0.5, 0.4)), ("max", (0.6, 0.9)), ("top_m", (0.5, 0.55))]
-)
-def test_a_domain_stands_on_the_statistic_of_its_scores(statistic, expected):
-    relevance = [[0.4, 0.6], [0.1, 0.2, 0.9]]
+def test_a_domain_stands_on_the_mean_of_its_scores():
+    weights = domain_weights([[0.4, 0.6], [0.1, 0.2, 0.9]], alpha=0.1)
 
-    weights = domain_weights(relevance, alpha=0.1, statistic=statistic, top_m=2)
-
-    logits = np.array(expected) / 0.1
+    logits = np.array((0.5, 0.4)) / 0.1
     assert weights == pytest.approx((np.exp(logits) / np.exp(logits).sum()).tolist())
 
 

@@ -112,10 +112,10 @@ def test_the_link_between_two_units_is_told(made):
     assert index.way_between("gone", document.unit_id) is None
 
 
-def test_what_many_name_is_no_way_back(made):
-    few = Retriever(signals=["bm25"], links=LinkStage(most=1))
+def test_what_many_name_is_no_way_back(made, monkeypatch):
+    monkeypatch.setattr("rag_assets.retrieval.following.MOST_NAMING", 1)
 
-    found = index_of(made).search("deionised", retriever=few)
+    found = index_of(made).search("deionised", retriever=FOLLOWING)
 
     assert [hit.uri for hit in found] == [STANDARD]
 

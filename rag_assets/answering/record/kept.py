@@ -14,7 +14,7 @@ from pydantic import JsonValue, TypeAdapter
 
 from rag_assets.answering.answer import Answer, to_json
 from rag_assets.config import Config, RetrieverName, Versions
-from rag_assets.config.answering import GONE, Answering
+from rag_assets.config.answering import Answering
 from rag_assets.identity import canonical_json, fingerprint
 from rag_assets.retrieval.filters import Filters
 from rag_assets.store.complete_sets import CompleteSet
@@ -52,9 +52,7 @@ class Conditions:
         return config.model_copy(
             update={
                 "retrieval": retrieval.model_copy(update={"versions": self.versions}),
-                "answering": Answering.model_validate(
-                    {name: value for name, value in self.answering.items() if name not in GONE}
-                ),
+                "answering": Answering.from_record(self.answering),
             }
         )
 

@@ -328,8 +328,6 @@ def _document_weight(ranking: Ranking, *, fusion: DomainFusion) -> float:
     weights = domain_weights(
         [_below(ranking, domain).scores for domain in DOMAINS],
         alpha=fusion.alpha,
-        statistic=fusion.statistic,
-        top_m=fusion.top_m,
     )
     return weights[DOMAINS.index("document")]
 

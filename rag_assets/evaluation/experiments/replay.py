@@ -116,15 +116,18 @@ def retrieval_of(recorded: object) -> Retrieval:
     change: what a record leaves out was not used.
     """
     section = TypeAdapter(dict[str, object]).validate_python(recorded)
-    retrievers = TypeAdapter(dict[str, Retriever]).validate_python(section["retrievers"])
-    rerankers = TypeAdapter(dict[str, RerankerSettings]).validate_python(section["rerankers"])
-    return Retrieval.model_validate({**section, "retrievers": retrievers, "rerankers": rerankers})
+    entries = TypeAdapter(dict[str, dict[str, object]])
+    retrievers, rerankers = (
+        {name: kind.from_record(one) for name, one in entries.validate_python(section[key]).items()}
+        for key, kind in (("retrievers", Retriever), ("rerankers", RerankerSettings))
+    )
+    return Retrieval.from_record({**section, "retrievers": retrievers, "rerankers": rerankers})
 
 
 def _config_of(config: Config, record: RunRecord) -> Config:
     """`config` with the settings of `record`; sources and folders stay as they are."""
     settings = record.settings
-    fresh = Config.model_validate(
+    fresh = Config.from_record(
         {
             "state_dir": config.state_dir,
             "retrieval": retrieval_of(settings["retrieval"]),

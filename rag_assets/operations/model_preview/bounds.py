@@ -52,7 +52,6 @@ class ReciprocalRanks:
     """How dense search and words are fused: a unit scores the sum of weight / (k + rank)."""
 
     k: int
-    first_rank: int = 1
     dense: float = 1.0
     """Weight of dense search; of words below."""
     words: float = 1.0
@@ -139,11 +138,11 @@ def _ahead(scores: np.ndarray, gold: np.ndarray) -> np.ndarray:
 
 def _may_hit(ahead: int, words: WordRanking, *, cutoff: int, fusion: ReciprocalRanks) -> bool:
     """`ahead`: how many units of the pool are nearer to the query than the gold."""
-    shares = fusion.words / (fusion.k + fusion.first_rank + np.arange(len(words.items)))
+    shares = fusion.words / (fusion.k + 1 + np.arange(len(words.items)))
     is_near = ahead < fusion.depth
     if not (is_near or words.is_gold.any()):
         return False  # neither search returns it
-    of_dense = fusion.dense / (fusion.k + fusion.first_rank + ahead) if is_near else 0.0
+    of_dense = fusion.dense / (fusion.k + 1 + ahead) if is_near else 0.0
     most = shares[words.is_gold].max(initial=0.0) + of_dense
     is_ahead = ~words.is_gold & (shares > most + ROUNDING)
     return len(np.unique(words.items[is_ahead])) < cutoff

@@ -306,7 +306,6 @@ def _fusion(config: Config) -> ReciprocalRanks:
     fusion = config.retrieval.retrievers[config.retrieval.retriever].signal_fusion
     return ReciprocalRanks(
         k=config.retrieval.rrf_k if fusion.k is None else fusion.k,
-        first_rank=fusion.first_rank,
         dense=fusion.weights.get("dense", 1.0),
         words=fusion.weights.get("bm25", 1.0),
         depth=_depth(config)["dense"],

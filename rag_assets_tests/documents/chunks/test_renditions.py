@@ -63,7 +63,7 @@ def test_a_table_that_was_found_is_written_out(project, capsys, monkeypatch, tmp
     settings = project.config.model_dump(mode="json") | {
         "variants": {"only": {"parser": "plain", "chunking": "fixed_256"}}
     }
-    config = configuration.Config.model_validate(settings)
+    config = configuration.Config.from_record(settings)
     units = {
         unit["type"]: unit["chunk_id"] for unit in project.chunks() if unit["uri"] != "note.md"
     }

@@ -376,7 +376,7 @@ def test_a_figure_of_a_source_that_the_model_may_not_see_is_never_sent(
     config = config_of(vision.url, sources=[])
     raw = config.model_dump(mode="json") | {"sources": {"documents": places}}
     raw["language_models"]["seeing"]["sources"] = ["open"]
-    report = described(store, Config.model_validate(raw))
+    report = described(store, Config.from_record(raw))
     assert (report.added, len(report.failures), vision.calls) == (asked, 0, asked)
     assert bool(vision.seen) == bool(asked)
 
@@ -385,7 +385,7 @@ def test_figures_of_allowed_sources_are_described_by_the_entry():
     named = config_of("http://localhost:1/v1", sources=["documents"])
     assert named.describing_model is not None
     assert named.describing_model.settings.allowed_sources == {"documents"}
-    assert Config.model_validate(named.model_dump()).describing_model == named.describing_model
+    assert Config.from_record(named.model_dump()).describing_model == named.describing_model
 
 
 @pytest.mark.parametrize("name", ["unknown", "embedded"])

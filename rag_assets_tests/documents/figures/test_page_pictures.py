@@ -22,9 +22,7 @@ def project(tmp_path):
 
 def config_of(project):
     recipe = {"parser": "plain", "chunking": "fixed_256"}
-    return project.config.model_validate(
-        project.config.model_dump() | {"variants": {"only": recipe}}
-    )
+    return project.config.from_record(project.config.model_dump() | {"variants": {"only": recipe}})
 
 
 def shown(project, unit_id, **options):

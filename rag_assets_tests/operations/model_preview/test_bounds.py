@@ -74,16 +74,14 @@ def test_over_all_units_the_bound_is_the_truth_but_for_ties(made, cutoff):
     st.integers(1, 20),
     st.sampled_from([0.0, 0.3, 1.0, 2.0]),
     st.sampled_from([0.3, 1.0]),
-    st.sampled_from([0, 1]),
 )
-def test_the_same_of_a_fusion_with_words(made, cutoff, k, depth, dense, words_weight, first_rank):
+def test_the_same_of_a_fusion_with_words(made, cutoff, k, depth, dense, words_weight):
     vectors, query, items, gold, pool, words = made
     by_vector = np.argsort(-(vectors @ query[0]), kind="stable")[:depth]
     fused = reciprocal_rank_fusion(
         [[f"{unit:03}" for unit in ranking] for ranking in (by_vector, words)],
         k=k,
         weights=[dense, words_weight],
-        first_rank=first_rank,
     )
     truth = is_hit([int(unit) for unit, _ in fused], items, gold, cutoff=cutoff)
     bound = fused_hits(
@@ -92,9 +90,7 @@ def test_the_same_of_a_fusion_with_words(made, cutoff, k, depth, dense, words_we
         [question_of(items, gold, pool)],
         [WordRanking(items[words], np.isin(words, gold))],
         cutoff=cutoff,
-        fusion=ReciprocalRanks(
-            k=k, first_rank=first_rank, dense=dense, words=words_weight, depth=depth
-        ),
+        fusion=ReciprocalRanks(k=k, dense=dense, words=words_weight, depth=depth),
     )
     assert bound[0] >= truth
 
