@@ -5,7 +5,7 @@ from typing import Literal, Self, TypeAlias
 
 from pydantic import Field, TypeAdapter, model_validator
 
-from rag_assets.config.base import Section, read_data
+from rag_assets.config.base import ExtendedSection, Section, read_data
 
 StopWords: TypeAlias = Literal["english_and_swedish", "with_question_words"]
 """The lists of words in `stop_words.yaml`."""
@@ -19,8 +19,6 @@ STOP_WORDS = {
 stemmer for one language harms the other. hit@10 of documents/rows: ottqa .314/.601, materials
 .878/.585; bm25s with English stop words .308/.577 and .884/.577."""
 
-NGRAM = 3
-"""Letters of a part of a word, unless given."""
 Language: TypeAlias = Literal[
     "Arabic",
     "Danish",
@@ -44,13 +42,13 @@ Language: TypeAlias = Literal[
 VectorIndexType: TypeAlias = Literal["ivf_flat", "ivf_sq", "ivf_pq", "ivf_rq"]
 
 
-class TextIndexSettings(Section):
+class TextIndexSettings(ExtendedSection):
     """How texts and queries become words of the full-text index."""
 
-    tokenizer: Literal["simple", "whitespace", "raw", "ngram", "icu"] = Field(
+    tokenizer: Literal["simple", "whitespace", "raw", "icu"] = Field(
         "simple",
         description="simple cuts at blanks and punctuation, whitespace at blanks alone, icu by "
-        "Unicode's rules, ngram into parts of words; raw leaves a text whole",
+        "Unicode's rules; raw leaves a text whole",
     )
     language: Language = Field("English", description="of the stemmer, and of its own stop words")
     stem: bool = Field(False, description="reduce words to their stems, by the rules of `language`")
@@ -59,21 +57,9 @@ class TextIndexSettings(Section):
         description="words that are left out: a list of ours or of your own, those of `language`, "
         "or none; with_question_words unless given, from defaults: 3 on",
     )
-    ascii_folding: bool = Field(True, description="take accents off letters")
-    lower_case: bool = Field(True, description="take large and small letters for the same")
-    longest_word: int = Field(40, gt=0, description="longer words are left out, in bytes")
-    shortest_ngram: int = Field(
-        NGRAM, ge=1, le=20, description="ngram: letters of the shortest part"
-    )
-    longest_ngram: int = Field(NGRAM, ge=1, le=20, description="ngram: letters of the longest part")
 
     @model_validator(mode="after")
     def _settings_fit(self) -> Self:
-        if self.shortest_ngram > self.longest_ngram:
-            raise ValueError("shortest_ngram is longer than longest_ngram")
-        has_sizes = (self.shortest_ngram, self.longest_ngram) != (NGRAM, NGRAM)
-        if has_sizes and self.tokenizer != "ngram":
-            raise ValueError("shortest_ngram and longest_ngram need tokenizer: ngram")
         uses_language = self.stem or self.stop_words == "of_language"
         if self.language != "English" and not uses_language:
             raise ValueError("language needs stem: true or stop_words: of_language")
@@ -82,7 +68,7 @@ class TextIndexSettings(Section):
         return self
 
 
-class VectorIndexSettings(Section):
+class VectorIndexSettings(ExtendedSection):
     """How an approximate (ANN) index of vectors is built."""
 
     type: VectorIndexType = Field(
@@ -93,22 +79,6 @@ class VectorIndexSettings(Section):
     partitions: int | None = Field(
         None, gt=0, description="lists that vectors are sorted into; by the size of the table"
     )
-    sub_vectors: int | None = Field(
-        None, gt=0, description="ivf_pq: codes of a vector; must divide its dimensions"
-    )
-    bits: int | None = Field(
-        None, gt=0, le=9, description="ivf_pq: 4 or 8, of a code; ivf_rq: 1 to 9, of a number"
-    )
-
-    @model_validator(mode="after")
-    def _settings_fit(self) -> Self:
-        if self.sub_vectors is not None and self.type != "ivf_pq":
-            raise ValueError("sub_vectors needs type: ivf_pq")
-        if self.bits is not None and self.type not in ("ivf_pq", "ivf_rq"):
-            raise ValueError("bits needs type: ivf_pq or ivf_rq")
-        if self.type == "ivf_pq" and self.bits not in (None, 4, 8):
-            raise ValueError("bits: ivf_pq takes 4 or 8")
-        return self
 
 
 class IndexSettings(Section):

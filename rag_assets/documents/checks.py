@@ -33,7 +33,7 @@ def subjects(config: Config) -> list[Subject]:
 
 
 def _parsed_documents(config: Config) -> Subject:
-    is_cut = config.index.text.tokenizer in ("icu", "ngram")  # text without blanks, into words
+    is_cut = config.index.text.tokenizer == "icu"  # text without blanks, into words
 
     def measure(store: Store, step: Step, variant: str | None) -> TableMeasures:
         accounts = Accounts(store, config.tables_of(str(variant)).accounts)

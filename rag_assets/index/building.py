@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from lancedb.table import Table
 
 PQ_BITS = 8
-"""Of a code, unless given."""
+"""Of a code."""
+LONGEST_WORD = 40
+"""Bytes: longer words are left out."""
 
 
 def build_text_index(table: "Table", settings: TextIndexSettings) -> None:
@@ -46,11 +48,9 @@ def build_text_parts(
             stem=settings.stem,
             remove_stop_words=settings.stop_words != "none",
             custom_stop_words=_own_stop_words(settings),
-            ascii_folding=settings.ascii_folding,
-            lower_case=settings.lower_case,
-            max_token_length=settings.longest_word,
-            min_ngram_length=settings.shortest_ngram,
-            max_ngram_length=settings.longest_ngram,
+            ascii_folding=True,
+            lower_case=True,
+            max_token_length=LONGEST_WORD,
         )
         for part in parts
     ]
@@ -79,11 +79,9 @@ def _why_unfit(settings: VectorIndexSettings, *, rows: int, dimension: int) -> s
     if settings.partitions and settings.partitions > rows:
         return f"partitions = {settings.partitions:,} is more than its {rows:,} units"
     if settings.type == "ivf_pq":
-        codes = 2 ** (settings.bits or PQ_BITS)
+        codes = 2**PQ_BITS
         if rows < codes:
             return f"ivf_pq learns {codes} codes from as many units, and it has {rows:,}"
-        if settings.sub_vectors and dimension % settings.sub_vectors:
-            return f"sub_vectors = {settings.sub_vectors} does not divide {dimension} dimensions"
     if settings.type == "ivf_rq" and dimension % 8:
         return f"ivf_rq needs dimensions in multiples of 8, and it has {dimension}"
     return None
@@ -100,13 +98,8 @@ def _vector_config(settings: VectorIndexSettings) -> "IvfFlat | IvfSq | IvfPq | 
 
     partitions = settings.partitions
     if settings.type == "ivf_pq":
-        return IvfPq(
-            distance_type="cosine",
-            num_partitions=partitions,
-            num_sub_vectors=settings.sub_vectors,
-            num_bits=settings.bits or PQ_BITS,
-        )
+        return IvfPq(distance_type="cosine", num_partitions=partitions, num_bits=PQ_BITS)
     if settings.type == "ivf_rq":
-        return IvfRq(distance_type="cosine", num_partitions=partitions, num_bits=settings.bits or 1)
+        return IvfRq(distance_type="cosine", num_partitions=partitions)
     plain = IvfSq if settings.type == "ivf_sq" else IvfFlat
     return plain(distance_type="cosine", num_partitions=partitions)

@@ -4,10 +4,19 @@ import json
 
 import pytest
 
-from rag_assets.config import ConfigError, Retrieval, Retriever, load
+from rag_assets.config import (
+    ConfigError,
+    IndexSettings,
+    Retrieval,
+    Retriever,
+    TextIndexSettings,
+    VectorIndexSettings,
+    load,
+)
 from rag_assets.identity import fingerprint
 from rag_assets.retrieval.following import BACK, MOST_NAMING, SEEDS
 from rag_assets.retrieval.retrievers import FOUND_FIRST
+from rag_assets.store.search_indexes import text_index_name, vector_index_name
 
 BY_RANKS = {"mode": "reciprocal_rank", "weights": {}, "k": None, "first_rank": 1}
 RECORDED = {
@@ -57,6 +66,38 @@ def test_a_recorded_retriever_is_read_and_keeps_its_fingerprint():
     assert "first_rank" not in json.dumps(read.model_dump(exclude_defaults=True))
 
 
+INDEXES = {
+    "ann_from_rows": None,
+    "maintain_from_share": 0.1,
+    "text": {
+        "tokenizer": "simple",
+        "language": "English",
+        "stem": False,
+        "stop_words": "english_and_swedish",
+        "ascii_folding": True,
+        "lower_case": True,
+        "longest_word": 40,
+        "shortest_ngram": 3,
+        "longest_ngram": 3,
+    },
+    "vectors": {"type": "ivf_flat", "partitions": None, "sub_vectors": None, "bits": None},
+}
+"""The section `index`, likewise."""
+INDEXES_OF_THEN = "4a3c1d80b6239b522f25f36d48482b8c55a5f9fe46e449fd5cb04a0909b4033f"
+
+
+def test_indexes_keep_their_fingerprint_and_their_names():
+    read = IndexSettings.from_record(json.loads(json.dumps(INDEXES)))
+    other = TextIndexSettings(stem=True, tokenizer="icu")
+
+    assert read == IndexSettings()
+    assert fingerprint(read.model_dump(mode="json")) == INDEXES_OF_THEN
+    assert text_index_name(read.text) == "text_unstemmed_8b59070d"
+    assert text_index_name(other) == "text_a3a026f9"
+    assert vector_index_name(read.vectors) == "vector_ivf_flat"
+    assert vector_index_name(VectorIndexSettings(type="ivf_pq")) == "vector_ivf_pq_9d3e4cad"
+
+
 def test_what_the_keys_said_by_default_is_what_the_code_does():
     assert (BACK, SEEDS, MOST_NAMING) == (0.8, 20, 50)
     assert FOUND_FIRST.model_dump() == {**BY_RANKS, "weights": {"lookup": 2.0}}
@@ -69,7 +110,7 @@ def test_a_record_that_used_a_key_which_is_gone_is_refused():
         Retriever.from_record(other)
 
 
-SENTENCES = {
+OF_A_RETRIEVER = {
     "signal_fusion: {first_rank: 1}": "delete the line `first_rank`: ranks count from 1",
     "domain_fusion: {statistic: max}": "delete the line `statistic`: the mean",
     "domain_fusion: {top_m: 3}": "delete the line `top_m`: the mean",
@@ -81,15 +122,28 @@ SENTENCES = {
     "links: {seeds: 20}": "delete the line `seeds`",
     "links: {most: 50}": "delete the line `most`",
 }
+SENTENCES = {
+    f"retrieval: {{retrievers: {{own: {{{given}}}}}}}": said
+    for given, said in OF_A_RETRIEVER.items()
+} | {
+    "index: {text: {ascii_folding: false}}": "delete the line `ascii_folding`: accents",
+    "index: {text: {lower_case: true}}": "delete the line `lower_case`",
+    "index: {text: {longest_word: 40}}": "delete the line `longest_word`",
+    "index: {text: {shortest_ngram: 2}}": "delete the line `shortest_ngram`",
+    "index: {text: {longest_ngram: 4}}": "delete the line `longest_ngram`",
+    "index: {text: {tokenizer: ngram}}": "index.text.tokenizer = 'ngram'",
+    "index: {vectors: {sub_vectors: 8}}": "delete the line `sub_vectors`",
+    "index: {vectors: {bits: 8}}": "delete the line `bits`",
+}
 
 
 @pytest.mark.parametrize("given", SENTENCES)
 def test_a_file_that_names_a_key_which_is_gone_is_told_what_to_do(tmp_path, given):
     path = tmp_path / "rag_assets.yaml"
-    path.write_text(f"retrieval: {{retrievers: {{own: {{{given}}}}}}}\n")
+    path.write_text(f"{given}\n")
 
     with pytest.raises(ConfigError) as error:
         load(path)
 
+    assert str(path) in str(error.value)
     assert SENTENCES[given] in str(error.value)
-    assert f"{path}: retrieval.retrievers.own" in str(error.value)

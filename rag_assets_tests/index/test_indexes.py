@@ -226,7 +226,7 @@ def test_a_full_text_index_of_other_settings_is_replaced(store):
 def test_an_ann_index_of_other_settings_is_replaced(store):
     add(store, 0, 600)
     care(store, ANN)
-    settings = VectorIndexSettings(type="ivf_pq", partitions=4, sub_vectors=8)
+    settings = VectorIndexSettings(type="ivf_pq", partitions=4)
     report = care(store, IndexSettings(ann_from_rows=500, vectors=settings))
 
     assert report.vector_index == "IVF_PQ"
@@ -239,8 +239,8 @@ def test_an_ann_index_of_other_settings_is_replaced(store):
 
 def test_settings_that_give_no_ann_index_of_a_table_say_why(store):
     add(store, 0, 600)
-    settings = VectorIndexSettings(type="ivf_pq", sub_vectors=7)
-    with pytest.raises(ValueError, match="sub_vectors = 7 does not divide 16 dimensions"):
+    settings = VectorIndexSettings(type="ivf_pq", partitions=601)
+    with pytest.raises(ValueError, match="partitions = 601 is more than its 600 units"):
         care(store, IndexSettings(ann_from_rows=500, vectors=settings))
 
 
