@@ -12,7 +12,7 @@ use it to keep passwords out of the file. Relative paths start at the file's own
 """
 
 from rag_assets.config.alerts import Alerts, Email, Ping, ProblemKind, Webhook
-from rag_assets.config.answering import Answering
+from rag_assets.config.answering import Answering, ReportSettings
 from rag_assets.config.checks import Checks
 from rag_assets.config.documents import Chunking, Documents, HeaderRules
 from rag_assets.config.errors import ConfigError, redacted
@@ -49,7 +49,6 @@ from rag_assets.config.recipes import (
     Tables,
     Variant,
 )
-from rag_assets.config.report_settings import ReportSettings
 from rag_assets.config.retrieval import (
     RERANK_ARMS,
     UNWEIGHTED,

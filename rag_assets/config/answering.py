@@ -6,7 +6,6 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from rag_assets.config.base import ExtendedSection, Section, Slug
-from rag_assets.config.report_settings import ReportSettings
 
 
 class Judge(Section):
@@ -24,6 +23,38 @@ class Judge(Section):
     def _is_one(self) -> Self:
         if (self.path is None) == (self.model is None):
             raise ValueError("a judge is a path or a model: give one of them")
+        return self
+
+
+class ReportSettings(ExtendedSection):
+    """How a prompt with several topics becomes a report."""
+
+    decomposer: Literal["rules", "model"] = Field(
+        "rules",
+        description="who takes a prompt apart: rules, by the list or the headings that it gives "
+        "itself, or the first of language_models; rules too where its answer cannot be used",
+    )
+    candidates: int = Field(
+        15, ge=1, le=100, description="units that are looked at for each sub-question"
+    )
+    broad_candidates: int = Field(
+        35, ge=1, le=200, description="units that are looked at for the prompt as a whole"
+    )
+    units_each: int = Field(
+        3,
+        ge=1,
+        le=50,
+        description="the best of each sub-question, which are taken first; the best of the whole "
+        "prompt fill the room that is left",
+    )
+
+    @model_validator(mode="after")
+    def _units_fit(self) -> Self:
+        if self.units_each > self.candidates:
+            raise ValueError(
+                f"units_each = {self.units_each} is more than candidates = {self.candidates}: the "
+                "units of a sub-question are taken from its candidates"
+            )
         return self
 
 

@@ -4,9 +4,13 @@ import json
 
 import pytest
 
+from rag_assets.answering.reporting.composing import MOST_SENTENCES
+from rag_assets.answering.reporting.decomposition import MOST_PARTS
+from rag_assets.answering.reporting.gathering import MOST_UNITS, NEAR
 from rag_assets.config import (
     ConfigError,
     IndexSettings,
+    ReportSettings,
     Retrieval,
     Retriever,
     TextIndexSettings,
@@ -98,8 +102,16 @@ def test_indexes_keep_their_fingerprint_and_their_names():
     assert vector_index_name(VectorIndexSettings(type="ivf_pq")) == "vector_ivf_pq_9d3e4cad"
 
 
+REPORT_OF_THEN = "7c1a13300adeddf315df5d46d63fa0b59947cc8ee5088880bb253ae3cbf12e6a"
+
+
+def test_settings_of_reports_keep_their_fingerprint():
+    assert fingerprint(ReportSettings().model_dump()) == REPORT_OF_THEN
+
+
 def test_what_the_keys_said_by_default_is_what_the_code_does():
     assert (BACK, SEEDS, MOST_NAMING) == (0.8, 20, 50)
+    assert (MOST_PARTS, MOST_UNITS, NEAR, MOST_SENTENCES) == (5, 20, 0.98, 6)
     assert FOUND_FIRST.model_dump() == {**BY_RANKS, "weights": {"lookup": 2.0}}
 
 
@@ -134,6 +146,10 @@ SENTENCES = {
     "index: {text: {tokenizer: ngram}}": "index.text.tokenizer = 'ngram'",
     "index: {vectors: {sub_vectors: 8}}": "delete the line `sub_vectors`",
     "index: {vectors: {bits: 8}}": "delete the line `bits`",
+    "answering: {report: {sub_questions: 5}}": "delete the line `sub_questions`: a prompt",
+    "answering: {report: {units: 20}}": "delete the line `units`",
+    "answering: {report: {near: null}}": "delete the line `near`",
+    "answering: {report: {sentences: 8}}": "delete the line `sentences`: a section",
 }
 
 

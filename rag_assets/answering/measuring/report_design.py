@@ -15,6 +15,7 @@ from rag_assets.answering.measuring.report_prompts import (
     read_report_prompts,
 )
 from rag_assets.answering.measuring.report_retrieval import ReportComparison, compare_retrieval
+from rag_assets.answering.reporting.gathering import MOST_UNITS
 from rag_assets.answering.reporting.model_decomposition import ModelDecomposer, open_decomposer
 from rag_assets.config import Config, Experiment
 from rag_assets.evaluation.experiments.computed import Given
@@ -149,7 +150,7 @@ class _BothWays:
             "candidates of the whole prompt": (settings.broad_candidates,) * 2,
             "candidates of each sub-question": ("none", settings.candidates),
             "taken first of each": ("none", settings.units_each),
-            "units, at most": (settings.units,) * 2,
+            "units, at most": (MOST_UNITS,) * 2,
             "copies": ("merged", "merged"),
         }
         return Appendix(

@@ -78,8 +78,7 @@ def compare_retrieval(
         EmptyQueryError, ModelMismatchError, MissingTextIndexError, RerankerError,
         OutdatedIndexError: As `VariantIndex.search`.
     """
-    settings = config.answering.report
-    reading = ReadingList(index, store, settings.sentences)
+    reading = ReadingList(index, store)
     write = ModelSections(writer, reading) if writer else reading
 
     def measured(
@@ -88,11 +87,11 @@ def compare_retrieval(
         gathered = gather(
             index,
             decomposition,
-            settings=settings,
+            settings=config.answering.report,
             retriever=retriever,
             filters=DOCUMENTS,
         )
-        composed = compose(decomposition, gathered, writer=write, most=settings.sub_questions)
+        composed = compose(decomposition, gathered, writer=write)
         shown = [ShownText(hit.unit_id, hit.text, hit.source) for hit in gathered.units]
         identity = writer.model.identity if writer else ""
         return measures_of(prompt, gathered.units, composed.sections), report_item(

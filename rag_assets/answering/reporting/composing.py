@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from rag_assets.answering.quoting.highlighting import passages_of
 from rag_assets.answering.quoting.row_cells import rows_among
-from rag_assets.answering.reporting.decomposition import OF_REQUESTS, Decomposition, SubQuestion
+from rag_assets.answering.reporting.decomposition import (
+    MOST_PARTS,
+    OF_REQUESTS,
+    Decomposition,
+    SubQuestion,
+)
 from rag_assets.answering.reporting.gathering import FoundFor, GatheredUnits
 from rag_assets.answering.reporting.report import NotCovered, ReportSection
 from rag_assets.citations.sentences import Sentence
@@ -27,6 +32,8 @@ if TYPE_CHECKING:
     from rag_assets.retrieval.search import VariantIndex
 
 NOTHING_TOLD = "nothing that was found could be told"
+MOST_SENTENCES = 6
+"""Sentences of a section that a model writes, or passages that one lists to read, at most."""
 LEAST_COVERED = 0.5
 """Weighted share of the terms of a topic that must be found."""
 
@@ -62,8 +69,6 @@ class ReadingList:
 
     index: "VariantIndex"
     store: Store
-    most: int
-    """Passages, at most."""
 
     def __call__(self, part: SubQuestion, hits: Sequence[Hit]) -> SectionText:
         """The passage of each of `hits` that fits `part` best.
@@ -71,26 +76,26 @@ class ReadingList:
         Raises:
             MissingTableError, DamagedTablesError: The rows among the hits cannot be read.
         """
-        listed = hits[: self.most]
+        listed = hits[:MOST_SENTENCES]
         rows = rows_among(listed, store=self.store, complete_set=self.index.complete_set)
         embed = self.index.encoder.embed_queries
         return SectionText(passages_of(part.question, listed, rows=rows, embed=embed))
 
 
 def compose(
-    decomposition: Decomposition, gathered: GatheredUnits, *, writer: SectionWriter, most: int
+    decomposition: Decomposition, gathered: GatheredUnits, *, writer: SectionWriter
 ) -> ComposedSections:
     """The sections of a report, in the order of the prompt.
 
-    A prompt with one topic gets a section for each of the first `most` headings of the documents
-    under which its units stand.
+    A prompt with one topic gets a section for each of the first `MOST_PARTS` headings of the
+    documents under which its units stand.
     """
     sections: list[ReportSection] = []
     absent: list[NotCovered] = []
     topic = _topic_reason(decomposition, gathered)
     for found in gathered.by_part:
         reason = topic or not_found(found)
-        written = () if reason else _sections(found, writer, whole=decomposition, most=most)
+        written = () if reason else _sections(found, writer, whole=decomposition)
         told = [section for section in written if section.sentences]
         sections += told
         if not told:
@@ -129,9 +134,9 @@ def _heading(hit: Hit, paths: Sequence[Sequence[str]]) -> str:
 
 
 def _sections(
-    found: FoundFor, writer: SectionWriter, *, whole: Decomposition, most: int
+    found: FoundFor, writer: SectionWriter, *, whole: Decomposition
 ) -> tuple[ReportSection, ...]:
-    """What was written of a sub-topic; of a single topic, until `most` sections say something."""
+    """What was written of a sub-topic; of a single topic, until `MOST_PARTS` sections have text."""
     if len(whole.parts) > 1:
         about = [hit for hit in found.hits if is_about(hit, found.part)] or [*found.headed]
         groups = [(found.part.title, about)] if about else []
@@ -143,7 +148,7 @@ def _sections(
         text = writer(found.part, hits)
         section = ReportSection(title, found.part.question, text.sentences, missing, text.note)
         sections.append(section)
-        if sum(bool(each.sentences) for each in sections) == most:
+        if sum(bool(each.sentences) for each in sections) == MOST_PARTS:
             break
     return tuple(sections)
 

@@ -96,13 +96,13 @@ class Decomposer(Protocol):
         ...
 
 
-def as_listed(prompt: str, *, most: int = MOST_PARTS) -> Decomposition:
-    """The items and headings that `prompt` lists as sub-questions, `most` at most."""
+def as_listed(prompt: str) -> Decomposition:
+    """The items and headings that `prompt` lists as sub-questions, `MOST_PARTS` at most."""
     text = request_text(prompt)
     searched = " ".join(text.split())
     before, items = _listed(text)
     topic = _topic(before)
-    items = _merged([item for item in items if not _OF_FORM.fullmatch(item)], most=most)
+    items = _merged([item for item in items if not _OF_FORM.fullmatch(item)])
     if len(items) < 2:
         title = titled(topic or searched)
         return Decomposition(searched, title, (SubQuestion(title, searched),), note=ONE_TOPIC)
@@ -172,10 +172,10 @@ def _cleaned(item: str) -> str:
     return item if item.count("(") == item.count(")") else item.strip(f"{_EDGES}()")
 
 
-def _merged(items: Sequence[str], *, most: int) -> list[str]:
-    """At most `most` items: neighbours with the fewest terms are joined."""
+def _merged(items: Sequence[str]) -> list[str]:
+    """At most `MOST_PARTS` items: neighbours with the fewest terms are joined."""
     found = list(items)
-    while len(found) > most:
+    while len(found) > MOST_PARTS:
         sizes = [len(terms(item)) for item in found]
         place = min(range(len(found) - 1), key=lambda one: sizes[one] + sizes[one + 1])
         found[place : place + 2] = [f"{found[place]}, {found[place + 1]}"]

@@ -7,7 +7,7 @@ finds more of what is about several topics at once, sub-questions what it passes
 such a mix in section 6, and `benchmarks/reports.py` measures it.
 
 A unit counts once, and so does one that repeats it: an exact copy, or a passage whose vector is as
-close as `near`.
+close as `NEAR`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -22,6 +22,10 @@ from rag_assets.retrieval.hits import Hit, Results
 from rag_assets.retrieval.search import VariantIndex
 from rag_assets.terms.coverage import HeldTerms, coverage, terms_of
 
+MOST_UNITS = 20
+"""Units that a report is made from, at most."""
+NEAR = 0.98
+"""Cosine from which passages count as the same."""
 NEVER = 2.0
 """A cosine that no two vectors have."""
 LEAST_SHARED = 0.5
@@ -70,7 +74,7 @@ def gather(
     Args:
         index: What is searched.
         decomposition: The prompt; with one part, it is searched as a whole alone.
-        settings: How many units are looked at, taken from each part, and taken in all.
+        settings: How many units are looked at, and taken from each part.
         retriever: What searches; that of the config unless given. It reranks as many candidates
             as `settings` says.
         filters: What may be found.
@@ -93,7 +97,7 @@ def gather(
     found = [whole]
     if len(parts) > 1:
         found = [search(part.question, settings.candidates) for part in _told(parts, progress)]
-    same = _repeats(index, [*(results.hits for results in found), whole.hits], near=settings.near)
+    same = _repeats(index, [*(results.hits for results in found), whole.hits])
     rankings = [_distinct(results.hits, same) for results in found]
     broad = _distinct(whole.hits, same)
     hits = {hit.unit_id: hit for ranking in (broad, *reversed(rankings)) for hit in ranking}
@@ -101,7 +105,7 @@ def gather(
         [[hit.unit_id for hit in ranking] for ranking in rankings],
         each=settings.units_each,
         then=[hit.unit_id for hit in broad],
-        most=settings.units,
+        most=MOST_UNITS,
     )
     taken = [hits[unit] for unit in units]
     own = [[hit for hit in ranking if hit.unit_id in {*units}] for ranking in rankings]
@@ -167,16 +171,13 @@ def _shared_out(
     return shared
 
 
-def _repeats(
-    index: VariantIndex, rankings: Sequence[Sequence[Hit]], *, near: float | None
-) -> dict[str, Hit]:
+def _repeats(index: VariantIndex, rankings: Sequence[Sequence[Hit]]) -> dict[str, Hit]:
     """For each unit the one that stands for it: itself, or a better one that it repeats.
 
     Rows are compared exactly: two rows that differ in one value are close, and not the same.
     """
     hits = {hit.unit_id: hit for hit in _in_turn(rankings)}
-    if near is None or not index.usable(Retriever(collapse=Collapse(near=near))):
-        near = NEVER
+    near = NEAR if index.usable(Retriever(collapse=Collapse(near=NEAR))) else NEVER
     passages = [unit for unit, hit in hits.items() if hit.domain == "document"]
     content = UnitContent(index.read(passages, ["text_hash", "vector"])) if passages else None
     stands: dict[str, Hit] = {}

@@ -3,7 +3,6 @@
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 
 from pydantic import BaseModel
 
@@ -45,8 +44,6 @@ class ModelDecomposer:
     """Has a language model take prompts apart."""
 
     model: LanguageModel
-    most: int = MOST_PARTS
-    """Sub-questions, at most."""
 
     def __call__(self, prompt: str) -> Decomposition:
         """The sub-questions that the model names; those that it lists, with a note, if that fails.
@@ -54,8 +51,8 @@ class ModelDecomposer:
         Raises:
             AbandonedError: Nobody waits for the task: see `workers.raise_if_abandoned`.
         """
-        text = read_prompt(PACKAGE, PROMPT).filled(most=str(self.most), prompt=prompt)
-        request = Request((Message("user", text),), TOKENS, schema=_schema(self.most))
+        text = read_prompt(PACKAGE, PROMPT).filled(most=str(MOST_PARTS), prompt=prompt)
+        request = Request((Message("user", text),), TOKENS, schema=_schema())
         completion = self.model.complete(request)
         if completion.outcome != "done":
             return self._as_listed(prompt, completion.reason or completion.outcome)
@@ -73,21 +70,20 @@ class ModelDecomposer:
 
     def _as_listed(self, prompt: str, reason: str) -> Decomposition:
         note = f"not taken apart by {self.model.name}, which gave no answer that can be used: "
-        return replace(as_listed(prompt, most=self.most), note=f"{note}{reason}")
+        return replace(as_listed(prompt), note=f"{note}{reason}")
 
 
 @contextmanager
 def open_decomposer(config: Config) -> Generator[Decomposer]:
     """Whoever takes the prompts of reports apart, as the config says; the model is let go of."""
-    settings = config.answering.report
-    if settings.decomposer == "rules":
-        yield partial(as_listed, most=settings.sub_questions)
+    if config.answering.report.decomposer == "rules":
+        yield as_listed
         return
     with open_language_model(config) as model:
-        yield ModelDecomposer(model, settings.sub_questions)
+        yield ModelDecomposer(model)
 
 
-def _schema(most: int) -> Mapping[str, Json]:
+def _schema() -> Mapping[str, Json]:
     """The JSON schema of the answer."""
     text: Mapping[str, Json] = {"type": "string", "maxLength": LONGEST}
     part: Mapping[str, Json] = {
@@ -100,7 +96,7 @@ def _schema(most: int) -> Mapping[str, Json]:
         "type": "object",
         "properties": {
             "topic": text,
-            "parts": {"type": "array", "items": part, "minItems": 1, "maxItems": most},
+            "parts": {"type": "array", "items": part, "minItems": 1, "maxItems": MOST_PARTS},
         },
         "required": ["topic", "parts"],
         "additionalProperties": False,

@@ -6,14 +6,18 @@ Path("report.md").write_text(as_markdown(report))
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from rag_assets.answering.answer import Scope, Shown
 from rag_assets.answering.asking import AnswerSources, StageTimes, allows_lookup, set_filters
 from rag_assets.answering.generation.writing import Writer
 from rag_assets.answering.quoting.row_cells import rows_among
 from rag_assets.answering.reporting.comparison import side_by_side
-from rag_assets.answering.reporting.composing import ReadingList, SectionText, compose
+from rag_assets.answering.reporting.composing import (
+    MOST_SENTENCES,
+    ReadingList,
+    SectionText,
+    compose,
+)
 from rag_assets.answering.reporting.decomposition import Decomposer, SubQuestion, as_listed
 from rag_assets.answering.reporting.gathering import gather
 from rag_assets.answering.reporting.report import CitedReport
@@ -57,9 +61,8 @@ def write_report(
     """
     _check(prompt)
     index, writer = sources.index, sources.writer
-    settings = sources.config.answering.report
-    decompose = decomposer or partial(as_listed, most=settings.sub_questions)
-    reading = ReadingList(index, sources.store, settings.sentences)
+    decompose = decomposer or as_listed
+    reading = ReadingList(index, sources.store)
     write = ModelSections(writer, reading) if writer else reading
     times = StageTimes()
     with times.timed("decompose"):
@@ -68,7 +71,7 @@ def write_report(
         gathered = gather(
             index,
             decomposition,
-            settings=settings,
+            settings=sources.config.answering.report,
             retriever=retriever,
             filters=filters,
             progress=progress,
@@ -78,7 +81,7 @@ def write_report(
     compares = filters is None or allows_lookup(filters)
     progress("writing the sections")
     with times.timed("write"):
-        composed = compose(decomposition, gathered, writer=write, most=settings.sub_questions)
+        composed = compose(decomposition, gathered, writer=write)
     return CitedReport(
         prompt=prompt,
         title=decomposition.title,
@@ -113,7 +116,7 @@ class ModelSections:
 
     writer: Writer
     reading: ReadingList
-    """Lists the passages to read where the model fails; as many are the sentences of a section."""
+    """Lists the passages to read where the model fails."""
 
     def __call__(self, part: SubQuestion, hits: Sequence[Hit]) -> SectionText:
         """What the model writes of `hits`; the passages to read, with the reason, if it fails.
@@ -124,7 +127,7 @@ class ModelSections:
         rows = rows_among(
             hits, store=self.reading.store, complete_set=self.reading.index.complete_set
         )
-        writer = replace(self.writer, sentences=self.reading.most)
+        writer = replace(self.writer, sentences=MOST_SENTENCES)
         written = writer.write(part.question, hits, rows)
         if written.sentences:
             absent = "; ".join(filter(None, written.absent))

@@ -29,7 +29,7 @@ def composed(*found, parts=PARTS, title="Salt and heat"):
     units = tuple({hit.unit_id: hit for hits in found for hit in hits}.values())
     decomposition = Decomposition("prompt", title, tuple(parts))
     gathered = GatheredUnits(units, by_part, "best", len(units))
-    return compose(decomposition, gathered, writer=writer, most=5)
+    return compose(decomposition, gathered, writer=writer)
 
 
 def test_each_sub_topic_has_a_section_with_citations():
@@ -111,7 +111,7 @@ def test_headings_that_say_nothing_take_no_place_of_those_that_do():
         )
 
     whole = Decomposition("salt", "Salt", (part,))
-    found = compose(whole, gathered, writer=silent_at_first, most=5)
+    found = compose(whole, gathered, writer=silent_at_first)
     assert len(found.sections) == 2
 
 
@@ -126,7 +126,7 @@ def test_a_sub_topic_is_covered_under_a_heading_that_fits_it():
     found = FoundFor(SubQuestion("Lifetime", "lifetime"), (HEAT,), (HEAT,), headed=(life,))
     decomposition = Decomposition("prompt", "Salt and heat", (PARTS[0], found.part))
     gathered = GatheredUnits((SALT, HEAT), (FoundFor(PARTS[0], (SALT,), (SALT,)), found), "best", 2)
-    report = compose(decomposition, gathered, writer=writer, most=5)
+    report = compose(decomposition, gathered, writer=writer)
     assert [section.title for section in report.sections] == ["Salt spray", "Lifetime"]
     assert report.sections[1].sentences[0].text == "It lasts 9 hours."
     assert report.not_covered == ()
@@ -140,6 +140,6 @@ def test_units_that_do_not_name_a_sub_topic_do_not_speak_for_it():
     decomposition = Decomposition("prompt", "Salt and heat", (PARTS[0], part))
     by_part = (FoundFor(PARTS[0], (SALT,), (SALT,)), found)
     gathered = GatheredUnits((SALT, HEAT), by_part, "best", 3)
-    report = compose(decomposition, gathered, writer=writer, most=5)
+    report = compose(decomposition, gathered, writer=writer)
     assert [section.title for section in report.sections] == ["Salt spray"]
     assert [each.title for each in report.not_covered] == ["Noise prediction"]

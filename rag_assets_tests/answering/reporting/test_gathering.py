@@ -3,6 +3,7 @@
 import pytest
 
 from rag_assets import config as configuration
+from rag_assets.answering.reporting import gathering
 from rag_assets.answering.reporting.decomposition import as_listed
 from rag_assets.answering.reporting.gathering import fairly, gather
 from rag_assets.config import ReportSettings
@@ -51,15 +52,19 @@ def test_each_sub_question_has_its_best_unit_first(index):
     assert [part.hits[0].rank for part in found.by_part] == [1, 1, 1]
 
 
-def test_copies_and_near_copies_count_once(index):
-    springs = [unit.uri for unit in gathered(index, near=0.9).units if "spring" in unit.uri]
-    assert len(springs) == 1
-    exact = [unit.uri for unit in gathered(index, near=None).units if "spring" in unit.uri]
-    assert len(exact) == 2
+def test_copies_and_near_copies_count_once(index, monkeypatch):
+    def springs():
+        return [unit.uri for unit in gathered(index).units if "spring" in unit.uri]
+
+    monkeypatch.setattr(gathering, "NEAR", 0.9)
+    assert len(springs()) == 1
+    monkeypatch.setattr(gathering, "NEAR", 1.0)
+    assert len(springs()) == 2
 
 
-def test_no_more_units_than_asked_for_and_each_once(index):
-    found = gathered(index, units=2, units_each=1)
+def test_no_more_units_than_fit_and_each_once(index, monkeypatch):
+    monkeypatch.setattr(gathering, "MOST_UNITS", 2)
+    found = gathered(index, units_each=1)
     assert len({unit.unit_id for unit in found.units}) == len(found.units) == 2
     known = {unit.unit_id for unit in found.units}
     assert {hit.unit_id for part in found.by_part for hit in part.hits} <= known

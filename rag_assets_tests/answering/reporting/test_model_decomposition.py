@@ -21,14 +21,14 @@ TOLD = {
 }
 
 
-def decompose(tmp_path, behaviour, most=5):
+def decompose(tmp_path, behaviour):
     with scripted.ScriptedServer(behaviour) as server:
         entry = {"base_url": server.url, "model": "scripted", "attempts": 1}
         config = Config.model_validate(
             {"state_dir": str(tmp_path), "language_models": {"writer": entry}}
         )
         with open_language_model(config) as model:
-            return ModelDecomposer(model, most)(PROMPT), server
+            return ModelDecomposer(model)(PROMPT), server
 
 
 def test_the_parts_that_a_model_names_each_once(tmp_path):
@@ -61,5 +61,6 @@ def test_the_list_of_the_prompt_counts_and_the_report_says_why(tmp_path, behavio
 
 
 def test_more_parts_than_allowed_are_no_answer(tmp_path):
-    found, _ = decompose(tmp_path, scripted.answers(json.dumps(TOLD)), most=2)
+    many = [{"title": f"part {one}", "question": f"What of {one}?"} for one in range(6)]
+    found, _ = decompose(tmp_path, scripted.answers(json.dumps(TOLD | {"parts": many})))
     assert found.by == "rules"
