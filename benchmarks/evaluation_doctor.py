@@ -22,13 +22,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
+from unittest.mock import patch
 
 import yaml
 from bounds import at_least, at_most, dataset, equal, finish, rag_assets
 from retrieval import write_config
 
 from rag_assets import config as configuration
-from rag_assets.evaluation.experiments.run import run_experiment
+from rag_assets.evaluation.experiments import run as experiments
 from rag_assets.evaluation.experiments.runs import recorded
 from rag_assets.evaluation.flaws import RULES, Flaw
 from rag_assets.evaluation.questions import refresh_questions
@@ -111,9 +112,10 @@ class Project:
     def flaws_of(self, case: Case) -> Sequence[Flaw]:
         """Run the experiment of `case` and return what the doctor says of it."""
         store, config = self._ready(case)
-        run = run_experiment(
-            store, config, case.name, arms=arms_of(store, config), log=lambda _: None
-        )
+        with patch.object(experiments, "SMALLEST_MARGIN", case.margin):  # so few cannot show .02
+            run = experiments.run_experiment(
+                store, config, case.name, arms=arms_of(store, config), log=lambda _: None
+            )
         return run.record.flaws
 
     def _ready(self, case: Case) -> tuple[Store, configuration.Config]:
@@ -138,7 +140,7 @@ class Project:
         ]
         settings = {
             **self.settings,
-            "evaluation": {"questions": sets, "margin": case.margin},
+            "evaluation": {"questions": sets},
             "experiments": {case.name: {"design": "arms", "arms": arms}},
         }
         path = self.state / "case.yaml"
@@ -153,7 +155,7 @@ class Project:
         """What each arm of `ARMS` scored, by question: hits, reciprocal ranks and the source."""
         case = Case(name="all", sets={"all": self.questions}, arms=ARMS)
         store, config = self._ready(case)
-        run = run_experiment(
+        run = experiments.run_experiment(
             store, config, case.name, arms=arms_of(store, config), log=lambda _: None
         )
         _, scores = recorded(store, case.name, run_id=run.record.id)

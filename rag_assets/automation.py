@@ -291,7 +291,7 @@ def _clean_up_job(config: Config) -> dg.JobDefinition:
         weights, weights_bytes = remove_unused_weights(store, config, keep_days=days)
         answers = tidy(store, config, log=log)
         history = forget_old_runs(
-            context.instance, keep_days=config.clean_up.keep_history_days, log=log
+            context.instance, keep_days=config.clean_up.keep_records_days, log=log
         )
         context.add_output_metadata(
             {

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, TypeAlias, get_args
 
 from pydantic import Field, field_validator
 
-from rag_assets.config.base import Section, Slug, duplicates
+from rag_assets.config.base import ExtendedSection, Section, Slug, duplicates
 from rag_assets.config.questions import GENERATED_SETS, PEOPLE
 from rag_assets.config.retrieval import RetrieverName
 
@@ -48,7 +48,7 @@ class JudgeSettings(Section):
     )
 
 
-class Evaluation(Section):
+class Evaluation(ExtendedSection):
     """What is measured."""
 
     questions: list[QuestionSet] = Field([])
@@ -64,7 +64,6 @@ class Evaluation(Section):
     judges: list[JudgeSettings] = Field(
         [], description="who scores answers and reports: see docs/judges.md"
     )
-    margin: float = Field(0.02, gt=0, le=1, description="a smaller difference does not matter")
 
     @field_validator("questions")
     @classmethod

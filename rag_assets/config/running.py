@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import Field, JsonValue, field_validator
 
-from rag_assets.config.base import MOST_SECONDS, Section, Slug
+from rag_assets.config.base import MOST_SECONDS, ExtendedSection, Section, Slug
 
 SECONDS_A_DAY = 86_400
 LONGEST_RUN = SECONDS_A_DAY
@@ -92,7 +92,7 @@ class Execution(Section):
     )
 
 
-class CleanUp(Section):
+class CleanUp(ExtendedSection):
     """When old versions of tables and old runs of experiments are removed, and which of them."""
 
     keep_days: int = Field(
@@ -102,24 +102,12 @@ class CleanUp(Section):
         description="versions replaced less than so many days ago stay, and so do tables that a "
         "variant named less than so many days ago",
     )
-    keep_runs_days: int = Field(
+    keep_records_days: int = Field(
         90,
         ge=1,
         le=MOST_DAYS,
-        description="runs and arms of experiments used less than so many days ago stay",
-    )
-    keep_calls_days: int = Field(
-        90,
-        ge=1,
-        le=MOST_DAYS,
-        description="calls of language models made less than so many days ago stay, and are not "
-        "made again",
-    )
-    keep_history_days: int = Field(
-        90,
-        ge=1,
-        le=MOST_DAYS,
-        description="runs in Dagster's records that ended less than so many days ago stay, and so "
-        "does every run that holds the newest event of an asset",
+        description="runs and arms of experiments, calls of language models, and runs in Dagster's "
+        "records used, made or ended less than so many days ago stay, and so does every run that "
+        "holds the newest event of an asset",
     )
     cron: str = Field("0 4 * * 0", description="in the time zone of `schedule`")

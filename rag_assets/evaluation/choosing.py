@@ -25,6 +25,7 @@ from rag_assets.evaluation.evaluate import compared as evaluated_in
 from rag_assets.evaluation.intervals import clusters_of
 from rag_assets.evaluation.json_lines import QuestionsError
 from rag_assets.evaluation.latency import Latency, latencies
+from rag_assets.evaluation.non_inferiority import SMALLEST_MARGIN
 from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.scores import gold_items_by_level, scored, source_of, units_of
 from rag_assets.evaluation.summary import (
@@ -182,7 +183,7 @@ def choose_retriever(
         ),
         unmeasured=unmeasured,
         without_gold=sum(map(bool, scores[serving]["missing"].to_pylist())),
-        margin=config.evaluation.margin,
+        margin=SMALLEST_MARGIN,
     )
 
 

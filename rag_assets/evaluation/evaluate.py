@@ -30,6 +30,7 @@ from rag_assets.evaluation import results
 from rag_assets.evaluation.doctor import evidence_of, examine
 from rag_assets.evaluation.indexed_gold import gold_state, read_indexed_gold
 from rag_assets.evaluation.json_lines import QuestionsError
+from rag_assets.evaluation.non_inferiority import SMALLEST_MARGIN
 from rag_assets.evaluation.projection import IndexedGold
 from rag_assets.evaluation.questions import Question, QuestionFile
 from rag_assets.evaluation.results import EvaluationRecord, EvaluationResult, Settings
@@ -199,7 +200,7 @@ def fingerprint_of(
         config.retrieval.model_dump(mode="json"),
         rewrites_of(store, config, retrievers),
         config.index.ann_from_rows,
-        config.evaluation.margin,
+        SMALLEST_MARGIN,
         {source.name: source.url for source in config.sources.documents},
         *([models] if models else []),
         *([glossary.content] if glossary else []),
@@ -349,7 +350,7 @@ class _Evaluation:
                 **_settings(store, config, variant=variant, joint=complete_set.joint, depth=depth),
                 **_rewriting(store, config, retrievers),
             },
-            margin=config.evaluation.margin,
+            margin=SMALLEST_MARGIN,
             flaws=examine(evidence),
             versions=config.retrieval.versions,
             superseded=among_all_versions(

@@ -37,6 +37,7 @@ SHOWN = (0.975, 0.8)
 DISCORDANT = 0.1
 """Share of questions that two equally good rankers usually answer differently."""
 SMALLEST_MARGIN = 0.02
+"""A smaller difference of a metric does not matter."""
 LARGEST_MARGIN = 0.1
 """A larger loss is never taken for none, however few the questions are."""
 FEWEST_IN_SLICE = 100

@@ -218,7 +218,7 @@ def test_a_file_that_is_no_config_is_named(write, text, named):
         ),
         ("schedule: {timezone: Europe}", ["schedule.timezone = 'Europe'", "Europe/Stockholm"]),
         ("schedule: {sensor_seconds: 1000000000000}", ["schedule.sensor_seconds", "86400"]),
-        ("evaluation: {margin: .inf}", ["evaluation.margin", "less than or equal to 1"]),
+        ("gate: {margin: .inf}", ["gate.margin", "less than or equal to 0.5"]),
         (
             "evaluation: {questions: [{name: a, path: x}, {name: a, path: y}]}",
             ["evaluation.questions", "two sets are named a"],

@@ -150,6 +150,10 @@ SENTENCES = {
     "answering: {report: {units: 20}}": "delete the line `units`",
     "answering: {report: {near: null}}": "delete the line `near`",
     "answering: {report: {sentences: 8}}": "delete the line `sentences`: a section",
+    "evaluation: {margin: 0.02}": "what the gate accepts is `gate.margin`",
+    "clean_up: {keep_runs_days: 9}": "delete the line `keep_runs_days`: `keep_records_days` says",
+    "clean_up: {keep_calls_days: 9}": "delete the line `keep_calls_days`: `keep_records_days` says",
+    "clean_up: {keep_history_days: 9}": "`keep_history_days`: `keep_records_days` says",
 }
 
 

@@ -30,13 +30,13 @@ class RemovedRuns:
 
 
 def remove_unused(store: Store, config: Config, *, log: Callable[[str], None]) -> RemovedRuns:
-    """Remove the runs and arms that were not used for `clean_up.keep_runs_days` and need not stay.
+    """Remove the runs and arms unused for `clean_up.keep_records_days` that need not stay.
 
     `log` receives a line if a running experiment must be waited for.
     """
     root, configured = arms.root_of(store), config.experiments
     names = {folder.name for folder in root.glob("[!.]*/")}
-    oldest = time.time() - timedelta(days=config.clean_up.keep_runs_days).total_seconds()
+    oldest = time.time() - timedelta(days=config.clean_up.keep_records_days).total_seconds()
     with store.lock(*map(lock_of, names.union(configured)), log=log):
         kept = [
             run

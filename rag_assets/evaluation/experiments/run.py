@@ -45,6 +45,7 @@ from rag_assets.evaluation.experiments.results import (
 from rag_assets.evaluation.experiments.runs import Run
 from rag_assets.evaluation.flaws import Flaw
 from rag_assets.evaluation.index_contents import contents_of
+from rag_assets.evaluation.non_inferiority import SMALLEST_MARGIN
 from rag_assets.evaluation.question_words import question_words
 from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.smoke_tests import smoke_tests
@@ -147,7 +148,7 @@ def _made_from(config: Config, name: str, *, design: Design, runner: ArmRunner) 
         [runner.key_of(arm) for arm in design.arms],
         *([list(design.made_from)] if design.made_from else []),
         config.evaluation.bootstrap_samples,
-        config.evaluation.margin,
+        SMALLEST_MARGIN,
         *sorted(config.generated_sets),
         *_smoke_tests(design, runner),
     )
@@ -215,7 +216,7 @@ def _compared(
             where(scores, level=design.level),
             generated=config.generated_sets,
             samples=samples,
-            margin=config.evaluation.margin,
+            margin=SMALLEST_MARGIN,
         )
         if design.compares_sets
         else []
@@ -237,7 +238,7 @@ def _compared(
         reference=reference,
         chosen=chosen,
         finalists=finalists,
-        margin=config.evaluation.margin,
+        margin=SMALLEST_MARGIN,
         notes=list(design.notes),
         settings=_settings(config, name),
         versions=versions(),
@@ -399,7 +400,7 @@ def _settings(config: Config, name: str) -> Mapping[str, object]:
         "index": config.index.model_dump(mode="json"),
         "evaluation": {
             "bootstrap_samples": config.evaluation.bootstrap_samples,
-            "margin": config.evaluation.margin,
+            "margin": SMALLEST_MARGIN,
         },
     }
 

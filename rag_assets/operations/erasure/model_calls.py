@@ -72,12 +72,12 @@ def erase_asking(store: Store, questions: Collection[str]) -> int:
 
 
 def remove_old(store: Store, config: Config, *, log: Log) -> int:
-    """Erase calls older than `clean_up.keep_calls_days`; returns how many.
+    """Erase calls older than `clean_up.keep_records_days`; returns how many.
 
     Where `answering.keep_days` is shorter, that counts: a call tells what an answer tells. A file
     that cannot be used is told, and stops nothing.
     """
-    days = min(config.clean_up.keep_calls_days, config.answering.keep_days or MOST_DAYS)
+    days = min(config.clean_up.keep_records_days, config.answering.keep_days or MOST_DAYS)
     file = _file(store)
     try:
         found = kept_calls.older_than(file, clock.now() - timedelta(days=days))

@@ -58,8 +58,8 @@ def run(options: argparse.Namespace) -> Reply:
         answers = tidy(store, config, log=say)
         calls = model_calls.remove_old(store, config, log=say)
         with dagster_instance.opened(config) as records:
-            keep_history = config.clean_up.keep_history_days
-            history = forget_old_runs(records, keep_days=keep_history, log=say)
+            keep_records = config.clean_up.keep_records_days
+            history = forget_old_runs(records, keep_days=keep_records, log=say)
     return Reply(
         record={
             "tables": [asdict(one) for one in done.cleaned],

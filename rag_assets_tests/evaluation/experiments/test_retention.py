@@ -33,7 +33,7 @@ def store(tmp_path: Path) -> Store:
 def config(tmp_path: Path) -> Config:
     """An experiment called `fusion`, and nothing else."""
     settings = {"fusion": {"design": "fusion_modes"}}
-    clean_up = {"keep_runs_days": KEEP}
+    clean_up = {"keep_records_days": KEEP}
     return Config.model_validate(
         {"state_dir": tmp_path, "experiments": settings, "clean_up": clean_up}
     )

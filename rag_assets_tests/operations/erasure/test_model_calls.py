@@ -66,7 +66,7 @@ def test_calls_that_hold_a_question_of_a_user_go_with_the_user(store):
     ("settings", "removed"),
     [
         ({}, 0),
-        ({"clean_up": {"keep_calls_days": 5}}, 1),
+        ({"clean_up": {"keep_records_days": 5}}, 1),
         ({"answering": {"keep_days": 5}}, 1),
     ],
 )
