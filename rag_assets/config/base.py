@@ -109,7 +109,7 @@ class Section(BaseModel):
             raise ConfigError(f"recorded {cls.__name__} cannot be used: {told}") from None
 
 
-REMOVED = TypeAdapter(dict[str, dict[str, dict[str, JsonValue]]]).validate_python(
+_REMOVED = TypeAdapter(dict[str, dict[str, dict[str, JsonValue]]]).validate_python(
     read_data(Path(__file__).with_name("removed_keys.yaml"))
 )
 
@@ -122,6 +122,7 @@ class ExtendedSection(Section):
     """
 
     added_keys: ClassVar[frozenset[str]] = frozenset()
+    """Names of keys that were added, of those that were removed since as well."""
 
     @model_validator(mode="before")
     @classmethod
@@ -129,7 +130,7 @@ class ExtendedSection(Section):
         if not isinstance(given, Mapping):
             return given
         gone = _removed_keys(cls)
-        for key in gone.keys() & given.keys():
+        for key in (key for key in given if key in gone):
             recorded = gone[key].get("recorded", given[key])
             if info.context != RECORD or given[key] != recorded:
                 raise ValueError(f"delete the line `{key}`: {gone[key]['instead']}")
@@ -139,22 +140,24 @@ class ExtendedSection(Section):
     def _as_recorded(
         self, dump: SerializerFunctionWrapHandler, info: SerializationInfo
     ) -> dict[str, object]:
-        fields = type(self).model_fields
-        added = self.added_keys & fields.keys()
-        unused = {name for name in added if getattr(self, name) == fields[name].default}
-        dumped = {name: value for name, value in dump(self).items() if name not in unused}
-        if info.exclude_defaults or info.exclude_unset:
-            return dumped
-        gone = _removed_keys(type(self)).items()
-        last = {name: key["recorded"] for name, key in gone if "recorded" in key}
-        return {name: value for name, value in last.items() if name not in self.added_keys} | dumped
+        fields, gone = type(self).model_fields, _removed_keys(type(self))
+        unused = {
+            name
+            for name in self.added_keys
+            if name in gone or getattr(self, name) == fields[name].default
+        }
+        whole = dump(self)
+        if not (info.exclude_defaults or info.exclude_unset):
+            last = {name: key["recorded"] for name, key in gone.items() if "recorded" in key}
+            whole = last | whole
+        return {name: value for name, value in whole.items() if name not in unused}
 
 
 @cache
 def _removed_keys(section: type[ExtendedSection]) -> dict[str, dict[str, JsonValue]]:
     """The keys that a section had, its own and those of the sections that it extends."""
     classes = reversed(section.__mro__)
-    return {name: key for one in classes for name, key in REMOVED.get(one.__name__, {}).items()}
+    return {name: key for one in classes for name, key in _REMOVED.get(one.__name__, {}).items()}
 
 
 def merged_with_defaults(given: object, *, defaults: Mapping[str, Section]) -> object:

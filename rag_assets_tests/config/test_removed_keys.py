@@ -21,6 +21,7 @@ from rag_assets.identity import fingerprint
 from rag_assets.retrieval.following import BACK, MOST_NAMING, SEEDS
 from rag_assets.retrieval.retrievers import FOUND_FIRST
 from rag_assets.store.search_indexes import text_index_name, vector_index_name
+from rag_assets.store.serving_pointer import QuerySide
 
 BY_RANKS = {"mode": "reciprocal_rank", "weights": {}, "k": None, "first_rank": 1}
 RECORDED = {
@@ -55,6 +56,7 @@ RECORDED = {
     "arms": ["lookup"],
 }
 """A retriever as the release before the keys went recorded it, with the keys at their defaults."""
+OWN_MODEL = {"backend": "late_interaction"}
 OF_THEN = "34fb6c2dbeee45bebc4f14b082beb802d8515afa62e16d969e0051ed3d2bf49f"
 """Its fingerprint then."""
 DEFAULTS_OF_THEN = "2fd5c85e641460bc5e71d36784e8457f30ab2666ec767e9d93d0f2760bacf40c"
@@ -113,6 +115,15 @@ def test_what_the_keys_said_by_default_is_what_the_code_does():
     assert (BACK, SEEDS, MOST_NAMING) == (0.8, 20, 50)
     assert (MOST_PARTS, MOST_UNITS, NEAR, MOST_SENTENCES) == (5, 20, 0.98, 6)
     assert FOUND_FIRST.model_dump() == {**BY_RANKS, "weights": {"lookup": 2.0}}
+
+
+def test_what_a_pointer_recorded_still_answers():
+    side = QuerySide("own", RECORDED, {"own_model": OWN_MODEL}, depth=100, rrf_k=60)
+
+    retrieval = side.within(Retrieval())
+
+    assert retrieval.retrievers["own"] == Retriever.from_record(RECORDED)
+    assert QuerySide.of(retrieval).settings == RECORDED
 
 
 def test_a_record_that_used_a_key_which_is_gone_is_refused():
