@@ -105,7 +105,8 @@ class Section(BaseModel):
         try:
             return cls.model_validate(given, context=RECORD)
         except ValidationError as error:
-            told = "; ".join(problem["msg"] for problem in error.errors(include_url=False))
+            problems = (problem["msg"] for problem in error.errors(include_url=False))
+            told = "; ".join(problem.removeprefix("Value error, ") for problem in problems)
             raise ConfigError(f"recorded {cls.__name__} cannot be used: {told}") from None
 
 
@@ -131,9 +132,11 @@ class ExtendedSection(Section):
             return given
         gone = _removed_keys(cls)
         for key in (key for key in given if key in gone):
-            recorded = gone[key].get("recorded", given[key])
-            if info.context != RECORD or given[key] != recorded:
-                raise ValueError(f"delete the line `{key}`: {gone[key]['instead']}")
+            instead = gone[key]["instead"]
+            if info.context != RECORD:
+                raise ValueError(f"delete the line `{key}`: {instead}")
+            if given[key] != gone[key].get("recorded", given[key]):
+                raise ValueError(f"`{key}` was {given[key]!r}, and is gone: {instead}")
         return {key: value for key, value in given.items() if key not in gone}
 
     @model_serializer(mode="wrap")

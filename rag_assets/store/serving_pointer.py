@@ -21,7 +21,7 @@ from typing import Literal, Self, TypeAlias
 
 from pydantic import TypeAdapter, ValidationError
 
-from rag_assets.config import AnnSearch, Config, Retrieval, Retriever
+from rag_assets.config import AnnSearch, Config, ConfigError, Retrieval, Retriever
 from rag_assets.config.retrieval import RerankerSettings
 from rag_assets.identity import fingerprint
 from rag_assets.store.atomic import write_atomically
@@ -109,9 +109,28 @@ class QuerySide:
             ann=retrieval.ann.model_dump(mode="json", exclude_defaults=True),
         )
 
+    @property
+    def is_known(self) -> bool:
+        """Whether this release has all that its retriever uses."""
+        try:
+            Retriever.from_record(self.settings)
+        except ConfigError:
+            return False
+        return True
+
     def within(self, retrieval: Retrieval) -> Retrieval:
-        """`retrieval` with this one as what answers; its other retrievers stay to be named."""
-        chosen = Retriever.from_record(self.settings)
+        """`retrieval` with this one as what answers; its other retrievers stay to be named.
+
+        Raises:
+            ServingPointerError: Its retriever uses settings that are gone: see `is_known`.
+        """
+        try:
+            chosen = Retriever.from_record(self.settings)
+        except ConfigError as error:
+            raise ServingPointerError(
+                f"the retriever {self.retriever} serves by settings that are gone ({error}): "
+                "run `rag-assets refresh`, which serves the one of the config"
+            ) from error
         rerankers = {
             name: RerankerSettings.from_record(settings)
             for name, settings in self.rerankers.items()

@@ -129,7 +129,9 @@ def test_what_a_pointer_recorded_still_answers():
 def test_a_record_that_used_a_key_which_is_gone_is_refused():
     other = {**RECORDED, "signal_fusion": {**BY_RANKS, "first_rank": 0}}
 
-    with pytest.raises(ConfigError, match=r"recorded Retriever .*`first_rank`: ranks count from 1"):
+    with pytest.raises(
+        ConfigError, match=r"recorded Retriever .*: `first_rank` was 0, and is gone: ranks"
+    ):
         Retriever.from_record(other)
 
 

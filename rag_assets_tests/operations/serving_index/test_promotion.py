@@ -1,5 +1,6 @@
 """What serves moves by promotion alone, and readers open exactly that."""
 
+from dataclasses import replace
 from datetime import timedelta
 from unittest.mock import patch
 
@@ -283,6 +284,20 @@ def test_what_is_held_back_is_a_problem_until_something_moves(made):
     assert opened(made).search(QUERY).retriever == "baseline"
     assert blocked_candidate.read(made.store) is None
     assert not [each for each in state_problems(made.store, made.config) if "held" in each.kind]
+
+
+def test_a_retriever_by_settings_that_are_gone_is_replaced_at_the_next_refresh(made):
+    pointer = serving_pointer.current(made.store)
+    settings = {**pointer.query_side.settings, "signal_fusion": {"first_rank": 0}}
+    side = replace(pointer.query_side, settings=settings)
+    serving_pointer.renew(made.store, replace(pointer, query_side=side))
+
+    with pytest.raises(ServingPointerError, match=r"`first_rank` was 0.* run `rag-assets refresh`"):
+        opened(made)
+    [lost] = [each for each in state_problems(made.store, made.config) if "lost" in each.kind]
+    assert "first_rank" in lost.reason
+    assert promote_refreshed(made.store, made.config, log=print).status == "moved"
+    assert served(made)
 
 
 def test_what_is_held_of_a_variant_that_is_gone_is_no_problem_with_a_remedy_that_fails(made):
