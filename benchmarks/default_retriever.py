@@ -257,7 +257,8 @@ def chosen(scores: Scores, cost: Mapping[str, float], *, tell: bool = False) -> 
                     f"{cost[name]:.0f} ms{'' if is_left else '  out'}"
                 )
     if not left:
-        raise SystemExit("the rule leaves no candidate: no one retriever is good at both metrics")
+        print("no candidate passes in both metrics: the one with the highest mrr@10 is taken")
+        left = [max(CANDIDATES, key=by_metric["mrr@10"].mean)]
     cheapest = min(cost[name] for name in left)
     cheap = [name for name in left if cost[name] <= AS_CHEAP * cheapest]
     return SHIPPED if SHIPPED in cheap else max(cheap, key=by_metric["mrr@10"].mean)

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -17,7 +18,8 @@ from rag_assets.retrieval.opening import OutdatedIndexError, open_index
 from rag_assets.retrieval.rankings import seconds_of
 from rag_assets.retrieval.search import EmptyQueryError
 from rag_assets.schemas import RANKINGS
-from rag_assets.store import MissingTableError, Store, clean_up
+from rag_assets.store import MissingIndexError, MissingTableError, Store, clean_up
+from rag_assets.store.pins import pin_of
 from rag_assets_tests.models.tiny import PLAIN_MODELS
 from rag_assets_tests.retrieval.corpus import VARIANT, chunk, index_text, row, write
 
@@ -282,10 +284,23 @@ def test_no_queries_and_no_results_are_an_empty_table(index, retriever):
     assert index.search_many([], retriever=retriever).schema == RANKINGS
 
 
-def test_an_empty_index_finds_nothing(tmp_path, minilm):
-    index = open_index(*build(tmp_path, minilm, units=[], indexed=False), VARIANT)
+def test_an_index_that_lost_all_its_units_finds_nothing(tmp_path, minilm):
+    store, config = build(tmp_path, minilm)
+    before = open_index(store, config, VARIANT).complete_set
+    joint = before.joint.table
+    units = store.read(joint, columns=["unit_id"])["unit_id"].to_pylist()
+    store.delete(joint, column="unit_id", keys=units)
+    emptied = replace(before, joint=pin_of(store, joint))
+
+    index = open_index(store, config, VARIANT, complete_set=emptied)
 
     assert [units_of(index.search("steel", retriever=name)) for name in RETRIEVERS] == [[], [], []]
+
+
+def test_what_never_held_a_unit_is_no_index(tmp_path, minilm):
+    store, config = build(tmp_path, minilm, units=[], indexed=False)
+    with pytest.raises(MissingIndexError, match="no complete index of variant"):
+        open_index(store, config, VARIANT)
 
 
 def test_an_index_keeps_answering_from_the_version_it_was_opened_at(tmp_path, minilm):
