@@ -6,7 +6,7 @@ model is loaded to tell; one that lies on the hub alone, or behind a server that
 it is, is taken to be there.
 """
 
-from rag_assets.config import Config, ConfigError, EmbeddingModel, Retriever
+from rag_assets.config import Config, EmbeddingModel, Retriever
 from rag_assets.models.hosted_embedding import is_introduced, load_hosted
 from rag_assets.models.weights import WeightsError, is_here, model_id, model_of
 from rag_assets.store import Store, serving_pointer
@@ -21,10 +21,7 @@ def why_not(store: Store, config: Config, pointer: ServingPointer) -> str | None
 
     None as well where its retriever needs no vectors.
     """
-    try:
-        signals = Retriever.from_record(pointer.query_side.settings).signals
-    except ConfigError as error:
-        return f"its retriever: {error}"
+    signals = Retriever.from_record({"signals": pointer.query_side.settings["signals"]}).signals
     of_vectors = {model_of(encoder) for encoder in pointer.encoder_ids}
     if not of_vectors or BY_MODEL.isdisjoint(signals):
         return None

@@ -14,7 +14,6 @@ from rag_assets.evaluation import flaws, rules, rules_of_comparisons
 from rag_assets.evaluation.evidence import Evidence
 from rag_assets.evaluation.flaws import Flaw
 from rag_assets.evaluation.index_contents import contents_of
-from rag_assets.evaluation.non_inferiority import SMALLEST_MARGIN
 from rag_assets.evaluation.results import EvaluationResult
 from rag_assets.evaluation.scores import Scores
 from rag_assets.evaluation.summary import ALL_SPLITS, main_cutoff, where
@@ -60,7 +59,6 @@ def evidence_of(
         compared=retrievers,
         split=ALL_SPLITS,
         cutoff=main_cutoff(cutoffs),
-        margin=SMALLEST_MARGIN,
         differences=where(scores.differences, level="gold"),
         words=words,
         generated=config.generated_sets,

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from rag_assets.evaluation.index_contents import IndexContents
 from rag_assets.evaluation.intervals import Clusters, clusters_of
+from rag_assets.evaluation.non_inferiority import SMALLEST_MARGIN
 from rag_assets.evaluation.question_words import QUESTION_WORDS
 from rag_assets.evaluation.summary import ALL_SPLITS, where
 
@@ -26,7 +27,7 @@ class Evidence:
     """The questions of the report; `all` for all of them."""
     cutoff: int
     """The k of the metrics that decide."""
-    margin: float
+    margin: float = SMALLEST_MARGIN
     """Smaller differences do not matter."""
     differences: pa.Table
     """Differences of the compared arms to the reference: `summary.DIFFERENCES`."""

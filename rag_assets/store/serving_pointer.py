@@ -97,44 +97,28 @@ class QuerySide:
     def of(cls, retrieval: Retrieval) -> Self:
         """That of the retriever which answers unless another one is named."""
         retriever = retrieval.retrievers[retrieval.retriever]
+        rerankers = {name: retrieval.rerankers[name] for name in retriever.rerankers}
         return cls(
             retriever=retrieval.retriever,
             settings=retriever.model_dump(mode="json"),
-            rerankers={
-                name: retrieval.rerankers[name].model_dump(mode="json")
-                for name in retriever.rerankers
-            },
+            rerankers={name: each.model_dump(mode="json") for name, each in rerankers.items()},
             depth=retrieval.depth,
             rrf_k=retrieval.rrf_k,
             ann=retrieval.ann.model_dump(mode="json", exclude_defaults=True),
         )
 
-    @property
-    def is_known(self) -> bool:
-        """Whether this release has all that its retriever uses."""
-        try:
-            Retriever.from_record(self.settings)
-        except ConfigError:
-            return False
-        return True
-
     def within(self, retrieval: Retrieval) -> Retrieval:
         """`retrieval` with this one as what answers; its other retrievers stay to be named.
 
         Raises:
-            ServingPointerError: Its retriever uses settings that are gone: see `is_known`.
+            ServingPointerError: Its retriever uses settings that this release has no more.
         """
         try:
             chosen = Retriever.from_record(self.settings)
         except ConfigError as error:
-            raise ServingPointerError(
-                f"the retriever {self.retriever} serves by settings that are gone ({error}): "
-                "run `rag-assets refresh`, which serves the one of the config"
-            ) from error
-        rerankers = {
-            name: RerankerSettings.from_record(settings)
-            for name, settings in self.rerankers.items()
-        }
+            why = f"what serves cannot search ({error})"
+            raise ServingPointerError(f"{why}: run `rag-assets refresh`, to serve anew") from error
+        rerankers = {key: RerankerSettings.from_record(one) for key, one in self.rerankers.items()}
         return retrieval.model_copy(
             update={
                 "retriever": self.retriever,
@@ -388,13 +372,17 @@ def forget_purged(store: Store, moved: Mapping[Pin, Pin]) -> None:
 
 
 def is_held(store: Store, pointer: ServingPointer) -> bool:
-    """Whether all tables that it searches can still be read as they were, by their indexes."""
+    """Whether all tables that it searches can still be read as they were, by their indexes.
+
+    This release also has to have all settings that its retriever uses.
+    """
     try:
+        Retriever.from_record(pointer.query_side.settings)
         return all(
             holds(store, pin) and not missing_index_files(store, pin.table, version=pin.version)
             for pin in pointer.complete_set.pins
         )
-    except (DamagedTablesError, *DAMAGE):
+    except (ConfigError, DamagedTablesError, *DAMAGE):
         return False
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from rag_assets.answering.reporting.composing import MOST_SENTENCES
+from rag_assets.answering.reporting.composing import ReadingList
 from rag_assets.answering.reporting.decomposition import MOST_PARTS
 from rag_assets.answering.reporting.gathering import MOST_UNITS, NEAR
 from rag_assets.config import (
@@ -59,8 +59,8 @@ RECORDED = {
 OWN_MODEL = {"backend": "late_interaction"}
 OF_THEN = "34fb6c2dbeee45bebc4f14b082beb802d8515afa62e16d969e0051ed3d2bf49f"
 """Its fingerprint then."""
-DEFAULTS_OF_THEN = "2fd5c85e641460bc5e71d36784e8457f30ab2666ec767e9d93d0f2760bacf40c"
-"""That of the section `retrieval` of a file that does not name it."""
+PLAIN_OF_THEN = "5a2a04270730a0c57d1533b3b1b228378d6154b1f4f5407b20bc2c2106d67bf4"
+"""That of a retriever of which nothing is given."""
 
 
 def test_a_recorded_retriever_is_read_and_keeps_its_fingerprint():
@@ -68,7 +68,7 @@ def test_a_recorded_retriever_is_read_and_keeps_its_fingerprint():
 
     assert read.model_dump(mode="json") == RECORDED
     assert fingerprint(read.model_dump(mode="json")) == OF_THEN
-    assert fingerprint(Retrieval().model_dump(mode="json")) == DEFAULTS_OF_THEN
+    assert fingerprint(Retriever().model_dump(mode="json")) == PLAIN_OF_THEN
     assert "first_rank" not in json.dumps(read.model_dump(exclude_defaults=True))
 
 
@@ -113,7 +113,7 @@ def test_settings_of_reports_keep_their_fingerprint():
 
 def test_what_the_keys_said_by_default_is_what_the_code_does():
     assert (BACK, SEEDS, MOST_NAMING) == (0.8, 20, 50)
-    assert (MOST_PARTS, MOST_UNITS, NEAR, MOST_SENTENCES) == (5, 20, 0.98, 6)
+    assert (MOST_PARTS, MOST_UNITS, NEAR, ReadingList.most) == (5, 20, 0.98, 6)
     assert FOUND_FIRST.model_dump() == {**BY_RANKS, "weights": {"lookup": 2.0}}
 
 

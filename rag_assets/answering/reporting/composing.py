@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from rag_assets.answering.quoting.highlighting import passages_of
 from rag_assets.answering.quoting.row_cells import rows_among
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from rag_assets.retrieval.search import VariantIndex
 
 NOTHING_TOLD = "nothing that was found could be told"
-MOST_SENTENCES = 6
-"""Sentences of a section that a model writes, or passages that one lists to read, at most."""
 LEAST_COVERED = 0.5
 """Weighted share of the terms of a topic that must be found."""
 
@@ -69,6 +67,8 @@ class ReadingList:
 
     index: "VariantIndex"
     store: Store
+    most: ClassVar[int] = 6
+    """Passages, at most; as many are the sentences of a section that a model writes."""
 
     def __call__(self, part: SubQuestion, hits: Sequence[Hit]) -> SectionText:
         """The passage of each of `hits` that fits `part` best.
@@ -76,7 +76,7 @@ class ReadingList:
         Raises:
             MissingTableError, DamagedTablesError: The rows among the hits cannot be read.
         """
-        listed = hits[:MOST_SENTENCES]
+        listed = hits[: self.most]
         rows = rows_among(listed, store=self.store, complete_set=self.index.complete_set)
         embed = self.index.encoder.embed_queries
         return SectionText(passages_of(part.question, listed, rows=rows, embed=embed))

@@ -12,12 +12,7 @@ from rag_assets.answering.asking import AnswerSources, StageTimes, allows_lookup
 from rag_assets.answering.generation.writing import Writer
 from rag_assets.answering.quoting.row_cells import rows_among
 from rag_assets.answering.reporting.comparison import side_by_side
-from rag_assets.answering.reporting.composing import (
-    MOST_SENTENCES,
-    ReadingList,
-    SectionText,
-    compose,
-)
+from rag_assets.answering.reporting.composing import ReadingList, SectionText, compose
 from rag_assets.answering.reporting.decomposition import Decomposer, SubQuestion, as_listed
 from rag_assets.answering.reporting.gathering import gather
 from rag_assets.answering.reporting.report import CitedReport
@@ -127,7 +122,7 @@ class ModelSections:
         rows = rows_among(
             hits, store=self.reading.store, complete_set=self.reading.index.complete_set
         )
-        writer = replace(self.writer, sentences=MOST_SENTENCES)
+        writer = replace(self.writer, sentences=self.reading.most)
         written = writer.write(part.question, hits, rows)
         if written.sentences:
             absent = "; ".join(filter(None, written.absent))

@@ -325,10 +325,8 @@ def _below(ranking: Ranking, name: str) -> Ranking:
 
 
 def _document_weight(ranking: Ranking, *, fusion: DomainFusion) -> float:
-    weights = domain_weights(
-        [_below(ranking, domain).scores for domain in DOMAINS],
-        alpha=fusion.alpha,
-    )
+    scores = [_below(ranking, domain).scores for domain in DOMAINS]
+    weights = domain_weights(scores, alpha=fusion.alpha)
     return weights[DOMAINS.index("document")]
 
 

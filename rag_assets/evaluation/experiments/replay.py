@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 
 from rag_assets.change.data_versions import current_version
 from rag_assets.config import Config, RerankerSettings, Retrieval, Retriever
+from rag_assets.config.base import Section
 from rag_assets.evaluation.experiments import runs
 from rag_assets.evaluation.experiments.computed import NONE_OF_ITS_OWN, OwnDesigns
 from rag_assets.evaluation.experiments.design import Design, ExperimentError
@@ -109,6 +110,13 @@ def _require_same(
         )
 
 
+class _Entries(Section):
+    """The entries of a section `retrieval`, none of them changed by a default."""
+
+    retrievers: dict[str, Retriever]
+    rerankers: dict[str, RerankerSettings]
+
+
 def retrieval_of(recorded: object) -> Retrieval:
     """The section `retrieval` that a record holds.
 
@@ -116,12 +124,8 @@ def retrieval_of(recorded: object) -> Retrieval:
     change: what a record leaves out was not used.
     """
     section = TypeAdapter(dict[str, object]).validate_python(recorded)
-    entries = TypeAdapter(dict[str, dict[str, object]])
-    retrievers, rerankers = (
-        {name: kind.from_record(one) for name, one in entries.validate_python(section[key]).items()}
-        for key, kind in (("retrievers", Retriever), ("rerankers", RerankerSettings))
-    )
-    return Retrieval.from_record({**section, "retrievers": retrievers, "rerankers": rerankers})
+    entries = _Entries.from_record({key: section[key] for key in _Entries.model_fields})
+    return Retrieval.from_record(section | dict(entries))
 
 
 def _config_of(config: Config, record: RunRecord) -> Config:

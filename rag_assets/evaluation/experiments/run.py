@@ -398,10 +398,7 @@ def _settings(config: Config, name: str) -> Mapping[str, object]:
             for model in config.variants[one].models
         },
         "index": config.index.model_dump(mode="json"),
-        "evaluation": {
-            "bootstrap_samples": config.evaluation.bootstrap_samples,
-            "margin": SMALLEST_MARGIN,
-        },
+        "evaluation": {"bootstrap_samples": config.evaluation.bootstrap_samples},
     }
 
 

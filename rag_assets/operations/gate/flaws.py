@@ -16,7 +16,6 @@ from rag_assets.evaluation import flaws, rules
 from rag_assets.evaluation.evidence import Evidence
 from rag_assets.evaluation.flaws import Flaw
 from rag_assets.evaluation.index_contents import contents_of
-from rag_assets.evaluation.non_inferiority import SMALLEST_MARGIN
 from rag_assets.evaluation.projection import IndexedGold
 from rag_assets.evaluation.question_words import question_words
 from rag_assets.evaluation.questions import Question
@@ -63,7 +62,6 @@ def _flaws(examined: Examined, questions: Sequence[Question]) -> list[Flaw]:
         compared=[examined.side.retriever],
         split=ALL_SPLITS,
         cutoff=config.gate.cutoff,
-        margin=SMALLEST_MARGIN,
         differences=DIFFERENCES.empty_table(),
         words=question_words(examined.side.index, questions, indexed=examined.gold),
     )

@@ -264,10 +264,9 @@ def _serving_problems(store: Store, config: Config) -> Iterator[Problem]:
     now = datetime.now(UTC)
     try:
         pointer = serving_pointer.current(store)
-        if pointer:
-            pointer.query_side.within(config.retrieval)
-            if not serving_pointer.is_held(store, pointer):
-                raise GonePinsError(pointer.number, variant=pointer.variant)
+        if pointer and not serving_pointer.is_held(store, pointer):
+            pointer.query_side.within(config.retrieval)  # raises its own error
+            raise GonePinsError(pointer.number, variant=pointer.variant)
     except ServingPointerError as error:
         reason, _, remedy = str(error).partition(": run ")
         yield Problem(

@@ -140,7 +140,7 @@ def _promoted(store: Store, config: Config, *, log: Log) -> PromotionResult:
         return _held(store, variant, pointer, verdict=None, reasons=(str(error),), remedy=remedy)
     if pointer and candidate.content == pointer.content:
         return _unchanged(store, candidate, pointer)
-    is_there = _can_be_compared_with(store, pointer)
+    is_there = pointer is not None and serving_pointer.is_held(store, pointer)
     can_serve = pointer is not None and embeddable.can_serve(store, config, pointer)
     if pointer and can_serve and _was_left(store, candidate, pointer):
         return PromotionResult(
@@ -160,11 +160,6 @@ def _promoted(store: Store, config: Config, *, log: Log) -> PromotionResult:
         pointer = _with_new_content(store, config, pointer, candidate, log=log)
         remedy = f"{remedy}; or undo the edit of `retrieval`: until then the former one answers"
     return _held(store, variant, pointer, verdict=verdict, reasons=verdict.reasons, remedy=remedy)
-
-
-def _can_be_compared_with(store: Store, pointer: ServingPointer | None) -> bool:
-    """Whether its tables are there, and all that its retriever uses."""
-    return bool(pointer and pointer.query_side.is_known and serving_pointer.is_held(store, pointer))
 
 
 def _differs_by_retriever(candidate: ServingPointer, pointer: ServingPointer) -> bool:
@@ -242,7 +237,7 @@ def promote(
     candidate = _candidate(store, config, variant, by="promote")
     if pointer and candidate.content == pointer.content and pointer.number == after:
         return _unchanged(store, candidate, pointer)
-    is_there = _can_be_compared_with(store, pointer)
+    is_there = pointer is not None and serving_pointer.is_held(store, pointer)
     verdict = _judged(
         store,
         config,
@@ -282,7 +277,7 @@ def judge_beside(store: Store, config: Config, variant: str, *, log: Log) -> Pro
         candidate = _candidate(store, config, variant, by="promote")
         if pointer and candidate.content == pointer.content:
             return replace(told, status="unchanged")
-        is_there = _can_be_compared_with(store, pointer)
+        is_there = pointer is not None and serving_pointer.is_held(store, pointer)
         verdict = _judged(store, config, pointer if is_there else None, candidate, log=log)
     except NotReadyError as error:
         remedy = f"`rag-assets backfill {variant}`"
@@ -316,6 +311,7 @@ def roll_back(store: Store, config: Config, *, to: int | None = None) -> Serving
             + (f"no older one has served; {forward}" if later else "nothing else has served yet")
         )
     if not serving_pointer.is_held(store, wanted):
+        wanted.query_side.within(config.retrieval)  # raises its own error
         raise GonePinsError(wanted.number, variant=wanted.variant, is_serving=False)
     if why_not := embeddable.why_not(store, config, wanted):
         raise ServingPointerError(
