@@ -10,13 +10,14 @@ the index (four fifths of the vote, or an even share), and with links. What ship
 four whose questions were written in plain words by somebody who knew neither this project nor what
 any search would find.
 
-The rule, which was written down before anything was measured: of all candidates the cheapest (CPU
-of a search without caches) whose mean over corpora is at most .01 below the best mean, and whose
-paired difference to the best has a lower end above -.03; both in mrr@10 and in the share of
-questions whose gold is among the first ten. What costs at most a tenth more than the cheapest is
-as cheap: among these what ships stays, else the one with the highest mrr@10 wins. Every corpus
-counts the same, with at most 250 questions of a split. Intervals are 95 %, by a cluster bootstrap
-within each corpus.
+The rule was written down before anything was measured: of all candidates the cheapest (CPU of a
+search without caches) whose mean over corpora is at most .01 below the best mean, and whose paired
+difference to the best has a lower end above -.03; both in mrr@10 and in the share of questions
+whose gold is among the first ten. Three things were added when the first numbers were known: what
+costs at most a tenth more than the cheapest is as cheap, and among these what ships stays, else
+the one with the highest mrr@10 wins; where no candidate passes, that one is taken; at most 250
+questions of a split are asked. Every corpus counts the same. Intervals are 95 %, by a cluster
+bootstrap within each corpus.
 
 Questions of the splits dev and train, and all of the four new corpora, choose. Then one corpus
 after the other is left out, the rule is applied to the rest, and what it chooses is scored on the
@@ -373,14 +374,15 @@ def costs(corpus: Corpus) -> Mapping[str, float]:
     for name, retriever in CANDIDATES.items():
         for text in texts[:2]:
             index.search(text, retriever=retriever)
-        taken = 0.0
+        taken = waited = 0.0
         for text in texts:
             index.forget(retriever)
-            started = time.process_time()
+            began, started = time.perf_counter(), time.process_time()
             index.search(text, retriever=retriever)
             taken += time.process_time() - started
-        spent[name] = 1e3 * taken / len(texts)
-        print(f"{name:26} {spent[name]:7.1f} ms of CPU a search", flush=True)
+            waited += time.perf_counter() - began
+        spent[name], wall = 1e3 * taken / len(texts), 1e3 * waited / len(texts)
+        print(f"{name:26} {spent[name]:7.1f} ms of CPU a search, {wall:7.1f} ms", flush=True)
     return spent
 
 
