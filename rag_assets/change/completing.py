@@ -142,7 +142,7 @@ def _seen(store: Store, config: Config, steps: StepList, variant: str) -> str | 
     tables = config.tables_of(variant)
     beside = filter(None, map(store.ended, (tables.families, tables.unit_links)))
     files = [store.index_file(name) for name in names]
-    indexes = [file.read_text("utf-8") if file.is_file() else "" for file in files]
+    indexes = [file.read_text("utf-8", "replace") if file.is_file() else "" for file in files]
     parts = [asdict(each) for each in ended if each]
     return fingerprint(parts, indexes, *map(asdict, beside))
 

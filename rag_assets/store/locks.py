@@ -90,7 +90,7 @@ def held_locks(folder: Path) -> Iterator[HeldLock]:
 def _said(note: Path) -> tuple[str, str]:
     """Which process holds a lock, and what it works on."""
     try:
-        holder, _, work = note.read_text("utf-8").partition("\n")
+        holder, _, work = note.read_text("utf-8", "replace").partition("\n")
     except FileNotFoundError:
         holder, work = "", ""
     return holder or "another process", work

@@ -77,7 +77,7 @@ def _is_beside(owner: Owner, root: Path) -> bool:
     """Whether the owner's folder is another one of this machine with its id: one is a copy."""
     other = Path(owner.folder)
     with suppress(OSError):  # it was moved
-        is_there = (other / ID).read_text("utf-8").strip() == owner.state_id
+        is_there = (other / ID).read_text("utf-8", "replace").strip() == owner.state_id
         return is_there and owner.host == socket.gethostname() and not other.samefile(root)
     return False
 

@@ -16,7 +16,7 @@ def count(root: Path) -> int:
     """How many have begun in the state at `root`."""
     try:
         return int((root / FILE).read_text("utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, ValueError):  # damaged: no count that anybody noted
         return 0
 
 

@@ -206,3 +206,13 @@ def test_a_damaged_record_costs_no_answer_for_longer_than_a_refresh(made, conten
         opened(made.config)
     assert not any(report.touched for report in refresh(made.config))
     assert found(opened(made.config)) == before
+
+
+def test_a_damaged_record_of_search_indexes_stops_no_clean_up(made):
+    """The next refresh makes the record anew."""
+    before = found(opened(made.config))
+    for file in (made.store.root / "indexes").glob("*.json"):
+        file.write_bytes(b"\xff\x00")
+    clean_up_tables(made.store, made.config, STEPS, keep_days=0, log=print)
+    refresh(made.config)
+    assert found(opened(made.config)) == before

@@ -153,7 +153,7 @@ def begun_with(store: Store, document: Document) -> list[str]:
     """Ids of the copies that a purge which was cut off was erasing with a document."""
     try:
         return json.loads(begun_file(store, document).read_text("utf-8")).get(COPIES, [])
-    except OSError:
+    except (OSError, ValueError):
         return []
 
 
