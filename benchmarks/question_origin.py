@@ -29,7 +29,7 @@ from measured_corpora import files_of
 
 from rag_assets.config.editions import NEWEST
 from rag_assets.config.questions import GENERATED_SETS
-from rag_assets.evaluation.experiments.question_origin import SetOrder
+from rag_assets.evaluation.experiment_runs import SetOrder
 from rag_assets.evaluation.intervals import DIFFERENCES, cluster_bootstrap, clusters_of
 
 CORPUS = "materials_demo"

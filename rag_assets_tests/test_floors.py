@@ -15,11 +15,12 @@ PACKAGE = Path(rag_assets.__file__).parent
 ROOT = PACKAGE.name
 
 FLOORS = (
+    ("laboratory",),
     ("serving",),
     ("definitions", "automation"),
     ("operations",),
     ("graph",),
-    ("questions", "training"),
+    ("questions",),
     ("answering",),
     ("evaluation", "table_lookup"),
     ("sources", "documents", "tables", "index", "knowledge", "retrieval"),
@@ -37,6 +38,8 @@ APART = (
 """Rooms of one floor that do not import each other."""
 RETRIEVAL_KNOWS = frozenset({"store", "models", *FLOORS[-1]})
 """All that the library of retrieval imports."""
+NAME_THE_LABORATORY = frozenset({"definitions", "graph", "serving.cli"})
+"""Who below the laboratory imports it: the definitions, the list of steps and that of commands."""
 AT_THE_ROOT = frozenset(
     {
         "definitions",
@@ -130,6 +133,7 @@ def climbs() -> set[tuple[str, str]]:
         for module, below in imports().items()
         for other in below
         if is_climb(room(module), room(other))
+        if not (room(other) == "laboratory" and short(module) in NAME_THE_LABORATORY)
     }
 
 

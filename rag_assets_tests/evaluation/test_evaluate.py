@@ -29,8 +29,6 @@ from rag_assets.config import (
 )
 from rag_assets.evaluation import assets
 from rag_assets.evaluation.evaluate import evaluate_file, evaluate_variant
-from rag_assets.evaluation.experiments.arms import ArmRunner
-from rag_assets.evaluation.experiments.design import ExperimentArm
 from rag_assets.evaluation.json_lines import QuestionsError
 from rag_assets.evaluation.latency import WARM_UP, latencies
 from rag_assets.evaluation.questions import (
@@ -43,6 +41,8 @@ from rag_assets.evaluation.questions import (
 from rag_assets.evaluation.results import EvaluationResult, rankings_in
 from rag_assets.evaluation.wording import differences_table, report_markdown
 from rag_assets.graph import STEPS
+from rag_assets.laboratory.experiments.arms import ArmRunner
+from rag_assets.laboratory.experiments.design import ExperimentArm
 from rag_assets.models.embedding import load_encoder
 from rag_assets.retrieval import opening
 from rag_assets.store import MissingTableError, Store
@@ -316,7 +316,7 @@ def test_gold_that_a_new_file_makes_ambiguous_is_scored_anew(
             log=lambda _: None,
         )
         asked = questions_table(list(parse(QuestionSet(path=path)).rows.values()))
-        runner = ArmRunner(store, elsewhere, questions_of(asked), asked={}, log=lambda _: None)
+        runner = ArmRunner(store, elsewhere, questions_of(asked), log=lambda _: None)
         found = runner.run(
             ExperimentArm(name="dense", variant="default", retriever=Retriever(), factors={})
         )
@@ -563,7 +563,7 @@ def test_an_edited_glossary_is_measured_anew_where_it_is_used(
         )
         chosen = own.retrieval.retrievers[retriever]
         arm = ExperimentArm(name=retriever, variant="default", retriever=chosen, factors={})
-        runner = ArmRunner(store, own, read_questions(store), asked={}, log=lambda _: None)
+        runner = ArmRunner(store, own, read_questions(store), log=lambda _: None)
         return evaluated(store, own).is_new, runner.key_of(arm)
 
     first, again, edited = (measured(word, "bm25") for word in ("oil", "oil", "iron"))
@@ -686,7 +686,7 @@ def test_a_reranker_whose_weights_were_replaced_is_asked_anew(
 
     def seen(weights: str) -> tuple[bool, str]:
         (tmp_path / "model.safetensors").write_text(weights)
-        runner = ArmRunner(store, own, read_questions(store), asked={}, log=lambda _: None)
+        runner = ArmRunner(store, own, read_questions(store), log=lambda _: None)
         return evaluated(store, own).is_new, runner.key_of(arm)
 
     first, again, replaced = seen("old"), seen("old"), seen("trained")
@@ -719,7 +719,7 @@ def test_a_reranker_that_was_replaced_behind_its_server_is_asked_anew(
         )
 
         def seen() -> tuple[bool, str]:
-            runner = ArmRunner(store, own, read_questions(store), asked={}, log=lambda _: None)
+            runner = ArmRunner(store, own, read_questions(store), log=lambda _: None)
             return evaluated(store, own).is_new, runner.key_of(arm)
 
         first, again = seen(), seen()

@@ -1,0 +1,64 @@
+"""The conditions that experiments on answers compare."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from rag_assets.answering.generation.reading import read_answer
+from rag_assets.answering.generation.writing import PACKAGE, Writer, Written, prompts_of
+from rag_assets.answering.quoting.row_cells import RowCells
+from rag_assets.citations.sentences import Sentence
+from rag_assets.models.language.calls import Message, Request
+from rag_assets.models.language.prompts import Prompt, read_prompt
+from rag_assets.retrieval.hits import Hit
+
+TITLES = {
+    "citation_ablation": "Do rules of citing keep an answer to its sources? (P4)",
+    "rag_or_not": "What does a language model gain by sources? (P1, section 5)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerArm:
+    """One condition."""
+
+    name: str
+    """As reports show it."""
+    writer: Writer
+    """Whose model it asks."""
+    memory: Prompt | None = None
+    """The prompt of a model that is shown nothing; else None."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Of all that makes its answers what they are."""
+        own = self.writer.fingerprint
+        return f"{own} {self.memory.hash}" if self.memory else own
+
+    def write(self, question: str, hits: Sequence[Hit], rows: Mapping[str, RowCells]) -> Written:
+        """An answer to `question`; `hits` are what was found for it."""
+        if self.memory is None:
+            return self.writer.write(question, hits, rows)
+        system = self.memory.filled(sentences=str(self.writer.sentences))
+        messages = (Message("system", system), Message("user", question))
+        completion = self.writer.model.complete(Request(messages, self.writer.output_tokens))
+        if completion.outcome != "done":
+            return Written((), reason=completion.reason, completions=(completion,))
+        read = read_answer(completion.text)
+        said = (Sentence(each.text, ()) for each in read.sentences)
+        return Written(tuple(said), read.absent, completions=(completion,))
+
+
+def arms_of(design: str, writer: Writer) -> list[AnswerArm]:
+    """The arms of a design; the first one is what the others are compared with."""
+    with_rules = replace(writer, unsupported="mark", further_queries=0, asks_again=False)
+    if design == "rag_or_not":
+        memory = read_prompt(PACKAGE, "answer_without_sources")
+        return [AnswerArm("no sources", with_rules, memory), AnswerArm("sources", with_rules)]
+    without = replace(
+        with_rules, rules="answer_without_rules", prompts=prompts_of("answer_without_rules")
+    )
+    return [
+        AnswerArm("no rules", without),
+        AnswerArm("rules", with_rules),
+        AnswerArm("rules, faults named", replace(with_rules, asks_again=True)),
+    ]

@@ -1,0 +1,313 @@
+"""One experiment on answers: every arm answers the same questions from the same hits.
+
+Differences are paired by question, with intervals over clusters of questions. Calls are kept, so a
+run that is repeated asks nothing, and a run that was killed goes on. Where index, questions and
+arms are those of the record that lies there, it is returned as it is, unless calls had failed in a
+way that may pass.
+"""
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from rag_assets import identity, schemas
+from rag_assets.answering.assistant import Assistant, open_models
+from rag_assets.answering.measuring.answer_means import AnswerNumber, mean_over
+from rag_assets.answering.measuring.bench import Bench, bench_of, place_of
+from rag_assets.answering.measuring.evaluating import spending_of
+from rag_assets.answering.measuring.judged_items import References, ShownText, answer_items
+from rag_assets.answering.quoting.row_cells import rows_among
+from rag_assets.change.data_versions import current_version
+from rag_assets.config import NOBODY, AnswerExperiment, Config
+from rag_assets.config.questions import GENERATED_SETS
+from rag_assets.evaluation.intervals import DIFFERENCES, SHARES
+from rag_assets.evaluation.judges.asking import open_judges, pair_of
+from rag_assets.evaluation.judges.judged_means import (
+    JudgedArm,
+    JudgedMean,
+    JudgedRow,
+    judged_arms,
+    judgments_of,
+)
+from rag_assets.evaluation.judges.kept_items import save_items
+from rag_assets.evaluation.judges.verdicts import JudgedItem, save_judgments
+from rag_assets.evaluation.questions import Question
+from rag_assets.laboratory.answers.arms import TITLES, AnswerArm, arms_of
+from rag_assets.laboratory.answers.measuring import COUNTED, NUMBERS, AnswerMeasured, measure
+from rag_assets.laboratory.experiments.design import ExperimentError
+from rag_assets.laboratory.judges import calibration
+from rag_assets.models.hosted import asked_side_by_side
+from rag_assets.store import Store
+from rag_assets.store.atomic import write_atomically
+from rag_assets.store.complete_sets import set_of_recipe
+
+FOLDER = "answer_experiments"
+REVISION = 3
+"""Raise it when the same answers should give other numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate(AnswerNumber):
+    """A mean over questions, with its 95 % interval."""
+
+    questions: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerArmResult:
+    """What an arm did."""
+
+    name: str
+    failed: int
+    """Questions that the model gave no usable answer to."""
+    numbers: Mapping[str, Estimate]
+    differences: Mapping[str, Estimate]
+    """Against the first arm, over the questions where both have the number; empty for the first."""
+    answers: Sequence[AnswerMeasured]
+    judged: Sequence[JudgedMean] = ()
+    """What the judges of the config say; empty without one."""
+    judged_differences: Sequence[JudgedMean] = ()
+    """Against the first arm."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerExperimentRecord:
+    """An experiment that was run."""
+
+    name: str
+    title: str
+    made_from: str
+    """Fingerprint of index, questions and arms."""
+    variant: str
+    retriever: str
+    split: str
+    questions: int
+    model: str
+    """Which language model it was, as its server states it."""
+    evaluated_at: str
+    """ISO 8601, UTC."""
+    seconds: float
+    arms: Sequence[AnswerArmResult]
+    spending: Mapping[str, int | float | str]
+    """What the model took: see `models.language.spending`; what judges took, behind their name."""
+    judging_may_pass: bool = False
+    """Whether a judge failed in a way that may pass."""
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether a model or a judge failed in a way that may pass, so that it is asked again."""
+        return self.judging_may_pass or any(
+            each.may_pass for arm in self.arms for each in arm.answers
+        )
+
+
+def run_answer_experiment(
+    store: Store, config: Config, name: str, *, log: Callable[[str], None]
+) -> AnswerExperimentRecord:
+    """Run the experiment on answers called `name`, or give the record that still holds.
+
+    Raises:
+        ExperimentError: There is no question of its split.
+        MissingIndexError: The variant has no complete index.
+    """
+    experiment = config.answer_experiments[name]
+    variant = experiment.variant or next(iter(config.variants))
+    named = (experiment.writer, config.answering.writer, *config.language_models)
+    writer_name = next(name for name in named if name not in (None, NOBODY))
+    with (
+        store.lock(f"answer_experiment__{name}", log=log),
+        open_models(config, writer=writer_name) as models,
+        open_judges(config) as judges,
+    ):
+        writer = models.writer
+        assert writer is not None, "a writer is named"
+        arms = arms_of(experiment.design, writer)
+        made_from = identity.fingerprint(
+            REVISION,
+            [(pin.table, pin.version) for pin in set_of_recipe(store, config, variant).pins],
+            config.retrieval.model_dump(mode="json"),
+            config.answering.hits,
+            current_version(store, schemas.QUESTIONS_TABLE, key="question_id"),
+            *sorted(config.generated_sets.difference(GENERATED_SETS)),
+            experiment.model_dump(mode="json"),
+            [arm.fingerprint for arm in arms],
+            *(judge.fingerprint for judge in judges),
+        )
+        known = read_record(store, name)
+        if known and known.made_from == made_from and not known.may_pass:
+            return known
+        started = time.monotonic()
+        bench = bench_of(Assistant(store, config, variant))
+        asked = _chosen(bench.questions, experiment)
+        made = _answered(bench, asked, arms, log=log)
+        rows = list(map(_judged_row, asked, made))
+        judgments = judgments_of(judges, rows, log=log)
+        samples = config.evaluation.bootstrap_samples
+        judged = judged_arms(judgments, judges, rows, calibration=calibration, samples=samples)
+        record = AnswerExperimentRecord(
+            name=name,
+            title=experiment.title or TITLES[experiment.design],
+            made_from=made_from,
+            variant=variant,
+            retriever=config.retrieval.retriever,
+            split=experiment.split,
+            questions=len(asked),
+            model=writer.model.identity,
+            evaluated_at=datetime.now(UTC).isoformat(timespec="seconds"),
+            seconds=round(time.monotonic() - started, 3),
+            arms=_compared(arms, made, judged, asked, samples=samples),
+            spending={**writer.model.spending.record(), **spending_of(judges)},
+            judging_may_pass=any(each.may_pass for each in judgments),
+        )
+        file = file_of(store, name)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if judges:
+            save_judgments(judgments, file.with_suffix(".judgments.parquet"))
+            save_items(store, f"experiment__{name}", rows, {each.item_id for each in judgments})
+        write_atomically(file, json.dumps(asdict(record), indent=1))
+        return record
+
+
+def file_of(store: Store, name: str) -> Path:
+    """Where the record of an experiment is kept."""
+    return store.root / FOLDER / f"{name}.json"
+
+
+def read_record(store: Store, name: str) -> AnswerExperimentRecord | None:
+    """The record of an experiment; None if there is none, or it is of another release."""
+    try:
+        return TypeAdapter(AnswerExperimentRecord).validate_json(file_of(store, name).read_bytes())
+    except (OSError, ValueError):
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _ArmAnswer:
+    """What an arm made of a question."""
+
+    measured: AnswerMeasured
+    text: str
+    """Without the marks of citations."""
+    items: Sequence[JudgedItem]
+    """What can be judged of it: one or none."""
+
+
+def _chosen(questions: Sequence[Question], experiment: AnswerExperiment) -> list[Question]:
+    """The questions of the split, or as many as are wanted, evenly spread."""
+    every = [question for question in questions if question.split == experiment.split]
+    if not every:
+        raise ExperimentError(
+            f"there is no question of the split {experiment.split!r}: name question files under "
+            "evaluation.questions, and refresh"
+        )
+    count = min(experiment.most_questions, len(every))
+    return [every[place * len(every) // count] for place in range(count)]
+
+
+def _answered(
+    bench: Bench,
+    asked: Sequence[Question],
+    arms: Sequence[AnswerArm],
+    *,
+    log: Callable[[str], None],
+) -> list[list[_ArmAnswer]]:
+    """For each question what each arm made of it."""
+    index, store, config = bench.assistant.index, bench.assistant.store, bench.assistant.config
+    references = References.of(store, config, bench.documents)
+
+    def one(question: Question) -> list[_ArmAnswer]:
+        hits = index.search(question.text, top_k=config.answering.hits).hits
+        rows = rows_among(hits, store=store, complete_set=index.complete_set)
+        shown = [ShownText(hit.unit_id, hit.text, hit.source) for hit in hits]
+        reference = references.answers[question.question_id]
+        answers = []
+        for arm in arms:
+            written = arm.write(question.text, hits, rows)
+            items = answer_items(
+                question,
+                written.sentences,
+                shown,
+                references=references,
+                writer_identity=arm.writer.model.identity,
+            )
+            text = " ".join(each.text for each in written.sentences)
+            measured = measure(
+                question.question_id, written, hits=hits, rows=rows, reference=reference
+            )
+            answers.append(_ArmAnswer(measured, text, items))
+        return answers
+
+    found = []
+    at_once = max(arm.writer.model.settings.concurrency for arm in arms)
+    for number, answers in enumerate(asked_side_by_side(one, asked, at_once=at_once), start=1):
+        found.append(answers)
+        if number % 10 == 0 or number == len(asked):
+            log(f"{number:,} of {len(asked):,} questions answered by {len(arms)} arms")
+    return found
+
+
+def _judged_row(question: Question, made: Sequence[_ArmAnswer]) -> JudgedRow:
+    """What can be judged: each answer, and each beside that of the first arm."""
+    first, *others = made
+    arms = [first.items]
+    for each in others:
+        both = zip(each.items, first.items, strict=False)
+        pairs = (pair_item(answer, base, (each.text, first.text)) for answer, base in both)
+        arms.append([*each.items, *pairs])
+    return JudgedRow(*place_of(question), arms)
+
+
+def pair_item(answer: JudgedItem, first: JudgedItem, texts: tuple[str, str]) -> JudgedItem:
+    """An answer beside that of the first arm, by their `texts` without marks of citations."""
+    shared = {name: text for name in ("question", "reference") if (text := answer.parts[name])}
+    parts = {**shared, **pair_of(*texts)}
+    return JudgedItem("pair", parts, answer.sources | first.sources, answer.writers | first.writers)
+
+
+def _compared(
+    arms: Sequence[AnswerArm],
+    made: Sequence[Sequence[_ArmAnswer]],
+    judged: Sequence[JudgedArm],
+    asked: Sequence[Question],
+    *,
+    samples: int,
+) -> list[AnswerArmResult]:
+    answers = [[each.measured for each in of_arm] for of_arm in zip(*made, strict=True)]
+    places = list(map(place_of, asked))
+
+    def estimates(*, arm: int, less: int | None = None) -> dict[str, Estimate]:
+        """The mean of each number of an arm, or of what it has above that of another."""
+        found = {}
+        for name in NUMBERS:
+            values = [each.values[name] for each in answers[arm]]
+            limits = SHARES
+            if less is not None:
+                others = [each.values[name] for each in answers[less]]
+                values, limits = list(map(_difference, values, others)), DIFFERENCES
+            limits = None if name == COUNTED else limits
+            if mean := mean_over(values, places, samples=samples, limits=limits):
+                count = len(values) - values.count(None)
+                found[name] = Estimate(mean.mean, mean.low, mean.high, count)
+        return found
+
+    return [
+        AnswerArmResult(
+            name=arm.name,
+            failed=sum(each.failed for each in answers[place]),
+            numbers=estimates(arm=place),
+            differences=estimates(arm=place, less=0) if place else {},
+            answers=answers[place],
+            judged=judged[place].means,
+            judged_differences=judged[place].differences,
+        )
+        for place, arm in enumerate(arms)
+    ]
+
+
+def _difference(value: float | None, other: float | None) -> float | None:
+    return None if value is None or other is None else value - other
