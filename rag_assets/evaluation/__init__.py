@@ -10,4 +10,16 @@ written questions. Whether an evaluation is itself sound is told by `doctor`:
 `flaws` names the rules, `evidence` (with `question_words` and `index_contents`) is what `rules` and
 `rules_of_comparisons` look at. `experiments` compares many settings with one another; `judges`
 score what no rule can measure. `steps` and `step_tables` have the step of the questions.
+
+The gold of a question are two units. A retriever returned one of them first, and none after it:
+
+>>> import numpy as np
+>>> from rag_assets.evaluation.metrics import ndcg, recall, reciprocal_rank
+>>> relevance, relevant = np.array([[True, False, False]]), np.array([2])
+>>> recall(relevance, relevant, k=3).tolist()
+[0.5]
+>>> reciprocal_rank(relevance, relevant, k=3).tolist()
+[1.0]
+>>> ndcg(relevance, relevant, k=3).round(3).tolist()
+[0.613]
 """

@@ -10,6 +10,19 @@ into Dagster's asset checks.
 Expectations of this project are about the measured numbers; those that a user declares in the
 config are about the columns themselves. For an unchanged table neither Great Expectations nor
 pandas is imported. This is the only package where pandas may appear.
+
+A table in which no text may be empty, and one is. Totals like this one are what must hold:
+
+>>> import pyarrow as pa
+>>> from rag_assets.quality import Profile, Tally, at_most, judged_by
+>>> rows = pa.record_batch({"uri": ["a.md", "b.md"], "text": ["Salt spray", ""]})
+>>> tally = Tally("empty_texts")
+>>> tally.count("empty_texts", pa.array([False, True]), shown=rows)
+>>> measures = tally.measures(Profile(rows=2))
+>>> measures.totals, measures.examples
+({'empty_texts': 1}, {'empty_texts': [{'uri': 'b.md', 'text': ''}]})
+>>> judged_by(at_most("no_empty_text", of="empty_texts", description="No text is empty"))
+'empty_texts at most 0'
 """
 
 from rag_assets.quality.measuring import (
