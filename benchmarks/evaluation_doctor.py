@@ -29,10 +29,10 @@ from bounds import at_least, at_most, dataset, equal, finish, rag_assets
 from retrieval import write_config
 
 from rag_assets import config as configuration
-from rag_assets.evaluation.experiments import run as experiments
-from rag_assets.evaluation.experiments.runs import recorded
 from rag_assets.evaluation.flaws import RULES, Flaw
 from rag_assets.evaluation.questions import refresh_questions
+from rag_assets.laboratory.experiments import run as experiments
+from rag_assets.laboratory.experiments.runs import recorded
 from rag_assets.store import Store
 from rag_assets.table_lookup.arm import arms_of
 

@@ -140,8 +140,8 @@ def _keep_pairs(corpus: Corpus) -> None:
     """Write the pairs to a file, for another machine."""
     import pyarrow.parquet as pq
 
+    from rag_assets.laboratory.training.trainers import read_pairs
     from rag_assets.store import Store
-    from rag_assets.training.trainers import read_pairs
 
     pairs = read_pairs(Store(corpus.folder / "state"))
     pq.write_table(pairs, corpus.folder / "pairs.parquet")
@@ -281,7 +281,7 @@ def train_only(
     import pyarrow.parquet as pq
 
     from rag_assets.config.training import RetrieverTraining
-    from rag_assets.training.retriever import Recipe, train_retriever
+    from rag_assets.laboratory.training.retriever import Recipe, train_retriever
 
     settings = RetrieverTraining(
         epochs=arguments.epochs,

@@ -30,13 +30,6 @@ from rag_assets.config import LanguageModelSettings, RubricName
 from rag_assets.config.language_models import EMBEDDED_MODEL
 from rag_assets.evaluation.intervals import Clusters
 from rag_assets.evaluation.judges.asking import RubricJudge
-from rag_assets.evaluation.judges.calibration import (
-    labels_needed,
-    powered,
-    told,
-    why_not,
-    with_people,
-)
 from rag_assets.evaluation.judges.judged_means import (
     TIE,
     BoundedMean,
@@ -44,11 +37,18 @@ from rag_assets.evaluation.judges.judged_means import (
     bounded_mean,
     scores_of,
 )
-from rag_assets.evaluation.judges.kappa import Kappa, kappa_of
 from rag_assets.evaluation.judges.labels import ItemLabel, task_of
 from rag_assets.evaluation.judges.rubrics import read_rubric
 from rag_assets.evaluation.judges.verdicts import JudgedItem, Judgment
 from rag_assets.evaluation.questions import refresh_questions
+from rag_assets.laboratory.judges.calibration import (
+    labels_needed,
+    powered,
+    told,
+    why_not,
+    with_people,
+)
+from rag_assets.laboratory.judges.kappa import Kappa, kappa_of
 from rag_assets.models.language.opening import open_entry
 from rag_assets.store import Store
 from rag_assets_testing import small_project

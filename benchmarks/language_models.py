@@ -26,11 +26,11 @@ from retrieval import write_config
 from rag_assets import config as configuration
 from rag_assets.answering.answer import Outcome
 from rag_assets.answering.assistant import Assistant, open_models
-from rag_assets.answering.experiments.report import experiment_report
-from rag_assets.answering.experiments.run import run_answer_experiment
 from rag_assets.citations.sentences import NOT_COMPARED
 from rag_assets.config import AnswerExperiment, Config, LanguageModelSettings
 from rag_assets.evaluation.questions import read_questions
+from rag_assets.laboratory.answers.report import experiment_report
+from rag_assets.laboratory.answers.run import run_answer_experiment
 from rag_assets.retrieval.filters import Filters
 from rag_assets.serving.answer_text import answer_text
 from rag_assets.store import Store

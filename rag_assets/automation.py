@@ -279,10 +279,10 @@ def _clean_up_job(config: Config) -> dg.JobDefinition:
         op="Cleans up table by table; one that is being written is waited for.",
     )
     def clean_up_state(context: dg.OpExecutionContext) -> None:
-        from rag_assets.evaluation.experiments.retention import remove_unused
+        from rag_assets.evaluation.experiment_retention import remove_unused
+        from rag_assets.laboratory.training.weights import remove_unused_weights
         from rag_assets.operations.erasure import model_calls
         from rag_assets.operations.erasure.kept_answers import tidy
-        from rag_assets.training.weights import remove_unused_weights
 
         store, log = Store.of(config), context.log.info
         done = clean_up_tables(store, config, STEPS, keep_days=config.clean_up.keep_days, log=log)

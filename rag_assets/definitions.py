@@ -10,20 +10,20 @@ import dagster as dg
 
 from rag_assets import automation
 from rag_assets.answering import assets as answering
-from rag_assets.answering.measuring.designs import OWN_DESIGNS
 from rag_assets.config import Config, load
 from rag_assets.documents import assets as documents
 from rag_assets.evaluation import assets as evaluation
-from rag_assets.evaluation.experiments import assets as experiments
 from rag_assets.graph import STEPS
 from rag_assets.index import assets as index
 from rag_assets.knowledge import assets as knowledge
+from rag_assets.laboratory.experiments import assets as experiments
+from rag_assets.laboratory.experiments.own_designs import OWN_DESIGNS
+from rag_assets.laboratory.training import assets as training
 from rag_assets.operations import assets as operations
 from rag_assets.questions import assets as questions
 from rag_assets.sources import assets as sources
 from rag_assets.table_lookup.arm import arms_of
 from rag_assets.tables import assets as tables
-from rag_assets.training import assets as training
 
 REFRESHED = (sources, documents, tables, index, knowledge, operations)
 """Rooms whose assets a refresh runs, beside those of evaluation, which is handed its arms."""

@@ -9,10 +9,10 @@ from rag_assets.documents.steps import CHUNKS, FIGURE_DESCRIPTIONS, PARSED_DOCUM
 from rag_assets.evaluation.steps import QUESTION_SETS
 from rag_assets.index.steps import CHUNK_VECTORS, JOINT_INDEX, ROW_VECTORS
 from rag_assets.knowledge.steps import UNIT_LINKS
+from rag_assets.laboratory.training.steps import TRAINING_PAIRS
 from rag_assets.questions.steps import GENERATED_QUESTIONS
 from rag_assets.sources.steps import DOCUMENT_FILES
 from rag_assets.tables.steps import SERIALIZED_ROWS, TABLE_ROWS
-from rag_assets.training.steps import TRAINING_PAIRS
 
 STEPS = StepList(
     DOCUMENT_FILES,

@@ -94,9 +94,9 @@ def experiment_key(name: str) -> dg.AssetKey:
 
 
 def _experiment(settings: Config, steps: StepList, name: str) -> dg.AssetsDefinition:
-    from rag_assets.answering.experiments import run
-    from rag_assets.answering.experiments.arms import TITLES
-    from rag_assets.answering.experiments.report import experiment_report
+    from rag_assets.laboratory.answers import run
+    from rag_assets.laboratory.answers.arms import TITLES
+    from rag_assets.laboratory.answers.report import experiment_report
 
     variant = settings.answer_experiments[name].variant or next(iter(settings.variants))
 

@@ -80,7 +80,7 @@ class Setting(Section):
 
 
 class DesignFile(Section):
-    """A design as its file describes it; `rag_assets.evaluation.experiments` makes arms of it."""
+    """A design as its file describes it; `rag_assets.laboratory.experiments` makes arms of it."""
 
     about: str = Field(description="what is compared, in a sentence")
     settings: dict[str, Setting] = Field(description="what an experiment may set")

@@ -15,6 +15,7 @@ from typing import TextIO
 
 from rag_assets.config import ConfigError
 from rag_assets.identity import UnknownIdError
+from rag_assets.laboratory import commands as laboratory
 from rag_assets.process.interrupts import stoppable
 from rag_assets.serving import commands
 from rag_assets.serving.replies import FAILED, INTERRUPTED, USAGE, CommandError, Reply, UsageError
@@ -99,7 +100,8 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _module(command: str) -> ModuleType:
-    return import_module(f"{commands.__name__}.{command.replace('-', '_')}")
+    package = laboratory if command in laboratory.NAMES else commands
+    return import_module(f"{package.__name__}.{command.replace('-', '_')}")
 
 
 def _overview() -> str:

@@ -9,10 +9,10 @@ from rag_assets import lineage
 from rag_assets.config import Config, Evaluation, QuestionSet, Retrieval
 from rag_assets.evaluation.doctor import flaws_between, flaws_of
 from rag_assets.evaluation.evaluate import evaluate_variant
-from rag_assets.evaluation.experiments.run import run_experiment
 from rag_assets.evaluation.questions import refresh_questions
 from rag_assets.evaluation.results import EvaluationResult
 from rag_assets.graph import STEPS
+from rag_assets.laboratory.experiments.run import run_experiment
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import set_of
 from rag_assets_tests.models.tiny import PLAIN_MODELS

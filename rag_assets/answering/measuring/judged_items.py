@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from rag_assets import schemas
 from rag_assets.answering.checks.judging import text_of
-from rag_assets.answering.measuring.report_prompts import ReportPrompt
 from rag_assets.answering.reporting.report import ReportSection
 from rag_assets.citations.sentences import Sentence
 from rag_assets.config import Config
@@ -17,6 +16,7 @@ from rag_assets.evaluation.gold import DocumentGold, DocumentKey
 from rag_assets.evaluation.judges.asking import pair_of
 from rag_assets.evaluation.judges.verdicts import JudgedItem
 from rag_assets.evaluation.questions import Question
+from rag_assets.laboratory.experiments.report_prompts import ReportPrompt
 from rag_assets.store import Store
 
 

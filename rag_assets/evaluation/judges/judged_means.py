@@ -15,18 +15,18 @@ import numpy as np
 
 from rag_assets.evaluation.intervals import Clusters, Limits, cluster_bootstrap, clusters_of
 from rag_assets.evaluation.judges.asking import RubricJudge
-from rag_assets.evaluation.judges.calibration import (
+from rag_assets.evaluation.judges.labels import consensus, sample_of, task_of
+from rag_assets.evaluation.judges.rubrics import OVERALL, Rubric
+from rag_assets.evaluation.judges.verdicts import JudgedItem, Judgment
+from rag_assets.evaluation.non_inferiority import Outcome
+from rag_assets.laboratory.judges.calibration import (
     Scores,
     powered,
     verdict_of,
     why_not,
     with_people,
 )
-from rag_assets.evaluation.judges.labels import consensus, sample_of, task_of
-from rag_assets.evaluation.judges.prediction_powered import PoweredMean
-from rag_assets.evaluation.judges.rubrics import OVERALL, Rubric
-from rag_assets.evaluation.judges.verdicts import JudgedItem, Judgment
-from rag_assets.evaluation.non_inferiority import Outcome
+from rag_assets.laboratory.judges.prediction_powered import PoweredMean
 
 TIE = 0.5
 """The score of two answers that are equally good."""

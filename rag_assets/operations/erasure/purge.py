@@ -17,8 +17,8 @@ from rag_assets import schemas
 from rag_assets.answering.record.database import answers_of
 from rag_assets.change import completing
 from rag_assets.change.quarantine import QUARANTINE, forget
-from rag_assets.evaluation.experiments.arms import root_of
-from rag_assets.evaluation.experiments.runs import lock_of
+from rag_assets.laboratory.experiments.arms import root_of
+from rag_assets.laboratory.experiments.runs import lock_of
 from rag_assets.models.language.kept_calls import calls_file
 from rag_assets.operations.erasure import kept_answers, model_calls, proof, run_records, state_files
 from rag_assets.operations.erasure import rows as erasure

@@ -1,0 +1,65 @@
+"""The report of an experiment on answers, for people."""
+
+from collections.abc import Iterator
+
+from rag_assets.evaluation.judges.wording import LEGEND, judged_lines
+from rag_assets.laboratory.answers.measuring import NUMBERS
+from rag_assets.laboratory.answers.run import (
+    AnswerArmResult,
+    AnswerExperimentRecord,
+    Estimate,
+)
+
+
+def experiment_report(record: AnswerExperimentRecord) -> str:
+    """The experiment as Markdown: each arm's numbers, then its differences from the first arm."""
+    return "\n".join(_lines(record))
+
+
+def _lines(record: AnswerExperimentRecord) -> Iterator[str]:
+    first, *others = record.arms
+    yield f"# {record.title}"
+    yield ""
+    yield (
+        f"{record.questions} questions of the split {record.split}, answered by {record.model} "
+        f"from what the retriever {record.retriever} finds in the variant {record.variant}; "
+        f"{record.evaluated_at}. The numbers of the first two tables come from the checks of "
+        "`verify`, without a judge. Means with 95 % intervals."
+    )
+    yield from ("", f"| number | what it is | {' | '.join(arm.name for arm in record.arms)} |")
+    yield f"| --- | --- |{' ---: |' * len(record.arms)}"
+    for name, meaning in NUMBERS.items():
+        shown = " | ".join(_shown(arm.numbers.get(name)) for arm in record.arms)
+        yield f"| {name.replace('_', ' ')} | {meaning} | {shown} |"
+    yield f"| failed | questions without a usable answer | {_failed(record)} |"
+    yield from ("", f"Differences from **{first.name}**, paired by question:", "")
+    yield f"| number | {' | '.join(arm.name for arm in others)} |"
+    yield f"| --- |{' ---: |' * len(others)}"
+    for name in NUMBERS:
+        shown = " | ".join(_difference(arm, name) for arm in others)
+        yield f"| {name.replace('_', ' ')} | {shown} |"
+    if any(arm.judged for arm in record.arms):
+        yield from ("", LEGEND, *judged_lines({arm.name: arm.judged for arm in record.arms}))
+        yield f"\nDifferences from **{first.name}**, as judged:"
+        changes = {arm.name: arm.judged_differences for arm in others}
+        yield from judged_lines(changes, signed=True)
+
+
+def _failed(record: AnswerExperimentRecord) -> str:
+    return " | ".join(str(arm.failed) for arm in record.arms)
+
+
+def _difference(arm: AnswerArmResult, name: str) -> str:
+    found = arm.differences.get(name)
+    return _shown(found, sign="+") if found else "-"
+
+
+def _shown(estimate: Estimate | None, *, sign: str = "") -> str:
+    if estimate is None:
+        return "-"
+    if estimate.low is None or estimate.high is None:
+        return f"{estimate.mean:{sign}.3f}"
+    return (
+        f"{estimate.mean:{sign}.3f} ({estimate.low:{sign}.3f} to {estimate.high:{sign}.3f}, "
+        f"n {estimate.questions})"
+    )

@@ -1,0 +1,239 @@
+"""`rag-assets experiment`: compare retrieval settings or answers, and replay a comparison."""
+
+import argparse
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
+
+from rag_assets import config as configuration
+from rag_assets.change.completing import is_up_to_date
+from rag_assets.config import Config
+from rag_assets.graph import STEPS
+from rag_assets.laboratory.commands import answer_experiments
+from rag_assets.reports.text_tables import table
+from rag_assets.serving import alerting, disk_errors, job_runs, refresh_run
+from rag_assets.serving.replies import CommandError, Json, Reply, say, search_errors
+from rag_assets.store import Store
+
+if TYPE_CHECKING:
+    from rag_assets.laboratory.experiments.replay import Replay
+    from rag_assets.laboratory.experiments.runs import Run
+
+SUMMARY = "compare settings, or answers, on these questions"
+EXAMPLES = """\
+  rag-assets experiment                        list the experiments of the config
+  rag-assets experiment serializers            build what it compares, run it, show the result
+  rag-assets experiment --all --json
+  rag-assets experiment serializers --replay 3f2a9c41d07e"""
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Declare the options of this command."""
+    command.add_argument(
+        "name", nargs="*", metavar="NAME", help="experiments to run; none: list all"
+    )
+    command.add_argument("--all", action="store_true", help="run all experiments of the config")
+    command.add_argument(
+        "--replay",
+        metavar="ID",
+        help="repeat run ID without stored results, and compare scores",
+    )
+
+
+def run(options: argparse.Namespace) -> Reply:
+    """Run, list or replay."""
+    from rag_assets.laboratory.experiments.design import ExperimentError
+    from rag_assets.laboratory.experiments.designs import experiment_of
+
+    config = configuration.load()
+    store = Store.of(config)
+    every = [*config.experiments, *config.answer_experiments]
+    names = every if options.all else options.name
+    for name in names:
+        if name not in config.answer_experiments:
+            experiment_of(config, name)
+    if options.replay and (len(names) != 1 or names[0] in config.answer_experiments):
+        raise CommandError("--replay needs the name of one experiment on retrieval")
+    if not names:
+        return _listed(store, config)
+    try:
+        with search_errors():
+            if options.replay:
+                return _replayed(store, config, names[0], run_id=options.replay)
+            return _run(store, config, names)
+    except ExperimentError as error:
+        raise CommandError(str(error)) from error
+
+
+def _run(store: Store, config: Config, names: Sequence[str]) -> Reply:
+    started = time.monotonic()
+    of_retrieval = [name for name in names if name in config.experiments]
+    of_answers = [name for name in names if name in config.answer_experiments]
+    with (
+        alerting.telling(config),
+        disk_errors.writing(config.state_dir),
+        store.lock(refresh_run.LOCK, log=say),
+    ):
+        build(store, config, of_retrieval)
+        found, errors = _materialized(store, config, of_retrieval)
+        written, failed = answer_experiments.materialized(store, config, of_answers)
+    errors |= failed
+    paragraphs = [f"{one.markdown.strip()}\nReport: {one.report}" for one in found]
+    paragraphs += [answer_experiments.shown(store, record) for record in written]
+    paragraphs += [f"Failed: {name}: {reason}" for name, reason in errors.items()]
+    seconds = time.monotonic() - started
+    return Reply(
+        record={
+            "experiments": [_record(one) for one in found],
+            "answer_experiments": [json.loads(json.dumps(asdict(one))) for one in written],
+            "errors": errors,
+            "seconds": round(seconds, 3),
+        },
+        text="\n\n".join([*paragraphs, f"Done after {seconds:,.1f} s."]),
+        code=job_runs.code_of(errors),
+    )
+
+
+def build(store: Store, config: Config, names: Sequence[str]) -> None:
+    """Build the variants that the experiments compare, unless they are up to date.
+
+    The sources are not read again, so that all variants have the same content. If they were never
+    read, they are read first.
+
+    Raises:
+        CommandError: A variant cannot be built.
+    """
+    import dagster as dg
+
+    from rag_assets.laboratory.experiments.designs import buildable
+
+    wanted = dict.fromkeys(one for name in names for one in buildable(config, name))
+    for place, variant in enumerate(wanted):
+        if is_up_to_date(store, config, STEPS, variant=variant):
+            continue
+        job = refresh_run.backfill_job(store)
+        steps = [dg.AssetKey(asset) for asset in STEPS.of_variant(config, variant)]
+        say(f"building variant {variant} ({place + 1} of {len(wanted)})")
+        outcome = refresh_run.refresh(
+            config,
+            variant=variant,
+            allow_shrink=False,
+            retry_failed=False,
+            job_name=job,
+            assets=steps if job == refresh_run.BACKFILL_JOB else None,
+        )
+        if outcome.errors:
+            step, reason = next(iter(outcome.errors.items()))
+            raise CommandError(f"variant {variant} cannot be built: {step}: {reason}")
+
+
+def _materialized(
+    store: Store, config: Config, names: Sequence[str]
+) -> tuple[list["Run"], dict[str, str]]:
+    """Run the assets of the experiments in this process, recorded where the UI shows them."""
+    from rag_assets.laboratory.experiments.assets import JOB, QUESTIONS, asset_key
+    from rag_assets.laboratory.experiments.runs import runs_of
+
+    if not names:
+        return [], {}
+    keys = {name: asset_key(name) for name in names}
+    result = job_runs.execute(config, JOB, assets=[QUESTIONS, *keys.values()])
+    errors = {
+        step.removeprefix("experiments__"): reason
+        for step, reason in job_runs.errors_of(result, state_dir=config.state_dir).items()
+    }
+    done = {
+        event.materialization.metadata["run"].value: bool(
+            event.materialization.metadata["is new"].value
+        )
+        for event in result.get_asset_materialization_events()
+        if event.asset_key in keys.values()
+    }
+    found = [
+        replace(one, is_new=done[one.record.id])
+        for name in names
+        for one in runs_of(store, name)
+        if one.record.id in done
+    ]
+    return found, errors
+
+
+def _record(one: "Run") -> Mapping[str, Json]:
+    record = one.record
+    return {
+        "experiment": record.name,
+        "run": record.id,
+        "split": record.split,
+        "reference": record.reference,
+        "chosen": record.chosen,
+        "arms": len(record.arms),
+        "is_new": one.is_new,
+        "summary": one.summary().to_pylist(),
+        "differences": one.differences().to_pylist(),
+        "report": str(one.report),
+    }
+
+
+def _listed(store: Store, config: Config) -> Reply:
+    from rag_assets.laboratory.experiments.runs import runs_of
+
+    if not config.experiments and not config.answer_experiments:
+        return Reply(
+            record={"experiments": []},
+            text="The config has no experiments: add `experiments:` with `serializers:` below it, "
+            "or see docs/experiments.md.",
+        )
+    rows: list[dict[str, Json]] = []
+    for name, experiment in config.experiments.items():
+        newest = next(iter(runs_of(store, name)), None)
+        record = newest.record if newest else None
+        rows.append(
+            {
+                "experiment": name,
+                "design": experiment.design,
+                "last run": record.id if record else "never",
+                "at": record.evaluated_at if record else "",
+                "arms": len(record.arms) if record else None,
+                "chosen on dev": "; ".join(record.chosen.values()) if record else "",
+            }
+        )
+    rows += answer_experiments.listed(store, config)
+    return Reply(record={"experiments": rows}, text=table(rows, columns=list(rows[0])))
+
+
+def _replayed(store: Store, config: Config, name: str, *, run_id: str) -> Reply:
+    from rag_assets.laboratory.experiments.own_designs import OWN_DESIGNS
+    from rag_assets.laboratory.experiments.replay import replay
+    from rag_assets.table_lookup.arm import arms_of
+
+    arms = arms_of(store, config)
+    found = replay(store, config, name, run_id=run_id, arms=arms, own=OWN_DESIGNS, log=say)
+    differing = {arm: count for arm, count in found.differing.items() if count}
+    return Reply(
+        record={
+            "experiment": name,
+            "run": run_id,
+            "differing": found.differing,
+            "largest_difference": found.largest,
+            "packages": found.package_changes,
+            "seconds": round(found.seconds, 3),
+        },
+        text="\n".join(_replay_lines(found, differing)),
+        code=3 if differing else 0,
+    )
+
+
+def _replay_lines(found: "Replay", differing: Mapping[str, int]) -> Iterator[str]:
+    record = found.record
+    arms = len(record.arms)
+    yield f"Run {record.id} of {record.name}, {record.evaluated_at}: {arms} arms run again."
+    if differing:
+        lines = [{"arm": arm, "questions with another score": n} for arm, n in differing.items()]
+        yield table(lines, columns=list(lines[0]))
+        yield f"Largest difference of a mean: {found.largest:.4f}."
+    else:
+        yield "Every question has the same score as before."
+    for package, change in found.package_changes.items():
+        yield f"{package}: {change}"

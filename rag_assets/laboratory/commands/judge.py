@@ -1,0 +1,200 @@
+"""`rag-assets judge`: people label what judges judge, and each is held against the others."""
+
+import argparse
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from typing import TYPE_CHECKING
+
+from rag_assets import config as configuration
+from rag_assets.config import Config
+from rag_assets.reports.text_tables import table
+from rag_assets.serving.question_labels import asked, file_errors
+from rag_assets.serving.replies import (
+    Json,
+    Reply,
+    UsageError,
+    assistant_errors,
+    login,
+    say,
+    search_errors,
+)
+from rag_assets.store import Store
+
+if TYPE_CHECKING:
+    from rag_assets.evaluation.judges.labels import LabelFile, LabelTask
+    from rag_assets.laboratory.judges.agreement import JudgeAgreement
+    from rag_assets.laboratory.judges.kappa import Kappa
+    from rag_assets.questions.judged_items import ToJudge
+
+SUMMARY = "label what judges judge, and see how far they and people agree"
+EXAMPLES = """\
+  rag-assets judge label sentence          do the sources say what was written?
+  rag-assets judge label hit               does what was found answer the question?
+  rag-assets judge label pair --user anna  which of two is better, blind
+  rag-assets judge label answer_scores/correctness    what a judge scored, from 1 to 5
+  rag-assets judge agreement               kappa with intervals, and who may gate"""
+
+NOTHING = {
+    "sentence": "No kept answer has a sentence of a language model with a source: name a writer "
+    "(answering.writer), and ask something.",
+    "hit": "Nothing was evaluated yet: `rag-assets evaluate`, then label what was found.",
+    "pair": "No two retrievers were evaluated yet, and no question has two kept answers that "
+    "differ: `rag-assets evaluate`.",
+}
+"""What to do where there is nothing to label."""
+OTHERS = "name one under evaluation.judges, and evaluate answers (the job evaluate_answers)."
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Declare the arguments of this command."""
+    command.add_argument("action", choices=("label", "agreement"), help="what to do")
+    command.add_argument(
+        "of",
+        nargs="?",
+        help="of label: sentence, hit, pair, or RUBRIC/DIMENSION",
+    )
+    command.add_argument("--user", help="who labels (default: your login)")
+
+
+def run(options: argparse.Namespace) -> Reply:
+    """Do the action."""
+    from rag_assets.evaluation.judges.labels import TASKS, task_of
+
+    if (options.of is None) != (options.action == "agreement"):
+        raise UsageError(f"name one of {', '.join(TASKS)} with label, and with no other action")
+    config = configuration.load()
+    with file_errors(config), search_errors(), assistant_errors():
+        if options.action == "agreement":
+            return _agreement(config)
+        try:
+            task = task_of(options.of)
+        except ValueError as error:
+            raise UsageError(str(error)) from error
+        return _label(config, task, _name_of(options.user or login()))
+
+
+def _name_of(labeller: str) -> str:
+    """As it stands in the file of labels, where a blank one would be no label."""
+    if not labeller.strip() or not labeller.isprintable():
+        raise UsageError(f"--user {labeller!r}: name who labels by letters")
+    return labeller.strip()
+
+
+def _label(config: Config, task: "LabelTask", labeller: str) -> Reply:
+    """Ask a person, and say how far the labellers agree by now."""
+    from rag_assets.evaluation.judges.labels import read_labels
+    from rag_assets.questions.judged_items import Labelling
+
+    file = config.questions.labels_file
+    labelling = Labelling(task, _items(config, task), file, labeller)
+    if not labelling.items:
+        why = NOTHING.get(task.kind, f"No judge was asked about a {task.kind} yet: {OTHERS}")
+        return Reply({"labelled": 0, "left": 0, "file": str(file)}, why)
+    said = labelling.said()
+    count = labelling.left(said)
+    done = asked(labelling.screens(said), count=count).total() if count else 0
+    labels = read_labels(file)
+    text = (
+        f"Labelled by {labeller}: {done:,}; left: {count - done:,}. Labels are in {file}. "
+        "Next: rag-assets judge agreement"
+    )
+    record = {"labelled": done, "left": count - done, "file": str(file)}
+    people = _people(labels, task)
+    return Reply({**record, "people": people}, "\n".join([text, *_lines(people, labels.problems)]))
+
+
+def _agreement(config: Config) -> Reply:
+    """Hold people, rules and judges against each other, task by task."""
+    from rag_assets.evaluation.judges.labels import read_labels, sample_of, task_of
+    from rag_assets.laboratory.judges.agreement import agreements
+
+    labels = read_labels(config.questions.labels_file)
+    record, lines = {}, [*labels.problems]
+    for name in sorted({each.of for each in labels.labels}):
+        task, own = task_of(name), labels.on(name)
+        found = list(agreements(config, task, own, partial(_items, config, task), log=say))
+        people = _people(labels, task)
+        record[name] = {"people": people, "judges": [_record(each) for each in found]}
+        counted = len({each.item for each in sample_of(own)})
+        lines += [f"\n{name}: {counted:,} items labelled in an order of chance, which count"]
+        lines += _lines([*people, *map(_row, found)], [])
+        lines += [line for each in found for line in _told(each)]
+    if not record:
+        lines.append("Nobody labelled anything yet: `rag-assets judge label sentence`")
+    return Reply(record, "\n".join(lines))
+
+
+def _items(config: Config, task: "LabelTask") -> Mapping[str, "ToJudge"]:
+    from rag_assets.answering.assistant import Assistant
+    from rag_assets.questions.judged_items import ItemSources
+
+    assistant = Assistant(Store.of(config), config)
+    return ItemSources.of(config, lambda: assistant.index).items(task)
+
+
+def _people(labels: "LabelFile", task: "LabelTask") -> list[dict[str, Json]]:
+    from rag_assets.laboratory.judges.calibration import between_labellers
+
+    return [
+        {"who": each.first, "with": each.second, **_figures(each.kappa)}
+        for each in between_labellers(labels.on(task.of), task)
+    ]
+
+
+def _row(found: "JudgeAgreement") -> dict[str, Json]:
+    gates = "no" if found.refusal else "yes"
+    return {"who": found.judge, "with": "people", **_figures(found.kappa), "may gate": gates}
+
+
+def _record(found: "JudgeAgreement") -> dict[str, Json]:
+    errors, mean = found.errors, found.mean
+    return {
+        **_row(found),
+        "refusal": found.refusal,
+        "failed": found.failed,
+        "errors": asdict(errors) if errors else None,
+        "threshold": found.threshold.value if found.threshold else None,
+        "mean": {name: _known(value) for name, value in asdict(mean).items()} if mean else None,
+    }
+
+
+def _figures(kappa: "Kappa") -> dict[str, Json]:
+    names = {"agreed": "agreed", "kappa": "estimate", "low": "low", "high": "high"}
+    figures = {name: _known(getattr(kappa, field)) for name, field in names.items()}
+    return {"items": kappa.items, **figures}
+
+
+def _known(value: float) -> float | None:
+    """JSON has no NaN."""
+    return None if math.isnan(value) else value
+
+
+def _lines(rows: Sequence[Mapping[str, Json]], problems: Sequence[str]) -> Iterator[str]:
+    yield from problems
+    if rows:
+        columns = dict.fromkeys(name for row in rows for name in row)
+        yield table(rows, columns=[*columns])
+
+
+def _told(found: "JudgeAgreement") -> Iterator[str]:
+    """What a judge is worth, in sentences."""
+    if found.refusal:
+        yield f"{found.judge} decides nothing: {found.refusal}."
+    if found.errors:
+        alarms, misses = found.errors.false_alarms, found.errors.misses
+        yield f"{found.judge}: false alarms {alarms}, misses {misses}"
+    if found.failed:
+        yield f"{found.judge} gave no score to {found.failed:,} items: they count as wrong."
+    if found.threshold:
+        yield (
+            f"answering.judge.threshold: the labels suggest {found.threshold.value:.3f} (kappa "
+            f"{found.threshold.kappa:.2f} on these labels, less on others)."
+        )
+    if mean := found.mean:
+        yield (
+            f"The mean of {mean.judgments:,} items is {mean.judged:.2f} by {found.judge}, and "
+            f"{mean.estimate:.2f} [{mean.low:.2f}, {mean.high:.2f}] as people would score them "
+            f"({mean.labels:,} labels)."
+        )

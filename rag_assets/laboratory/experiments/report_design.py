@@ -1,0 +1,277 @@
+"""The design of P4, 3.7: one broad query against the sub-questions of a prompt."""
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from math import isnan
+
+import numpy as np
+
+from rag_assets.answering.assistant import AnswerModels, open_models
+from rag_assets.answering.generation.writing import Writer
+from rag_assets.answering.reporting.gathering import MOST_UNITS
+from rag_assets.answering.reporting.model_decomposition import ModelDecomposer, open_decomposer
+from rag_assets.config import Config, Experiment
+from rag_assets.evaluation.gold import DocumentGold
+from rag_assets.evaluation.intervals import Intervals
+from rag_assets.evaluation.judges.asking import RubricJudge, open_judges
+from rag_assets.evaluation.judges.judged_means import judged_arms, judgments_of, scores_of
+from rag_assets.evaluation.judges.kept_items import save_items
+from rag_assets.evaluation.judges.verdicts import Judgment, save_judgments
+from rag_assets.evaluation.judges.wording import LEGEND, notes_of, told
+from rag_assets.evaluation.questions import Question
+from rag_assets.evaluation.results import folder_of
+from rag_assets.identity import fingerprint
+from rag_assets.laboratory.experiments.computed import Given
+from rag_assets.laboratory.experiments.design import Appendix, ExperimentError
+from rag_assets.laboratory.experiments.report_prompts import (
+    ReportPrompt,
+    ReportPromptsError,
+    read_report_prompts,
+)
+from rag_assets.laboratory.experiments.report_retrieval import ReportComparison, compare_retrieval
+from rag_assets.store import Store
+from rag_assets.store.complete_sets import set_of_recipe
+from rag_assets.table_lookup.arm import arms_of
+
+SET = "report_prompts"
+JUDGMENTS_FILE = "report_judgments.parquet"
+"""Beside the evaluation of the variant: what each judge said, in the schema `JUDGMENTS`."""
+AS_LISTED = "as listed"
+"""Moves when prompts without a model should be taken apart otherwise."""
+BROAD, PARTS = "one broad query", "sub-questions"
+
+
+def report_questions(experiment: Experiment) -> list[Question]:
+    """The prompts as questions, with all their pages as gold.
+
+    Raises:
+        ExperimentError: The file of prompts cannot be read.
+    """
+    return [
+        Question(
+            question_id=f"{SET}/{prompt.id}",
+            question_set=SET,
+            text=prompt.prompt,
+            domain="document",
+            language=prompt.language,
+            split="test",
+            gold=tuple(DocumentGold(uri, page or None) for uri, page in sorted(prompt.places)),
+        )
+        for prompt in _prompts(experiment)
+    ]
+
+
+def report_retrieval(given: Given) -> Mapping[str, object]:
+    """P4, tables 2, 3 and 8: the broad query is the arm, the sub-questions stand beside it.
+
+    With judges, tables 5 to 7 too, of reports that the writer of the config writes, if any.
+    """
+    config, prompts = given.config, _prompts(given.experiment)
+    report, retrieval = config.answering.report, config.retrieval
+    name = given.experiment.named("retriever").get("retriever", retrieval.retriever)
+    comparison = _BothWays(given.store, config, prompts, retriever=name, variant=given.base)
+    with comparison.opened() as (judges, writer):
+        asked = [each.fingerprint for each in (*judges, *([writer] if writer else []))]
+    with open_decomposer(config) as decomposer:
+        by_model = isinstance(decomposer, ModelDecomposer)
+        asked.append(decomposer.model.identity if by_model else AS_LISTED)
+    return {
+        "broad": retrieval.retrievers[name].model_copy(
+            update={"candidates": report.broad_candidates}
+        ),
+        "count": len(prompts),
+        "appendices": comparison.appendices,
+        "made_from": [
+            fingerprint([repr(prompt) for prompt in prompts], report.model_dump()),
+            *asked,
+        ],
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _BothWays:
+    """Measures both ways when the experiment is run."""
+
+    store: Store
+    config: Config
+    prompts: Sequence[ReportPrompt]
+    retriever: str
+    variant: str
+
+    @contextmanager
+    def opened(self) -> Generator[tuple[list[RubricJudge], Writer | None]]:
+        """The judges of the config; only with them somebody writes."""
+        with open_judges(self.config) as judges, ExitStack() as stack:
+            models = stack.enter_context(open_models(self.config)) if judges else AnswerModels()
+            yield judges, models.writer
+
+    def appendices(self) -> list[Appendix]:
+        """Tables 2, 3 and 8 of P4, and with judges 5 to 7.
+
+        Raises:
+            ExperimentError: A judge does not answer now.
+        """
+        from rag_assets.retrieval.opening import open_index
+
+        index = open_index(
+            self.store,
+            self.config,
+            self.variant,
+            complete_set=set_of_recipe(self.store, self.config, self.variant),
+            arms=arms_of(self.store, self.config),
+        )
+        samples = self.config.evaluation.bootstrap_samples
+        with self.opened() as (judges, writer), open_decomposer(self.config) as decomposer:
+            found = compare_retrieval(
+                index,
+                self.prompts,
+                store=self.store,
+                config=self.config,
+                decomposer=decomposer,
+                retriever=self.retriever,
+                writer=writer,
+            )
+            judgments = judgments_of(judges, found.items, log=lambda _line: None)
+            judged = judged_reports(found, judgments, judges, samples=samples)
+        if judgments:
+            folder = folder_of(self.store, self.variant)
+            folder.mkdir(parents=True, exist_ok=True)
+            save_judgments(judgments, folder / JUDGMENTS_FILE)
+            every = {each.item_id for each in judgments}
+            save_items(self.store, f"reports__{self.variant}", found.items, every)
+        return [self._protocol(found), *_tables(found, samples), *judged]
+
+    def _protocol(self, found: ReportComparison) -> Appendix:
+        settings = self.config.answering.report
+        parts = f"{min(found.parts)} to {max(found.parts)}, mean {np.mean(found.parts):.1f}"
+        rows = {
+            "sub-questions": ("none", parts),
+            "candidates of the whole prompt": (settings.broad_candidates,) * 2,
+            "candidates of each sub-question": ("none", settings.candidates),
+            "taken first of each": ("none", settings.units_each),
+            "units, at most": (MOST_UNITS,) * 2,
+            "copies": ("merged", "merged"),
+        }
+        return Appendix(
+            title="What is compared (P4, table 2)",
+            about=f"Retriever {self.retriever}; the passages to read are listed alike for both.",
+            rows=[{"": what, BROAD: one, PARTS: other} for what, (one, other) in rows.items()],
+        )
+
+
+def comparison_rows(
+    found: ReportComparison, measures: Sequence[str], *, samples: int
+) -> list[dict[str, str | int]]:
+    """A row for each of `measures`: the means of both ways, and their difference."""
+    broad, parts, difference = found.intervals(samples=samples)
+    return [
+        {
+            "mean over prompts": name,
+            BROAD: _shown(broad, place),
+            PARTS: _shown(parts, place),
+            "difference": _shown(difference, place, signed=True),
+        }
+        for name in measures
+        for place in [[*found.measures].index(name)]
+    ]
+
+
+def _tables(found: ReportComparison, samples: int) -> list[Appendix]:
+    of_pages = [name for name in found.measures if name.startswith(("page ", "recip"))]
+    others = [name for name in found.measures if name not in of_pages]
+    return [
+        Appendix(
+            title="Coverage and diversity (P4, table 3)",
+            about="Found: by the units that were read; told: by the report. A fact is held where "
+            "one passage, or one section, has 80 % of its terms. 95 % intervals.",
+            rows=comparison_rows(found, others, samples=samples),
+        ),
+        Appendix(
+            title="Pages (P4, table 8)",
+            about="Share of the expected pages among the first units, and how far ahead the units "
+            "stand that show a new one. 95 % intervals.",
+            rows=comparison_rows(found, of_pages, samples=samples),
+        ),
+    ]
+
+
+def judged_reports(
+    found: ReportComparison,
+    judgments: Sequence[Judgment],
+    judges: Sequence[RubricJudge],
+    *,
+    samples: int,
+) -> list[Appendix]:
+    """What judges say of both reports of each prompt, and on the whole: P4, tables 5 to 7.
+
+    Raises:
+        ExperimentError: One does not answer now; what it has said is kept.
+    """
+    for each in judgments:
+        if each.may_pass:
+            raise ExperimentError(
+                f"{each.judge} cannot judge now: {each.reason}; run the experiment again later, "
+                "what was judged is kept"
+            )
+    arms = judged_arms(judgments, judges, found.items, samples=samples)
+    if not any(arm.means for arm in arms):
+        return []
+    by_prompt = [
+        Appendix(
+            title=f"Scores of judges by prompt: {way} (P4, table {table})",
+            about="A prompt without scores is one that the judge failed at.",
+            rows=[*_by_prompt(found, judgments, judges, place=place)],
+        )
+        for place, way, table in ((1, PARTS, 5), (0, BROAD, 6))
+    ]
+    broad, parts = arms
+    about = " ".join(notes_of(parts.means))
+    whole = [
+        {
+            "judge": mean.judge,
+            "dimension": mean.dimension,
+            PARTS: told(mean),
+            BROAD: told(other),
+            "difference": told(difference, signed=True),
+        }
+        for mean, other, difference in zip(parts.means, broad.means, parts.differences, strict=True)
+    ]
+    title = "Scores of judges, on the whole (P4, table 7)"
+    return [*by_prompt, Appendix(title=title, about=f"{LEGEND} {about}".strip(), rows=whole)]
+
+
+def _by_prompt(
+    found: ReportComparison,
+    judgments: Sequence[Judgment],
+    judges: Sequence[RubricJudge],
+    *,
+    place: int,
+) -> Iterator[dict[str, str]]:
+    for judge in judges:
+        own = [each for each in judgments if each.judge == judge.model.name]
+        for rubric in judge.rubrics:
+            scores = scores_of([each for each in own if each.rubric == rubric.name], rubric)
+            for prompt, row in zip(found.prompts, found.items, strict=True):
+                of_row = {name: row.score(each, rubric, arm=place) for name, each in scores.items()}
+                if of_row:
+                    cells = {
+                        name: "-" if score is None else f"{score:.2f}"
+                        for name, score in of_row.items()
+                    }
+                    yield {"prompt": prompt.id, "judge": judge.model.name, **cells}
+
+
+def _shown(intervals: Intervals, place: int, *, signed: bool = False) -> str:
+    mean, low, high = (
+        float(values[place]) for values in (intervals.means, intervals.low, intervals.high)
+    )
+    form = "+.3f" if signed else ".3f"
+    return f"{mean:{form}}" if isnan(low) else f"{mean:{form}} ({low:{form}} to {high:{form}})"
+
+
+def _prompts(experiment: Experiment) -> list[ReportPrompt]:
+    try:
+        return read_report_prompts(experiment.files["prompts"])
+    except ReportPromptsError as error:
+        raise ExperimentError(str(error)) from error

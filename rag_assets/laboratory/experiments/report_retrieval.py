@@ -1,0 +1,124 @@
+"""One broad query against the sub-questions of a prompt, under one protocol (P4, 3.7 and 4.4).
+
+Both take `units` units with the same retriever, and the same writer tells what they say; only what
+is searched differs. Values are means over prompts, with intervals over prompts.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rag_assets.answering.generation.writing import Writer
+from rag_assets.answering.measuring.judged_items import ShownText, report_item
+from rag_assets.answering.reporting.composing import ReadingList, compose
+from rag_assets.answering.reporting.decomposition import Decomposer, Decomposition, SubQuestion
+from rag_assets.answering.reporting.gathering import gather
+from rag_assets.answering.reporting.writing import ModelSections
+from rag_assets.config import Config, RetrieverName
+from rag_assets.evaluation.intervals import Clusters, Intervals, cluster_bootstrap
+from rag_assets.evaluation.judges.judged_means import JudgedRow
+from rag_assets.evaluation.judges.verdicts import JudgedItem
+from rag_assets.laboratory.experiments.report_prompts import ReportPrompt, measures_of
+from rag_assets.retrieval.filters import Filters
+from rag_assets.retrieval.search import VariantIndex
+from rag_assets.store import Store
+
+DOCUMENTS = Filters(domain="document", versions="all")
+"""Only documents are searched: pages are what is expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportComparison:
+    """What both ways found for the same prompts."""
+
+    prompts: Sequence[ReportPrompt]
+    parts: Sequence[int]
+    """Sub-questions of each prompt."""
+    measures: Sequence[str]
+    broad: np.ndarray
+    """(prompts, measures)."""
+    decomposed: np.ndarray
+    """(prompts, measures)."""
+    items: Sequence[JudgedRow]
+    """For each prompt both reports, for judges."""
+
+    def intervals(self, *, samples: int) -> tuple[Intervals, Intervals, Intervals]:
+        """Means of the broad query, of the sub-questions, and of their paired difference."""
+        alone = Clusters(np.arange(len(self.prompts)), by="gold")
+        broad, parts, difference = (
+            cluster_bootstrap(values, alone, samples=samples)
+            for values in (self.broad, self.decomposed, self.decomposed - self.broad)
+        )
+        return broad, parts, difference
+
+    def means(self, measure: str) -> tuple[float, float]:
+        """The means of one measure: of the broad query, and of the sub-questions."""
+        place = [*self.measures].index(measure)
+        return float(self.broad[:, place].mean()), float(self.decomposed[:, place].mean())
+
+
+def compare_retrieval(
+    index: VariantIndex,
+    prompts: Sequence[ReportPrompt],
+    *,
+    store: Store,
+    config: Config,
+    decomposer: Decomposer,
+    retriever: RetrieverName | None = None,
+    writer: Writer | None = None,
+    progress: Callable[[str], None] = lambda _line: None,
+) -> ReportComparison:
+    """Search `index` for each of `prompts` both ways, and measure what comes of it.
+
+    `decomposer` takes the prompts apart; `writer` writes the sections, without one they list
+    passages to read.
+
+    Raises:
+        EmptyQueryError, ModelMismatchError, MissingTextIndexError, RerankerError,
+        OutdatedIndexError: As `VariantIndex.search`.
+    """
+    reading = ReadingList(index, store)
+    write = ModelSections(writer, reading) if writer else reading
+
+    def measured(
+        prompt: ReportPrompt, decomposition: Decomposition
+    ) -> tuple[dict[str, float], list[JudgedItem]]:
+        gathered = gather(
+            index,
+            decomposition,
+            settings=config.answering.report,
+            retriever=retriever,
+            filters=DOCUMENTS,
+        )
+        composed = compose(decomposition, gathered, writer=write)
+        shown = [ShownText(hit.unit_id, hit.text, hit.source) for hit in gathered.units]
+        identity = writer.model.identity if writer else ""
+        return measures_of(prompt, gathered.units, composed.sections), report_item(
+            prompt,
+            composed.sections,
+            shown,
+            every_source=config.source_names,
+            writer_identity=identity,
+        )
+
+    whole, apart, parts, items = [], [], [], []
+    for number, prompt in enumerate(prompts, start=1):
+        progress(f"{number} of {len(prompts)}: {prompt.id}")
+        decomposition = decomposer(prompt.prompt)
+        parts.append(len(decomposition.parts))
+        broad, broad_items = measured(prompt, broad_query(prompt.prompt, title=decomposition.title))
+        by_parts, items_by_parts = measured(prompt, decomposition)
+        whole.append(broad)
+        apart.append(by_parts)
+        items.append(JudgedRow(prompt.id, prompt.id, [broad_items, items_by_parts]))
+    names = tuple(whole[0])
+    values = (
+        np.array([[each[name] for name in names] for each in rows]) for rows in (whole, apart)
+    )
+    return ReportComparison(prompts, parts, names, *values, items)
+
+
+def broad_query(prompt: str, *, title: str) -> Decomposition:
+    """A prompt as one question."""
+    return Decomposition(prompt, title, (SubQuestion(title, " ".join(prompt.split())),))
