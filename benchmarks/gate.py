@@ -46,13 +46,13 @@ from rag_assets.evaluation.projection import RankedUnit
 from rag_assets.evaluation.questions import Question, read_questions
 from rag_assets.index.units import matrix_of
 from rag_assets.models.paths import load_for_queries
+from rag_assets.operations.gate.compared_rankings import Side
 from rag_assets.operations.gate.comparison import Comparison
 from rag_assets.operations.gate.judging import judge
 from rag_assets.operations.gate.known_items import ask_known_items
 from rag_assets.operations.gate.rules import Ruling, decide
-from rag_assets.operations.gate.sides import Side
+from rag_assets.operations.gate.verdict_wording import verdict_text
 from rag_assets.operations.gate.verdicts import BeforeAndNow, DenseAlone, KnownItems, Verdict
-from rag_assets.operations.gate.wording import verdict_text
 from rag_assets.operations.model_preview.bounds import likely_hits
 from rag_assets.operations.model_preview.units import (
     gold_units_of,

@@ -22,8 +22,8 @@ from rag_assets.change.reclaim import clean_up_tables
 from rag_assets.config import Config, ConfigError, load
 from rag_assets.graph import STEPS
 from rag_assets.lineage import records_of, source_key
+from rag_assets.operations.alerts.dispatch import Teller
 from rag_assets.operations.alerts.record import RecordFile
-from rag_assets.operations.alerts.telling import Teller
 from rag_assets.operations.backfills import at_low_priority, backfill_schedule
 from rag_assets.operations.problems import lost_runs
 from rag_assets.operations.problems.current import SERVING_INDEX

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rag_assets.answering.evidence_cards import EvidenceCards
     from rag_assets.answering.generation.writing import Writer
     from rag_assets.answering.quoting.sourcing import SourcedText
-    from rag_assets.answering.reporting.report import CitedReport
+    from rag_assets.answering.reporting.cited_report import CitedReport
     from rag_assets.models.language.client import LanguageModelClient
     from rag_assets.retrieval.arms import Arm
     from rag_assets.retrieval.hits import Hit, Results
@@ -146,7 +146,7 @@ class Assistant:
     def completed(self, question: str, said: "Sequence[Turn]") -> "Condensed":
         """The question with what it takes from the conversation before it."""
         from rag_assets.answering.condensation.by_model import condense
-        from rag_assets.answering.condensation.rules import condensed
+        from rag_assets.answering.condensation.by_rules import condensed
 
         if (model := self.models.condenser) is None:
             return condensed(question, said, catalogue=self.catalogue)

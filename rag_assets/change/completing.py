@@ -25,8 +25,8 @@ from rag_assets.store.complete_sets import (
 )
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.pins import Pin, pin_of
-from rag_assets.store.places import remove_folder
 from rag_assets.store.search_indexes import uncommon_indexes
+from rag_assets.store.table_locations import remove_folder
 
 
 def record(store: Store, config: Config, steps: StepList, *, variant: str) -> CompleteSet | None:

@@ -15,7 +15,7 @@ Read in this order:
 A file in Markdown becomes a heading and a paragraph, and these one chunk:
 
 >>> from rag_assets.documents.chunks.chunking import chunks_of, counted
->>> from rag_assets.documents.chunks.passages import Block
+>>> from rag_assets.documents.chunks.regions import Block
 >>> from rag_assets.documents.chunks.tokens import TokenCounter, tokenizer_file
 >>> from rag_assets.documents.parsers.text.markdown import elements
 >>> found = list(elements(b"# Salt spray\n\nAlMg3 bears it for 500 hours.", "text/markdown"))

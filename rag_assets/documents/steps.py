@@ -47,7 +47,7 @@ class ParsedDocuments(DocumentStep):
         """Parse what changed, and link the versions of documents anew."""
         from rag_assets.documents import asset_metadata
         from rag_assets.documents.elements.parse import refresh_elements
-        from rag_assets.documents.families.rows import refresh_families
+        from rag_assets.documents.families.family_rows import refresh_families
 
         store, config, parser = work.store, work.config, work.recipe.parser
         report = refresh_elements(store, config, parser=parser, log=work.log, retry=work.retry)

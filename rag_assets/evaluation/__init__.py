@@ -4,11 +4,11 @@ Read in this order. `questions` imports question files, `gold` is their evidence
 looks the evidence up in an index, `projection` puts rankings and gold into the same terms, and
 `metrics` computes scores from that. `scores` does this for all questions; `summary` makes means
 with `intervals` and tests of `significance` from it. `evaluate` runs all of this on a variant,
-`results` stores it, `wording` and `report` show it. `agreement`, `languages`, `quotes` and
-`parsing_quality` are one measure each; `known_items` cuts queries from texts where nobody has
-written questions. Whether an evaluation is itself sound is told by `doctor`:
-`flaws` names the rules, `evidence` (with `question_words` and `index_contents`) is what `rules` and
-`rules_of_comparisons` look at. `experiments` compares many settings with one another; `judges`
+`results` stores it, `evaluation_wording` and `evaluation_report` show it. `agreement`, `languages`,
+`quotes` and `parsing_quality` are one measure each; `known_items` cuts queries from texts where
+nobody has written questions. Whether an evaluation is itself sound is told by `doctor`: `flaws`
+names the rules, `evidence` (with `question_words` and `index_contents`) is what `question_flaws`
+and `comparison_flaws` look at. `experiments` compares many settings with one another; `judges`
 score what no rule can measure. `steps` and `step_tables` have the step of the questions.
 
 The gold of a question are two units. A retriever returned one of them first, and none after it:

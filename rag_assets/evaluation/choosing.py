@@ -22,6 +22,7 @@ import pyarrow as pa
 from rag_assets.config import Config, DomainFusion, Fusion, Retriever, Signal
 from rag_assets.evaluation.evaluate import PROBE, asked, depth_of, searched
 from rag_assets.evaluation.evaluate import compared as evaluated_in
+from rag_assets.evaluation.evaluation_wording import Row, gains
 from rag_assets.evaluation.intervals import clusters_of
 from rag_assets.evaluation.json_lines import QuestionsError
 from rag_assets.evaluation.latency import Latency, latencies
@@ -37,7 +38,6 @@ from rag_assets.evaluation.summary import (
     summarize,
     where,
 )
-from rag_assets.evaluation.wording import Row, gains
 from rag_assets.retrieval.arms import Arms
 from rag_assets.retrieval.failing import unanswerable
 from rag_assets.store import Store

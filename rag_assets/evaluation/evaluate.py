@@ -288,9 +288,9 @@ class _Evaluation:
             )
 
     def _measured(self, complete_set: CompleteSet, *, made_from: str) -> EvaluationResult:
+        from rag_assets.evaluation.evaluation_report import render
         from rag_assets.evaluation.latency import latencies
         from rag_assets.evaluation.question_words import question_words
-        from rag_assets.evaluation.report import render
 
         started = time.monotonic()
         store, config, variant, log = self.store, self.config, self.variant, self.log

@@ -34,7 +34,7 @@ from rag_assets.store import ROW_ID, Store, rows_of
 from rag_assets.store.ann import is_searched_exactly, vector_query
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.clean_up import is_scattered, merge
-from rag_assets.store.mending import drop_indexes, has_spoiled_index_file, missing_index_files
+from rag_assets.store.repair import drop_indexes, has_spoiled_index_file, missing_index_files
 from rag_assets.store.search_indexes import VECTOR, text_index_name, vector_index_name
 from rag_assets.store.text_parts import TEXT, text_index, to_be_counted
 

@@ -1,6 +1,6 @@
 """Questions with gold evidence, made from one's own documents, tables and kept answers.
 
-`draft` is a question as it is made. `passages` are what `windows` and `sampling` choose of
+`draft` is a question as it is made. `indexed_passages` are what `windows` and `sampling` choose of
 documents; `from_documents` makes questions of them by `reading` and `filters`. `from_tables`
 samples lookup plans, and words them. `making` keeps what they make in the table
 `generated_questions`, which `steps` hands to the graph; `counts` sums it up. `from_answers` finds

@@ -16,7 +16,7 @@ from rag_assets.models.language.calls import LanguageModel, Message, Request
 from rag_assets.models.language.prompts import read_prompt
 from rag_assets.questions import filters
 from rag_assets.questions.draft import PACKAGE, MadeQuestions, QuestionDraft
-from rag_assets.questions.passages import DocumentPassages, IndexedPassages, PassageChunk
+from rag_assets.questions.indexed_passages import DocumentPassages, IndexedPassages, PassageChunk
 from rag_assets.retrieval.filters import encodable
 from rag_assets.retrieval.model_rewriter import PASSING
 from rag_assets.workers import Json

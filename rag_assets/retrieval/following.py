@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from rag_assets.config import LinkStage
 from rag_assets.retrieval.links import LinksInMemory, WayOverLink, in_text
 from rag_assets.retrieval.rankings import Ranking, ranked
-from rag_assets.retrieval.search_call import SearchCall
+from rag_assets.retrieval.search_context import SearchCall
 from rag_assets.retrieval.text_names import NamesInText
 
 BACK = 0.8

@@ -26,7 +26,7 @@ from rag_assets.store.catalog import folder_of
 from rag_assets.store.complete_sets import CompleteSet, is_kept, set_of
 from rag_assets.store.damage import DAMAGE, DamagedTablesError, is_of_files
 from rag_assets.store.pins import holds, opened
-from rag_assets.store.places import Stamp
+from rag_assets.store.table_locations import Stamp
 from rag_assets.store.unit_links import names_of, read_links, read_names_in_units
 
 

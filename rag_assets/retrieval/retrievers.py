@@ -31,7 +31,7 @@ from rag_assets.retrieval import fusion as fusions
 from rag_assets.retrieval.duplicates import collapsed
 from rag_assets.retrieval.following import with_links
 from rag_assets.retrieval.rankings import Ranking, ranked, ranking_of
-from rag_assets.retrieval.search_call import JOINT, SearchCall
+from rag_assets.retrieval.search_context import JOINT, SearchCall
 from rag_assets.retrieval.threads import side_by_side
 from rag_assets.schemas import DOMAINS
 

@@ -47,7 +47,7 @@ from rag_assets.retrieval.links import LinksInMemory, WayOverLink
 from rag_assets.retrieval.model_rewriter import RewritingModels
 from rag_assets.retrieval.rankings import UNIT_COLUMNS, Ranking, rankings_table
 from rag_assets.retrieval.retrievers import retrieve
-from rag_assets.retrieval.search_call import JOINT, SearchCall, Work
+from rag_assets.retrieval.search_context import JOINT, SearchCall, Work
 from rag_assets.retrieval.units import UnitTable
 from rag_assets.retrieval.versions import Choice, IndexedFamilies, label_of
 from rag_assets.schemas import DOMAINS

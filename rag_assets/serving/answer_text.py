@@ -10,8 +10,8 @@ from itertools import takewhile
 
 from rag_assets.answering.answer import Answer
 from rag_assets.citations.kinds import Cell, Rows, Span
-from rag_assets.citations.places import numbered_places, without_marks
 from rag_assets.citations.sentences import Sentence
+from rag_assets.citations.source_numbers import numbered_places, without_marks
 
 WIDTH = 80
 LINES = 30

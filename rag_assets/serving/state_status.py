@@ -13,7 +13,7 @@ from rag_assets.change.steps import Step, Steps
 from rag_assets.config import Config
 from rag_assets.documents.parsers import unavailable
 from rag_assets.graph import STEPS
-from rag_assets.operations.alerts.telling import problems_of_runs
+from rag_assets.operations.alerts.dispatch import problems_of_runs
 from rag_assets.operations.problems.current import full_disk, state_problems
 from rag_assets.operations.problems.disk import DiskUse, disk_use
 from rag_assets.operations.problems.problem import Problem

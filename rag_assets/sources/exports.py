@@ -29,12 +29,12 @@ from rag_assets.sources.landing import LandingError, first_line, land, landing
 from rag_assets.sources.opening import open_origin
 from rag_assets.sources.origins import Increment, LastRead, Origin, Reading, TableRequest
 from rag_assets.sources.outcomes import Export, Outcomes
-from rag_assets.sources.places import SourceError, shown
 from rag_assets.sources.readability import Look, note, readability
+from rag_assets.sources.source_locations import SourceError, shown
 from rag_assets.store import Store, exports
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.exports import About, ExportedTable
-from rag_assets.store.places import remove_folder
+from rag_assets.store.table_locations import remove_folder
 
 RECIPE = "exports 4"
 """Raised when a table may be read differently than before."""

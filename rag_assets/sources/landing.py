@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from rag_assets.config import redacted
 from rag_assets.store import Store
-from rag_assets.store.places import remove_folder
+from rag_assets.store.table_locations import remove_folder
 
 if TYPE_CHECKING:
     from dlt.extract import DltResource

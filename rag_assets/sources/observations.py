@@ -17,8 +17,8 @@ from rag_assets.schemas import DOCUMENT_FILES_TABLE
 from rag_assets.sources.entries import increment_of, spec_of
 from rag_assets.sources.files.listing import look
 from rag_assets.sources.opening import open_origin
-from rag_assets.sources.places import SourceError
 from rag_assets.sources.readability import readability
+from rag_assets.sources.source_locations import SourceError
 from rag_assets.store import Store
 
 LOCK_SECONDS = 5.0

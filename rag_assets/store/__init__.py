@@ -22,7 +22,7 @@ Each write is a version of its table, and the one before can still be read:
 """
 
 from rag_assets.store.completions import PassRecord
-from rag_assets.store.rows import ROW_ID, MissingIndexError, MissingTableError, rows_of
+from rag_assets.store.rows_by_id import ROW_ID, MissingIndexError, MissingTableError, rows_of
 from rag_assets.store.store import Store
 
 __all__ = ["ROW_ID", "MissingIndexError", "MissingTableError", "PassRecord", "Store", "rows_of"]

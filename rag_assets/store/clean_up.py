@@ -28,7 +28,7 @@ from rag_assets.store import MissingTableError, Store
 from rag_assets.store.branches import drop_trials
 from rag_assets.store.catalog import folder_of
 from rag_assets.store.damage import DAMAGE, DamagedTablesError
-from rag_assets.store.places import UnreachableTablesError
+from rag_assets.store.table_locations import UnreachableTablesError
 
 if TYPE_CHECKING:
     from lance import LanceDataset, LanceFragment

@@ -22,7 +22,7 @@ from rag_assets.store.atomic import take_away, write_atomically
 from rag_assets.store.catalog import name_of
 from rag_assets.store.damage import DAMAGE, DamagedTablesError
 from rag_assets.store.pins import Pin, holds, pin_of
-from rag_assets.store.rows import MissingIndexError, MissingTableError
+from rag_assets.store.rows_by_id import MissingIndexError, MissingTableError
 from rag_assets.store.store import Store
 
 FOLDER = "complete_sets"

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from rag_assets import schemas
 from rag_assets.columns.sql import quoted
-from rag_assets.store.rows import ROW_ID
+from rag_assets.store.rows_by_id import ROW_ID
 from rag_assets.store.store import Store
 
 

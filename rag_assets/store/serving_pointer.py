@@ -29,8 +29,8 @@ from rag_assets.store.catalog import name_of
 from rag_assets.store.complete_sets import CompleteSet, with_moved
 from rag_assets.store.damage import DAMAGE, DamagedTablesError
 from rag_assets.store.locks import locked
-from rag_assets.store.mending import missing_index_files
 from rag_assets.store.pins import Pin, holds
+from rag_assets.store.repair import missing_index_files
 from rag_assets.store.store import LOCKS, Store
 
 FOLDER = "serving"

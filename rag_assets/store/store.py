@@ -40,8 +40,8 @@ from rag_assets.store.damage import (
 )
 from rag_assets.store.locks import HeldLock, held_locks, locked, locked_if_free
 from rag_assets.store.owners import own
-from rag_assets.store.places import Bucket, Folder, Place, Stamp
-from rag_assets.store.rows import ROW_ID, MissingTableError, rows_of
+from rag_assets.store.rows_by_id import ROW_ID, MissingTableError, rows_of
+from rag_assets.store.table_locations import Bucket, Folder, Place, Stamp
 
 if TYPE_CHECKING:
     from lance import LanceDataset, LanceOperation, Session

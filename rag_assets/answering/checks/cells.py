@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+from rag_assets.answering.checks.analysed_passages import Passage, are_alike
 from rag_assets.answering.checks.matching import ENOUGH, Match, strength_in
-from rag_assets.answering.checks.passages import Passage, are_alike
 from rag_assets.answering.checks.sources import SourcePlace
 from rag_assets.terms.numbers import bears_out
 

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from rag_assets.answering.checks.atoms import Atom, atoms_of, dates_of, folded
-from rag_assets.answering.checks.passages import (
+from rag_assets.answering.checks.analysed_passages import (
     DASHES,
     Passage,
     Term,
@@ -21,6 +20,7 @@ from rag_assets.answering.checks.passages import (
     lemma_of,
     parts_of,
 )
+from rag_assets.answering.checks.atoms import Atom, atoms_of, dates_of, folded
 from rag_assets.answering.checks.sources import SourcePlace
 from rag_assets.terms import compared_words
 from rag_assets.terms.chemical_elements import formula_of

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from rag_assets.answering.checks.passages import Passage, passage_of, passages_of
+from rag_assets.answering.checks.analysed_passages import Passage, passage_of, passages_of
 from rag_assets.citations.cited_sources import CitedPair, CitedText, Source
 from rag_assets.terms import compared_words
 from rag_assets.terms.numbers import Number

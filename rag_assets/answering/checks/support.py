@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from rag_assets.answering.checks.analysed_passages import DASHES, Passage, passage_of, sentences_of
 from rag_assets.answering.checks.cells import foreign_values, wrong_headings
 from rag_assets.answering.checks.matching import Match, covered_share, matches_of
-from rag_assets.answering.checks.passages import DASHES, Passage, passage_of, sentences_of
 from rag_assets.answering.checks.sources import SourcePlace, languages_differ, places_of
 from rag_assets.citations.cited_sources import CitedText, Source
 from rag_assets.citations.sentences import PROVEN, Compared

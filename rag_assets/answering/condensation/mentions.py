@@ -10,7 +10,7 @@ from rag_assets.table_lookup.question.linking import TableLinks, links_of
 from rag_assets.table_lookup.question.quantities import quantities
 from rag_assets.table_lookup.question.question import AskedQuestion
 from rag_assets.table_lookup.question.value_mentions import value_mentions
-from rag_assets.table_lookup.words.wording import QuestionWord
+from rag_assets.table_lookup.words.word_forms import QuestionWord
 from rag_assets.terms.formulas import formula
 from rag_assets.terms.units import pint_dimension
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from rag_assets import schemas
 from rag_assets.answering.checks.judging import text_of
-from rag_assets.answering.reporting.report import ReportSection
+from rag_assets.answering.reporting.cited_report import ReportSection
 from rag_assets.citations.sentences import Sentence
 from rag_assets.config import Config
 from rag_assets.evaluation.gold import DocumentGold, DocumentKey

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from rag_assets.documents.chunks.passages import SEPARATOR, Block, DocumentText
+from rag_assets.documents.chunks.regions import SEPARATOR, Block, DocumentText
 from rag_assets.documents.chunks.sentences import Grade, grades
 from rag_assets.documents.chunks.tokens import Words
 

@@ -6,9 +6,9 @@ It lies in the file of kept answers, and is erased with its answer.
 from dataclasses import astuple, dataclass
 from typing import Literal, TypeAlias
 
+from rag_assets.answering.record.answer_rows import units_of
 from rag_assets.answering.record.database import AnswersFile
 from rag_assets.answering.record.kept import KeptAnswer
-from rag_assets.answering.record.rows import units_of
 from rag_assets.process import clock
 
 FeedbackKind: TypeAlias = Literal["up", "down", "right_source"]

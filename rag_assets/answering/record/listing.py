@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import date
 
 from rag_assets.answering.answer import Outcome
+from rag_assets.answering.record.answer_rows import select
 from rag_assets.answering.record.database import AnswersFile
 from rag_assets.answering.record.kept import KeptAnswer
-from rag_assets.answering.record.rows import select
 from rag_assets.answering.record.staleness import Served, TouchedSentence
 from rag_assets.identity import MOST_NAMED, id_that_begins
 

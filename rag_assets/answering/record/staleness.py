@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
+from rag_assets.answering.record.answer_rows import units_of
 from rag_assets.answering.record.kept import KeptAnswer
-from rag_assets.answering.record.rows import units_of
 from rag_assets.citations.kinds import PlanCitation, Span
 from rag_assets.columns.sql import is_one_of, parts_of, quoted
 from rag_assets.config import Config

@@ -3,8 +3,8 @@
 from io import BytesIO
 from typing import TYPE_CHECKING
 
+from rag_assets.answering.reporting.cited_report import CitedReport
 from rag_assets.answering.reporting.layout import LaidSection, laid_out
-from rag_assets.answering.reporting.report import CitedReport
 
 if TYPE_CHECKING:
     from docx.document import Document

@@ -3,10 +3,10 @@
 import re
 from dataclasses import dataclass
 
-from rag_assets.answering.reporting.report import CitedReport, NotCovered, ReportSection
+from rag_assets.answering.reporting.cited_report import CitedReport, NotCovered, ReportSection
 from rag_assets.citations.kinds import Span
-from rag_assets.citations.places import numbered_places
 from rag_assets.citations.sentences import Sentence
+from rag_assets.citations.source_numbers import numbered_places
 from rag_assets.citations.values import Value
 from rag_assets.table_lookup.comparing import SideBySide
 

@@ -28,7 +28,7 @@ from rag_assets.config import Chunking, Config, HeaderRules, addresses
 from rag_assets.config.documents import DEFAULT_CHUNKINGS
 from rag_assets.documents.chunks.chunking import CountedText, chunks_of, counted
 from rag_assets.documents.chunks.header_fields import fields_of, rules_of
-from rag_assets.documents.chunks.passages import Block, Chunk
+from rag_assets.documents.chunks.regions import Block, Chunk
 from rag_assets.documents.chunks.tokens import TokenCounter, tokenizer_file
 from rag_assets.documents.elements.site_furniture import repeated_texts, set_aside
 from rag_assets.documents.step_tables import CUTTING

@@ -36,7 +36,7 @@ import numpy as np
 
 from rag_assets.documents.chunks.cuts import IN_FORMULA, class_of, hashes, lowest, paragraphs, ranks
 from rag_assets.documents.chunks.headers import Headers, header_row
-from rag_assets.documents.chunks.passages import (
+from rag_assets.documents.chunks.regions import (
     Block,
     Chunk,
     DocumentText,

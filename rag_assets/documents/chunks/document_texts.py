@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from rag_assets.documents.chunks.passages import Block, DocumentText
+from rag_assets.documents.chunks.regions import Block, DocumentText
 from rag_assets.documents.elements.site_furniture import repeated_texts, set_aside
 from rag_assets.schemas import DOCUMENT_FILES_TABLE
 from rag_assets.store import Store

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 from rag_assets.config import HeaderRules
-from rag_assets.documents.chunks.passages import Block
+from rag_assets.documents.chunks.regions import Block
 from rag_assets.schemas import HEADINGS
 
 MOST_CHARACTERS = 8_000

@@ -9,7 +9,7 @@ the description by a vision model.
 import re
 from functools import cached_property
 
-from rag_assets.documents.chunks.passages import DocumentText, Region
+from rag_assets.documents.chunks.regions import DocumentText, Region
 from rag_assets.documents.chunks.tokens import TokenCounter
 from rag_assets.schemas import HEADINGS
 

@@ -16,7 +16,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from rag_assets.documents.chunks.passages import Block, DocumentText
+from rag_assets.documents.chunks.regions import Block, DocumentText
 from rag_assets.documents.chunks.tokens import Words
 from rag_assets.schemas import HEADINGS
 

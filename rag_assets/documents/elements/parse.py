@@ -26,11 +26,11 @@ from rag_assets.columns.keys import KeyIndex
 from rag_assets.config import Config
 from rag_assets.config.addresses import accounts_table
 from rag_assets.documents.elements.element import Element
+from rag_assets.documents.elements.element_rows import CONTENT, pictures, to_arrow
 from rag_assets.documents.elements.languages import language_of_documents, with_languages
 from rag_assets.documents.elements.parse_report_rows import Accounts, DocumentAccount
 from rag_assets.documents.elements.parsing import FileContent, ParsedContent, Parsing
 from rag_assets.documents.elements.reuse import SHOWING_PICTURES, Reuse
-from rag_assets.documents.elements.rows import CONTENT, pictures, to_arrow
 from rag_assets.documents.figures import linked_pictures
 from rag_assets.documents.files import FILE_COLUMNS, SourceFile
 from rag_assets.documents.parsers import parsers_of
@@ -41,7 +41,7 @@ from rag_assets.documents.step_tables import PARSING, elements_of
 from rag_assets.identity import fingerprint, fingerprints
 from rag_assets.media.media_types import PDF
 from rag_assets.store import Store, images
-from rag_assets.store.places import remove_folder
+from rag_assets.store.table_locations import remove_folder
 from rag_assets.workers.executors import for_parsing
 
 REVISION = PARSING

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets.columns.sql import is_one_of, parts_of
-from rag_assets.documents.chunks.passages import LEFT_OUT, Block
+from rag_assets.documents.chunks.regions import LEFT_OUT, Block
 from rag_assets.media.media_types import HTML
 from rag_assets.schemas import HEADINGS
 from rag_assets.store import Store

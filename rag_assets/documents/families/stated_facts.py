@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from rag_assets.documents.chunks.passages import Block
+from rag_assets.documents.chunks.regions import Block
 from rag_assets.documents.families.version_marks import (
     UNKNOWN,
     DocumentVersion,

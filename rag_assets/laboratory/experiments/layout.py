@@ -5,7 +5,7 @@ from itertools import product
 
 import pyarrow.compute as pc
 
-from rag_assets.evaluation.wording import Row, bar_of
+from rag_assets.evaluation.evaluation_wording import Row, bar_of
 from rag_assets.laboratory.experiments.design import (
     METRIC,
     QUESTIONS,

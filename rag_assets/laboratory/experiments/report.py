@@ -6,9 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets.evaluation.flaws import SOUND, flaw_rows
-from rag_assets.evaluation.summary import ALL_QUESTIONS
-from rag_assets.evaluation.wording import (
+from rag_assets.evaluation.evaluation_wording import (
     ABOUT_DIFFERENCES,
     DOMAIN_NAMES,
     SHOWN_METRICS,
@@ -24,6 +22,8 @@ from rag_assets.evaluation.wording import (
     verdict,
     with_interval,
 )
+from rag_assets.evaluation.flaws import SOUND, flaw_rows
+from rag_assets.evaluation.summary import ALL_QUESTIONS
 from rag_assets.laboratory.experiments.design import TOP_N, Measure
 from rag_assets.laboratory.experiments.layout import Means, pivot, plots
 from rag_assets.laboratory.experiments.results import ExperimentResult

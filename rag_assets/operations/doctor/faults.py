@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from rag_assets.operations.doctor.rules import Rule
+from rag_assets.operations.doctor.fault_rules import Rule
 from rag_assets.store import Store
 
 EXAMPLES = 3

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from rag_assets.columns.sql import quoted_name
 from rag_assets.config.training import WEIGHTS
-from rag_assets.operations.erasure.rows import (
+from rag_assets.operations.erasure.erased_rows import (
     document_tables,
     rows_of,
     rows_of_all_versions,

@@ -20,12 +20,18 @@ from rag_assets.change.quarantine import QUARANTINE, forget
 from rag_assets.laboratory.experiments.arms import root_of
 from rag_assets.laboratory.experiments.runs import lock_of
 from rag_assets.models.language.kept_calls import calls_file
-from rag_assets.operations.erasure import kept_answers, model_calls, proof, run_records, state_files
-from rag_assets.operations.erasure import rows as erasure
+from rag_assets.operations.erasure import erased_rows as erasure
+from rag_assets.operations.erasure import (
+    kept_answers,
+    model_calls,
+    proof,
+    run_records,
+    state_files,
+)
+from rag_assets.operations.erasure.erased_rows import DOCUMENT, UNIT, generations_of
 from rag_assets.operations.erasure.kept_answers import AffectedAnswers
 from rag_assets.operations.erasure.model_calls import AffectedCalls
 from rag_assets.operations.erasure.proof import Proof
-from rag_assets.operations.erasure.rows import DOCUMENT, UNIT, generations_of
 from rag_assets.operations.erasure.scope import (
     IMAGE,
     MANIFEST,

@@ -17,12 +17,17 @@ from rag_assets.columns.sql import quoted
 from rag_assets.config import Config
 from rag_assets.config.training import WEIGHTS
 from rag_assets.identity import SHORTEST_START, document_id, id_that_begins
-from rag_assets.operations.erasure import kept_answers, model_calls, run_records, state_files
-from rag_assets.operations.erasure import rows as erasure
+from rag_assets.operations.erasure import erased_rows as erasure
+from rag_assets.operations.erasure import (
+    kept_answers,
+    model_calls,
+    run_records,
+    state_files,
+)
+from rag_assets.operations.erasure.erased_rows import DOCUMENT, UNIT, AffectedTable, generations_of
 from rag_assets.operations.erasure.kept_answers import AffectedAnswers
 from rag_assets.operations.erasure.model_calls import AffectedCalls
 from rag_assets.operations.erasure.proof import trace_in_file
-from rag_assets.operations.erasure.rows import DOCUMENT, UNIT, AffectedTable, generations_of
 from rag_assets.operations.erasure.run_records import AffectedRecords
 from rag_assets.operations.erasure.state_files import FileGroup
 from rag_assets.operations.erasure.traces import (
@@ -34,7 +39,7 @@ from rag_assets.operations.erasure.traces import (
     words_of,
 )
 from rag_assets.sources.files.listing import look
-from rag_assets.sources.places import SourceError
+from rag_assets.sources.source_locations import SourceError
 from rag_assets.store import Store, images
 from rag_assets.store.catalog import folder_of, name_of
 from rag_assets.store.exports import PREFIX

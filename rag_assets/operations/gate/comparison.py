@@ -29,8 +29,8 @@ from rag_assets.evaluation.projection import IndexedGold
 from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.scores import gold_items_by_level, scored, units_of
 from rag_assets.evaluation.superseded_gold import split_superseded
+from rag_assets.operations.gate.compared_rankings import Side, UnsearchableError
 from rag_assets.operations.gate.flaws import Examined, blocking_flaws
-from rag_assets.operations.gate.sides import Side, UnsearchableError
 from rag_assets.operations.gate.verdicts import (
     BeforeAndNow,
     DenseAlone,

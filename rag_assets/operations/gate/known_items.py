@@ -18,7 +18,7 @@ from rag_assets.evaluation.gold import DocumentGold, Gold, RowGold
 from rag_assets.evaluation.known_items import Rarity, sentences_to_ask
 from rag_assets.evaluation.non_inferiority import LARGEST_MARGIN, questions_needed
 from rag_assets.evaluation.projection import IndexedGold
-from rag_assets.operations.gate.sides import Side
+from rag_assets.operations.gate.compared_rankings import Side
 from rag_assets.operations.gate.verdicts import KnownItems
 from rag_assets.store import Store
 from rag_assets.store.pins import Pin

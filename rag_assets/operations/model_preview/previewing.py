@@ -39,7 +39,7 @@ from rag_assets.index.encoders import encoder_of
 from rag_assets.index.steps import CHUNK_VECTORS, ROW_VECTORS
 from rag_assets.index.units import matrix_of
 from rag_assets.models.paths import load_for_queries
-from rag_assets.operations.gate.sides import Side, serving_side
+from rag_assets.operations.gate.compared_rankings import Side, serving_side
 from rag_assets.operations.gate.verdicts import BeforeAndNow
 from rag_assets.operations.model_preview.bounds import (
     ReciprocalRanks,

@@ -22,11 +22,11 @@ from rag_assets.sources.exporting import PlannedTable
 from rag_assets.sources.planned import PlannedExport, planned_exports
 from rag_assets.store import Store
 from rag_assets.store.exports import ExportedTable
-from rag_assets.tables import rows
+from rag_assets.tables import table_rows
 from rag_assets.tables.exported import source_table
 from rag_assets.tables.planned import planned_rows
 
-CAME = rows.CONTENT.append(schemas.ROW_FINGERPRINT)
+CAME = table_rows.CONTENT.append(schemas.ROW_FINGERPRINT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def rows_plan(store: Store, config: Config, *, allow_shrink: bool = False) -> Ro
     for source, each in found:
         exports[_asset(source, each)] += _changes_of(each.export.report)
     parts = [_of_table(store, source, each) for source, each in found]
-    stands = decide(rows.derivation(store, sources=config.table_sources))
+    stands = decide(table_rows.derivation(store, sources=config.table_sources))
     own = Changes.of(stands.added, stands.changed, len(stands.removed))
     return RowsPlan(
         exports=dict(exports),

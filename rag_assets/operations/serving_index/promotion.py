@@ -25,8 +25,8 @@ from rag_assets.graph import STEPS
 from rag_assets.operations.gate import blocked_candidate
 from rag_assets.operations.gate import judging as gate
 from rag_assets.operations.gate.blocked_candidate import HeldBack
+from rag_assets.operations.gate.verdict_wording import headline, in_short
 from rag_assets.operations.gate.verdicts import Verdict
-from rag_assets.operations.gate.wording import headline, in_short
 from rag_assets.operations.problems.current import are_questions_lost, named_results, why_stale
 from rag_assets.operations.serving_index.consistency import encoder_ids, inconsistencies
 from rag_assets.retrieval.opening import OutdatedIndexError

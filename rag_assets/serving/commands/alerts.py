@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from rag_assets import config as configuration
 from rag_assets.config import Config
 from rag_assets.operations.alerts.channels import Delivery
+from rag_assets.operations.alerts.dispatch import NOT_CALLED, open_problems, try_channels
 from rag_assets.operations.alerts.messages import moment, record_of
 from rag_assets.operations.alerts.record import FILE, AlertRecord, Change, ChannelRecord, RecordFile
-from rag_assets.operations.alerts.telling import NOT_CALLED, open_problems, try_channels
 from rag_assets.operations.problems.problem import Problem
 from rag_assets.serving import alerting
 from rag_assets.serving.replies import FAILED, OK, PARTLY, Json, Reply, UsageError, say

@@ -12,7 +12,7 @@ from rag_assets.answering.record.differing import AnswerDifference
 from rag_assets.answering.record.feedback import Feedback, FeedbackKind
 from rag_assets.answering.record.listing import ListedAnswer
 from rag_assets.answering.record.staleness import TouchedSentence
-from rag_assets.answering.reporting.report import CitedReport
+from rag_assets.answering.reporting.cited_report import CitedReport
 from rag_assets.citations.values import Value
 from rag_assets.config import Versions
 from rag_assets.documents.families.shown import DocumentMember

@@ -7,7 +7,7 @@ from typing_extensions import override
 from rag_assets.sources.cells import json_value
 from rag_assets.sources.databases import mysql, postgres
 from rag_assets.sources.databases.limits import Watch
-from rag_assets.sources.places import SourceError
+from rag_assets.sources.source_locations import SourceError
 
 if TYPE_CHECKING:
     import sqlite3

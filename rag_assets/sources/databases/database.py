@@ -38,7 +38,7 @@ from rag_assets.sources.origins import (
     TableRequest,
     Value,
 )
-from rag_assets.sources.places import Database, SourceError, shown
+from rag_assets.sources.source_locations import Database, SourceError, shown
 from rag_assets.store.completions import ForeignKey
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from rag_assets.sources.places import SourceError
+from rag_assets.sources.source_locations import SourceError
 
 PATIENCE = 5.0
 """Seconds after which it is asked who holds what is waited for."""

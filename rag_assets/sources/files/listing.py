@@ -19,7 +19,7 @@ from rag_assets.config import DocumentSource, redacted
 from rag_assets.identity import fingerprint
 from rag_assets.media.encodings import is_unicode
 from rag_assets.sources.landing import first_line
-from rag_assets.sources.places import SourceError, local_path
+from rag_assets.sources.source_locations import SourceError, local_path
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem

@@ -39,8 +39,8 @@ from rag_assets.sources.files import detection
 from rag_assets.sources.files.known_files import CONTENT, RECIPE, ROWS, KnownFiles
 from rag_assets.sources.files.listing import Entry, Listing, look, look_of
 from rag_assets.sources.files.overlaps import without_rows
-from rag_assets.sources.places import SourceError
 from rag_assets.sources.readability import Look
+from rag_assets.sources.source_locations import SourceError
 from rag_assets.sources.step_tables import FILES
 from rag_assets.store import Store
 

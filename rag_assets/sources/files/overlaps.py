@@ -13,7 +13,7 @@ from dataclasses import replace
 from rag_assets.config import TableSource
 from rag_assets.sources.entries import spec_of
 from rag_assets.sources.files.listing import Entry, Listing
-from rag_assets.sources.places import SUFFIXES, SourceError, TabularFiles, place_of
+from rag_assets.sources.source_locations import SUFFIXES, SourceError, TabularFiles, place_of
 
 
 def without_rows(listings: Sequence[Listing], tables: Sequence[TableSource]) -> list[Listing]:

@@ -33,7 +33,7 @@ from rag_assets.sources.column_types import (
 from rag_assets.sources.files.listing import Entry, Listing, look, look_of
 from rag_assets.sources.landed import Landed, Notes
 from rag_assets.sources.origins import Increment, Origin, Reading, TableRequest
-from rag_assets.sources.places import SUFFIXES, SourceError, TabularFiles, local_path
+from rag_assets.sources.source_locations import SUFFIXES, SourceError, TabularFiles, local_path
 from rag_assets.sources.tabular import delimited, workbooks
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ from rag_assets.media.workbooks import (
     opened,
 )
 from rag_assets.sources.landed import WHOLE, Notes
-from rag_assets.sources.places import SourceError
+from rag_assets.sources.source_locations import SourceError
 
 if TYPE_CHECKING:
     from openpyxl.worksheet._read_only import ReadOnlyWorksheet

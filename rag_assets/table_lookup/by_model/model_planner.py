@@ -24,7 +24,7 @@ from rag_assets.table_lookup.plans.plan import (
     PlanValue,
     plan_from_json,
 )
-from rag_assets.table_lookup.words.wording import folded
+from rag_assets.table_lookup.words.word_forms import folded
 from rag_assets.terms.units import converted
 
 if TYPE_CHECKING:

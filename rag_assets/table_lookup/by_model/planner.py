@@ -17,7 +17,7 @@ from rag_assets.table_lookup.question.linking import TableLinks, links_of
 from rag_assets.table_lookup.question.quantities import Quantity, counted_words
 from rag_assets.table_lookup.question.question import ORDINALS, AskedQuestion
 from rag_assets.table_lookup.words import vocabulary
-from rag_assets.table_lookup.words.wording import QuestionWord, folded, forms, words_of
+from rag_assets.table_lookup.words.word_forms import QuestionWord, folded, forms, words_of
 from rag_assets.terms.formulas import formula
 from rag_assets.terms.units import converted
 

@@ -3,7 +3,7 @@
 import gettext
 from functools import cache
 
-from rag_assets.table_lookup.words.wording import squashed
+from rag_assets.table_lookup.words.word_forms import squashed
 
 SHORTEST_ADJECTIVE, SAME_BEGINNING = 5, 4
 """Letters of an adjective (`German`), and how many of them a name must begin with."""

@@ -13,7 +13,7 @@ from rag_assets.evaluation.judges.kept_items import save_items
 from rag_assets.evaluation.judges.labels import read_labels, task_of
 from rag_assets.evaluation.judges.verdicts import JudgedItem
 from rag_assets.evaluation.questions import refresh_questions
-from rag_assets.questions.judged_items import GOLD, ItemSources, Labelling
+from rag_assets.questions.items_to_label import GOLD, ItemSources, Labelling
 from rag_assets.table_lookup.arm import arms_of
 from rag_assets_testing.built_once import built_once
 from rag_assets_testing.faults import project

@@ -3,10 +3,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from rag_assets.evaluation.results import EvaluationRecord, EvaluationResult
-from rag_assets.evaluation.scores import Scores
-from rag_assets.evaluation.summary import DIFFERENCES, SUMMARY
-from rag_assets.evaluation.wording import (
+from rag_assets.evaluation.evaluation_wording import (
     advice,
     differences_table,
     findings,
@@ -15,6 +12,9 @@ from rag_assets.evaluation.wording import (
     shown_domains,
     verdict,
 )
+from rag_assets.evaluation.results import EvaluationRecord, EvaluationResult
+from rag_assets.evaluation.scores import Scores
+from rag_assets.evaluation.summary import DIFFERENCES, SUMMARY
 
 
 def row(low: float | None, high: float | None, *, p: float | None = 0.001, clusters: int = 400):

@@ -15,7 +15,7 @@ from rag_assets import schemas
 from rag_assets.columns.sql import KEYS_PER_STATEMENT
 from rag_assets.store.catalog import folder_of
 from rag_assets.store.damage import DAMAGE, DamagedTablesError, data_files, is_panic
-from rag_assets.store.rows import ROW_ID
+from rag_assets.store.rows_by_id import ROW_ID
 from rag_assets.store.store import Store
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from rag_assets.serving import cli
 from rag_assets.serving.replies import FAILED, USAGE
 from rag_assets.store import MissingTableError, PassRecord, Store, complete_sets
 from rag_assets.store.owners import OtherStateError
-from rag_assets.store.places import MANIFESTS
+from rag_assets.store.table_locations import MANIFESTS
 from rag_assets_testing.faults import built, comparing, project, reading
 from rag_assets_testing.faults.hashing import HashEncoder, hashing
 from rag_assets_testing.faults.pipeline import refresh

@@ -15,7 +15,7 @@ from rag_assets.change.steps import made_from
 from rag_assets.columns.sql import is_one_of, parts_of
 from rag_assets.config import Config
 from rag_assets.config.addresses import families_table
-from rag_assets.documents.chunks.passages import Block
+from rag_assets.documents.chunks.regions import Block
 from rag_assets.documents.families.candidates import Candidate
 from rag_assets.documents.families.decisions import Decisions, read_decisions
 from rag_assets.documents.families.members import Membership, memberships

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag_assets.table_lookup.words.wording import forms, squashed, words_of
+from rag_assets.table_lookup.words.word_forms import forms, squashed, words_of
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import pytest
 
+from rag_assets.answering.condensation.by_rules import condensed
 from rag_assets.answering.condensation.conversation import Turn
-from rag_assets.answering.condensation.rules import condensed
 from rag_assets.table_lookup.tables.catalogue import Catalogue
 from rag_assets_tests.table_lookup.beams import catalogue, contents
 

@@ -13,9 +13,9 @@ import pytest
 from dagster._core.definitions.freshness import FreshnessState, FreshnessStateChange
 
 from rag_assets.config import Config
-from rag_assets.operations.alerts import channels, telling
+from rag_assets.operations.alerts import channels, dispatch
+from rag_assets.operations.alerts.dispatch import Teller, failed_command
 from rag_assets.operations.alerts.record import FILE, RecordFile
-from rag_assets.operations.alerts.telling import Teller, failed_command
 from rag_assets.operations.problems import lost_runs
 from rag_assets.operations.problems import runs as run_problems
 from rag_assets_testing.alert_servers import Web, mail_server, web_server
@@ -199,7 +199,7 @@ def test_a_channel_that_takes_long_to_answer_is_not_told_every_minute(made, web,
     assert "timed out" in made.log[0]
 
     web.seconds = 0.0
-    monkeypatch.setattr(telling, "LONGEST_WAIT", timedelta())
+    monkeypatch.setattr(dispatch, "LONGEST_WAIT", timedelta())
     for _ in range(3):
         made.tell()
     assert told(web) == [BEGAN, BEGAN]
@@ -327,7 +327,7 @@ def test_an_error_of_looking_is_a_line_of_the_log(made, web, monkeypatch):
     def broken(*_: object) -> None:
         raise RuntimeError("postgresql://reader:geheim@db is odd")
 
-    monkeypatch.setattr("rag_assets.operations.alerts.telling.run_problems", broken)
+    monkeypatch.setattr("rag_assets.operations.alerts.dispatch.run_problems", broken)
     made.tell()
 
     assert any("is odd" in line for line in made.log)

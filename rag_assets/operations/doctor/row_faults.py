@@ -10,9 +10,9 @@ from rag_assets.columns.arrow_sql import query
 from rag_assets.columns.keys import DigestIndex
 from rag_assets.columns.sql import quoted
 from rag_assets.index.steps import UnitVectors
-from rag_assets.operations.doctor import rules
+from rag_assets.operations.doctor import fault_rules
+from rag_assets.operations.doctor.examined_tables import ExaminedTable, Practice
 from rag_assets.operations.doctor.faults import Fault, RowsAt, examples_of
-from rag_assets.operations.doctor.subjects import ExaminedTable, Practice
 from rag_assets.operations.doctor.table_scan import LENGTH_TOLERANCE, Census
 from rag_assets.store import ROW_ID
 
@@ -20,17 +20,19 @@ from rag_assets.store import ROW_ID
 def faults_of(practice: Practice, table: ExaminedTable, census: Census) -> Iterator[Fault]:
     """What is wrong with the rows of a table, whatever it was made from."""
     surplus = _surplus(census)
-    yield from found(practice, table, rules.DUPLICATE, delete=census.rows(surplus))
+    yield from found(practice, table, fault_rules.DUPLICATE, delete=census.rows(surplus))
     if census.group is None:
-        yield from found(practice, table, rules.ALTERED_TEXT, remake=_altered(census))
+        yield from found(practice, table, fault_rules.ALTERED_TEXT, remake=_altered(census))
     else:
         gaps = _inputs_of(census, _gaps(census))
-        yield from found(practice, table, rules.INCOMPLETE, delete=gaps)
+        yield from found(practice, table, fault_rules.INCOMPLETE, delete=gaps)
         altered = _inputs_of(census, census.altered)
-        yield from found(practice, table, rules.ALTERED_TEXT, delete=altered)
+        yield from found(practice, table, fault_rules.ALTERED_TEXT, delete=altered)
     if census.length is not None:
         is_spoiled = ~(np.abs(census.length - 1) <= LENGTH_TOLERANCE)
-        yield from found(practice, table, rules.SPOILED_VECTOR, delete=census.rows(is_spoiled))
+        yield from found(
+            practice, table, fault_rules.SPOILED_VECTOR, delete=census.rows(is_spoiled)
+        )
     if isinstance(table.step.kind, UnitVectors):
         yield from _mixed(practice, table, census)
 
@@ -38,7 +40,7 @@ def faults_of(practice: Practice, table: ExaminedTable, census: Census) -> Itera
 def found(
     practice: Practice,
     table: ExaminedTable,
-    rule: rules.Rule,
+    rule: fault_rules.Rule,
     *,
     delete: RowsAt | None = None,
     remake: RowsAt | None = None,
@@ -108,4 +110,4 @@ def _mixed(practice: Practice, table: ExaminedTable, census: Census) -> Iterator
     )
     others = np.concatenate([batch[ROW_ID].to_numpy() for batch in batches])
     rows = RowsAt(census.table, census.version, others)
-    yield from found(practice, table, rules.MIXED_MODELS, delete=rows)
+    yield from found(practice, table, fault_rules.MIXED_MODELS, delete=rows)

@@ -1,6 +1,6 @@
 """The rules for flaws that look at the questions and at what each arm returned: see `flaws`.
 
-`rules_of_comparisons` has those that look at differences between arms.
+`comparison_flaws` has those that look at differences between arms.
 """
 
 from collections import defaultdict

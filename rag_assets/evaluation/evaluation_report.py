@@ -3,12 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 
-from rag_assets.evaluation.flaws import SOUND, flaw_rows
-from rag_assets.evaluation.metrics import METRICS
-from rag_assets.evaluation.parts import by_gold_type, by_language
-from rag_assets.evaluation.results import EvaluationResult
-from rag_assets.evaluation.summary import CANDIDATE_RECALL, F1_OF_MEANS, splits_of
-from rag_assets.evaluation.wording import (
+from rag_assets.evaluation.evaluation_wording import (
     ABOUT_DIFFERENCES,
     DOMAIN_NAMES,
     MAIN_METRICS,
@@ -25,6 +20,11 @@ from rag_assets.evaluation.wording import (
     sets_table,
     with_interval,
 )
+from rag_assets.evaluation.flaws import SOUND, flaw_rows
+from rag_assets.evaluation.metrics import METRICS
+from rag_assets.evaluation.parts import by_gold_type, by_language
+from rag_assets.evaluation.results import EvaluationResult
+from rag_assets.evaluation.summary import CANDIDATE_RECALL, F1_OF_MEANS, splits_of
 from rag_assets.reports import pages
 from rag_assets.reports.plots import bars, line
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from rag_assets.identity import row_id
 from rag_assets.store import Store, exports
 from rag_assets.store.damage import DamagedTablesError
-from rag_assets.tables import exported, rows
-from rag_assets.tables.rows import refresh_rows
+from rag_assets.tables import exported, table_rows
+from rag_assets.tables.table_rows import refresh_rows
 from rag_assets_testing.exported import table_in
 from rag_assets_testing.exported import tables as exported_tables
 from rag_assets_tests.tables.exported_tables import STEEL, write_table
@@ -96,7 +96,7 @@ def test_a_second_refresh_does_nothing_and_imports_nothing_heavy(store):
 
     program = (
         "import sys; from pathlib import Path; from rag_assets.store import Store;"
-        "from rag_assets.tables.rows import refresh_rows;"
+        "from rag_assets.tables.table_rows import refresh_rows;"
         "report = refresh_rows(Store(Path(sys.argv[1])), sources={'db'}, log=print);"
         "heavy = {'lancedb', 'lance', 'duckdb', 'pandas', 'torch', 'dlt'} & sys.modules.keys();"
         "print(report.data_version, report.touched, report.unchanged, sorted(heavy))"
@@ -211,9 +211,9 @@ def test_rows_of_tables_that_did_not_move_are_not_read_again(store, monkeypatch)
     refresh(store)
     write_table(store, [*STEEL, {**STEEL[0], "id": 3}], table="b")
     read = []
-    identified = rows.identified
+    identified = table_rows.identified
     monkeypatch.setattr(
-        rows, "identified", lambda table: read.append(table.name) or identified(table)
+        table_rows, "identified", lambda table: read.append(table.name) or identified(table)
     )
 
     report = refresh(store)
@@ -338,14 +338,14 @@ def test_of_a_large_table_only_the_rows_that_moved_are_identified(store, tmp_pat
     write_table(store, table, headings={})
     refresh(store)
     identified = 0
-    row_ids = rows.row_ids
+    row_ids = table_rows.row_ids
 
     def counted(source, name, contents, *, seen):
         nonlocal identified
         identified += len(contents)
         return row_ids(source, name, contents, seen=seen)
 
-    monkeypatch.setattr(rows, "row_ids", counted)
+    monkeypatch.setattr(table_rows, "row_ids", counted)
     here = {row["id"] for row in table} - {3} | {107}
     for moved, keys, expected in (
         ([{"id": 2, "material": "x"}, {"id": 107, "material": "new"}], here, (2, 2)),
@@ -377,13 +377,13 @@ def test_an_export_that_runs_at_the_same_time_is_noticed(store):
 
 def test_a_table_is_read_as_it_stood_when_the_refresh_began(store, monkeypatch):
     write_table(store, STEEL)
-    identified = rows.identified
+    identified = table_rows.identified
 
     def overtaken(table):
         write_table(store, STEEL[:1])
         yield from identified(table)
 
-    monkeypatch.setattr(rows, "identified", overtaken)
+    monkeypatch.setattr(table_rows, "identified", overtaken)
     assert counts(refresh(store)) == (2, 0, 0, 0, 0)
     monkeypatch.undo()
 
@@ -420,7 +420,7 @@ def test_ids_made_for_whole_columns_are_those_made_row_by_row(tmp_path_factory, 
     write_table(store, data, key=[], hidden=[])
 
     (source_table,) = exported.source_tables(store, sources={"db"})
-    ids = [row for batch in rows.identified(source_table) for row in batch.ids]
+    ids = [row for batch in table_rows.identified(source_table) for row in batch.ids]
 
     normal = [
         tuple(

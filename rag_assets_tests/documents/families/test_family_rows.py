@@ -3,7 +3,7 @@
 import pytest
 
 from rag_assets.config.addresses import families_table
-from rag_assets.documents.families import rows as family_rows
+from rag_assets.documents.families import family_rows
 from rag_assets.documents.families.shown import documents_of, families_of
 
 TEXT = "# Pump manual\n\nFill the housing before the pump is started. Limit: {} degrees.\n"
