@@ -329,10 +329,10 @@ def spoiled(path: Path) -> Iterator[Bound]:
             found = likely_hits(
                 queries[draw], made[chosen], asked, cutoff=10, sampled=sampled, weight=weight
             )
-            likely = replace(changes.of(draw), differences=found.astype(float) - serving[draw])
+            likely = replace(changes.at(draw), differences=found.astype(float) - serving[draw])
             status = status_of(likely, margin=default_margin(DRAWN))
             warned.append(status in ("is worse", "looks worse"))
-            held.append(ruling(changes.of(draw), items).outcome != "PASS")
+            held.append(ruling(changes.at(draw), items).outcome != "PASS")
         print(
             f"{name:21} {loss:+9.3f}  {items.serving:.3f} {items.candidate:.3f}  "
             f"{np.mean(warned):6.3f} {np.mean(held):5.3f}",

@@ -97,7 +97,7 @@ class Paired:
         """The questions by what they are about."""
         return clusters_of(self.sources, self.gold)
 
-    def of(self, chosen: np.ndarray) -> "Paired":
+    def at(self, chosen: np.ndarray) -> "Paired":
         """The questions at these places alone."""
         return Paired(
             self.differences[chosen],
@@ -178,7 +178,7 @@ def slices_of(
             places = np.flatnonzero(np.asarray(names) == name)
             if len(places) < len(names):
                 chosen.setdefault(places.tobytes(), (by, name, places))
-    slices = [(by, name, paired.of(places)) for by, name, places in chosen.values()]
+    slices = [(by, name, paired.at(places)) for by, name, places in chosen.values()]
     parts = [part for _, _, part in slices]
     statuses = _statuses(parts, questions=len(paired.differences), margin=margin)
     found = [

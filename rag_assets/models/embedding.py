@@ -206,7 +206,7 @@ class ModelEncoder:
 
     def tokenize(self, texts: Sequence[str], /) -> Tokenized:
         """Passages, prefix added, ready for `embed`; may run in another thread."""
-        return self._passages.of(texts)
+        return self._passages.tokenize(texts)
 
     def embed_passages(self, texts: Sequence[str], /) -> Embedded:
         """Vectors of texts; while the model computes for one call, another call can tokenise."""
@@ -218,7 +218,7 @@ class ModelEncoder:
         Raises:
             EncoderError: A query cannot be embedded.
         """
-        found = self._known.of(texts, embed=self._embed_queries)
+        found = self._known.embedded(texts, embed=self._embed_queries)
         return stacked([vector for vector, _ in found], self.dimension)
 
     def weigh_queries(self, texts: Sequence[str], /) -> list[LexicalWeights]:
@@ -227,7 +227,7 @@ class ModelEncoder:
         Raises:
             EncoderError: A query cannot be embedded, or the model is not asked for such weights.
         """
-        found = [weights for _, weights in self._known.of(texts, embed=self._embed_queries)]
+        found = [weights for _, weights in self._known.embedded(texts, embed=self._embed_queries)]
         weighed = [weights for weights in found if weights is not None]
         if len(weighed) < len(found):
             raise EncoderError(
@@ -239,7 +239,7 @@ class ModelEncoder:
     def _embed_queries(
         self, texts: Sequence[str]
     ) -> list[tuple[np.ndarray, LexicalWeights | None]]:
-        embedded = self.embed(self._queries.of(texts))
+        embedded = self.embed(self._queries.tokenize(texts))
         for position, reason in embedded.failed.items():
             raise EncoderError(f"the query {texts[position]!r} cannot be embedded: {reason}")
         return list(zip(embedded.vectors, embedded.sparse or [None] * len(texts), strict=True))
@@ -377,7 +377,7 @@ class ModelEncoder:
         """
         try:
             [forward, *_] = self._replicas.forwards
-            [row] = self._rows(forward, self._passages.of([PROBE]).windows)
+            [row] = self._rows(forward, self._passages.tokenize([PROBE]).windows)
         except RuntimeError as error:
             raise EncoderError(f"the model {self.encoder_id} cannot compute: {error}") from error
         if not (np.isfinite(row).all() and row[: self.dimension].any()):

@@ -230,7 +230,7 @@ class HostedEncoder:
             EncoderError: The server does not answer in time, or refuses a query, or its model is
                 another than that of the index.
         """
-        known = self._known.of(texts, embed=lambda new: list(self._embed_queries(new)))
+        known = self._known.embedded(texts, embed=lambda new: list(self._embed_queries(new)))
         return stacked(known, self.dimension)
 
     def forget(self) -> None:

@@ -74,7 +74,7 @@ class AskedTable:
         return column if is_said and self._says_something(column) else None
 
     @cached_property
-    def told(self) -> Sequence[str]:
+    def informative(self) -> Sequence[str]:
         """Columns that say something of a row: not hidden, no key, neither constant nor empty."""
         texts = self.contents.texts
         return [
@@ -87,7 +87,7 @@ class AskedTable:
     @cached_property
     def measured(self) -> Sequence[str]:
         """Columns of numbers that measure or count something."""
-        numbers = (name for name in self.told if self.columns[name].is_numeric)
+        numbers = (name for name in self.informative if self.columns[name].is_numeric)
         return [name for name in numbers if not self._has(name, "ordinals")]
 
     @cached_property
@@ -98,7 +98,7 @@ class AskedTable:
     @cached_property
     def choices(self) -> Sequence[str]:
         """Columns by a value of which rows are selected."""
-        others = (self.columns[name] for name in self.told if name not in self.measured)
+        others = (self.columns[name] for name in self.informative if name not in self.measured)
         return [each.name for each in others if each.distinct < each.filled]
 
     @cached_property
@@ -207,7 +207,7 @@ class _Draw:
                 return self._ordered(kind)
 
     def _look_up(self) -> LookupPlan | None:
-        table, asked = self.table, self._chosen(self.table.told, "asked")
+        table, asked = self.table, self._chosen(self.table.informative, "asked")
         if table.label is None or asked is None:
             return None
         for row in self._filled([table.label.name, asked])[:1]:

@@ -28,7 +28,7 @@ from rag_assets.table_lookup.question.understanding import (
 from rag_assets.table_lookup.replacing import Replacements, replacements
 from rag_assets.table_lookup.sentences.citing import UnitsDifferError
 from rag_assets.table_lookup.sentences.nearest import closest, nearest_rows
-from rag_assets.table_lookup.sentences.phrasing import counted, nothing, sentences_of, told
+from rag_assets.table_lookup.sentences.phrasing import counted, nothing, row_sentences, sentences_of
 from rag_assets.table_lookup.tables.catalogue import Catalogue
 from rag_assets.table_lookup.tables.cells import folded
 from rag_assets.table_lookup.words.phrases import PHRASES, Language, language_of
@@ -160,9 +160,9 @@ def _alike(replaced: Replacements, catalogue: Catalogue, *, language: Language) 
     place_of = dict(zip(found.row_keys, found.places, strict=True))
     alike = at_places(found, catalogue, [place_of[key] for key in replaced.row_keys])
     shown = replace(alike, plan=replace(alike.plan, limit=len(alike.places)))
-    sentences = told(shown, catalogue, PHRASES[language])
+    sentences = row_sentences(shown, catalogue, PHRASES[language])
     if len(found.places) > len(alike.places):
-        sentences += told(found, catalogue, PHRASES[language])[:1]
+        sentences += row_sentences(found, catalogue, PHRASES[language])[:1]
     return LookedUp(
         outcome="answered",
         sentences=sentences,

@@ -41,7 +41,7 @@ class CitedSentence:
     sources: tuple[Source, ...]
     nowhere: tuple[str, ...] = ()
     """Its citations that point nowhere, as they are written."""
-    told: Checked | None = None
+    checked: Checked | None = None
     """What was compared, where it says just what its citations say: see `sentences.retelling`."""
 
     @property
@@ -133,7 +133,7 @@ def _cited(
         sentence.text,
         sources_of(sentence.citations, units),
         nowhere,
-        told=_told(sentence, catalogue) if is_our_own else None,
+        checked=_told(sentence, catalogue) if is_our_own else None,
     )
 
 
@@ -152,7 +152,7 @@ def _told(sentence: Sentence, catalogue: "Catalogue | None") -> Checked:
 
 
 def _verdict(sentence: CitedSentence, judge: SupportJudge | None) -> SentenceVerdict:
-    checked = sentence.told or check(sentence.text, sentence.sources)
+    checked = sentence.checked or check(sentence.text, sentence.sources)
     judged = None
     if judge is not None and checked.agrees and not checked.is_proven:
         judged = judge.judge(sentence.text, sentence.sources)

@@ -62,7 +62,7 @@ class OpenFile:
     """Whether there is such a copy."""
     tasks: int = 0
     """How many tasks are planned for it and not done."""
-    told: float = field(default_factory=time.monotonic)
+    reported_at: float = field(default_factory=time.monotonic)
     """When its progress was last reported."""
     parts: dict[int, list[Element]] = field(default_factory=dict)
     """Elements by their page; all under 0 in a file without pages."""

@@ -333,8 +333,8 @@ class Parsing:
     def _tell(self, opened: OpenFile) -> None:
         """Report the pages of a long file that are done, every few seconds."""
         done, pages = len(opened.parts.keys() | opened.failed.keys()), opened.account.pages
-        if pages and time.monotonic() - opened.told >= SECONDS_A_REPORT:
-            opened.told = time.monotonic()
+        if pages and time.monotonic() - opened.reported_at >= SECONDS_A_REPORT:
+            opened.reported_at = time.monotonic()
             self._log(f"{opened.content.file.uri}: {done:,} of {pages:,} pages parsed")
 
     def _keep_pages(self, part: PageRange, elements: Sequence[Element]) -> None:

@@ -35,7 +35,7 @@ def sentences_of(
     if not found.row_keys:
         return (nothing(found, phrases=phrases),)
     if found.plan.operation == "rows":
-        return told(found, catalogue, phrases)
+        return row_sentences(found, catalogue, phrases)
     return (_computed(found, catalogue, phrases), *_unread(found, catalogue, phrases))
 
 
@@ -130,7 +130,7 @@ def _unread(found: Found, catalogue: Catalogue, phrases: Phrases) -> tuple[Sente
     return (Sentence(text, (citing.computed(found, catalogue, phrases=phrases),)),)
 
 
-def told(found: Found, catalogue: Catalogue, phrases: Phrases) -> tuple[Sentence, ...]:
+def row_sentences(found: Found, catalogue: Catalogue, phrases: Phrases) -> tuple[Sentence, ...]:
     """The rows one by one, after a sentence that counts them where there are more."""
     names = names_of(found, catalogue, phrases=phrases)
     counting: tuple[Sentence, ...] = ()
