@@ -46,7 +46,7 @@ class Plan:
     parts: Mapping[str, str]
     """What the table is made from now, by name."""
     recipe: Mapping[str, str] = field(default_factory=dict)
-    """What its recipe consists of now: see `Derivation.recipe`."""
+    """The parts of the recipe as they are now: see `Derivation.recipe`."""
     differs: Sequence[str] = ()
     """The names of those parts that are other than at the last complete pass; all of them if there
     was none, or if it is not known what it was made from."""
@@ -70,7 +70,7 @@ class Plan:
     before: Identities | None = None
     """The rows of the table before the pass; None if it has none, or is begun anew."""
     read_at: Mapping[str, str] | None = None
-    """Where the inputs were read that are rows of other tables: see `ChangingInputs.read_at`."""
+    """The versions of the tables whose rows are the inputs: see `ChangingInputs.read_at`."""
     is_settled: bool = True
     """Whether the inputs were made from the same parts before and after they were read."""
     entries: pa.Table = field(default_factory=partial(pa.Table.from_batches, [], schema=ENTRIES))

@@ -36,7 +36,7 @@ MOST_NIGHTS = 64
 """The longest that an input waits which ran into a limit."""
 
 Blame: TypeAlias = Literal["input", "environment", "limit"]
-"""Whose fault a failure was."""
+"""What caused a failure: the input itself, the environment, or a limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +66,9 @@ class QuarantineEntry:
     target: str
     """The table on the way to which it failed."""
     failed_at: datetime
-    """When it last failed (UTC)."""
+    """The time of its last failure (UTC)."""
     fingerprint: str
-    """Which version of the input it was; empty where the input has none."""
+    """The fingerprint of the input that failed; empty where the input has none."""
     failure: Failure
 
 

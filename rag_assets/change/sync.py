@@ -101,7 +101,7 @@ class Report:
     unchanged: int = 0
     failed: int = 0
     rows: int = 0
-    """Rows of the table afterwards."""
+    """The number of rows of the table after the pass."""
     seconds: float = 0.0
     failures: Sequence[Failure] = field(default=(), repr=False)
     """All inputs in quarantine, those of earlier passes included."""
@@ -299,7 +299,7 @@ def _written(plan: Plan, work: Work, *, log: Callable[[str], None]) -> tuple[Pen
 
 
 def held_groups(store: Store, target: Target, keys: Sequence[str]) -> list[str]:
-    """Those of `keys` that a table holds rows of; none if there is no table."""
+    """Which of `keys` a table holds rows of; none if there is no table."""
     if not keys or not store.exists(target.name):
         return []
     column = target.group

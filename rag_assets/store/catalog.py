@@ -130,7 +130,7 @@ def name_of(generation: str) -> str:
 
 
 def number_of(generation: str) -> int:
-    """Which generation of its table it is, from 1."""
+    """The number of a generation of its table, from 1."""
     return _parts(generation)[1]
 
 

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from lance import LanceDataset, LanceFragment
 
 SMALL_FRAGMENT = 100_000
-"""Rows."""
+"""A fragment with fewer rows is small."""
 SMALL_FRAGMENTS = 20
-"""More small ones are merged: each is opened by every read."""
+"""With more small fragments than this a table is merged: every read opens each of them."""
 MERGED_ROWS = 131_072
 """Fragments are merged up to so many rows. To write larger ones takes memory for each row: .46 GB
 for a million units in one fragment, .3 GB in seven, with pylance 14.0."""

@@ -39,7 +39,8 @@ class CompleteSet:
     """The name of the variant when the set was recorded."""
     joint: Pin
     documents: Pin | None
-    """None if no refresh recorded the set, and there is no such table; `rows` likewise."""
+    """The documents with their vectors; None if no refresh recorded the set and there is no such
+    table. The same holds for `rows`."""
     rows: Pin | None
     elements: str
     """The table that its chunks were cut from."""
@@ -56,7 +57,7 @@ class CompleteSet:
     """Name of the embedding model of rows, if it is another."""
     row_settings: Mapping[str, object] | None = None
     families: Pin | None = None
-    """Which of its documents are versions of one; None where nobody looked."""
+    """The table that says which documents are versions of one; None where nobody looked."""
     table_rows: Pin | None = None
     """The rows with their columns, as its units of rows were made from them; None where nothing
     says so."""
@@ -201,7 +202,7 @@ def is_kept(store: Store, complete_set: CompleteSet) -> bool:
 
 
 def file_of(store: Store, variant: str) -> Path:
-    """Where the set of a variant is recorded."""
+    """The file that records the set of a variant."""
     return store.root / FOLDER / f"{variant}.json"
 
 

@@ -88,7 +88,7 @@ def held_locks(folder: Path) -> Iterator[HeldLock]:
 
 
 def _said(note: Path) -> tuple[str, str]:
-    """Which process holds a lock, and what it works on."""
+    """The process that holds a lock, and what it works on."""
     try:
         holder, _, work = note.read_text("utf-8").partition("\n")
     except FileNotFoundError:

@@ -158,7 +158,7 @@ class _Segment(Protocol):
 
     uuid: str
     size_bytes: int | None
-    """Of all its files; Lance did not always write it down."""
+    """The size of all files of the segment; Lance did not always write it down."""
 
 
 def _is_whole(folder: Path, part: _Segment) -> bool:

@@ -84,7 +84,7 @@ class QuerySide:
     retriever: str
     """The name of the retriever when the pointer moved."""
     settings: Mapping[str, object]
-    """Of that retriever."""
+    """The settings of the retriever."""
     rerankers: Mapping[str, Mapping[str, object]]
     """Settings of each reranker that it uses, by name."""
     depth: int
@@ -95,7 +95,7 @@ class QuerySide:
 
     @classmethod
     def of(cls, retrieval: Retrieval) -> Self:
-        """That of the retriever which answers unless another one is named."""
+        """The query side of the retriever that answers unless another one is named."""
         retriever = retrieval.retrievers[retrieval.retriever]
         rerankers = {name: retrieval.rerankers[name] for name in retriever.rerankers}
         return cls(
@@ -136,12 +136,12 @@ class ServingPointer:
     """What answers queries, from when on, and why."""
 
     number: int
-    """From 1; each move has its own."""
+    """The number of the move: they are counted from 1."""
     moved_at: str
     """ISO 8601, UTC."""
     by: MovedBy
     reason: str | None = None
-    """Of an override, in the words of who asked for it."""
+    """Why the gate was overridden, in the words of who asked for it."""
     restores: int | None = None
     """The record that a rollback went back to."""
     complete_set: CompleteSet

@@ -62,7 +62,8 @@ RUN = "rag_assets.run"
 ROW_BITS = np.uint64(32)
 """The upper bits of a row's id name its fragment."""
 KEYS_NAMED_TO_DELETE = 500
-"""More are deleted by a join, in one commit: naming 5,000 in a statement takes 300 bytes a row."""
+"""More keys than this are deleted by a join, in one commit: a statement that names 5,000 takes 300
+bytes a row."""
 
 
 class Store:
@@ -152,7 +153,7 @@ class Store:
         return self._catalog.generation(name)
 
     def uri(self, name: str) -> str:
-        """Where the table lies: a folder, or a URL of the object store."""
+        """The place of the table: a folder, or a URL of the object store."""
         return self._tables.uri(self._folder(name))
 
     def known_as(self, name: str) -> str:
@@ -456,7 +457,7 @@ class Store:
     def row_ids(
         self, name: str, *, column: str, keys: pa.Array | pa.ChunkedArray, version: int
     ) -> np.ndarray:
-        """Where the rows lie (uint64) whose `column` is one of `keys`; one column is read."""
+        """The ids (uint64) of the rows whose `column` is one of `keys`; one column is read."""
         index = KeyIndex(keys)
         batches = self.batches(
             name, columns=[column], version=version, rows=ROWS_AT_ONCE, with_row_ids=True
@@ -582,7 +583,7 @@ class Store:
         take_away(self._completion_file(name))
 
     def index_file(self, name: str) -> Path:
-        """Where it is written down how the search indexes of a table stand."""
+        """The file that records how the search indexes of a table stand."""
         return self.root / "indexes" / f"{self.known_as(name)}.json"
 
     def _completion_file(self, name: str) -> Path:

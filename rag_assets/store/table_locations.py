@@ -41,7 +41,7 @@ class Place(Protocol):
         ...
 
     def uri(self, name: str, /) -> str:
-        """Where the table lies, for Lance."""
+        """The folder or URL of the table, for Lance."""
         ...
 
     def exists(self, name: str, /) -> bool:
@@ -88,7 +88,7 @@ class Folder:
         return lancedb.connect(self._path)
 
     def uri(self, name: str, /) -> str:
-        """Where the table lies, for Lance."""
+        """The folder of the table, for Lance."""
         return str(self._path / f"{name}.lance")
 
     def exists(self, name: str, /) -> bool:
@@ -153,7 +153,7 @@ class Bucket:
         return lancedb.connect(self._url)
 
     def uri(self, name: str, /) -> str:
-        """Where the table lies, for Lance."""
+        """The URL of the table, for Lance."""
         return f"{self._url}/{name}.lance"
 
     def exists(self, name: str, /) -> bool:
