@@ -51,7 +51,7 @@ TOP = 20
 ROWS_AT_ONCE = 8_192
 PREVIEW_COLUMNS = ["domain", "text"]
 PREVIEW_ROWS = 4
-"""Of each domain."""
+"""Rows of each domain that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class IndexReport:
     windowed: int = 0
     """Units whose text is longer than the model's window: their vector is pooled."""
     done: Sequence[str] = ()
-    """What this pass did."""
+    """The work of this pass, in words."""
     seconds: float = 0.0
     preview: Sequence[Mapping[str, object]] = field(default=(), repr=False)
 

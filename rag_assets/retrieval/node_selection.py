@@ -16,7 +16,7 @@ from rag_assets.retrieval.rankings import Ranking, ranked
 from rag_assets.terms.words import JOINING, lemma_of, words_of
 
 SHORTEST = 3
-"""Characters of a keyword."""
+"""The fewest characters of a keyword."""
 
 
 def keywords_of(query: str) -> list[str]:

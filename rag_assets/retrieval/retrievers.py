@@ -40,7 +40,8 @@ CANDIDATES, RERANKED = RERANK_ARMS
 RANKING = "ranking"
 """The name of the ranking that arms join."""
 FOUND_FIRST = Fusion(weights={"lookup": 2.0})
-"""With twice the weight, the first units of an arm come before all that signals alone find."""
+"""A ranking of an arm with twice the weight of the signals: its first units come before all that
+signals alone find."""
 
 
 def retrieve(

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from lancedb.table import Table as LanceTable
 
 STALE_KEPT = 5.0
-"""Seconds for which it is taken as known which documents are stale."""
+"""For so many seconds a reading of which documents are stale is taken as true."""
 RERANKERS_KEPT = 2
 
 logger = logging.getLogger(__name__)
@@ -373,7 +373,7 @@ class VariantIndex:
 
     @cached_property
     def families(self) -> IndexedFamilies:
-        """Which of its documents are versions of one."""
+        """The versions of the documents in the index."""
         return self._load_families()
 
     @cached_property
@@ -466,7 +466,7 @@ class VariantIndex:
         return " AND ".join(part for part in (own, of_versions) if part) or None
 
     def _choice(self, filters: Filters | None) -> Choice:
-        """Which versions of documents are searched."""
+        """The versions of documents that are searched."""
         if filters is None:
             return self.settings.versions
         return filters.as_of or filters.versions or self.settings.versions

@@ -84,7 +84,7 @@ class SearchCall:
     rewritten: dict[str, Rewritten] = field(default_factory=dict)
     """What came of rewriting each query."""
     followed: dict[str, Mapping[str, WayOverLink]] = field(default_factory=dict)
-    """For each query the units that links led to, each with the way there."""
+    """The units that links led to from the hits of each query, each with the way there."""
 
     def prepare(self, table: str) -> None:
         """Compute what all signals of `table` need, before they search it in parallel."""

@@ -39,7 +39,7 @@ class DocumentOfFamily:
     released: date | None
     family: str
     place: int | None
-    """From 0, the oldest; None for a draft."""
+    """The place among the versions, from 0 for the oldest; None for a draft."""
     status: str
     """`current` or `superseded`."""
 
