@@ -10,7 +10,7 @@ class CitedText:
 
     text: str
     name: str = ""
-    """How it is called in messages."""
+    """The name of the place in messages."""
     origin: str = ""
     """The source of the config that it is from; empty where nobody knows."""
 

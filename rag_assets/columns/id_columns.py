@@ -13,7 +13,7 @@ import pyarrow as pa
 from rag_assets.identity import NAMESPACE, canonical_json
 
 OCTETS = 32
-"""Bytes of a SHA-256."""
+"""The number of bytes of a SHA-256."""
 _HYPHEN = ord("-")
 _GROUPS = ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32))
 """Start and end of the groups of digits between the hyphens of a UUID."""

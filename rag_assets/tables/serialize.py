@@ -150,7 +150,7 @@ def _visible(rows: pa.Table, empty_cells: EmptyCells) -> Iterator[Sequence[Pair]
 def _as_shown(
     rows: pa.Table, heading: pa.Array, value: pa.Array, numeric: pa.Array
 ) -> tuple[pa.Array, pa.Array, pa.Array]:
-    """The same with the texts that the file shows, and headings without a unit that these have."""
+    """Headings, values and numbers as the file shows them; its texts have their own units."""
     widths = pc.list_value_length(rows["pairs"]).to_pylist()
     texts = [
         text

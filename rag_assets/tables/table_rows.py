@@ -51,9 +51,9 @@ class Identified:
     keys: list[str]
     """The key at the source; the id where there is none."""
     values: Sequence[Values]
-    """One for each column."""
+    """The canonical values of each column."""
     shown: pa.Array
-    """For each row the column `shown` of `table_rows`."""
+    """The cell `shown` of `table_rows` for each row."""
 
 
 class Seen:
@@ -76,7 +76,7 @@ class Seen:
 
 
 class Unrepeated:
-    """The same for a table in which no row can be met twice."""
+    """Stands in for `Seen` where no row of the table can be met twice."""
 
     def get(self, row: str, default: int, /) -> int:  # noqa: ARG002 - no row was met before
         """`default`."""
@@ -141,7 +141,7 @@ class Part:
 
     table: SourceTable
     moves: Moves | None
-    """Which rows moved; None: all of them count."""
+    """The rows that moved; None where all rows of the table count."""
 
     def identified(self) -> "Iterator[Identified]":
         """The rows that count, with their ids."""
@@ -160,7 +160,7 @@ class TableInputs(ChangingInputs):
     """
 
     def __init__(self, store: Store, *, sources: Collection[str]) -> None:
-        """Those of the tables as they are now."""
+        """Take the exported tables of `sources` as they are now."""
         self._store = store
         self._tables = {each.name: each for each in exported.source_tables(store, sources=sources)}
         completion = store.ended(TARGET.name)
