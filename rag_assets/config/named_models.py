@@ -17,7 +17,7 @@ class DescribingModel:
     """The language model that describes figures, and what it is asked."""
 
     name: str
-    """Of its entry."""
+    """The name of the model's entry."""
     settings: LanguageModelSettings
     prompt: str
     """The caption is added."""

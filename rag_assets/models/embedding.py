@@ -71,7 +71,7 @@ class Embedded:
     tokens: int
     """Tokens that went through the model, special tokens included."""
     sparse: Sequence[LexicalWeights] | None = None
-    """Of each text; None of a model that is not asked for them."""
+    """The lexical weights of each text; None of a model that is not asked for them."""
 
 
 class TextEncoder(Protocol):

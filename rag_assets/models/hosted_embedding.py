@@ -47,7 +47,8 @@ SERVER = "server"
 """The device in an `encoder_id`."""
 PATH = f"{SERVER}/embeddings_api/fp32"
 LEAST_COSINE = 0.999
-"""Of two vectors of one text by the same model: machines, batches and precisions differ less."""
+"""Two vectors of one text by the same model have at least this cosine: machines, batches and
+precisions differ less."""
 BYTES_PER_TOKEN = 3
 """An estimate on the safe side: the server's tokenizer is not known."""
 LEAST_CHARACTERS = 64
@@ -67,7 +68,7 @@ class HostedIdentity:
     model_id: str
     dimension: int
     served: str
-    """What it calls the model."""
+    """The name by which the server calls the model."""
     probe: Sequence[float]
     """The vector of `PROBE`, L2 norm 1."""
     recorded_at: str
@@ -102,7 +103,7 @@ class _Piece:
     text: int
     """Position of its text among the texts."""
     content: str
-    """Without the prefix."""
+    """The text of the piece, without the prefix."""
 
     @property
     def weight(self) -> int:
