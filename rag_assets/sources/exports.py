@@ -40,7 +40,7 @@ RECIPE = "exports 4"
 """Raised when a table may be read differently than before."""
 
 SHOWN_OF_NAME = 100
-"""Characters of a name that is too long."""
+"""At most so many characters are shown of a name that is too long."""
 
 KEY_NAMES = ("row_id", "id", "uuid", "key")
 """Columns of these names are the key of a table that declares none, if their values are unique."""
@@ -532,5 +532,5 @@ def _is_as_left(held: ExportedTable) -> bool:
 
 
 def _key_candidates(columns: Sequence[str]) -> list[str]:
-    """Those of `columns` that are the key if their values are unique, the first choice first."""
+    """The columns that become the key if their values are unique, the first choice first."""
     return [name for wanted in KEY_NAMES for name in columns if name.lower() == wanted]

@@ -22,7 +22,7 @@ _DATASET = "rows"
 
 
 class LandingError(Exception):
-    """dlt could not read a source; the cause says why."""
+    """A source that dlt could not read; the cause says why."""
 
 
 @contextmanager

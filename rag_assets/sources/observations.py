@@ -30,7 +30,8 @@ class SourcesSeen:
     """What a look at all sources found."""
 
     fingerprints: dict[tuple[str, ...], str] = field(default_factory=dict)
-    """For the path of the asset that reads it, a fingerprint that moves when the source does."""
+    """A fingerprint for the path of the asset that reads a source: it moves when the source
+    does."""
     unreached: dict[str, str] = field(default_factory=dict)
     """Why a source, or a table or folder of it, could not be looked at, by its name."""
 

@@ -14,7 +14,7 @@ SQLITE_MAGIC = b"SQLite format 3\x00"
 PACKAGE = "package:"
 SQLITE_URL = "sqlite:///"
 SUFFIXES = (".csv", ".tsv", ".parquet", ".xlsx")
-"""Of files that hold tables."""
+"""The suffixes of files that hold tables."""
 
 
 class SourceError(Exception):

@@ -73,7 +73,7 @@ class DocumentFiles(StepKind):
         )
 
     def derivation(self, work: StepContext) -> None:
-        """It is read from a source."""
+        """None: the manifest is read from a source, not derived from a table."""
 
     def traced(self, trace: UnitTrace) -> UnitStep:
         """The file that the unit is from."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 CONNECT_SECONDS = 10
 STEPS_BETWEEN_LOOKS = 100_000
-"""Of SQLite's machine, a few milliseconds."""
+"""The steps of SQLite's machine between two looks at the time: a few milliseconds."""
 MYSQL = ("mysql", "mariadb")
 CHARSET_DRIVERS = ("pymysql", "mysqldb", "mysqlconnector")
 

@@ -76,7 +76,8 @@ class _Manifest:
     allow_shrink: bool
     log: Callable[[str], None]
     rows: pa.Table = field(default_factory=partial(pa.Table.from_batches, [], schema=ROWS))
-    """Of all files. `Schema.empty_table` would import pandas, which a refresh may not need."""
+    """The rows of all files. `Schema.empty_table` would import pandas, which a refresh may not
+    need."""
     unreadable: list[sync.Failure] = field(default_factory=list)
     kept: set[str] = field(default_factory=set)
     """Documents of the table whose files cannot be read now."""

@@ -68,5 +68,5 @@ def _is_tabular(entry: Entry) -> bool:
 
 
 def _place(entry: Entry, listing: Listing) -> str:
-    """Where a file really lies, whatever link leads to it."""
+    """The real place of a file, whatever link leads to it."""
     return os.path.realpath(entry.path) if listing.filesystem is None else entry.path

@@ -91,7 +91,7 @@ def sheet_names(
 
 
 def _charts(archive: ZipFile) -> set[str]:
-    """By what the workbook calls them, its sheets that show a chart."""
+    """The sheets that show a chart, by the name that the workbook gives them inside."""
     with archive.open("xl/_rels/workbook.xml.rels") as file:
         return {
             part.attrib["Id"]
@@ -247,10 +247,10 @@ class _Column:
 
     name: str
     place: int
-    """Of the column of the sheet, from 1."""
+    """The number of the column in the sheet, from 1."""
     kind: pa.DataType
     of: Callable[[SheetCell], Value]
-    """What it holds of a cell."""
+    """Takes the value of the column out of a cell."""
     seen: "_Kind"
     role: Literal["value", "unit", "shown"] = "value"
 
