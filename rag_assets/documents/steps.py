@@ -83,7 +83,7 @@ class ParsedDocuments(DocumentStep):
         return parse.derivation(work.store, work.config, parser=work.recipe.parser)
 
     def labels_of(self, config: Config) -> frozenset[str]:
-        """With the PDF engines that the variants use."""
+        """The labels of the kind, and the PDF engines that the variants use."""
         engines = (config.parsers[recipe.parser].engine for recipe in config.variants.values())
         return self.labels.union(engines)
 

@@ -31,7 +31,7 @@ class Subject:
     """An asset whose table is checked, and what must hold of the table."""
 
     asset: str
-    """Its key, in the form that people write."""
+    """The key of the asset, in the form that people write."""
     stage: str
     """Name of its section under `checks` in the config."""
     settings: StageChecks

@@ -53,13 +53,13 @@ class Profile:
 
     rows: int
     null_shares: Mapping[str, float] = field(default_factory=dict)
-    """Share of empty cells by column, from 0 to 1."""
+    """The share of empty cells by column, from 0 to 1."""
     mean_length: float | None = None
-    """Of the texts, in tokens or characters."""
+    """The mean length of the texts, in tokens or characters."""
     languages: Mapping[str, float] = field(default_factory=dict)
-    """Share of the texts by language code, `other` included."""
+    """The share of the texts in each language, by its code, `other` included."""
     mean_norm: float | None = None
-    """Of the vectors."""
+    """The mean norm of the vectors."""
     centroid: Sequence[float] = ()
     """Mean of the vectors."""
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 PACKAGE = Path(__file__).parents[1]
-"""Where templates are looked for."""
+"""The package in which templates are looked for."""
 
 
 def render(template: str, *, title: str, **values: object) -> str:

@@ -24,7 +24,7 @@ ANSWER_SECONDS = 5.0
 """How long the rest of an answer may take once a part of it has come."""
 MOST_PROCESSES = 4
 LAST_WORDS = 300
-"""Characters of a crashed worker's error output that are kept."""
+"""At most so many characters of a crashed worker's error output are kept."""
 SIGNALS = {number.value: number.name for number in signal.Signals}
 """Names by number; most real-time signals have none."""
 

@@ -46,9 +46,9 @@ class ClusterShare:
 
     workers: int
     cpus: float
-    """For each worker."""
+    """The CPU cores of each worker."""
     gpus: float
-    """For each worker."""
+    """The GPUs, or the share of one, of each worker."""
 
 
 class RayPool:

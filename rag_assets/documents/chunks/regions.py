@@ -29,9 +29,10 @@ _MENU = re.compile(
 )
 """At least three entries on one line, or three links and nothing else."""
 LONGEST_PAGE_NUMBER, LONGEST_MENU = 40, 1_000
-"""Characters."""
+"""The most characters of a page number, and of a menu."""
 LONGEST_WORD = 30
-"""Letters; more of them without a blank are a sentence of a script that writes without blanks."""
+"""The most letters of a word; more without a blank are a sentence of a script that writes without
+blanks."""
 
 SEPARATOR = "\n\n"
 LEFT_OUT = frozenset({"page_header", "page_footer"})
@@ -51,7 +52,7 @@ class Block(NamedTuple):
     section_path: tuple[str, ...]
     language: str | None = None
     image: str | None = None
-    """Under which its picture is stored."""
+    """The key of its stored picture."""
     description: str | None = None
     """What a vision model says of its picture."""
     without_words: int | None = None
@@ -64,7 +65,7 @@ class Chunk(NamedTuple):
     text: str
     """Header and line break, if there is one, and the slice."""
     tokens: int
-    """Under the chunking's tokenizer, special tokens included."""
+    """The number of tokens under the chunking's tokenizer, special tokens included."""
     char_start: int
     char_end: int
     element_start: int
@@ -74,9 +75,9 @@ class Chunk(NamedTuple):
     section_path: tuple[str, ...]
     """Section of the first character."""
     type: str = "text"
-    """One of `schemas.UNIT_TYPES`."""
+    """The type of unit, one of `schemas.UNIT_TYPES`."""
     language: str | None = None
-    """That of most of its characters."""
+    """The language of most of its characters."""
     image: str | None = None
     """The first picture of what it shows."""
 
@@ -101,7 +102,7 @@ class DocumentText:
     text: str
     blocks: Sequence[Block] = field(repr=False)
     starts: Sequence[int] = field(repr=False)
-    """Where each block begins."""
+    """The position in the text at which each block begins."""
 
     @classmethod
     def of(cls, blocks: Sequence[Block]) -> "DocumentText":
@@ -191,7 +192,7 @@ def sections(document: DocumentText) -> list[Region]:
 
 
 def telling_sections(document: DocumentText) -> list[Region]:
-    """As `sections`, without those that say nothing, unless the document has nothing else."""
+    """The `sections` that say something; all of them if the document has nothing else."""
     regions = sections(document)
     return [region for region in regions if _is_telling(document, region)] or regions
 

@@ -49,7 +49,8 @@ REVISION = PARSING
 DOCUMENTS_A_BATCH = 512
 SECONDS_A_BATCH = 5.0
 MEMORY_A_WORKER = 4 << 30
-"""Bytes; a parser that wants more fails with a reason instead of taking the machine down."""
+"""The most bytes of a worker: a parser that wants more fails with a reason instead of taking the
+machine down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +149,7 @@ def derivation(
 
 
 def readable(config: Config, files: pa.Table, *, parser: str) -> pa.Table:
-    """Those of `files` (`FILE_COLUMNS`) that `parser` can try; it refuses the others at sight."""
+    """The files (`FILE_COLUMNS`) that `parser` can try; it refuses the others at sight."""
     types = pa.array(parsers_of(config.parsers[parser], name=parser), pa.string())
     is_ok = pc.equal(files["status"], "ok")
     return files.filter(pc.and_(is_ok, pc.is_in(files["media_type"], types)))
@@ -216,7 +217,7 @@ class _ParsingPass:
         self._manifest = pa.table([[]] * len(FILE_COLUMNS), names=FILE_COLUMNS)
 
     def lost(self) -> str | None:
-        """Which side table is gone, so that the documents have to be parsed once more.
+        """The side table that is gone, so that documents have to be parsed once more.
 
         Pictures and accounts are written when documents are parsed. Elements of a release that kept
         no accounts are not up to date: they get one anyway.
@@ -372,7 +373,7 @@ class _ParsingPass:
         return sync.Batch(table, list(rows.elements), rows.failed)
 
     def _without_elements(self, documents: Iterable[str]) -> set[str]:
-        """Those of `documents` of which no earlier version was read."""
+        """The documents among `documents` of which no earlier version was read."""
         keys = list(documents)
         return set(keys).difference(sync.held_groups(self.store, self._target, keys))
 

@@ -40,8 +40,8 @@ from rag_assets.workers import Done, Failed, Json, Outcome, Task, failure_of
 from rag_assets.workers.executors import Executor
 
 MOST_FAILURES = 3
-"""After so many pages that a parser hung on, crashed on or ran out of memory on, it gets no more
-pages of that file."""
+"""A parser that hung, crashed or ran out of memory on so many pages gets no more pages of that
+file."""
 PAGES_A_SCAN = 4
 """Pages that one task of text recognition reads."""
 SECONDS_A_SCAN = 60.0

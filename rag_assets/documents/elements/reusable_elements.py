@@ -79,7 +79,7 @@ class ElementStock:
         return {document: mark for document, mark in plain.items() if stored.get(document) == mark}
 
     def without_pictures(self, documents: Collection[str]) -> set[str]:
-        """Those of `documents` that show pictures which are gone."""
+        """The documents among `documents` that show pictures which are gone."""
         gone: set[str] = set()
         for part in parts_of(sorted(documents)):
             where = f"{images.KEY} IS NOT NULL AND {is_one_of('document_id', part)}"

@@ -36,7 +36,7 @@ class _Reused:
 
     file: SourceFile
     content: str
-    """What its elements are made of now."""
+    """The content that its elements are made of now, as a fingerprint."""
     origin: str
     """The document whose elements are copied."""
     before: str

@@ -22,10 +22,10 @@ from rag_assets.store import Store
 FEWEST_PAGES, LEAST_SHARE = 3, 1 / 3
 _ASIDE = (*LEFT_OUT, *HEADINGS)
 LONGEST = 1_000
-"""Characters of a text that may be furniture."""
+"""The most characters of a text that may be furniture."""
 
 _DATED = 100
-"""Characters of a text in which dates and page numbers may differ."""
+"""The most characters of a text in which dates and page numbers may differ."""
 _DATE = re.compile(
     r"""\b(?:
       \d{1,2}[./-]\d{1,2}[./-](?:19|20)\d\d | (?:19|20)\d\d(?:[./-]\d{1,2}){0,2}
@@ -101,5 +101,5 @@ def _edge(
 
 
 def _key(text: str) -> str:
-    """By which two texts are one: their words; of a short one dates do not count."""
+    """The words of a text; two texts with the same are one. Dates of a short one do not count."""
     return " ".join((_DATE.sub("0", text) if len(text) <= _DATED else text).split())

@@ -31,7 +31,7 @@ CONTENT = pa.schema(
 REVISION = 1
 KEY = "document_id"
 ELEMENTS_READ = 120
-"""Of each document, at most: a first page has fewer."""
+"""At most so many elements of each document are read: a first page has fewer."""
 _BLOCK = ("index", "type", "text", "page", "section_path", "language")
 _KNOWN = ["document_id", "content", "stated"]
 

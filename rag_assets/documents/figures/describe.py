@@ -31,7 +31,7 @@ from rag_assets.store.damage import DamagedTablesError
 
 FIGURES_A_BATCH = 32
 LONGEST_CAPTION = 500
-"""Characters of a figure's own words that are sent to the model."""
+"""At most so many characters of a figure's own words are sent to the model."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from docling_core.types.doc import TableCell, TableData
 
 FEWEST_CELLS = 2
-"""Rows and columns below which a table is taken for text set in a box."""
+"""A table with fewer rows or columns is taken for text set in a box."""
 FEWEST_FILLED = 0.3
-"""Share of filled cells below which a table is taken for text."""
+"""A table with a smaller share of filled cells is taken for text."""
 FEWEST_AGREEING = 0.5
-"""Share of rows that must fill two cells or more."""
+"""At least this share of the rows must fill two cells or more."""
 
 PHRASE_GAP = 0.6
 """Distance between two words, in heights of type, from which they may stand in two columns."""
@@ -41,7 +41,8 @@ OVERHANG = 0.1
 COLUMN_GAP = 0.25
 """Width, in heights of type, of a strip between two columns."""
 MOST_CROSSING = 0.15
-"""Share of the rows whose words may cross such a strip: headers that reach over columns."""
+"""The largest share of rows whose words cross a strip between columns: headers may reach over
+columns."""
 
 
 @dataclass(frozen=True, slots=True)
