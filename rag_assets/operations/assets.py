@@ -148,7 +148,7 @@ def _of_held(held: Sequence[HeldBack]) -> dict[str, dg.MetadataValue]:
 
 
 def _held_lines(held: HeldBack) -> list[str]:
-    """That a variant is held, since when, by which numbers, why, and what to do."""
+    """Lines that say that a variant is held, since when, by which numbers, why, and what to do."""
     numbers = in_short(held.verdict) if held.verdict else ""
     return [
         f"{held.outcome} for variant {held.variant} since {held.since}: what served before still "

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 CAUSES: frozenset[ProblemKind] = frozenset(
     {"table_damaged", "check_failed", "run_failed", "run_overlong"}
 )
-"""Each of them keeps the index and its assets from being brought up to date."""
+"""Kinds of problems each of which keeps the index and its assets from being brought up to date."""
 SECONDS_TO_SETTLE = 3_600
 """A run changes what is wrong while it goes on: one that is younger is waited for."""
 FIRST_WAIT, LONGEST_WAIT = timedelta(minutes=2), timedelta(hours=1)

@@ -28,10 +28,10 @@ class ExaminedTable:
 
     step: Step
     variants: tuple[str, ...]
-    """None of the shared steps names one."""
+    """The variants that read the table; empty for a shared step."""
 
     def subject(self, store: Store) -> str:
-        """Its folder, as people find it."""
+        """The folder of the table, as people find it."""
         return folder_of(store.generation(self.step.table))
 
 

@@ -43,7 +43,7 @@ class Examination:
     tables: int = 0
     """Tables that were read."""
     rows: int = 0
-    """Rows of them."""
+    """The number of rows of these tables."""
 
     @property
     def found(self) -> Sequence[Fault]:

@@ -185,4 +185,4 @@ SMALLER_CONTEXT = Rule(
 RULES: Mapping[str, Rule] = {
     value.code: value for value in list(globals().values()) if isinstance(value, Rule)
 }
-"""All of them by their codes."""
+"""All rules by their codes."""

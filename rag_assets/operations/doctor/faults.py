@@ -26,7 +26,7 @@ class RowsAt:
     """A generation."""
     version: int
     row_ids: np.ndarray
-    """uint64."""
+    """The ids of the rows, uint64."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,13 +41,13 @@ class Fault:
     detail: str = ""
     """What exactly is wrong, if the rule does not say it."""
     variants: tuple[str, ...] = ()
-    """Who reads it."""
+    """The variants that read the table."""
     command: str = ""
     """What mends it, if not the command of its rule."""
     delete: RowsAt | None = field(default=None, repr=False)
-    """Rows that a repair deletes, so that their step makes them again."""
+    """The rows that a repair deletes, so that their step makes them again."""
     remake: RowsAt | None = field(default=None, repr=False)
-    """Rows that a repair marks as stale: their step replaces them, and keeps their vectors."""
+    """The rows that a repair marks as stale: their step replaces them, and keeps their vectors."""
     mends: Sequence[Mend] = field(default=(), repr=False)
     is_redone: bool = False
     """Whether the steps of its variants have to run."""

@@ -8,7 +8,7 @@ from rag_assets.store import Store
 
 DOCTOR_JOB = "doctor"
 CHARACTERS = 1_000
-"""Of a cell of the table of findings: examples and remedies are shown whole."""
+"""The most characters of a cell of the table of findings: examples and remedies are shown whole."""
 
 
 def doctor_job(config: Config) -> dg.JobDefinition:

@@ -39,7 +39,7 @@ def quarantine_faults(practice: Practice) -> Iterator[Fault]:
 
 
 def _without_input(store: Store, step: Step, keys: Collection[str]) -> set[str]:
-    """Those of `keys` that no input of the step has; none where it reads a source."""
+    """The keys among `keys` that no input of the step has; none where it reads a source."""
     left = set(keys)
     if step.kind is FIGURE_DESCRIPTIONS or not step.inputs:
         return set()

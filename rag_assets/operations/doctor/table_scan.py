@@ -72,7 +72,7 @@ class Census:
         return self.high, self.low
 
     def rows(self, is_wanted: np.ndarray) -> RowsAt:
-        """Those of the rows that are wanted."""
+        """The rows that are wanted, by where they lie."""
         return RowsAt(self.table, self.version, self.row_ids[is_wanted])
 
 

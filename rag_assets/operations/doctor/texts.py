@@ -89,7 +89,7 @@ def _written(practice: Practice, table: ExaminedTable, census: Census) -> Iterat
 
 
 def _sample(values: np.ndarray, *, of: int, practice: Practice) -> np.ndarray:
-    """So many of `values`, spread evenly over them; all for a deep examination."""
+    """A number of `values`, spread evenly over them; all for a deep examination."""
     if practice.is_deep or len(values) <= of:
         return values
     return values[np.linspace(0, len(values) - 1, of).astype(np.int64)]

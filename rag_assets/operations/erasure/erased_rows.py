@@ -36,7 +36,7 @@ class AffectedTable:
 
     generation: str
     rows: int
-    """In all versions, including deleted rows that are still in a file."""
+    """The number of rows in all versions, including deleted rows that are still in a file."""
     versions: int
     """Versions of the table. All of them go; some are made again first."""
     tags: Sequence[str]

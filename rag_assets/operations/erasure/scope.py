@@ -52,8 +52,8 @@ IMAGE = images.KEY
 TEXTS = (DOCUMENT, "text", "cells", "section_path")
 """Columns with what a document says, after the one that names it."""
 MUCH = 0.1
-"""Share of the n-grams of the shorter one that makes a former document a copy: a phrase that two
-documents have by chance does not."""
+"""A former document is a copy from this share of the n-grams of the shorter one on: a phrase that
+two documents have by chance is less."""
 _START = re.compile(rf"[0-9a-f-]{{{SHORTEST_START},}}", re.IGNORECASE)
 """What may be the start of an id."""
 
@@ -71,7 +71,7 @@ class Document:
     document_id: str
     source: str
     uri: str
-    """Empty if only its id is still known."""
+    """The URI of the document; empty if only its id is still known."""
 
     @property
     def name(self) -> str:
@@ -98,9 +98,9 @@ class PurgePlan:
     """Reports, evaluations, experiments and other files with traces."""
     records: AffectedRecords
     answers: AffectedAnswers
-    """Kept answers that cite, show or quote it."""
+    """The kept answers that cite, show or quote it."""
     calls: AffectedCalls
-    """Kept calls of language models that quote or name it."""
+    """The kept calls of language models that quote or name it."""
     kept_now: Callable[[], tuple[AffectedAnswers, AffectedCalls]] = field(repr=False)
     """Looks for both again: some are kept while the purge goes on."""
     questions: Mapping[str, Sequence[str]]
@@ -112,7 +112,7 @@ class PurgePlan:
 
     @property
     def document_ids(self) -> list[str]:
-        """Of all documents that are erased."""
+        """The ids of all documents that are erased."""
         return [each.document_id for each in (self.document, *self.copies)]
 
     @property

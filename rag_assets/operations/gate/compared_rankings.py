@@ -62,7 +62,7 @@ class Side:
 
     store: Store
     config: Config
-    """Its section `retrieval` is that which searches."""
+    """The config; its section `retrieval` is the one that searches this side."""
     complete_set: CompleteSet
     retriever: str
     opened_as: "Side | None" = None
@@ -90,11 +90,11 @@ class Side:
         return "dense" in self._chosen.signals and self._chosen != Retriever()
 
     def dense_alone(self) -> "Side":
-        """The same index, searched by its vectors and nothing else."""
+        """The index of this side, searched by its vectors and nothing else."""
         return self._searched_by(DENSE, Retriever())
 
     def signals_alone(self) -> "Side":
-        """The same index, as the signals of its retriever find units.
+        """The index of this side, searched by the signals of its retriever alone.
 
         Where documents and rows have a model each, they are two lists, which are fused.
         """
@@ -125,7 +125,7 @@ class Side:
 
     @property
     def variant(self) -> str:
-        """Its variant, or, where the config has it no more, another one to open it by."""
+        """The variant of the index; if the config has it no more, another one to open it by."""
         name = self.complete_set.variant
         return name if name in self.config.variants else self.config.serving_variant
 
@@ -168,7 +168,7 @@ class Side:
 
     @cached_property
     def index(self) -> "VariantIndex":
-        """Its index, open.
+        """The open index.
 
         Raises:
             OutdatedIndexError: Its tables were cleaned up or built anew.
@@ -188,7 +188,7 @@ class Side:
         )
 
     def gold(self, gold: Iterable[Gold]) -> IndexedGold:
-        """Where `gold` lies in its index."""
+        """The places of `gold` in its index."""
         joint = self.complete_set.joint
         return read_indexed_gold(
             self.store, self.config, variant=self.variant, joint=joint, gold=gold
@@ -307,7 +307,7 @@ class _Kept:
 
     @classmethod
     def read(cls, file: Path) -> "_Kept":
-        """Those in `file`; none where it is missing or cannot be read."""
+        """The rankings in `file`; none where it is missing or cannot be read."""
         import pyarrow.parquet as pq
 
         try:

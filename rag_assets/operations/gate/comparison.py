@@ -49,10 +49,10 @@ class Comparison:
 
     margin: float
     difference: PairedDifference | None = None
-    """None if every question was left out."""
+    """The difference on all questions; None if every question was left out."""
     measured: tuple[BeforeAndNow, ...] = ()
     dense: DenseAlone | None = None
-    """None unless it was asked for."""
+    """What dense search alone finds; None unless it was asked for."""
     slices: tuple[SliceDifference, ...] = ()
     lost: tuple[NamedQuestion, ...] = ()
     left_out: tuple[NamedQuestion, ...] = ()
@@ -152,7 +152,7 @@ def _dense_alone(
     margin: float,
     log: Callable[[str], None],
 ) -> DenseAlone:
-    """The same questions, answered by the vectors of either side alone."""
+    """Compare the vectors of both sides alone on these questions."""
     alone = [(each.side.dense_alone(), each.gold) for each in (serving, candidate)]
     try:
         _, before, now = _answers(*alone, questions, log=log)

@@ -26,10 +26,11 @@ from rag_assets.store.pins import Pin
 SEEN = 10
 """Units of a ranking among which the known item must be."""
 ONE_IN = 5
-"""One unit in so many is asked for. And where one side alone is asked by vectors, no more than one
-in so many counts: among the first ten of a dozen, a model that was spoiled finds nearly all."""
+"""One unit in so many is asked for. Where one side alone is asked by vectors, no more than one in
+so many counts: among the first ten of a dozen, a model that was spoiled finds nearly all."""
 FEW = questions_needed(LARGEST_MARGIN)
-"""With fewer questions known items are asked as well, and at least so many: fewer show little."""
+"""With fewer questions known items are asked as well, and at least so many of them: fewer show
+little."""
 DRAWN_FOR_ONE = 3
 """Units that are drawn for each query: some have no sentence, some only one index holds."""
 VALUES = 3
@@ -45,7 +46,7 @@ class _Query:
     document: tuple[str, str] | None
     """Source and URI; None for a row."""
     text_hash: str
-    """Of the unit."""
+    """The hash of the unit's text."""
 
     def items(self, indexed: IndexedGold) -> frozenset[str]:
         """Ids of the units of an index that hold what it was cut from."""

@@ -29,9 +29,9 @@ from rag_assets.operations.gate.verdict_wording import (
 from rag_assets.operations.gate.verdicts import DenseAlone, KnownItems
 
 MOST_MOVED = 0.2
-"""Share of the known-item queries whose first hit may change while their unit stays."""
+"""The largest share of the known-item queries whose first hit may change while their unit stays."""
 LEAST_OF_WORDS = 0.5
-"""Of the known items that words find, a model that was not spoiled finds at least this share."""
+"""A model that was not spoiled finds at least this share of the known items that words find."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ NAMED = 10
 
 
 def difference_text(difference: PairedDifference, *, metric: str) -> str:
-    """By how much a metric changes, on how many questions."""
+    """A sentence on how much a metric changes, and on how many questions."""
     return (
         f"{metric} changes by {interval_text(difference)} on {counted(difference.questions)}: "
         f"{difference.wins} won, {difference.losses} lost"
@@ -70,7 +70,7 @@ def known_items_text(items: KnownItems) -> str:
 
 
 def smoke_text(count: int) -> str:
-    """That questions which a program made decide nothing."""
+    """A sentence that says that questions which a program made decide nothing."""
     are = "question is" if count == 1 else "questions are"
     return (
         f"{count:,} generated {are} a smoke test and decide nothing: no experiment "

@@ -34,21 +34,21 @@ class RowsPlan:
     """What will become of the tables at the sources and of their rows."""
 
     exports: Mapping[str, Changes]
-    """Rows at the source, by asset."""
+    """The changes of rows at the source, by asset."""
     table_rows: Plan
-    """As the exported tables stand."""
+    """The plan of `table_rows` as the exported tables stand."""
     changes: Changes
-    """Of `table_rows`."""
+    """The changes of `table_rows`."""
     came: pa.Table
     """New and changed rows of tables that moved, with all columns of `table_rows` (`CAME`)."""
     unread: int
     """New and changed rows of which only the number is known."""
     unread_cells: int
-    """Their cells."""
+    """The number of cells of the unread rows."""
     failures: Sequence[str]
     """Why tables and sources cannot be read."""
     rows_read: int
-    """Rows that were read at the sources to know."""
+    """The number of rows that were read at the sources to know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def _of_table(store: Store, source: TableSource, found: PlannedExport) -> _OfTab
 
 
 def _of_held(store: Store, held: ExportedTable, planned: PlannedTable) -> _OfTable:
-    """The same of a table that keeps its columns."""
+    """The changes of a table that keeps its columns."""
     counts = planned.counts
     if planned.came is None:
         many = counts.added + counts.changed

@@ -48,7 +48,7 @@ from rag_assets.store.serving_pointer import (
 
 Log: TypeAlias = Callable[[str], None]
 RIVALS = 3
-"""So often is the newest index looked at again because another process moved the pointer."""
+"""How often the newest index is looked at again because another process moved the pointer."""
 ACCEPTED = "dense search alone finds less, which was accepted"
 Status: TypeAlias = Literal["moved", "unchanged", "held", "rolled back", "judged"]
 """`unchanged`: the candidate is what serves. `rolled back`: a rollback from it stands. `judged`:
@@ -71,7 +71,7 @@ class PromotionResult:
     pointer: ServingPointer | None
     """What serves now."""
     variant: str
-    """Of the candidate."""
+    """The variant of the candidate."""
     verdict: Verdict | None = None
     reasons: Sequence[str] = ()
     """Sentences for people."""
@@ -459,7 +459,7 @@ def _was_left(store: Store, candidate: ServingPointer, pointer: ServingPointer) 
 
 
 def _unchanged(store: Store, candidate: ServingPointer, pointer: ServingPointer) -> PromotionResult:
-    """The same rows are searched alike; where they lie in other files by now, those are pinned."""
+    """Keep the pointer: the same rows are searched alike; where files are others, pin those."""
     same = replace(
         pointer,
         complete_set=candidate.complete_set,
