@@ -85,11 +85,11 @@ class IndexedPassages:
     config: Config
     tables: CompleteSet
     pin: Pin
-    """Of the chunks with their vectors."""
+    """The pin of the chunks with their vectors."""
 
     @classmethod
     def of(cls, store: Store, config: Config) -> Self | None:
-        """Those of the tables as a refresh left them; None if no document is indexed yet.
+        """The tables as a refresh left them; None if no document is indexed yet.
 
         While the chunks are being written, or were left half written, it is the last complete set.
         """
@@ -111,7 +111,7 @@ class IndexedPassages:
         return not all(follows(self.store, step) for step in steps)
 
     def sample(self, *, most: int) -> dict[str, tuple[str, str]]:
-        """Of at most so many documents the source and the hash of the file, by their ids.
+        """The source and the hash of the file of at most so many documents, by their ids.
 
         Superseded versions, documents whose present version cannot be read, and copies are left
         out: see `sampling` for the rule.
@@ -188,7 +188,7 @@ class IndexedPassages:
         return dict(zip(*found.to_pydict().values(), strict=True))
 
     def _heads(self, documents: Sequence[str]) -> pa.Table:
-        """Of each chunk of `documents` what is known without its text and vector, in order.
+        """What is known of each chunk of `documents` without its text and vector, in order.
 
         `number` is the place of its document in `documents`.
         """

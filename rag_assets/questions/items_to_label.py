@@ -46,7 +46,7 @@ from rag_assets.store import Store
 from rag_assets.terms.words import folded
 
 MOST_ANSWERS = 2_000
-"""Kept answers that are looked at, the newest."""
+"""At most so many kept answers are looked at, the newest."""
 CHECKS, JUDGE, GOLD, RETRIEVER = "the checks", "the judge of answers", "the gold", "a retriever"
 HOLDS_ANSWER = 2.0
 """The highest score of a hit."""
@@ -65,7 +65,7 @@ class ToJudge:
     scores: Mapping[str, float] = field(default_factory=dict)
     """What rules and judges said of it before, by who did."""
     cited: tuple[Source, ...] = ()
-    """Of a sentence, what it cites."""
+    """The sources that a sentence cites."""
 
     @property
     def is_disputed(self) -> bool:
@@ -150,7 +150,7 @@ class ItemSources:
     file: AnswersFile
     """The kept answers."""
     store: Store
-    """Has the evaluations."""
+    """The store with the evaluations."""
     every_source: frozenset[str]
     """Names of all sources: what is not known to be from one may be from any."""
     index: Callable[[], VariantIndex]
@@ -158,7 +158,7 @@ class ItemSources:
 
     @classmethod
     def of(cls, config: Config, index: Callable[[], VariantIndex]) -> "ItemSources":
-        """Those of the state that `config` names."""
+        """The sources of items in the state that `config` names."""
         store = Store.of(config)
         return cls(answers_of(store), store, frozenset(config.source_names), index)
 

@@ -30,7 +30,7 @@ PICK = "pick"
 TEXT: Json = {"type": "string", "maxLength": 600}
 OBJECT: Mapping[str, Json] = {"type": "object", "additionalProperties": False}
 MOST_TOKENS = 700
-"""Of an answer."""
+"""The most tokens of an answer."""
 WINDOWS_AT_ONCE = 8
 """Windows that are read side by side; the model's entry in the config may allow fewer."""
 
@@ -71,11 +71,11 @@ class _WindowReading:
     model: LanguageModel
     document: DocumentPassages
     place: int
-    """Of the window among those of the document."""
+    """The number of the window among those of the document, from 0."""
 
     @property
     def window(self) -> Sequence[PassageChunk]:
-        """Its chunks."""
+        """The chunks of the window."""
         return self.document.windows[self.place]
 
     def draft(self) -> QuestionDraft:
