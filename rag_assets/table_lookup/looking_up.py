@@ -34,20 +34,23 @@ from rag_assets.table_lookup.tables.cells import folded
 from rag_assets.table_lookup.words.phrases import PHRASES, Language, language_of
 
 LONGEST_QUESTION = 2_000
-"""Characters; a longer text is no question to a table."""
+"""The most characters of a question; a longer text is no question to a table."""
 NOT_IN_SOURCES = ("not_a_lookup", "no_table", "no_column", "no_value")
 """Kinds of `Unclear` that a table inside a document may answer."""
 READINGS_KEPT = 32
-"""More than questions that are asked side by side."""
+"""The readings that are kept: more than questions that are asked side by side."""
 MOST_IN_DOCUMENTS = 200
-"""To read a question on a table takes about a millisecond."""
+"""The most tables inside documents that are asked: to read a question on one takes about a
+millisecond."""
 SURE_IN_DOCUMENTS = 0.9
-"""Their headings are less sure than those of a source."""
+"""The least confidence of a reading on a table inside a document: its headings are less sure than
+those of a source."""
 
 MOST_GROUPS = 200
 GROUPS_SHOWN = 10
 LONGEST_NAME = 40
-"""Characters of a cell of a document that a word within it names; a longer one is a text."""
+"""The most characters of a cell of a document that a word within it names; a longer one is a
+text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ from rag_assets.table_lookup.tables.catalogue import Catalogue, ColumnInfo
 from rag_assets.table_lookup.words.phrases import PHRASES, Language, Phrases
 
 ROWS_SHOWN = 3
-"""Rows that are told one by one; of more, the first so many after a sentence that counts them."""
+"""The rows that are told one by one; of more, so many after a sentence that counts them."""
 MOST_SHOWN = 10
-"""The same where so many were asked for."""
+"""The rows that are told one by one where so many were asked for."""
 NAMES_SHOWN = 5
 COLUMNS_SHOWN = 6
 
@@ -40,7 +40,7 @@ def sentences_of(
 
 
 def nothing(found: Found, *, phrases: Phrases) -> Sentence:
-    """That no row was found, and what was searched."""
+    """A sentence that says that no row was found, and what was searched."""
     where = where_in_words(found.plan, found.table, phrases=phrases)
     text = phrases.nothing.format(title=found.table.title, where=where, searched=found.table.rows)
     return Sentence(text, (citing.absence(found, phrases=phrases),))

@@ -16,7 +16,7 @@ class Suggestions:
     """Templates of questions that can be read; `{where}` begins with a space, or is empty."""
 
     operations: Mapping[str, str]
-    """By the operation that is asked for."""
+    """The template for each operation that may be asked for."""
     count: str
     within: str
     counted_within: str
@@ -34,7 +34,7 @@ class Phrases:
     where: str
     conjunction: str
     comparisons: Mapping[str, str]
-    """By `plan.COMPARISONS`."""
+    """The words for each of `plan.COMPARISONS`."""
     row: str
     count: str
     count_column: str
@@ -45,7 +45,7 @@ class Phrases:
     range: str
     difference: str
     change: str
-    """Of `change` and `percent`."""
+    """The template for `change` and `percent`."""
     distinct: str
     groups: str
     """What `distinct` counts, where not all of it is told."""

@@ -24,13 +24,13 @@ _SPLIT = re.compile(r"[.,'\u2019+/&-]")
 _POSSESSIVE = re.compile(r"['\u2019]s$|['\u2019]$")
 _ENDINGS = word_lists("en").phrases["endings"]
 _SWEDISH_ENDINGS = word_lists("sv").phrases["endings"]
-"""In the order in which they are tried."""
+"""The endings of Swedish words, in the order in which they are tried."""
 _LEAST_STEM = 4
 _LEAST_PART = 3
 _COGNATE = 6
-"""Letters of a word that two languages are likely to share."""
+"""Two languages are likely to share a word with at least so many equal first letters."""
 _LINKS = ("", "s", "e", "o")
-"""Letters between the parts of a Swedish compound."""
+"""The letters between the parts of a Swedish compound."""
 
 
 @dataclass(frozen=True, slots=True)
