@@ -77,7 +77,8 @@ class Planned:
 
     question: str
     read_as: str
-    """With what it took from the conversation before it; empty where it took nothing."""
+    """The question with what it took from the conversation before it; empty where it took
+    nothing."""
     planned_as: str
     """How a language model read it to a table, in words; empty where none did."""
 

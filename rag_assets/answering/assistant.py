@@ -54,7 +54,7 @@ class AnswerModels:
     """Writes what would only be found: see `generation`."""
 
     def reading_since(self, purges: int) -> "AnswerModels":
-        """The same models, for texts that are read from now on: see `store.purges`."""
+        """These models, for texts that are read from now on: see `store.purges`."""
         condenser, planner, writer = self.condenser, self.planner, self.writer
         return AnswerModels(
             condenser=condenser and condenser.reading_since(purges),

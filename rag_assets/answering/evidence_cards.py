@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 NEIGHBOURS = 2
 """Chunks or rows that are shown before one, and as many behind it."""
 MOST_ROWS = 12
-"""Rows of a lookup that are shown."""
+"""At most so many rows of a lookup are shown."""
 GAP = "\n\n"
 _READ = ("index", "char_start", "char_end", "text")
 _TABLE_LINE = re.compile(r"^[ \t]*\|.*$", re.MULTILINE)
@@ -241,12 +241,12 @@ def _headings(table: TableInfo) -> Mapping[str, str]:
 
 
 def _line_of(text: str, row: int, rows: int) -> tuple[int, int]:
-    """Where a row of a Markdown table stands in its text; `row` is from 1."""
+    """The place of a row of a Markdown table in its text; `row` is from 1."""
     return list(_TABLE_LINE.finditer(text))[row - 1 - rows].span()
 
 
 def _placed(chunk: "Row") -> tuple[int, int, str]:
-    """Where a chunk begins and ends in its document, and what stands there."""
+    """The place of a chunk in its document, and what stands there."""
     start, end = int(str(chunk["char_start"])), int(str(chunk["char_end"]))
     return start, end, slice_of(str(chunk["text"]), start, end)
 

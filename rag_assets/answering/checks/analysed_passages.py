@@ -16,7 +16,7 @@ from rag_assets.terms.lemmas import is_known, lemmatized
 from rag_assets.terms.numbers import Number, numbers_of
 
 Language: TypeAlias = Literal["en", "sv", ""]
-"""Empty where a text has too few words to tell."""
+"""The language of a text; empty where it has too few words to tell."""
 
 DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-"))
 _TOKEN = re.compile(
@@ -42,7 +42,7 @@ class Term:
 
     text: str
     key: str
-    """In lower case, with one kind of dash, without a possessive."""
+    """The word in lower case, with one kind of dash, without a possessive."""
     lemma: str
     start: int
     end: int
@@ -65,7 +65,7 @@ class Passage:
 
     @property
     def content(self) -> tuple[Term, ...]:
-        """Its words that carry content, numbers left out."""
+        """The words that carry content, numbers left out."""
         return tuple(term for term in self.terms if term.is_content)
 
 

@@ -37,7 +37,7 @@ class Atom:
     start: int
     end: int
     key: str
-    """As it is compared; of a date `2024-03-01`, of a cell its heading."""
+    """The atom as it is compared; a date is `2024-03-01`, a cell is its heading."""
     number: Number | None = None
     parts: tuple["Atom", ...] = ()
     """The words of a name of several."""

@@ -91,7 +91,7 @@ class MarkedSentence:
     """A sentence with the numbers behind it."""
 
     text: str
-    """Without its marks."""
+    """The sentence without its marks."""
     numbers: tuple[int, ...]
 
 

@@ -21,7 +21,7 @@ from rag_assets.citations.sentences import PROVEN, Compared
 FEW_ATOMS = 2
 """Numbers and names that a source hardly has by chance: with fewer, words are looked at too."""
 FEW_WORDS = 0.25
-"""Share of its words below which a sentence is about something else than its sources."""
+"""A sentence that shares fewer of its words with its sources is about something else."""
 _HYPHEN = re.compile(r"(?<=[^\W\d])-\s*(?=[^\W\d])")
 _SPOKEN = re.compile(r"[<>\u2264\u2265\u00b1~\u2248+-]?\s?\d+(?:[.,]\d+)*|[%\u00b0]|[^\W\d_]+")
 

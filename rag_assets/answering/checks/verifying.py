@@ -28,7 +28,7 @@ from rag_assets.answering.checks.sources import SourcePlace, places_of
 from rag_assets.terms.numbers import Number
 
 LIKE = 0.6
-"""Share of letters from which two names are close."""
+"""Two names are close from this share of common letters on."""
 
 CHANGED = "computed again, its tables give something else"
 
@@ -40,7 +40,7 @@ class CitedSentence:
     text: str
     sources: tuple[Source, ...]
     nowhere: tuple[str, ...] = ()
-    """Its citations that point nowhere, as they are written."""
+    """The citations that point nowhere, as they are written."""
     checked: Checked | None = None
     """What was compared, where it says just what its citations say: see `sentences.retelling`."""
 

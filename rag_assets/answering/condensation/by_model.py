@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 PACKAGE, PROMPT = "rag_assets.answering.condensation", "condense"
 LONGEST_QUESTION = 500
-"""Characters of a completed question; no search needs more."""
+"""The most characters of a completed question; no search needs more."""
 OUTPUT_TOKENS = 400
 OF_A_TURN = 20
 """Tokens that JSON puts around a turn, and more."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 REMEMBERED_TOKENS = 4_000
-"""Of a conversation, as in P1, section 3."""
+"""The tokens of a conversation that are remembered, as in P1, section 3."""
 BYTES_PER_TOKEN = 3
 """An estimate on the safe side, as no model's tokenizer is asked."""
 
@@ -14,9 +14,9 @@ class Turn:
     """A question and what was answered."""
 
     question: str
-    """As it was asked."""
+    """The question as it was asked."""
     answer: str = ""
-    """In words; empty where there was none."""
+    """The answer in words; empty where there was none."""
     sources: frozenset[str] | None = None
     """Names of the sources whose text may stand in it; None where nobody knows."""
 

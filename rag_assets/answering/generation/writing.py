@@ -30,17 +30,17 @@ PACKAGE = "rag_assets.answering.generation"
 REVISION = 3
 """Raise it when the same calls should give another answer."""
 CHARACTERS_PER_TOKEN = 3
-"""Fewer than texts with many numbers have: what is shown fits."""
+"""Fewer characters for a token than texts with many numbers have: what is shown fits."""
 LASTING = frozenset({"done", "too_long", "not_allowed"})
 """Outcomes that the same call has every time."""
 SENTENCES = 4
-"""Of an answer, that a model is asked for at most."""
+"""The most sentences that a model is asked for."""
 LONGEST_FAULTS = 4_000
-"""Characters of all faults that are named."""
+"""The most characters of all faults that are named."""
 MOST_COMPUTATIONS = 2
-"""That a model may ask for."""
+"""The most computations that a model may ask for."""
 REMEMBERED_TOKENS = 1_000
-"""Of the conversation so far, which is shown."""
+"""At most so many tokens of the conversation so far are shown."""
 
 Rules: TypeAlias = Literal["answer", "answer_without_rules"]
 """The prompt that an answer is written by; the second one is for comparison alone."""
@@ -51,9 +51,9 @@ class Written:
     """What a model wrote, checked."""
 
     sentences: tuple[Sentence, ...]
-    """Those that are delivered."""
+    """The sentences that are delivered."""
     absent: tuple[str, ...] = ()
-    """What it says that the sources leave open."""
+    """What the answer says that the sources leave open."""
     reason: str = ""
     """Why there is no sentence, in words."""
     left_out: tuple[Sentence, ...] = ()
@@ -125,7 +125,7 @@ class _Asked:
         return "\n\n".join(turns)
 
     def with_computed(self, asked: str) -> "_Asked":
-        """The same with the result of a computation, or with why there is none."""
+        """This question with the result of a computation, or with why there is none."""
         assert self.tables is not None, "a computation was offered"
         found = self.tables.computed(asked)
         if isinstance(found, str):
@@ -139,7 +139,7 @@ class Writer:
 
     model: LanguageModelClient
     sentences: int
-    """That the model is asked for, at most."""
+    """The most sentences that the model is asked for."""
     unsupported: Literal["mark", "leave_out"]
     further_queries: int
     output_tokens: int
@@ -154,7 +154,7 @@ class Writer:
     prompts: Mapping[str, Prompt] = field(default_factory=lambda: prompts_of("answer"))
 
     def reading_since(self, purges: int) -> "Writer":
-        """The same writer, for texts that are read from now on: see `store.purges`."""
+        """This writer, for texts that are read from now on: see `store.purges`."""
         model, judge = self.model.reading_since(purges), self.judge
         if isinstance(judge, AskedJudge):
             judge = judge.reading_since(purges)
@@ -167,7 +167,7 @@ class Writer:
 
     @property
     def fingerprint(self) -> str:
-        """Of all that makes an answer to a question from the same units what it is."""
+        """A hash of all that decides an answer to a question from the same units."""
         return identity.fingerprint(
             REVISION,
             self.model.identity,

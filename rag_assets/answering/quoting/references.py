@@ -24,7 +24,8 @@ import numpy as np
 NULL = 0.5
 """Relevance from which a unit is a reference; P1, figure 10, has the same."""
 CUT = 0.005
-"""In sentences; larger ones joined what comes from two units, on dev."""
+"""The loss of relevance for each further segment of an answer, fitted on dev: with a larger one,
+sentences from two units were joined."""
 LONGEST = 4
 UNITS_A_SENTENCE = 2
 """Units that are compared with the segments of a sentence: those nearest to the sentence alone."""
@@ -70,7 +71,7 @@ class Segment:
     start: int
     """First sentence, from 0."""
     end: int
-    """One past the last."""
+    """One past the last sentence."""
     unit: int | None
     """Place of the unit among the units; None where none is relevant enough."""
     score: float

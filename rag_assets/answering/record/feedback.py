@@ -24,12 +24,12 @@ class Feedback:
 
     answer_id: str
     unit_id: str
-    """Empty where it is about the answer."""
+    """The unit that it is about; empty where it is about the answer."""
     kind: FeedbackKind
     rank: int | None
-    """Of the unit among those that were shown, from 1."""
+    """The place of the unit among those that were shown, from 1."""
     index_version: str
-    """That answered."""
+    """The version of the index that answered."""
     given_at: str
     """ISO 8601, UTC."""
 

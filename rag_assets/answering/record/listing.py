@@ -24,7 +24,7 @@ class AnswerFilter:
     user: str | None = None
     outcome: Outcome | None = None
     text: str | None = None
-    """Words that question or answer contain, without regard to case."""
+    """Words in the question or the answer, whatever their case."""
     before: str | None = None
     """Id of an answer: only those that were kept before it."""
 
@@ -35,7 +35,7 @@ class ListedAnswer:
 
     kept: KeptAnswer
     touched: tuple[TouchedSentence, ...] | None
-    """Its sentences whose sources changed; None where nothing serves to compare with."""
+    """The sentences whose sources changed; None where nothing serves to compare with."""
 
 
 def find(

@@ -24,7 +24,7 @@ class ReplayError(LookupError):
 
 
 Ask: TypeAlias = Callable[[Assistant, KeptAnswer], Answer]
-"""Has an assistant answer the question of a kept answer."""
+"""A function that has an assistant answer the question of a kept answer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ class TouchedSentence:
     """A sentence of an answer whose source is no longer what was cited."""
 
     sentence: int
-    """Its place in the answer, from 1."""
+    """The place of the sentence in the answer, from 1."""
     text: str
     why: str
     """What became of its source, in words."""

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from docx.document import Document
 
 LONGEST_TITLE = 255
-"""Characters of the title among the properties of a document, at most."""
+"""The most characters of the title among the properties of a document."""
 
 
 def as_docx(report: CitedReport) -> bytes:

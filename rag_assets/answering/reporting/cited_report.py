@@ -33,7 +33,7 @@ class ReportSection:
     question: str
     """What was searched for it."""
     sentences: tuple[Sentence, ...]
-    """In reading order; at least one."""
+    """The sentences in reading order; at least one."""
     missing: tuple[str, ...] = ()
     """Names, numbers and identifiers of the sub-topic that nothing that was found holds."""
     note: str = ""
@@ -60,7 +60,7 @@ class CitedReport:
     prompt: str
     title: str
     sections: tuple[ReportSection, ...]
-    """In the order of the prompt; none where nothing is covered."""
+    """The sections in the order of the prompt; none where nothing is covered."""
     not_covered: tuple[NotCovered, ...]
     scope: Scope
     """What was searched; its `units` are those of all searches, each counted once."""

@@ -44,7 +44,7 @@ class SectionText:
     """What was written of a sub-topic."""
 
     sentences: tuple[Sentence, ...]
-    """None where its sources do not say what is asked."""
+    """The sentences; none where the sources do not say what is asked."""
     note: str = ""
     """What stands in its way, in words; else empty."""
 

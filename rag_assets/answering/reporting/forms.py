@@ -20,4 +20,5 @@ FORMS: Mapping[str, Form] = {
     ),
     "docx": lambda report, _assistant, _progress: as_docx(report),
 }
-"""By the endings of their files. What takes long is told to `progress`, as is each search."""
+"""The writer of a report by the ending of its file. What takes long is told to `progress`, as is
+each search."""

@@ -22,7 +22,7 @@ from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.hits import Hit
 
 MOST_CHARACTERS = 10_000
-"""Of a prompt: four pages, more than anybody writes to ask for a report."""
+"""The most characters of a prompt: four pages, more than anybody writes to ask for a report."""
 
 
 class PromptError(ValueError):
