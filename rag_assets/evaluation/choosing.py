@@ -75,16 +75,17 @@ class RetrieverChoice:
     config: Mapping[str, object]
     """What the section `retrieval` of a config says to search with it."""
     protocol: str
-    """Which questions chose it, and which show the choice."""
+    """The questions that chose it, and those that show the choice, in words."""
     cutoff: int
     means: Mapping[str, float]
     """Mean `CRITERION` of each retriever over the questions that chose."""
     summary: Sequence[Row]
     """Means of `serving` and of `called` where the choice is shown: see `summary.SUMMARY`."""
     differences: Sequence[Row]
-    """Their paired differences in the main metrics: see `summary.DIFFERENCES`."""
+    """Paired differences of `serving` and `called` in the main metrics: see
+    `summary.DIFFERENCES`."""
     latency: Mapping[str, Latency]
-    """Of `serving` and `best`."""
+    """The latency of `serving` and of `best`."""
     unmeasured: Mapping[str, str]
     """Retrievers that could not search, and why."""
     without_gold: int

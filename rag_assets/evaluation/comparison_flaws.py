@@ -21,7 +21,7 @@ from rag_assets.evaluation.summary import ALL_QUESTIONS, MAIN_METRICS, where
 
 CEILING = 0.95
 USUAL_DISCORDANT = 0.1
-"""Share of questions that only one of two arms hits: assumed where one arm was evaluated alone."""
+"""The share of questions that only one of two arms hits, where one arm was evaluated alone."""
 T_SUM = 2.8
 """Standard errors that a test at 5 % finds four times in five: see `significance.detectable`."""
 MOST_OF_DIFFERENCE = 0.5

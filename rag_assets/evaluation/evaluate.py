@@ -235,7 +235,7 @@ def rewrites_of(store: Store, config: Config, retrievers: Sequence[str]) -> dict
 
 
 def _rewriting(store: Store, config: Config, retrievers: Sequence[str]) -> dict[str, str]:
-    """Which language model rewrites the queries of a retriever, and by which prompt."""
+    """The language model that rewrites the queries of a retriever, and its prompt."""
     from rag_assets.retrieval.model_rewriter import RewritingModels
 
     models = RewritingModels(config, state=store.root)
@@ -447,7 +447,7 @@ def _can_search_again(
 def _usable(
     index: "VariantIndex", retrievers: Sequence[RetrieverName], *, log: Callable[[str], None]
 ) -> Sequence[RetrieverName]:
-    """Those of `retrievers` that can search the index; all if it can be searched by none."""
+    """The retrievers that can search the index; all if none of them can."""
     usable = [name for name in retrievers if index.usable(name)]
     for name in retrievers:
         if usable and name not in usable:

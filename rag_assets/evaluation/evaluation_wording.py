@@ -282,7 +282,7 @@ def _is_better(result: EvaluationResult, name: str, *, than: str) -> Iterator[st
 
 
 def gains(rows: Sequence[Row], *, margin: float) -> list[Row]:
-    """Those of paired differences that are shown to be better; none if one of them is worse."""
+    """The paired differences that are shown to be better; none if one of them is worse."""
     verdicts = [verdict(row, margin=margin) for row in rows]
     if any(says.startswith("worse") for says in verdicts):
         return []

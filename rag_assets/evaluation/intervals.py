@@ -42,7 +42,8 @@ class Clusters:
     codes: np.ndarray
     """(questions,) int, from 0."""
     by: Literal["source", "gold"]
-    """By source document or table, or by the gold page or row if there are too few of these."""
+    """The kind of cluster: source document or table, or gold page or row if there are too few of
+    these."""
 
     @property
     def count(self) -> int:

@@ -35,7 +35,7 @@ POWER = 0.95
 SHOWN = (0.975, 0.8)
 """A test at 5 % finds a difference four times in five: see `significance.detectable`."""
 DISCORDANT = 0.1
-"""Share of questions that two equally good rankers usually answer differently."""
+"""The share of questions that two equally good rankers usually answer differently."""
 SMALLEST_MARGIN = 0.02
 """A smaller difference of a metric does not matter."""
 LARGEST_MARGIN = 0.1
@@ -88,9 +88,9 @@ class Paired:
     differences: np.ndarray
     """(questions,) float: candidate minus serving."""
     sources: Sequence[str]
-    """For each question the document or table of its first gold."""
+    """The document or table of the first gold of each question."""
     gold: Sequence[str]
-    """For each question the page, row or document of its first gold."""
+    """The page, row or document of the first gold of each question."""
 
     @property
     def clusters(self) -> Clusters:
@@ -148,7 +148,7 @@ def more_questions(difference: PairedDifference, *, margin: float) -> int:
 
 
 def more_questions_text(more: int, *, margin: float) -> str:
-    """The same as a sentence."""
+    """A sentence on how many more questions would tell."""
     return (
         f"About {more:,} more question{'' if more == 1 else 's'} like these would show a "
         f"difference of {margin:.3f} (power 80 %)."

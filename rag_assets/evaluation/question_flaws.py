@@ -21,11 +21,12 @@ from rag_assets.evaluation.question_words import words_of
 from rag_assets.evaluation.summary import where
 
 SHARE = 0.05
-"""Share of the questions from which on it counts that something is wrong with them."""
+"""From this share of the questions on it counts that something is wrong with them."""
 COPIED = 0.8
 """Containment from which on a question lies in the index."""
 POOL_SHARE = 0.01
-"""Share of documents and rows that may be in one index alone: a file or two may have failed."""
+"""The largest share of documents and rows in one index alone that does not count: a file or two may
+have failed."""
 LEAST_SHARED = 0.05
 """Smaller differences of the share of common words do not matter."""
 LEAST_QUESTIONS = 10

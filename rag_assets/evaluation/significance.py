@@ -61,7 +61,7 @@ class Friedman:
     statistic: float
     """Friedman's chi-square with (systems - 1) degrees of freedom, corrected for ties."""
     p: float
-    """By permutation within clusters, not from the chi-square."""
+    """The p-value by permutation within clusters, not from the chi-square."""
 
 
 def sign_flip(

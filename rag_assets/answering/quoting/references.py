@@ -24,8 +24,7 @@ import numpy as np
 NULL = 0.5
 """Relevance from which a unit is a reference; P1, figure 10, has the same."""
 CUT = 0.005
-"""The loss of relevance for each further segment of an answer, fitted on dev: with a larger one,
-sentences from two units were joined."""
+"""The price of a segment, in sentences; larger ones joined what comes from two units, on dev."""
 LONGEST = 4
 UNITS_A_SENTENCE = 2
 """Units that are compared with the segments of a sentence: those nearest to the sentence alone."""
