@@ -89,7 +89,7 @@ def domain_tags(key: dg.AssetKey) -> dict[str, str]:
 
 
 def _code_of(rooms: dg.Definitions) -> dict[dg.AssetKey, dg.CodeReferencesMetadataValue]:
-    """Where the function of each asset stands: file and line.
+    """The file and the line of the function of each asset.
 
     `dagster.with_source_code_references` would read and parse every file for that.
     """

@@ -52,7 +52,7 @@ def scores(result: "EvaluationResult") -> str:
 
 
 def choice(found: "RetrieverChoice") -> str:
-    """Which retriever is proposed, why, and what to write into the config."""
+    """Text that says which retriever is proposed, why, and what to write into the config."""
     import yaml
 
     from rag_assets.evaluation.choosing import CRITERION

@@ -42,7 +42,7 @@ class SourceTableStatus:
     table: str
     rows: int
     failed: int
-    """Rows that were left out; 1 if the table could not be read."""
+    """The number of rows that were left out; 1 if the table could not be read."""
     complete: bool
     readability: Readability
 
@@ -56,7 +56,7 @@ class SourceStatus:
     outages: Sequence[Outage]
     """What cannot be read of it."""
     tables: Sequence[SourceTableStatus]
-    """Of a table source."""
+    """The tables of a table source."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class StateStatus:
     serving: str
     """The variant that serves."""
     pointer: ServingStatus | None
-    """None if nothing was promoted yet, or the pointer is damaged."""
+    """The serving pointer; None if nothing was promoted yet, or it is damaged."""
     state_dir: str
     problems: Sequence[Problem]
     running: Sequence[HeldLock]
@@ -80,7 +80,7 @@ class StateStatus:
     checks: CheckSummary
     disk: DiskUse
     to_free: int | None
-    """Bytes that a clean-up would free of tables; None where they lie in an object store."""
+    """The bytes that a clean-up would free of tables; None where they lie in an object store."""
 
     @property
     def damaged(self) -> Mapping[str, str]:

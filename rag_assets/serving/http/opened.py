@@ -39,7 +39,7 @@ class Opened:
     index_version: str
     """The number of the serving pointer, which `rag-assets history` lists; or `UNPROMOTED`."""
     serves: ServingPointer | CompleteSet
-    """What it was opened from."""
+    """The pointer or the complete set that the index was opened from."""
 
     @property
     def index(self) -> "VariantIndex":

@@ -43,7 +43,7 @@ class Service:
     config: Config
     served: ServedIndex
     user: str
-    """Who asks: the person at this machine."""
+    """The user who asks: the person at this machine."""
     metrics: Metrics
     streams: AnswerStreams = field(default_factory=AnswerStreams)
     to_label: dict[str, "Mapping[str, ToJudge]"] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class Service:
 
     @property
     def answers(self) -> "AnswersFile":
-        """Where answers are kept."""
+        """The file of kept answers."""
         from rag_assets.answering.record.database import answers_of
 
         return answers_of(self.served.store)
