@@ -58,7 +58,7 @@ class AnswerSources:
     """What answers are made from, and by whom."""
 
     index: "VariantIndex"
-    """What is searched."""
+    """The index that is searched."""
     store: Store
     """Holds the tables of the index."""
     config: Config

@@ -26,7 +26,7 @@ from rag_assets.store import Store
 from rag_assets.store.damage import DamagedTablesError
 
 HALF_OF_SHA256 = 32
-"""Hexadecimal digits."""
+"""The hexadecimal digits of half of a SHA-256."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,7 @@ class Card:
     pictures: Sequence[PagePicture] = ()
     """The pages that it stands on, the first one alone where the place of no quote is sure."""
     no_picture: str = ""
-    """Why there are none, where it stands on a page."""
+    """Why there is no picture of a passage that stands on a page."""
 
     @property
     def shown(self) -> Sequence[str]:

@@ -33,7 +33,7 @@ class CitedRow:
     """What names the row beside its pairs: the title of its table."""
     name: str = ""
     origin: str = ""
-    """See `CitedText`."""
+    """The source of the config that it is from; empty where nobody knows."""
 
 
 Source: TypeAlias = CitedText | CitedRow

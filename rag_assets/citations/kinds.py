@@ -363,7 +363,7 @@ class Rows(PlanCitation):
     row_keys: tuple[str, ...]
     """Keys of the selected rows, in the plan's order; at most `MOST_ROW_KEYS` of them."""
     count: int
-    """How many rows it selects."""
+    """The number of rows that the plan selects."""
     title: str = ""
     """The title of the table; empty, as `where` is, in answers of releases that did not keep it."""
     where: str = ""
@@ -442,10 +442,10 @@ class Computed(PlanCitation):
     """Cells that it was computed from, in the plan's order. Of more than `MOST_INPUTS`, so many are
     kept: those with the least and the greatest number, then the first of the others."""
     count: int
-    """How many cells it was computed from."""
+    """The number of cells that it was computed from."""
     plan: Mapping[str, JsonValue]
     sql: str
-    """What was run, to read; never run as it is."""
+    """The SQL that was run, to read; never run as it is."""
     result: Value
     unit: str | None
     pin: str
@@ -512,7 +512,7 @@ class Computed(PlanCitation):
 
     @property
     def looked_at(self) -> str:
-        """The result."""
+        """The result itself."""
         return repr(self)
 
     def holds(self, again: RunAgain) -> bool:
@@ -580,7 +580,7 @@ class Absence(PlanCitation):
 
     @property
     def looked_at(self) -> str:
-        """The absence itself, which no other citation shares."""
+        """The absence itself."""
         return repr(self)
 
     def holds(self, again: RunAgain) -> bool:

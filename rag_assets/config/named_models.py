@@ -22,7 +22,7 @@ class DescribingModel:
     prompt: str
     """The caption is added."""
     max_tokens: int
-    """Longest description."""
+    """The most tokens of a description."""
 
 
 def describing_model(figures: Figures, entries: Entries) -> DescribingModel | None:

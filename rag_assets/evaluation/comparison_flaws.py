@@ -37,7 +37,7 @@ Row = Mapping[str, float | int | str | None]
 
 
 def ceiling_reached(evidence: Evidence) -> Iterator[Flaw]:
-    """E005."""
+    """E005: the reference finds so much that no arm can be shown to find more."""
     value = float(evidence.values(evidence.reference, evidence.hits).mean())
     room = 1 - value
     shown = [_number(row["detectable"]) for row in _differences(evidence, "hit_rate")]

@@ -25,7 +25,7 @@ from rag_assets.evaluation.intervals import Clusters, clusters_of, standard_erro
 Outcome: TypeAlias = Literal["PASS", "FAIL", "HOLD"]
 """PASS: not worse by more than the margin. FAIL: worse by more. HOLD: it cannot be told."""
 SliceStatus: TypeAlias = Literal["fine", "looks worse", "is worse", "too small"]
-"""See `_statuses`."""
+"""What is said of a slice: see `_statuses`."""
 
 ALPHA = 0.05
 """Chance of passing a candidate that is worse by exactly the margin."""

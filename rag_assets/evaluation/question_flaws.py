@@ -131,7 +131,7 @@ def ties_decide(evidence: Evidence) -> Iterator[Flaw]:
 
 
 def generated_share_words(evidence: Evidence) -> Iterator[Flaw]:
-    """E009."""
+    """E009: generated questions that share more words with their gold than those of people."""
     words = evidence.words.filter(pc.is_valid(evidence.words["shared"]))
     is_generated = np.array(
         [name in evidence.generated for name in words["question_set"].to_pylist()], dtype=bool

@@ -43,7 +43,7 @@ class EvaluationRecord:
     """Fingerprint of index, questions and settings: while it is the same, nothing is computed."""
     variant: str
     evaluated_at: str
-    """ISO 8601, UTC."""
+    """The time of the evaluation: ISO 8601, UTC."""
     questions: int
     retrievers: Sequence[str]
     cutoffs: Sequence[int]

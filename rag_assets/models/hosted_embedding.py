@@ -72,7 +72,7 @@ class HostedIdentity:
     probe: Sequence[float]
     """The vector of `PROBE`, L2 norm 1."""
     recorded_at: str
-    """ISO 8601."""
+    """The time when it was asked: ISO 8601."""
 
     @classmethod
     def read(cls, file: Path) -> Self | None:
@@ -112,7 +112,7 @@ class _Piece:
 
     @property
     def tokens(self) -> int:
-        """An estimate."""
+        """An estimate of the tokens of the piece."""
         return 1 + len(self.content.encode("utf-8", "surrogatepass")) // BYTES_PER_TOKEN
 
     def parts(self, count: int) -> list["_Piece"]:

@@ -49,7 +49,7 @@ class Tokenized:
     """Texts, ready for the model."""
 
     texts: int
-    """How many there are."""
+    """The number of texts."""
     windows: Sequence[Window]
     failed: Mapping[int, str] = field(default_factory=dict)
     """Why the text at a position could not be tokenised."""

@@ -89,7 +89,7 @@ class Outcome:
     unexpected: int | None = None
     """How many values break the expectation, if it tests each value."""
     measured: int = 0
-    """How many values or rows were tested."""
+    """The number of values or rows that were tested."""
     examples: Sequence[Example] = field(default_factory=list)
     note: str | None = None
     """Why there is nothing to test, or why the test failed."""

@@ -148,13 +148,13 @@ class ItemSources:
     """Where items come from."""
 
     file: AnswersFile
-    """The kept answers."""
+    """The file of the kept answers."""
     store: Store
     """The store with the evaluations."""
     every_source: frozenset[str]
     """Names of all sources: what is not known to be from one may be from any."""
     index: Callable[[], VariantIndex]
-    """Opens what serves."""
+    """Opens the index that serves."""
 
     @classmethod
     def of(cls, config: Config, index: Callable[[], VariantIndex]) -> "ItemSources":

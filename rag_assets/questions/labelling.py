@@ -61,7 +61,7 @@ class Label:
 
 
 ToLabel: TypeAlias = tuple[Screen, Callable[[Label], None]]
-"""What is asked, with what keeps the decision."""
+"""A screen, with what keeps the decision on it."""
 
 
 def label(

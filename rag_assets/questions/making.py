@@ -31,7 +31,7 @@ class MakingReport(sync.Report):
     """What one pass did, and what it used of the language model."""
 
     spending: Mapping[str, int | float | str] = field(default_factory=dict)
-    """See `Spending.record`; empty without a model."""
+    """What the language model took: see `Spending.record`; empty without one."""
 
 
 def refresh_generated(

@@ -48,7 +48,7 @@ class DocumentStatus:
     words: int | None
     """The number of words that the parts of a Word file or of slides show."""
     lost_words: int | None
-    """How many of them are not in its text."""
+    """The number of these words that are not in its text."""
     hidden: str | None
     """How much of it is hidden and left out."""
     doubts: Sequence[str]
@@ -64,7 +64,7 @@ class DocumentStatus:
     tried_again: str | None
     """The day from which it is tried again (ISO 8601, UTC)."""
     attempts: int | None
-    """How often it ran into a limit."""
+    """The number of times that it ran into a limit."""
 
     @property
     def read_by(self) -> str:

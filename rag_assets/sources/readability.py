@@ -66,7 +66,7 @@ class Readability:
     """Fingerprint of what a cheap look saw before it was last read."""
     unreadable_since: datetime | None = None
     misses: int = 0
-    """How many passes in a row could not read it."""
+    """The number of passes in a row that could not read it."""
     reason: str | None = None
     outage: str | None = None
     """What the outage is called that it belongs to, where it is a part."""
@@ -145,7 +145,7 @@ class Outage:
     """The tables or folders that cannot be read; none where it is the source as a whole."""
     since: datetime
     misses: int
-    """How many passes in a row could not read it."""
+    """The number of passes in a row that could not read it."""
     reason: str
 
     @property

@@ -40,7 +40,7 @@ class DocumentFiles(StepKind):
     )
 
     def table(self, config: Config, recipe: Variant) -> StepTable:  # noqa: ARG002 - one for all variants
-        """The manifest."""
+        """The table of the manifest."""
         return FILES
 
     def refresh(self, work: StepContext) -> StepResult:

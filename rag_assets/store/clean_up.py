@@ -53,11 +53,11 @@ class Cleaned:
 
     table: str
     removed: int
-    """Versions."""
+    """The number of versions that were removed."""
     kept: int
     """Versions, the newest included."""
     tagged: int
-    """How many of those kept have a tag."""
+    """The number of kept versions that have a tag."""
     merged: int
     """Fragments that were written together."""
     bytes_freed: int

@@ -50,7 +50,7 @@ class CompleteSet:
     settings: Mapping[str, object]
     """Settings of the embedding model, by which queries are embedded."""
     recorded_at: str
-    """ISO 8601."""
+    """The time when it was recorded: ISO 8601."""
     seen: str
     """Fingerprint of the records of the three passes: while it is the same, so is the set."""
     row_model: str | None = None

@@ -12,7 +12,7 @@ class ForeignKey(TypedDict):
 
     columns: Sequence[str]
     table: str
-    """The other table."""
+    """The table that is referenced."""
     others: Sequence[str]
     """The referenced columns of the other table, in the order of `columns`."""
 

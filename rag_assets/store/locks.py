@@ -22,7 +22,7 @@ class HeldLock:
     work: str
     """What that process works on, as it said itself; empty if it did not."""
     since: datetime
-    """UTC."""
+    """The time since when it is held, in UTC."""
 
 
 @contextmanager

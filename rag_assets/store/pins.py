@@ -19,7 +19,8 @@ class Pin:
     """The generation: see `store.catalog`."""
     version: int
     files: str
-    """See `Store.files`: a table that was deleted and built anew has the same numbers again."""
+    """The hash of the files, see `Store.files`: a table that was deleted and built anew has the
+    same numbers again."""
     data_version: str
     """The hash of what the table holds at that version: see `columns.contents`."""
 

@@ -138,7 +138,7 @@ class ServingPointer:
     number: int
     """The number of the move: they are counted from 1."""
     moved_at: str
-    """ISO 8601, UTC."""
+    """The time of the move: ISO 8601, UTC."""
     by: MovedBy
     reason: str | None = None
     """Why the gate was overridden, in the words of who asked for it."""
@@ -149,7 +149,7 @@ class ServingPointer:
     elements: Pin | None
     """What the chunks were cut from; None where only the newest version is left."""
     chunks: Pin | None
-    """Likewise."""
+    """The chunks that the units were made of; None where only the newest version is left."""
     recipe: Mapping[str, object]
     """The variant's choice, and the settings of each step that made the tables, by its asset."""
     encoder_ids: Sequence[str]
@@ -195,7 +195,7 @@ class ServingPointer:
 
 
 def content_of(complete_set: CompleteSet, query_side: QuerySide) -> str:
-    """See `ServingPointer.content`."""
+    """A hash of what the tables of a set hold: see `ServingPointer.content`."""
     tables = [[name_of(pin.table), pin.data_version] for pin in complete_set.pins]
     indexes = [*complete_set.indexes] if complete_set.indexes else []
     searched = json.dumps(asdict(query_side), sort_keys=True)

@@ -72,7 +72,7 @@ class Alternative:
     name: str
     row_id: str
     distance: float
-    """0 for a row with the same numbers."""
+    """The distance of the numbers; 0 for a row with the same ones."""
     compared: int
     """Cells that both have."""
     missing: int

@@ -31,7 +31,7 @@ class TableRows(StepKind):
     would_change = "an edit of the row at its source, or of the headings and units of its columns"
 
     def table(self, config: Config, recipe: Variant) -> StepTable:  # noqa: ARG002 - one for all variants
-        """The rows."""
+        """The table of the rows."""
         return ROWS
 
     def refresh(self, work: StepContext) -> StepResult:

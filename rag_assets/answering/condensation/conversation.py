@@ -22,7 +22,7 @@ class Turn:
 
     @property
     def tokens(self) -> int:
-        """An estimate."""
+        """An estimate of the tokens of both."""
         return 2 + tokens_in(self.question + self.answer)
 
 
@@ -49,7 +49,7 @@ class Condensed:
     """A question that needs no history."""
 
     question: str
-    """What is searched and looked up."""
+    """The whole question, which is searched and looked up."""
     is_follow_up: bool
     """Whether anything was carried over."""
     note: str = ""

@@ -143,7 +143,7 @@ class Writer:
     unsupported: Literal["mark", "leave_out"]
     further_queries: int
     output_tokens: int
-    """Longest answer."""
+    """The most tokens of an answer."""
     rules: Rules = "answer"
     asks_again: bool = True
     """Whether the model is asked again for an answer with faults."""

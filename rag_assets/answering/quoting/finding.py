@@ -42,9 +42,9 @@ class Told:
     outcome: Outcome
     sentences: tuple[Sentence, ...] = ()
     reason: str = ""
-    """See `Answer.reason`."""
+    """Why there is no answer: see `Answer.reason`."""
     missing: tuple[str, ...] = ()
-    """See `Answer.missing`."""
+    """The names that are not shown: see `Answer.missing`."""
     readings: tuple[str, ...] = ()
     planned_as: str = ""
 

@@ -20,7 +20,7 @@ class FilledCell:
     heading: str
     """The name in plain words, unit included."""
     value: str
-    """Canonical value."""
+    """The canonical value."""
     is_number: bool
 
 

@@ -31,7 +31,7 @@ class Feedback:
     index_version: str
     """The version of the index that answered."""
     given_at: str
-    """ISO 8601, UTC."""
+    """The time when it was given: ISO 8601, UTC."""
 
 
 def give(

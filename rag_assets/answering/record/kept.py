@@ -87,9 +87,9 @@ class KeptAnswer:
     """An answer as it was kept."""
 
     answer_id: str
-    """UUIDv7: see `new_id`."""
+    """The id of the answer, a UUIDv7: see `new_id`."""
     kept_at: datetime
-    """UTC."""
+    """The time when it was kept, in UTC."""
     answer: Answer
     context: AnswerContext
 

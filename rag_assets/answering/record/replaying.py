@@ -33,7 +33,7 @@ class Replayed:
 
     kept: KeptAnswer
     answer: Answer
-    """What was answered now."""
+    """The answer that was given now."""
     difference: AnswerDifference
     notes: tuple[str, ...]
     """What else is not as it was then, in words."""

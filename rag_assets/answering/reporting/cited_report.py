@@ -31,7 +31,7 @@ class ReportSection:
 
     title: str
     question: str
-    """What was searched for it."""
+    """The query that was searched for the sub-topic."""
     sentences: tuple[Sentence, ...]
     """The sentences in reading order; at least one."""
     missing: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class NotCovered:
 
     title: str
     question: str
-    """What was searched for it."""
+    """The query that was searched for the sub-topic."""
     reason: str
     """Why it counts as not covered, in words."""
     looked_at: int

@@ -70,7 +70,7 @@ class SubQuestion:
     title: str
     """The part in words, as the heading of a section."""
     question: str
-    """What is searched: the part with the main topic."""
+    """The query that is searched: the part with the main topic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Decomposition:
     prompt: str
     """What is searched of all of it: without greeting and signature."""
     title: str
-    """The main topic."""
+    """The main topic of the prompt."""
     parts: tuple[SubQuestion, ...]
     """The sub-questions; exactly one where the prompt has one topic."""
     by: DecomposedBy = "rules"

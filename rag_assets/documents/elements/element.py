@@ -44,9 +44,9 @@ class Image:
     media_type: str
     """The media type: image/png or image/jpeg."""
     width: int
-    """Pixels."""
+    """The width in pixels."""
     height: int
-    """Pixels."""
+    """The height in pixels."""
 
     @classmethod
     def of(cls, data: bytes, *, media_type: str, width: int, height: int) -> "Image":

@@ -61,7 +61,7 @@ class OpenFile:
     is_copied: bool = False
     """Whether there is such a copy."""
     tasks: int = 0
-    """How many tasks are planned for it and not done."""
+    """The number of tasks that are planned for it and not done."""
     reported_at: float = field(default_factory=time.monotonic)
     """The time at which its progress was last reported."""
     parts: dict[int, list[Element]] = field(default_factory=dict)
@@ -113,7 +113,7 @@ class PageRange:
 
     opened: OpenFile
     pages: list[int] | None
-    """None: the file as a whole."""
+    """The numbers of the pages; None stands for the file as a whole."""
     chain: tuple[Parser, ...]
     """The parser that reads them, and those that try next if it fails."""
     length: int

@@ -69,11 +69,11 @@ class Completeness:
     layer_letters: int
     """The number of letters and digits in the text layer."""
     lost_letters: int
-    """How many of them are missing, page by page."""
+    """The letters of the text layer that are missing, counted page by page."""
     letters: int
     """The number of letters and digits of the elements."""
     garbled: int
-    """How many of those belong to garbled text."""
+    """The letters of the elements that belong to garbled text."""
     tables: int
     """Tables that the layout analysis found."""
     sound_tables: int

@@ -113,7 +113,7 @@ class Stated:
 
     @property
     def record(self) -> Mapping[str, object]:
-        """For JSON."""
+        """The statements as JSON."""
         return {
             "title": self.title,
             "number": self.number,

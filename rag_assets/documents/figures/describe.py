@@ -39,7 +39,7 @@ class DescriptionReport(sync.Report):
     """What one pass did, and what it used of the language model."""
 
     spending: Mapping[str, int | float | str] = field(default_factory=dict)
-    """See `Spending.record`."""
+    """What the language model took: see `Spending.record`."""
 
 
 def refresh_descriptions(

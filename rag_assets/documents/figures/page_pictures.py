@@ -36,7 +36,7 @@ class Picture:
     """A picture of a unit."""
 
     data: bytes
-    """PNG."""
+    """The picture as PNG."""
     kind: Literal["page", "figure"]
     uri: str
     """The document, below its source root."""

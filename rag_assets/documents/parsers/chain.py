@@ -21,7 +21,7 @@ class Chain:
     ocr: Parser | None
     """Reads pages without a text layer; None if there is no such parser."""
     no_ocr: str
-    """Why there is none, and what to do about it."""
+    """Why there is no parser for such pages, and what to do about it."""
     version: str
     """Versions of all helpers: part of the fingerprint of documents that need them."""
 

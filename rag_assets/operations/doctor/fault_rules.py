@@ -25,7 +25,7 @@ class Rule:
     says: str
     """What is wrong, one sentence."""
     command: str = REPAIR
-    """What mends it."""
+    """The command that mends it."""
 
 
 DAMAGED = Rule("D101", "damaged", "error", "Files of a table are gone, cut short or unreadable.")

@@ -23,7 +23,7 @@ class RowsAt:
     """Rows of one version of a table, by where they lie."""
 
     table: str
-    """A generation."""
+    """The generation of the table."""
     version: int
     row_ids: np.ndarray
     """The ids of the rows, uint64."""
@@ -66,7 +66,7 @@ class Fault:
 
     @property
     def record(self) -> Mapping[str, str | int | Sequence[str]]:
-        """For programs."""
+        """The fault as data, for programs."""
         return {
             "code": self.rule.code,
             "name": self.rule.name,

@@ -40,14 +40,14 @@ class Census:
 
     step: Step
     table: str
-    """The generation."""
+    """The generation of the table."""
     version: int
     row_ids: np.ndarray
     high: np.ndarray
     """First half of the hash of the key of each row; `low` is the second."""
     low: np.ndarray
     content: np.ndarray
-    """Hash of `row_fingerprint`."""
+    """The hash of each `row_fingerprint`."""
     group: np.ndarray | None = None
     """Hash of the input of each row, where one input gives several."""
     place: np.ndarray | None = None

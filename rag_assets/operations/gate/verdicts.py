@@ -45,7 +45,7 @@ class NamedQuestion:
 
     question_id: str
     text: str
-    """Shortened."""
+    """The question, shortened."""
     reason: str
     """What became of it, one sentence."""
     found_now: str = ""
@@ -78,7 +78,7 @@ class KnownItems:
     by_words: bool = False
     """Whether what served was asked by words alone, as its model was gone."""
     seen: int = 10
-    """How many first ones count."""
+    """So many first hits count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class Verdict:
     compared: Compared
     basis: Basis
     judged_at: str
-    """ISO 8601, UTC."""
+    """The time of the verdict: ISO 8601, UTC."""
     remedy: str = ""
     """What to do, where it is no PASS."""
     margin: float | None = None

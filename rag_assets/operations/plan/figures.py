@@ -29,7 +29,7 @@ class FiguresPlan:
     """The plan as the elements stand; None where there are none yet."""
     changes: Changes
     model: str
-    """Entry of `language_models`."""
+    """The entry of `language_models` that describes them."""
 
     @property
     def calls(self) -> Amount:

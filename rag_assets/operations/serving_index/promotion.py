@@ -69,12 +69,12 @@ class PromotionResult:
 
     status: Status
     pointer: ServingPointer | None
-    """What serves now."""
+    """The pointer that serves now."""
     variant: str
     """The variant of the candidate."""
     verdict: Verdict | None = None
     reasons: Sequence[str] = ()
-    """Sentences for people."""
+    """The reasons, in sentences for people."""
     remedy: str = ""
     """What to do, where it was held."""
 

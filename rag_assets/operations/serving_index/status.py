@@ -18,7 +18,7 @@ class ServingStatus:
     """The name of the variant in the config now."""
     number: int
     since: str
-    """ISO 8601, UTC."""
+    """The time of the move: ISO 8601, UTC."""
     by: MovedBy
     reason: str | None
     """Why the gate was overridden, in the words of who asked for it."""

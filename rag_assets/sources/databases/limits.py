@@ -23,9 +23,9 @@ LONG = 60.0
 
 Reached: TypeAlias = Literal["lock", "statement"]
 STATES: dict[str, Reached] = {"55P03": "lock", "57014": "statement"}
-"""SQLSTATEs of PostgreSQL."""
+"""The limit that each SQLSTATE of PostgreSQL tells of."""
 NUMBERS: dict[int, Reached] = {1205: "lock", 1969: "statement", 3024: "statement"}
-"""Errors of MariaDB and MySQL."""
+"""The limit that each error of MariaDB and MySQL tells of."""
 SAID: dict[str, Reached] = {
     "database is locked": "lock",
     "database table is locked": "lock",

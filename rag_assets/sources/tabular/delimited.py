@@ -185,7 +185,7 @@ class _Reading:
     """How the numbers of a column are read."""
 
     mark: Mark | None
-    """None: as the plain numbers that they are, if they are some."""
+    """The decimal mark; None where the numbers are plain, if they are numbers."""
     why: str = ""
     """What tells the mark; empty where there was nothing to decide."""
     is_open: bool = False

@@ -63,7 +63,7 @@ class Offer:
     """What a plan for one question may be made of."""
 
     tables: tuple[TableLinks, ...]
-    """Likeliest first."""
+    """The tables, the likeliest first."""
     columns: tuple[OfferedColumn, ...]
     numbers: tuple[OfferedNumber, ...]
     words: tuple[str, ...]
@@ -87,7 +87,7 @@ class Offer:
 
 
 def table_name(table: TableLinks) -> str:
-    """`SOURCE/TABLE`."""
+    """The name of a table in a prompt, `SOURCE/TABLE`."""
     return f"{table.info.source}/{table.info.table}"
 
 

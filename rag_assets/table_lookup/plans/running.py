@@ -51,7 +51,7 @@ class Found:
     unread: int
     """Filled cells of the aggregated column, of rows that fulfil all else, that are no numbers."""
     sql: str
-    """What was run, to read."""
+    """The SQL that was run, to read."""
 
 
 def run_plan(plan: LookupPlan, catalogue: Catalogue, *, seconds: float = SECONDS) -> Found:

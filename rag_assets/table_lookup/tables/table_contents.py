@@ -77,7 +77,7 @@ class TableInfo:
     """The name at the source; of a table inside a document, `URI#INDEX` of its unit."""
     title: str
     rows: int
-    """How many."""
+    """The number of rows."""
     columns: tuple[ColumnInfo, ...]
     pages: tuple[int, ...] = ()
     """The pages of the document that it is in."""

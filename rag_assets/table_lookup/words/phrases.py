@@ -39,7 +39,7 @@ class Phrases:
     count: str
     count_column: str
     superlatives: Mapping[str, str]
-    """`max` and `min`."""
+    """The words for `max` and `min`."""
     total: Mapping[str, str]
     """`mean`, `median` and `sum`."""
     range: str

@@ -50,7 +50,7 @@ class Line:
     box: Box
     """The place as x0, y0, x1, y1, in pixels from the top left."""
     confidence: float
-    """0 to 1."""
+    """How sure the recognition is, 0 to 1."""
     slope: float = 0.0
     """How far it sinks for each pixel to the right."""
 
