@@ -34,7 +34,6 @@ from rag_assets.evaluation.questions import refresh_questions
 from rag_assets.laboratory.experiments import run as experiments
 from rag_assets.laboratory.experiments.runs import recorded
 from rag_assets.store import Store
-from rag_assets.table_lookup.arm import arms_of
 
 Line: TypeAlias = dict
 """A question as it stands in its file."""
@@ -113,9 +112,7 @@ class Project:
         """Run the experiment of `case` and return what the doctor says of it."""
         store, config = self._ready(case)
         with patch.object(experiments, "SMALLEST_MARGIN", case.margin):  # so few cannot show .02
-            run = experiments.run_experiment(
-                store, config, case.name, arms=arms_of(store, config), log=lambda _: None
-            )
+            run = experiments.run_experiment(store, config, case.name, log=lambda _: None)
         return run.record.flaws
 
     def _ready(self, case: Case) -> tuple[Store, configuration.Config]:
@@ -155,9 +152,7 @@ class Project:
         """What each arm of `ARMS` scored, by question: hits, reciprocal ranks and the source."""
         case = Case(name="all", sets={"all": self.questions}, arms=ARMS)
         store, config = self._ready(case)
-        run = experiments.run_experiment(
-            store, config, case.name, arms=arms_of(store, config), log=lambda _: None
-        )
+        run = experiments.run_experiment(store, config, case.name, log=lambda _: None)
         _, scores = recorded(store, case.name, run_id=run.record.id)
         found: defaultdict[str, dict[str, Mapping[str, float | str]]] = defaultdict(dict)
         for row in scores.to_pylist():

@@ -41,6 +41,7 @@ from rag_assets.evaluation.judges.labels import ItemLabel, task_of
 from rag_assets.evaluation.judges.rubrics import read_rubric
 from rag_assets.evaluation.judges.verdicts import JudgedItem, Judgment
 from rag_assets.evaluation.questions import refresh_questions
+from rag_assets.laboratory.judges import calibration
 from rag_assets.laboratory.judges.calibration import (
     labels_needed,
     powered,
@@ -337,12 +338,16 @@ def evaluation_bound(folder: Path) -> Iterator[Bound]:
         pipeline.refresh(config)
         store = Store.of(config)
         refresh_questions(store, config, log=print)
-        first = evaluate_answers(store, config, variant="default", log=print)
+        first = evaluate_answers(
+            store, config, variant="default", calibration=calibration, log=print
+        )
         assert first is not None
         calls = server.calls
         yield at_least("whole evaluation: calls of the judge", calls, 1)
         file_of(store, "default").unlink()
-        again = evaluate_answers(store, config, variant="default", log=print)
+        again = evaluate_answers(
+            store, config, variant="default", calibration=calibration, log=print
+        )
         assert again is not None
         yield equal("whole evaluation, made again: calls of the judge", server.calls - calls, 0)
         yield equal(

@@ -29,8 +29,8 @@ from measured_corpora import files_of
 
 from rag_assets.config.editions import NEWEST
 from rag_assets.config.questions import GENERATED_SETS
+from rag_assets.evaluation.experiment_runs import SetOrder
 from rag_assets.evaluation.intervals import DIFFERENCES, cluster_bootstrap, clusters_of
-from rag_assets.laboratory.experiments.question_origin import SetOrder
 
 CORPUS = "materials_demo"
 EXPERIMENT = "question_origin"

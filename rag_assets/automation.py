@@ -280,9 +280,9 @@ def _clean_up_job(config: Config) -> dg.JobDefinition:
     )
     def clean_up_state(context: dg.OpExecutionContext) -> None:
         from rag_assets.evaluation.experiment_retention import remove_unused
-        from rag_assets.laboratory.training.weights import remove_unused_weights
         from rag_assets.operations.erasure import model_calls
         from rag_assets.operations.erasure.kept_answers import tidy
+        from rag_assets.operations.unused_weights import remove_unused_weights
 
         store, log = Store.of(config), context.log.info
         done = clean_up_tables(store, config, STEPS, keep_days=config.clean_up.keep_days, log=log)

@@ -16,9 +16,8 @@ from rag_assets.evaluation import assets as evaluation
 from rag_assets.graph import STEPS
 from rag_assets.index import assets as index
 from rag_assets.knowledge import assets as knowledge
-from rag_assets.laboratory.experiments import assets as experiments
-from rag_assets.laboratory.experiments.own_designs import OWN_DESIGNS
-from rag_assets.laboratory.training import assets as training
+from rag_assets.laboratory import assets as laboratory
+from rag_assets.laboratory.judges import calibration
 from rag_assets.operations import assets as operations
 from rag_assets.questions import assets as questions
 from rag_assets.sources import assets as sources
@@ -45,14 +44,12 @@ def definitions(config: Config) -> dg.Definitions:
             *(room.definitions(config, STEPS) for room in REFRESHED),
             evaluation.definitions(config, STEPS, arms=arms_of),
         )
-        compared = experiments.definitions(config, STEPS, arms=arms_of, own=OWN_DESIGNS)
         return dg.Definitions.merge(
             automation.with_shared_policies(refreshed, config=config),
             automation.definitions(refreshed, config=config),
-            automation.with_code(compared),
             automation.with_code(questions.definitions(config, STEPS)),
-            automation.with_code(answering.definitions(config, STEPS)),
-            automation.with_code(training.definitions(config, STEPS)),
+            automation.with_code(answering.definitions(config, STEPS, calibration=calibration)),
+            automation.with_code(laboratory.definitions(config, STEPS)),
             dg.Definitions(executor=automation.executor_of(config)),
         )
 

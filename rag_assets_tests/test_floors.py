@@ -57,22 +57,7 @@ NOT_LOADED = {"rag_assets.workers": "rag_assets.workers.ray_pool"}
 
 # What is known to break the plan, with the reason. Each line goes with what it names.
 KNOWN_CIRCLES: set[frozenset[str]] = set()
-KNOWN_CLIMBS: set[tuple[str, str]] = {  # all of them: the move to the laboratory is not complete
-    ("answering.assets", "laboratory.answers.arms"),
-    ("answering.assets", "laboratory.answers.report"),
-    ("answering.assets", "laboratory.answers.run"),
-    ("answering.measuring.judged_items", "laboratory.experiments.report_prompts"),
-    ("automation", "laboratory.training.weights"),
-    ("evaluation.doctor", "laboratory.experiments.runs"),
-    ("evaluation.experiment_retention", "laboratory.experiments.arms"),
-    ("evaluation.experiment_retention", "laboratory.experiments.runs"),
-    ("evaluation.judges.judged_means", "laboratory.judges.calibration"),
-    ("evaluation.judges.judged_means", "laboratory.judges.prediction_powered"),
-    ("evaluation.smoke_tests", "laboratory.experiments.runs"),
-    ("operations.erasure.purge", "laboratory.experiments.arms"),
-    ("operations.erasure.purge", "laboratory.experiments.runs"),
-    ("serving.commands.clean_up", "laboratory.training.weights"),
-}
+KNOWN_CLIMBS: set[tuple[str, str]] = set()
 KNOWN_AT_THE_ROOT: set[str] = set()
 KNOWN_TWICE: set[str] = set()
 

@@ -1,8 +1,7 @@
 """The asset `answer_evaluation`: how well the questions are answered by a variant.
 
-Beside it stands one asset for each experiment on answers. None is part of a refresh, as each
-question is answered in full: a person or a schedule of one's own runs the jobs `evaluate_answers`
-and `answer_experiments`.
+It is not part of a refresh, as each question is answered in full: a person or a schedule of one's
+own runs the job `evaluate_answers`.
 """
 
 from typing import TYPE_CHECKING
@@ -19,20 +18,19 @@ from rag_assets.process.interrupts import stoppable
 
 if TYPE_CHECKING:
     from rag_assets.answering.measuring.evaluating import AnswerEvaluation
+    from rag_assets.evaluation.judges.judged_means import Calibration
 
 GROUP = "evaluation"
 ASSET = "answer_evaluation"
 JOB = "evaluate_answers"
-EXPERIMENTS_JOB = "answer_experiments"
 NO_QUESTIONS = (
     "There are no questions: name a question file under evaluation.questions in the config, and "
     "this asset measures how well they are answered."
 )
 
 
-def definitions(config: Config, steps: StepList) -> dg.Definitions:
-    """The asset `answer_evaluation`, one for each experiment on answers, and their two jobs."""
-    assets = [_answer_evaluation(config, steps)]
+def definitions(config: Config, steps: StepList, *, calibration: "Calibration") -> dg.Definitions:
+    """The asset `answer_evaluation` and its job; `calibration` says what each judge is worth."""
     job = dg.define_asset_job(
         JOB,
         selection=[dg.AssetKey(ASSET)],
@@ -41,21 +39,12 @@ def definitions(config: Config, steps: StepList) -> dg.Definitions:
         executor_def=dg.in_process_executor,
         tags=lineage.run_tags(config),
     )
-    if not config.answer_experiments:
-        return dg.Definitions(assets=assets, jobs=[job])
-    compared = dg.define_asset_job(
-        EXPERIMENTS_JOB,
-        selection=[experiment_key(name) for name in config.answer_experiments],
-        description="Compares answers of a language model under conditions that differ in one "
-        "thing; calls that were made before are not made again.",
-        executor_def=dg.in_process_executor,
-        tags=lineage.run_tags(config),
-    )
-    experiments = [_experiment(config, steps, name) for name in config.answer_experiments]
-    return dg.Definitions(assets=[*assets, *experiments], jobs=[job, compared])
+    return dg.Definitions(assets=[_answer_evaluation(config, steps, calibration)], jobs=[job])
 
 
-def _answer_evaluation(settings: Config, steps: StepList) -> dg.AssetsDefinition:
+def _answer_evaluation(
+    settings: Config, steps: StepList, calibration: "Calibration"
+) -> dg.AssetsDefinition:
     @dg.asset(
         group_name=GROUP,
         pool=lineage.GPU_POOL,
@@ -72,7 +61,11 @@ def _answer_evaluation(settings: Config, steps: StepList) -> dg.AssetsDefinition
 
         store = lineage.open_for_writing(settings, steps)
         found = evaluating.evaluate_answers(
-            store, settings, variant=context.partition_key, log=context.log.info
+            store,
+            settings,
+            variant=context.partition_key,
+            calibration=calibration,
+            log=context.log.info,
         )
         if found is None:
             return dg.MaterializeResult(
@@ -86,54 +79,6 @@ def _answer_evaluation(settings: Config, steps: StepList) -> dg.AssetsDefinition
         )
 
     return answer_evaluation
-
-
-def experiment_key(name: str) -> dg.AssetKey:
-    """Key of the experiment on answers called `name`."""
-    return dg.AssetKey(["experiments", name])
-
-
-def _experiment(settings: Config, steps: StepList, name: str) -> dg.AssetsDefinition:
-    from rag_assets.laboratory.answers import run
-    from rag_assets.laboratory.answers.arms import TITLES
-    from rag_assets.laboratory.answers.report import experiment_report
-
-    variant = settings.answer_experiments[name].variant or next(iter(settings.variants))
-
-    @dg.asset(
-        key=experiment_key(name),
-        group_name="experiments",
-        pool=lineage.GPU_POOL,
-        kinds={"json"},
-        owners=[settings.owner],
-        code_version=str(run.REVISION),
-        description=f"{TITLES[settings.answer_experiments[name].design]} A language model answers "
-        "the same questions under each condition.",
-        deps=[
-            dg.AssetDep(
-                JOINT_INDEX.name,
-                partition_mapping=dg.SpecificPartitionsPartitionMapping([variant]),
-            ),
-            dg.AssetDep(QUESTION_SETS.name),
-        ],
-    )
-    @stoppable()
-    def experiment(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
-        store = lineage.open_for_writing(settings, steps)
-        record = run.run_answer_experiment(store, settings, name, log=context.log.info)
-        return dg.MaterializeResult(
-            metadata={
-                "results": dg.MetadataValue.md(experiment_report(record)),
-                "record": dg.MetadataValue.path(str(run.file_of(store, name))),
-                "questions": dg.MetadataValue.int(record.questions),
-                "language model": dg.MetadataValue.text(record.model),
-                "seconds": dg.MetadataValue.float(record.seconds),
-                **lineage.metadata_of(record.spending),
-            },
-            data_version=dg.DataVersion(record.made_from[:32]),
-        )
-
-    return experiment
 
 
 def _metadata(found: "AnswerEvaluation") -> dict[str, dg.MetadataValue]:

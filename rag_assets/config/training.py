@@ -19,6 +19,8 @@ LEARNED = "questions.json"
 """The file beside trained weights with the ids of the questions that they learned from."""
 WEIGHTS = "weights"
 """Folder of all trained weights, in the state."""
+CHECKPOINTS = "training"
+"""Folder of trainings that go on, or were killed, in the state."""
 NEWEST = "newest"
 """File that names the folder of the newest weights of a name."""
 HARD_NEGATIVES = 7

@@ -97,7 +97,7 @@ def _chosen_by_experiment(
     store: Store, config: Config, evaluation: EvaluationResult
 ) -> Iterator[Flaw]:
     """E010, where an experiment chose the main retriever on the questions of the evaluation."""
-    from rag_assets.laboratory.experiments.runs import Run, runs_of
+    from rag_assets.evaluation.experiment_runs import Run, runs_of
 
     name = evaluation.record.main_retriever
     settings = config.retrieval.retrievers[name].model_dump(mode="json", exclude_defaults=True)

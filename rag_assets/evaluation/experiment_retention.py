@@ -6,8 +6,6 @@ that stay: when an experiment is run again, only changed arms are run. A running
 waited for.
 """
 
-import os
-import shutil
 import time
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
@@ -15,9 +13,17 @@ from datetime import timedelta
 from pathlib import Path
 
 from rag_assets.config import Config
-from rag_assets.laboratory.experiments import arms
-from rag_assets.laboratory.experiments.runs import RECORD, Run, lock_of, runs_of
+from rag_assets.evaluation.experiment_runs import (
+    ARM_RECORD,
+    ARMS,
+    RECORD,
+    Run,
+    lock_of,
+    root_of,
+    runs_of,
+)
 from rag_assets.store import Store
+from rag_assets.store.atomic import remove_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +40,7 @@ def remove_unused(store: Store, config: Config, *, log: Callable[[str], None]) -
 
     `log` receives a line if a running experiment must be waited for.
     """
-    root, configured = arms.root_of(store), config.experiments
+    root, configured = root_of(store), config.experiments
     names = {folder.name for folder in root.glob("[!.]*/")}
     oldest = time.time() - timedelta(days=config.clean_up.keep_records_days).total_seconds()
     with store.lock(*map(lock_of, names.union(configured)), log=log):
@@ -46,9 +52,9 @@ def remove_unused(store: Store, config: Config, *, log: Callable[[str], None]) -
         ]
         old_runs = _old(root, RECORD, kept={run.folder for run in kept}, oldest=oldest)
         compared = set(_compared(kept, root=root))
-        old_arms = _old(root, arms.RECORD, kept=compared, oldest=oldest)
+        old_arms = _old(root, ARM_RECORD, kept=compared, oldest=oldest)
         unfinished = [folder for folder in root.glob("*/.*/") if _last_use(folder) < oldest]
-        freed = sum(map(_remove, [*old_runs, *old_arms, *unfinished]))
+        freed = sum(map(remove_folder, [*old_runs, *old_arms, *unfinished]))
         for name in names:
             if not any((root / name).iterdir()):
                 (root / name).rmdir()
@@ -59,7 +65,7 @@ def _compared(kept: Collection[Run], *, root: Path) -> Iterator[Path]:
     """Folders of the arms of the runs `kept`."""
     for run in kept:
         for arm in run.record.arms.values():
-            yield root / arms.FOLDER / arm.run.key
+            yield root / ARMS / arm.run.key
 
 
 def _old(root: Path, record: str, *, kept: Collection[Path], oldest: float) -> list[Path]:
@@ -70,10 +76,3 @@ def _old(root: Path, record: str, *, kept: Collection[Path], oldest: float) -> l
 
 def _last_use(folder: Path) -> float:
     return folder.stat().st_mtime
-
-
-def _remove(folder: Path) -> int:
-    """Remove a folder, renamed first so that it is never used half removed; returns its size."""
-    freed = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-    shutil.rmtree(folder.rename(folder.with_name(f".{folder.name}.{os.getpid()}")))
-    return freed

@@ -8,8 +8,8 @@ again.
 from collections.abc import Sequence
 
 from rag_assets.config import Config
+from rag_assets.evaluation.experiment_runs import Run, runs_of
 from rag_assets.evaluation.questions import Question
-from rag_assets.laboratory.experiments.runs import Run, runs_of
 from rag_assets.store import Store
 
 DESIGN = "question_origin"

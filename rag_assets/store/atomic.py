@@ -1,6 +1,7 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, and folders that go whole."""
 
 import os
+import shutil
 import time
 from pathlib import Path
 
@@ -33,6 +34,17 @@ def take_away(path: Path) -> None:
     """Remove a file, if it is there. A folder that lies in its place is set aside."""
     _set_aside(path)
     path.unlink(missing_ok=True)
+
+
+def remove_folder(folder: Path) -> int:
+    """Remove a folder, renamed first so that it is never used half removed.
+
+    Returns:
+        The bytes of its files.
+    """
+    freed = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    shutil.rmtree(folder.rename(folder.with_name(f".{folder.name}.{os.getpid()}")))
+    return freed
 
 
 def _set_aside(path: Path) -> None:

@@ -316,7 +316,7 @@ def test_gold_that_a_new_file_makes_ambiguous_is_scored_anew(
             log=lambda _: None,
         )
         asked = questions_table(list(parse(QuestionSet(path=path)).rows.values()))
-        runner = ArmRunner(store, elsewhere, questions_of(asked), asked={}, log=lambda _: None)
+        runner = ArmRunner(store, elsewhere, questions_of(asked), log=lambda _: None)
         found = runner.run(
             ExperimentArm(name="dense", variant="default", retriever=Retriever(), factors={})
         )
@@ -563,7 +563,7 @@ def test_an_edited_glossary_is_measured_anew_where_it_is_used(
         )
         chosen = own.retrieval.retrievers[retriever]
         arm = ExperimentArm(name=retriever, variant="default", retriever=chosen, factors={})
-        runner = ArmRunner(store, own, read_questions(store), asked={}, log=lambda _: None)
+        runner = ArmRunner(store, own, read_questions(store), log=lambda _: None)
         return evaluated(store, own).is_new, runner.key_of(arm)
 
     first, again, edited = (measured(word, "bm25") for word in ("oil", "oil", "iron"))
@@ -686,7 +686,7 @@ def test_a_reranker_whose_weights_were_replaced_is_asked_anew(
 
     def seen(weights: str) -> tuple[bool, str]:
         (tmp_path / "model.safetensors").write_text(weights)
-        runner = ArmRunner(store, own, read_questions(store), asked={}, log=lambda _: None)
+        runner = ArmRunner(store, own, read_questions(store), log=lambda _: None)
         return evaluated(store, own).is_new, runner.key_of(arm)
 
     first, again, replaced = seen("old"), seen("old"), seen("trained")
@@ -719,7 +719,7 @@ def test_a_reranker_that_was_replaced_behind_its_server_is_asked_anew(
         )
 
         def seen() -> tuple[bool, str]:
-            runner = ArmRunner(store, own, read_questions(store), asked={}, log=lambda _: None)
+            runner = ArmRunner(store, own, read_questions(store), log=lambda _: None)
             return evaluated(store, own).is_new, runner.key_of(arm)
 
         first, again = seen(), seen()

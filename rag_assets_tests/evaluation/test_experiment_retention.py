@@ -14,10 +14,19 @@ import pytest
 
 from rag_assets.config import Config, Retriever
 from rag_assets.evaluation.experiment_retention import RemovedRuns, remove_unused
+from rag_assets.evaluation.experiment_runs import (
+    ARM_RECORD,
+    ARMS,
+    RECORD,
+    ArmRecord,
+    RecordedArm,
+    RunRecord,
+    root_of,
+    runs_of,
+)
 from rag_assets.laboratory.experiments import arms, runs
-from rag_assets.laboratory.experiments.arms import ArmRecord, ArmResult, root_of
+from rag_assets.laboratory.experiments.arms import ArmResult
 from rag_assets.laboratory.experiments.design import ExperimentArm
-from rag_assets.laboratory.experiments.results import RecordedArm, RunRecord
 from rag_assets.store import Store
 
 KEEP = 30
@@ -49,8 +58,8 @@ def written(folder: Path, file: str, record: object, *, unused_days: float) -> P
 
 
 def arm(store: Store, key: str, *, unused_days: float) -> Path:
-    folder = root_of(store) / arms.FOLDER / key
-    return written(folder, arms.RECORD, asdict(arm_record(key)), unused_days=unused_days)
+    folder = root_of(store) / ARMS / key
+    return written(folder, ARM_RECORD, asdict(arm_record(key)), unused_days=unused_days)
 
 
 def arm_record(key: str) -> ArmRecord:
@@ -81,7 +90,7 @@ def run(store: Store, name: str, place: int, *, compares: str, unused_days: floa
         arms={"first": RecordedArm("default", {}, {}, arm_record(compares))},
     )
     folder = runs.folder_of(store, name, record.id)
-    return written(folder, runs.RECORD, asdict(record), unused_days=unused_days)
+    return written(folder, RECORD, asdict(record), unused_days=unused_days)
 
 
 def forget(store: Store, config: Config) -> RemovedRuns:
@@ -99,7 +108,7 @@ def test_the_newest_run_of_a_configured_experiment_stays_with_its_arms(store, co
     assert (older.exists(), before.exists()) == (False, False)
     assert (forgotten.runs, forgotten.arms) == (1, 1)
     assert forgotten.bytes_freed > 0
-    assert [one.folder for one in runs.runs_of(store, "fusion")] == [newest]
+    assert [one.folder for one in runs_of(store, "fusion")] == [newest]
 
 
 def test_nothing_stays_for_good_of_an_experiment_that_the_config_dropped(store, config):
@@ -147,7 +156,7 @@ def test_what_a_killed_run_left_and_records_nobody_can_read_go_in_time(store, co
         written(root_of(store) / "fusion" / name, "scores.json", {}, unused_days=days)
         for name, days in ((".fusion1.77", 300), (".fusion2.78", 0))
     )
-    unreadable = written(root_of(store) / "fusion" / "fusion0", runs.RECORD, {}, unused_days=300)
+    unreadable = written(root_of(store) / "fusion" / "fusion0", RECORD, {}, unused_days=300)
 
     forget(store, config)
 
@@ -171,7 +180,7 @@ def test_a_state_without_experiments_has_nothing_to_forget(store, config):
 
 def test_an_arm_that_another_process_kept_first_stays(store: Store, monkeypatch) -> None:
     """It appears between the removal of what lay there and the new folder's taking its place."""
-    folder = root_of(store) / arms.FOLDER / "same"
+    folder = root_of(store) / ARMS / "same"
     found = ArmResult(
         ExperimentArm(name="any", variant="default", retriever=Retriever(), factors={}),
         arm_record("same"),

@@ -34,6 +34,7 @@ from rag_assets.evaluation import results
 from rag_assets.evaluation.evaluate import fingerprint_of
 from rag_assets.evaluation.judges.asking import RubricJudge, open_judges
 from rag_assets.evaluation.judges.judged_means import (
+    Calibration,
     JudgedMean,
     JudgedRow,
     judged_arms,
@@ -46,7 +47,6 @@ from rag_assets.store.atomic import write_atomically
 from rag_assets.store.complete_sets import CompleteSet, set_of_recipe
 from rag_assets.table_lookup.arm import arms_of
 
-"""Raise it when the same tables should give other answers or numbers."""
 FILE = "answer_evaluation.json"
 JUDGMENTS_FILE = "answer_judgments.parquet"
 """Beside it: what each judge said of each answer, in the schema `JUDGMENTS`."""
@@ -78,9 +78,16 @@ class AnswerEvaluation:
 
 
 def evaluate_answers(
-    store: Store, config: Config, *, variant: str, log: Callable[[str], None]
+    store: Store,
+    config: Config,
+    *,
+    variant: str,
+    calibration: Calibration,
+    log: Callable[[str], None],
 ) -> AnswerEvaluation | None:
     """Answer the imported questions by a variant and measure that; None if there are none.
+
+    `calibration` says what each judge is worth.
 
     Raises:
         MissingIndexError: The variant has no complete index.
@@ -94,7 +101,12 @@ def evaluate_answers(
             open_judges(config) as judges,
         ):
             return _evaluated(
-                assistant, judges, variant=variant, complete_set=complete_set, log=log
+                assistant,
+                judges,
+                variant=variant,
+                complete_set=complete_set,
+                calibration=calibration,
+                log=log,
             )
 
 
@@ -104,6 +116,7 @@ def _evaluated(
     *,
     variant: str,
     complete_set: CompleteSet,
+    calibration: Calibration,
     log: Callable[[str], None],
 ) -> AnswerEvaluation:
     """The evaluation that lies there, if it still holds; else a new one."""
@@ -147,6 +160,7 @@ def _evaluated(
                 judgments,
                 judges,
                 [row for name, row in rows if name == domain.domain],
+                calibration=calibration,
                 samples=config.evaluation.bootstrap_samples,
             )[0].means
             for domain in domains

@@ -1,22 +1,19 @@
-"""Answers, reports and what was found for a question, as the texts that judges read.
+"""Answers, and what was found for a question, as the texts that judges read.
 
 What is cited has a number, as in the prompt that answers are written by: first the units that were
 found, then whatever else a sentence cites.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rag_assets import schemas
 from rag_assets.answering.checks.judging import text_of
-from rag_assets.answering.reporting.cited_report import ReportSection
 from rag_assets.citations.sentences import Sentence
 from rag_assets.config import Config
 from rag_assets.evaluation.gold import DocumentGold, DocumentKey
-from rag_assets.evaluation.judges.asking import pair_of
 from rag_assets.evaluation.judges.verdicts import JudgedItem
 from rag_assets.evaluation.questions import Question
-from rag_assets.laboratory.experiments.report_prompts import ReportPrompt
 from rag_assets.store import Store
 
 
@@ -79,7 +76,7 @@ def answer_items(
     """An answer; none without sentences."""
     if not sentences:
         return []
-    numbered = _Numbered.of(shown, sentences)
+    numbered = NumberedTexts.of(shown, sentences)
     parts = {
         "question": question.text,
         "reference": references.text(question),
@@ -87,59 +84,25 @@ def answer_items(
         "answer": numbered.told(sentences),
     }
     sources = numbered.sources | references.sources(question)
-    return [JudgedItem("answer", parts, sources, _writers(writer_identity))]
+    return [JudgedItem("answer", parts, sources, writers_of(writer_identity))]
 
 
 def context_item(question: Question, shown: Sequence[ShownText]) -> list[JudgedItem]:
     """What was found for a question; none where nothing was."""
     if not shown:
         return []
-    numbered = _Numbered.of(shown, ())
+    numbered = NumberedTexts.of(shown, ())
     parts = {"question": question.text, "context": numbered.context}
     return [JudgedItem("context", parts, numbered.sources)]
 
 
-def pair_item(answer: JudgedItem, first: JudgedItem, texts: tuple[str, str]) -> JudgedItem:
-    """An answer beside that of the first arm, by their `texts` without marks of citations."""
-    shared = {name: text for name in ("question", "reference") if (text := answer.parts[name])}
-    parts = {**shared, **pair_of(*texts)}
-    return JudgedItem("pair", parts, answer.sources | first.sources, answer.writers | first.writers)
-
-
-def report_item(
-    prompt: ReportPrompt,
-    sections: Sequence[ReportSection],
-    shown: Sequence[ShownText],
-    *,
-    every_source: frozenset[str],
-    writer_identity: str,
-) -> list[JudgedItem]:
-    """A report with what is expected of it; none without sections."""
-    if not sections:
-        return []
-    numbered = _Numbered.of(shown, [each for one in sections for each in one.sentences])
-    told = (f"## {one.title}\n\n{numbered.told(one.sentences)}" for one in sections)
-    parts = {
-        "prompt": prompt.prompt,
-        "expected": "\n".join(_expected(prompt)),
-        "context": numbered.context,
-        "report": "\n\n".join(told),
-    }
-    return [JudgedItem("report", parts, every_source, _writers(writer_identity))]
-
-
-def _writers(identity: str) -> frozenset[str]:
+def writers_of(identity: str) -> frozenset[str]:
+    """The language model that wrote something; none where its identity is empty."""
     return frozenset({identity} if identity else ())
 
 
-def _expected(prompt: ReportPrompt) -> Iterator[str]:
-    for section in prompt.sections:
-        yield f"Section: {section.title}"
-        yield from (f"- Fact: {fact}" for fact in section.facts)
-
-
 @dataclass(frozen=True, slots=True)
-class _Numbered:
+class NumberedTexts:
     """Texts in the order of their numbers."""
 
     texts: Mapping[str, str]
@@ -147,7 +110,8 @@ class _Numbered:
     sources: frozenset[str]
 
     @classmethod
-    def of(cls, shown: Iterable[ShownText], sentences: Iterable[Sentence]) -> "_Numbered":
+    def of(cls, shown: Iterable[ShownText], sentences: Iterable[Sentence]) -> "NumberedTexts":
+        """Of the units that were found, then of whatever else `sentences` cite."""
         units = list(shown)
         texts = {each.unit_id: each.text for each in units}
         sources = {each.source for each in units}

@@ -4,7 +4,6 @@ Read `verdicts` first (what is judged, and the record of each judgment), then `r
 judge is asked), `asking` (how it is asked, and what is read of its answer), `judged_means` (what
 many judgments say, with failures counted as the worst and as the best) and `wording`.
 
-Then what people say: `kept_items` (what they can label), `labels`, `kappa` (how far two raters
-agree), `prediction_powered` (few labels and many judgments together) and `calibration` (whether a
-judge may decide anything).
+Then what people say: `kept_items` (what they can label) and `labels`. How far they agree with a
+judge, and whether that may decide anything, is told in `laboratory.judges`.
 """

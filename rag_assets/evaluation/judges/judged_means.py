@@ -10,26 +10,67 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
 from rag_assets.evaluation.intervals import Clusters, Limits, cluster_bootstrap, clusters_of
 from rag_assets.evaluation.judges.asking import RubricJudge
-from rag_assets.evaluation.judges.labels import consensus, sample_of, task_of
+from rag_assets.evaluation.judges.labels import ItemLabel, LabelTask, consensus, sample_of, task_of
 from rag_assets.evaluation.judges.rubrics import OVERALL, Rubric
 from rag_assets.evaluation.judges.verdicts import JudgedItem, Judgment
 from rag_assets.evaluation.non_inferiority import Outcome
-from rag_assets.laboratory.judges.calibration import (
-    Scores,
-    powered,
-    verdict_of,
-    why_not,
-    with_people,
-)
-from rag_assets.laboratory.judges.prediction_powered import PoweredMean
 
 TIE = 0.5
 """The score of two answers that are equally good."""
+MARGIN = 0.05
+"""Share of its scale that a candidate may lose."""
+Scores: TypeAlias = Mapping[str, float | None]
+"""The score of each item by its id; None where it failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoweredMean:
+    """A mean as people would score, from few labels and many judgments."""
+
+    estimate: float
+    low: float
+    """Lower end of the 95 % interval; NaN with labels of fewer than two questions."""
+    high: float
+    labels: int
+    judgments: int
+    """Items that the judge scored, labelled or not."""
+    judged: float
+    """The mean of the judge's scores alone."""
+    share: float
+    """How much the judge counts: 0 (labels alone) to 1. PPI++ calls it lambda."""
+
+
+class Calibration(Protocol):
+    """What people's labels say of a judge; the laboratory has it, and whoever asks hands it in."""
+
+    def refusal(
+        self,
+        judged: Scores,
+        labels: Sequence[ItemLabel],
+        task: LabelTask,
+        *,
+        judge: str,
+        is_generator: bool,
+    ) -> str:
+        """Why the scores of a judge decide nothing, in a sentence; empty where they may gate."""
+        ...
+
+    def powered(
+        self,
+        judged: Sequence[float | None],
+        said: Sequence[float | None],
+        scale: tuple[float, float],
+        *,
+        about: np.ndarray,
+    ) -> PoweredMean | None:
+        """The mean as people would score; None where labels are too few for an interval."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +105,11 @@ class JudgedMean:
     """Pairs of answers of which the judge says another thing in each order."""
     of: BoundedMean
     refusal: str = ""
-    """Why it decides nothing; empty where it may gate. See `calibration.why_not`."""
+    """Why it decides nothing; empty where it may gate. See `Calibration.refusal`."""
     people: PoweredMean | None = None
     """The mean as people would score; None without labels of such items."""
     verdict: Outcome = "HOLD"
-    """Of a difference: may the arm take the place of the first? See `calibration.verdict_of`."""
+    """Of a difference: may the arm take the place of the first?"""
 
     @property
     def name(self) -> str:
@@ -176,6 +217,7 @@ def judged_arms(
     judges: Iterable[RubricJudge],
     rows: Sequence[JudgedRow],
     *,
+    calibration: Calibration,
     samples: int,
 ) -> list[JudgedArm]:
     """What the judges say of each arm of `rows`, and of its differences from the first.
@@ -207,7 +249,9 @@ def judged_arms(
                     is_generator,
                     _disagreeing(of_rubric) if rubric.is_ranking else 0,
                 )
-                people = _People.of(judge, rubric, dimension, scores, is_generator=is_generator)
+                people = _People.of(
+                    calibration, judge, rubric, dimension, scores, is_generator=is_generator
+                )
                 said = [
                     [row.score(people.said, rubric, arm=place) for row in asked]
                     for place in range(len(arms))
@@ -216,14 +260,14 @@ def judged_arms(
                     is_compared = arm is not arms[0]
                     if not rubric.is_ranking or is_compared:
                         mean = bounded_mean(column, scale, clusters, samples=samples)
-                        by_people = powered(column, labels, scale, about=clusters.codes)
+                        by_people = calibration.powered(column, labels, scale, about=clusters.codes)
                         arm.means.append(JudgedMean(*about, mean, people.refusal, by_people))
                     if is_compared and not rubric.is_ranking:
                         change = bounded_difference(
                             column, columns[0], scale, clusters, samples=samples
                         )
                         less = (_less(column, columns[0]), _less(labels, said[0]))
-                        by_people = powered(*less, scale, about=clusters.codes)
+                        by_people = calibration.powered(*less, scale, about=clusters.codes)
                         verdict = verdict_of(by_people, scale, refusal=people.refusal)
                         arm.differences.append(
                             JudgedMean(*about, change, people.refusal, by_people, verdict)
@@ -241,6 +285,7 @@ class _People:
     @classmethod
     def of(
         cls,
+        calibration: Calibration,
         judge: RubricJudge,
         rubric: Rubric,
         dimension: str,
@@ -253,9 +298,30 @@ class _People:
         if dimension not in rubric.dimensions:
             return cls({}, "people label its parts, not the sum")
         labels = judge.labels.on(name)
-        kappa = with_people(scores, labels, task_of(name))
-        why = why_not(kappa, judge=judge.model.name, is_generator=is_generator)
+        why = calibration.refusal(
+            scores, labels, task_of(name), judge=judge.model.name, is_generator=is_generator
+        )
         return cls(consensus(sample_of(labels)), why)
+
+
+def verdict_of(
+    difference: PoweredMean | None, scale: tuple[float, float], *, refusal: str
+) -> Outcome:
+    """May a candidate take the place of what it is compared with, by its scores?
+
+    HOLD where the judge may not gate, or the labels are too few to tell.
+
+    Args:
+        difference: Of the scores of both, as people would give them; None without labels.
+        scale: Lowest and highest score.
+        refusal: See `JudgedMean.refusal`.
+    """
+    margin = MARGIN * (scale[1] - scale[0])
+    if refusal or difference is None:
+        return "HOLD"
+    if difference.low >= -margin:
+        return "PASS"
+    return "FAIL" if difference.high < -margin else "HOLD"
 
 
 def _less(scores: Sequence[float | None], others: Sequence[float | None]) -> list[float | None]:

@@ -20,12 +20,7 @@ from pydantic import TypeAdapter
 from rag_assets import identity, schemas
 from rag_assets.answering.assistant import Assistant, open_models
 from rag_assets.answering.measuring.evaluating import spending_of
-from rag_assets.answering.measuring.judged_items import (
-    References,
-    ShownText,
-    answer_items,
-    pair_item,
-)
+from rag_assets.answering.measuring.judged_items import References, ShownText, answer_items
 from rag_assets.answering.quoting.row_cells import rows_among
 from rag_assets.change.data_versions import current_version
 from rag_assets.config import NOBODY, AnswerExperiment, Config, ConfigError
@@ -40,7 +35,7 @@ from rag_assets.evaluation.intervals import (
     cluster_bootstrap,
     clusters_of,
 )
-from rag_assets.evaluation.judges.asking import RubricJudge, open_judges
+from rag_assets.evaluation.judges.asking import RubricJudge, open_judges, pair_of
 from rag_assets.evaluation.judges.judged_means import (
     JudgedArm,
     JudgedMean,
@@ -53,6 +48,7 @@ from rag_assets.evaluation.judges.verdicts import JudgedItem, save_judgments
 from rag_assets.evaluation.questions import Question
 from rag_assets.laboratory.answers.arms import TITLES, AnswerArm, arms_of
 from rag_assets.laboratory.answers.measuring import COUNTED, NUMBERS, AnswerMeasured, measure
+from rag_assets.laboratory.judges import calibration
 from rag_assets.models.hosted import asked_side_by_side
 from rag_assets.store import Store
 from rag_assets.store.atomic import write_atomically
@@ -167,7 +163,7 @@ def run_answer_experiment(
         rows = list(map(_judged_row, asked, made))
         judgments = judgments_of(judges, rows, log=log)
         samples = config.evaluation.bootstrap_samples
-        judged = judged_arms(judgments, judges, rows, samples=samples)
+        judged = judged_arms(judgments, judges, rows, calibration=calibration, samples=samples)
         record = AnswerExperimentRecord(
             name=name,
             title=experiment.title or TITLES[experiment.design],
@@ -303,6 +299,13 @@ def _judged_row(question: Question, made: Sequence[_ArmAnswer]) -> JudgedRow:
     gold = question.gold[0]
     source = gold.uri if isinstance(gold, DocumentGold) else gold.table
     return JudgedRow(source, gold.label, arms)
+
+
+def pair_item(answer: JudgedItem, first: JudgedItem, texts: tuple[str, str]) -> JudgedItem:
+    """An answer beside that of the first arm, by their `texts` without marks of citations."""
+    shared = {name: text for name in ("question", "reference") if (text := answer.parts[name])}
+    parts = {**shared, **pair_of(*texts)}
+    return JudgedItem("pair", parts, answer.sources | first.sources, answer.writers | first.writers)
 
 
 def _compared(

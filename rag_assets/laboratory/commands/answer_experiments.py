@@ -20,13 +20,13 @@ def materialized(
     Returns:
         The records of those that ran, and why the others did not, by name.
     """
-    from rag_assets.answering.assets import EXPERIMENTS_JOB, experiment_key
+    from rag_assets.laboratory.answers.assets import JOB, experiment_key
     from rag_assets.laboratory.answers.run import read_record
 
     if not names:
         return [], {}
     keys = [experiment_key(name) for name in names]
-    result = job_runs.execute(config, EXPERIMENTS_JOB, assets=keys)
+    result = job_runs.execute(config, JOB, assets=keys)
     errors = {
         step.removeprefix("experiments__"): reason
         for step, reason in job_runs.errors_of(result, state_dir=config.state_dir).items()

@@ -18,8 +18,8 @@ from rag_assets.serving.replies import CommandError, Json, Reply, say, search_er
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
+    from rag_assets.evaluation.experiment_runs import Run
     from rag_assets.laboratory.experiments.replay import Replay
-    from rag_assets.laboratory.experiments.runs import Run
 
 SUMMARY = "compare settings, or answers, on these questions"
 EXAMPLES = """\
@@ -133,8 +133,8 @@ def _materialized(
     store: Store, config: Config, names: Sequence[str]
 ) -> tuple[list["Run"], dict[str, str]]:
     """Run the assets of the experiments in this process, recorded where the UI shows them."""
+    from rag_assets.evaluation.experiment_runs import runs_of
     from rag_assets.laboratory.experiments.assets import JOB, QUESTIONS, asset_key
-    from rag_assets.laboratory.experiments.runs import runs_of
 
     if not names:
         return [], {}
@@ -177,7 +177,7 @@ def _record(one: "Run") -> Mapping[str, Json]:
 
 
 def _listed(store: Store, config: Config) -> Reply:
-    from rag_assets.laboratory.experiments.runs import runs_of
+    from rag_assets.evaluation.experiment_runs import runs_of
 
     if not config.experiments and not config.answer_experiments:
         return Reply(
@@ -204,12 +204,9 @@ def _listed(store: Store, config: Config) -> Reply:
 
 
 def _replayed(store: Store, config: Config, name: str, *, run_id: str) -> Reply:
-    from rag_assets.laboratory.experiments.own_designs import OWN_DESIGNS
     from rag_assets.laboratory.experiments.replay import replay
-    from rag_assets.table_lookup.arm import arms_of
 
-    arms = arms_of(store, config)
-    found = replay(store, config, name, run_id=run_id, arms=arms, own=OWN_DESIGNS, log=say)
+    found = replay(store, config, name, run_id=run_id, log=say)
     differing = {arm: count for arm, count in found.differing.items() if count}
     return Reply(
         record={

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from rag_assets.config import Config, DomainFusion, Retriever
 from rag_assets.evaluation.agreement import agreement
+from rag_assets.evaluation.experiment_runs import ARM_RECORD, ARMS, TOP_N, ArmRecord, root_of
 from rag_assets.evaluation.indexed_gold import read_indexed_gold, source_documents
 from rag_assets.evaluation.latency import latencies
 from rag_assets.evaluation.projection import IndexedGold, Level
@@ -26,10 +27,10 @@ from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.scores import GoldItemsByLevel, gold_items_by_level, scored, units_of
 from rag_assets.evaluation.summary import column
 from rag_assets.identity import fingerprint
-from rag_assets.laboratory.experiments.design import CUTOFFS, TOP_N, ExperimentArm
+from rag_assets.laboratory.experiments.design import CUTOFFS, ExperimentArm
 from rag_assets.models.rerankers import replaceable
 from rag_assets.retrieval import rewriters
-from rag_assets.retrieval.arms import Arms, revisions_of
+from rag_assets.retrieval.arms import revisions_of
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.fusion import domain_weights
 from rag_assets.retrieval.glossary import glossary_of
@@ -38,6 +39,7 @@ from rag_assets.schemas import DOMAINS
 from rag_assets.store import Store
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.complete_sets import set_of_recipe
+from rag_assets.table_lookup.arm import arms_of
 
 if TYPE_CHECKING:
     from rag_assets.retrieval.search import Ranked, VariantIndex
@@ -49,9 +51,6 @@ DEPTH = 5 * max(CUTOFFS)
 LEVELS: tuple[Level, ...] = ("gold", "document")
 TIMED_QUESTIONS = 6
 """Questions that an arm is timed on: experiments have many arms."""
-FOLDER = "arms"
-"""Folder of all arms, next to those of the experiments."""
-RECORD = "arm.json"
 TABLES = ("scores", "extras")
 
 EXTRAS = pa.schema(
@@ -65,27 +64,6 @@ EXTRAS = pa.schema(
     ]
 )
 """Measures other than relevance; NULL if the arm has no such stage."""
-
-
-@dataclass(frozen=True, slots=True)
-class ArmRecord:
-    """How an arm was run: its speed and its cost."""
-
-    key: str
-    """Fingerprint of everything that its result depends on."""
-    milliseconds: Mapping[str, float]
-    """Median time of each stage, measured as `latency`."""
-    latency: float
-    """Median milliseconds of a question asked alone: see `evaluation.latency`."""
-    probed: int
-    """Number of questions behind the medians."""
-    cost: Mapping[str, float]
-    """Lists searched and pairs scored, for one question."""
-    seconds: float
-    """Time that the run took."""
-    p95: float | None = None
-    """95th percentile of the same; None in records of releases whose times were those of a batch,
-    which depended on the arms before: such an arm is run again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +88,13 @@ class ArmRunner:
         config: Config,
         questions: Sequence[Question],
         *,
-        asked: Arms,
         log: Callable[[str], None],
     ) -> None:
-        """Run arms on `questions`, in the indexes of `store`; their retrievers ask `asked`."""
+        """Run arms on `questions`, in the indexes of `store`."""
         self.store = store
         self.config = config
         self.questions = questions
-        self._asked = asked
+        self._asked = arms_of(store, config)
         self._log = log
         self._keys: dict[str, str] = {}
         self._indexes: dict[str, VariantIndex] = {}
@@ -131,7 +108,7 @@ class ArmRunner:
             MissingIndexError: Its variant has no complete index.
             RerankerError, ModelMismatchError, EncoderError: A model is missing or is another.
         """
-        folder = root_of(self.store) / FOLDER / self.key_of(arm)
+        folder = root_of(self.store) / ARMS / self.key_of(arm)
         result = _stored(folder, arm)
         if result is None:
             result = self.measure(arm, index=self.index_of(arm.variant))
@@ -278,11 +255,6 @@ class ArmRunner:
         return self._gold_items[variant]
 
 
-def root_of(store: Store) -> Path:
-    """The folder of all experiments."""
-    return store.root / "experiments"
-
-
 def mark_used(folder: Path) -> None:
     """Note that a stored run or arm was used now: see `retention`."""
     os.utime(folder)
@@ -355,7 +327,7 @@ def _stored(folder: Path, arm: ExperimentArm) -> ArmResult | None:
     import pyarrow.parquet as pq
 
     try:
-        record = ArmRecord(**json.loads((folder / RECORD).read_text("utf-8")))
+        record = ArmRecord(**json.loads((folder / ARM_RECORD).read_text("utf-8")))
         scores, extras = (pq.read_table(folder / f"{name}.parquet") for name in TABLES)
     except (OSError, ValueError, TypeError, pa.ArrowInvalid):
         return None
@@ -376,11 +348,11 @@ def _store(found: ArmResult, folder: Path) -> None:
     fresh.mkdir(parents=True)
     for name, table in zip(TABLES, (found.scores, found.extras), strict=True):
         pq.write_table(table, fresh / f"{name}.parquet", compression="zstd")
-    write_atomically(fresh / RECORD, json.dumps(asdict(found.record), indent=1))
+    write_atomically(fresh / ARM_RECORD, json.dumps(asdict(found.record), indent=1))
     shutil.rmtree(folder, ignore_errors=True)
     try:
         fresh.rename(folder)
     except OSError:  # another experiment has stored the same arm meanwhile
         shutil.rmtree(fresh)
-        if not (folder / RECORD).is_file():
+        if not (folder / ARM_RECORD).is_file():
             raise

@@ -14,12 +14,10 @@ from rag_assets.config import Config
 from rag_assets.evaluation.flaws import flaw_rows
 from rag_assets.evaluation.steps import QUESTION_SETS
 from rag_assets.index.steps import JOINT_INDEX
-from rag_assets.laboratory.experiments.computed import OwnDesigns
 from rag_assets.process.interrupts import stoppable
-from rag_assets.retrieval.arms import ArmsOf
 
 if TYPE_CHECKING:
-    from rag_assets.laboratory.experiments.runs import Run
+    from rag_assets.evaluation.experiment_runs import Run
 
 GROUP = "experiments"
 QUESTIONS = dg.AssetKey(QUESTION_SETS.name)
@@ -32,14 +30,9 @@ def asset_key(name: str) -> dg.AssetKey:
     return dg.AssetKey(["experiments", name])
 
 
-def definitions(
-    config: Config, steps: StepList, *, arms: ArmsOf, own: OwnDesigns
-) -> dg.Definitions:
-    """An asset for each experiment of the config, and the job that runs them.
-
-    Their retrievers ask `arms`; `own` are the designs of rooms above.
-    """
-    assets = [_experiment(config, steps, name, arms, own) for name in config.experiments]
+def definitions(config: Config, steps: StepList) -> dg.Definitions:
+    """An asset for each experiment of the config, and the job that runs them."""
+    assets = [_experiment(config, steps, name) for name in config.experiments]
     if not assets:
         return dg.Definitions()
     job = dg.define_asset_job(
@@ -52,9 +45,7 @@ def definitions(
     return dg.Definitions(assets=assets, jobs=[job])
 
 
-def _experiment(
-    config: Config, steps: StepList, name: str, arms: ArmsOf, own: OwnDesigns
-) -> dg.AssetsDefinition:
+def _experiment(config: Config, steps: StepList, name: str) -> dg.AssetsDefinition:
     from rag_assets.laboratory.experiments.designs import variants_of
     from rag_assets.laboratory.experiments.run import REVISION, run_experiment
 
@@ -84,7 +75,7 @@ def _experiment(
     @stoppable()
     def experiment(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         store, log = lineage.open_for_writing(config, steps), context.log.info
-        run = run_experiment(store, config, name, arms=arms(store, config), own=own, log=log)
+        run = run_experiment(store, config, name, log=log)
         return dg.MaterializeResult(
             metadata=_metadata(run),
             data_version=dg.DataVersion(run.record.made_from[:32]),

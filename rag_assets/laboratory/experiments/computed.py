@@ -1,14 +1,12 @@
 """What a design cannot say as data: values that are computed from its settings, or from a corpus.
 
 What these functions return fills gaps of the file of their design: see `designs`. Designs that read
-a corpus have modules of their own: `index_size` and `parser_comparison`. What measures answers is
-above evaluation, and handed in as `OwnDesign` by whoever runs experiments.
+a corpus or a file of their own have modules: `index_size`, `parser_comparison`, `follow_ups` and
+`report_design`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
 
 from rag_assets.config import UNWEIGHTED, Config, Experiment, Fusion, LinkStage, QueryFusion
 from rag_assets.evaluation import questions as question_sets
@@ -38,18 +36,6 @@ class Given:
 
 
 Values = Mapping[str, object]
-
-
-class OwnDesign(NamedTuple):
-    """What a room above evaluation gives to a design: its questions, and the values of its gaps."""
-
-    questions: Callable[[Experiment], list[Question]]
-    values: Callable[[Given], Values]
-
-
-OwnDesigns: TypeAlias = Mapping[str, OwnDesign]
-"""By the name of the design."""
-NONE_OF_ITS_OWN: OwnDesigns = MappingProxyType({})
 
 
 def _weighted_retriever(given: Given) -> Values:

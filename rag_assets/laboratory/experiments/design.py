@@ -11,19 +11,17 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from rag_assets.config import Retriever
+from rag_assets.evaluation.experiment_runs import TOP_N, Factor
 from rag_assets.evaluation.projection import Level
 from rag_assets.evaluation.questions import Question
 from rag_assets.retrieval.filters import Filters
 
-Factor: TypeAlias = str | int | float
 Measure: TypeAlias = tuple[str, int]
 """A metric and its cutoff."""
 
 QUESTIONS = "questions"
 METRIC = "metric"
 CUTOFFS = (1, 3, 5, 10)
-TOP_N = 10
-"""Units that an arm returns in the end (P0, 4.4.6)."""
 
 MEASURES: Mapping[str, Mapping[str, Measure]] = {
     "hit_and_mrr": {"Hit rate": ("hit_rate", TOP_N), "MRR": ("mrr", TOP_N)},

@@ -19,7 +19,7 @@ from pydantic import TypeAdapter
 from rag_assets.config import Config, ConfigError, Experiment, Retriever
 from rag_assets.evaluation import questions as question_sets
 from rag_assets.evaluation.questions import Question
-from rag_assets.laboratory.experiments.computed import COMPUTED, NONE_OF_ITS_OWN, Given, OwnDesigns
+from rag_assets.laboratory.experiments.computed import COMPUTED, Given
 from rag_assets.laboratory.experiments.design import (
     MEASURES,
     Design,
@@ -73,47 +73,39 @@ def experiment_of(config: Config, name: str) -> Experiment:
     return config.experiments[name]
 
 
-def design_of(
-    store: Store,
-    config: Config,
-    name: str,
-    *,
-    questions: Sequence[Question],
-    own: OwnDesigns = NONE_OF_ITS_OWN,
-) -> Design:
-    """The design of the experiment called `name`; `own` are those of rooms above.
+def design_of(store: Store, config: Config, name: str, *, questions: Sequence[Question]) -> Design:
+    """The design of the experiment called `name`.
 
     Raises:
         ConfigError: There is no such experiment.
-        ExperimentError: It has no arm, two of one name, or a gap that nothing given here fills.
+        ExperimentError: It has no arm, or two of one name.
     """
     experiment = experiment_of(config, name)
     base = experiment.variant or next(iter(config.variants))
     given = Given(store, config, experiment, base, questions)
-    one = own.get(experiment.design)
-    values = one.values(given) if one else _computed(given)
-    try:
-        return filled_in(experiment, values, config=config, base=base)
-    except KeyError as gap:
-        raise ExperimentError(
-            f"nothing fills the gap {gap} of the design {experiment.design}: designs that measure "
-            "answers need `own=rag_assets.laboratory.experiments.own_designs.OWN_DESIGNS`"
-        ) from gap
+    return filled_in(experiment, _computed(given), config=config, base=base)
 
 
 def _computed(given: Given) -> Scope:
     """What the design of an experiment needs beside its settings."""
     match given.experiment.design:
         case "index_size":
-            from rag_assets.laboratory.experiments.index_size import index_size
-
-            return index_size(given)
+            from rag_assets.laboratory.experiments.index_size import index_size as values
         case "parser_comparison":
-            from rag_assets.laboratory.experiments.parser_comparison import parser_comparison
-
-            return parser_comparison(given)
+            from rag_assets.laboratory.experiments.parser_comparison import (
+                parser_comparison as values,
+            )
+        case "condensation":
+            from rag_assets.laboratory.experiments.follow_ups import condensation as values
+        case "report_retrieval":
+            from rag_assets.laboratory.experiments.report_design import report_retrieval as values
         case design:
-            return COMPUTED[design](given) if design in COMPUTED else {}
+            values = COMPUTED.get(design, _nothing)
+    return values(given)
+
+
+def _nothing(_given: Given) -> Scope:
+    return {}
 
 
 def filled_in(experiment: Experiment, values: Scope, *, config: Config, base: str) -> Design:
@@ -198,23 +190,25 @@ def _adapter() -> TypeAdapter[Design]:
     return TypeAdapter(Design)
 
 
-def questions_of(
-    store: Store, config: Config, name: str, *, own: OwnDesigns = NONE_OF_ITS_OWN
-) -> list[Question]:
+def questions_of(store: Store, config: Config, name: str) -> list[Question]:
     """The questions of the experiment called `name`: by its question sets, or of its own file.
 
     Questions that a program wrote are used where it names their set, compares sets, or has no
     others.
-
-    `own` are the designs of rooms above.
 
     Raises:
         ConfigError: There is no such experiment.
         ExperimentError: There are none, or none of a set that it names.
     """
     experiment = experiment_of(config, name)
-    if experiment.design in own:
-        return own[experiment.design].questions(experiment)
+    if experiment.design == "condensation":
+        from rag_assets.laboratory.experiments.follow_ups import full_questions
+
+        return full_questions(experiment)
+    if experiment.design == "report_retrieval":
+        from rag_assets.laboratory.experiments.report_design import report_questions
+
+        return report_questions(experiment)
     every = question_sets.read_questions(store)
     known = {question.question_set for question in every}
     unknown = sorted(set(experiment.questions) - known)

@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets.config.questions import KNOWN_ITEMS
+from rag_assets.evaluation.experiment_runs import TOP_N, SetOrder
 from rag_assets.evaluation.intervals import (
     FEWEST_CLUSTERS,
     NO_WIDTH,
@@ -31,57 +31,11 @@ from rag_assets.evaluation.intervals import (
     drawn_means,
     intervals_of,
 )
-from rag_assets.laboratory.experiments.design import TOP_N, Appendix
+from rag_assets.laboratory.experiments.design import Appendix
 
 METRIC = f"mrr@{TOP_N}"
 PEOPLE = "questions of people"
-CHANCE = 0.05
-"""Share of random orders that may agree as much."""
 RANDOM_ORDERS = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class SetOrder:
-    """How a generated question set orders arms, and how the questions of people do."""
-
-    question_set: str
-    questions: int
-    of_people: int
-    """Questions of people."""
-    means: Mapping[str, float]
-    """Mean MRR@10 of each arm."""
-    means_of_people: Mapping[str, float]
-    tau: float
-    low: float | None
-    """Lower end of the 95 % interval; None where there are too few questions for one."""
-    high: float | None
-    chance: float
-    """Share of random orders of the arms that agree as much."""
-    loss: float
-    """How much less the arm that the set puts first has on people's questions than their best."""
-    margin: float
-    """A smaller loss does not matter."""
-
-    @property
-    def is_shown(self) -> bool:
-        """Whether the set is shown to order the arms as people's questions do."""
-        is_alike = self.low is not None and self.low > 0 and self.chance <= CHANCE
-        return is_alike and self.loss <= self.margin and self.question_set != KNOWN_ITEMS
-
-    @property
-    def says(self) -> str:
-        """The verdict in words."""
-        if self.low is None:
-            return f"smoke test: fewer than {FEWEST_CLUSTERS} documents, pages or rows are asked"
-        if self.is_shown:
-            return "orders them as people's questions do: it may gate"
-        if self.question_set == KNOWN_ITEMS:
-            return "smoke test: sentences of the index favour search by words"
-        if self.low <= 0:
-            return "smoke test: not shown to order them as people's questions do"
-        if self.chance > CHANCE:
-            return f"smoke test: {self.chance:.0%} of random orders of these arms agree as much"
-        return f"smoke test: what it puts first loses {self.loss:.3f} on people's questions"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,15 +10,13 @@ from pydantic import TypeAdapter
 from rag_assets.change.data_versions import current_version
 from rag_assets.config import Config, RerankerSettings, Retrieval, Retriever
 from rag_assets.config.base import Section
+from rag_assets.evaluation.experiment_runs import RunRecord
 from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.scores import labels_of
 from rag_assets.laboratory.experiments import runs
-from rag_assets.laboratory.experiments.computed import NONE_OF_ITS_OWN, OwnDesigns
 from rag_assets.laboratory.experiments.design import Design, ExperimentError
 from rag_assets.laboratory.experiments.designs import design_of, questions_of
-from rag_assets.laboratory.experiments.results import RunRecord
 from rag_assets.laboratory.experiments.run import runner_of, versions
-from rag_assets.retrieval.arms import Arms
 from rag_assets.store import Store
 
 
@@ -42,14 +40,11 @@ def replay(
     name: str,
     *,
     run_id: str,
-    arms: Arms,
-    own: OwnDesigns = NONE_OF_ITS_OWN,
     log: Callable[[str], None],
 ) -> Replay:
     """Run the arms of a recorded experiment again, without stored results, and compare scores.
 
-    The settings are those of the record; `arms` are those that its retrievers ask, `own` the
-    designs of rooms above. The indexes must have the same units as then.
+    The settings are those of the record. The indexes must have the same units as then.
 
     Raises:
         UnknownIdError: There is no such record, or more than one.
@@ -66,9 +61,9 @@ def replay(
                 f"version {recorded['data_version']}, now {now}): a replay needs the same sources "
                 "and settings"
             )
-    questions = questions_of(store, then, name, own=own)
-    design = design_of(store, then, name, questions=questions, own=own)
-    runner = runner_of(store, then, design, questions=questions, arms=arms, log=log)
+    questions = questions_of(store, then, name)
+    design = design_of(store, then, name, questions=questions)
+    runner = runner_of(store, then, design, questions=questions, log=log)
     _require_same(record, scores, design=design, questions=runner.questions)
     found = pa.concat_tables(
         runner.measure(arm, index=runner.index_of(arm.variant).without_cache()).scores

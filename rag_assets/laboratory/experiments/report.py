@@ -22,9 +22,10 @@ from rag_assets.evaluation.evaluation_wording import (
     verdict,
     with_interval,
 )
+from rag_assets.evaluation.experiment_runs import TOP_N
 from rag_assets.evaluation.flaws import SOUND, flaw_rows
 from rag_assets.evaluation.summary import ALL_QUESTIONS
-from rag_assets.laboratory.experiments.design import TOP_N, Measure
+from rag_assets.laboratory.experiments.design import Measure
 from rag_assets.laboratory.experiments.layout import Means, pivot, plots
 from rag_assets.laboratory.experiments.results import ExperimentResult
 from rag_assets.reports import pages

@@ -30,6 +30,7 @@ from rag_assets.laboratory.experiments.report_prompts import (
     read_report_prompts,
 )
 from rag_assets.laboratory.experiments.report_retrieval import ReportComparison, compare_retrieval
+from rag_assets.laboratory.judges import calibration
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import set_of_recipe
 from rag_assets.table_lookup.arm import arms_of
@@ -214,7 +215,7 @@ def judged_reports(
                 f"{each.judge} cannot judge now: {each.reason}; run the experiment again later, "
                 "what was judged is kept"
             )
-    arms = judged_arms(judgments, judges, found.items, samples=samples)
+    arms = judged_arms(judgments, judges, found.items, calibration=calibration, samples=samples)
     if not any(arm.means for arm in arms):
         return []
     by_prompt = [

@@ -4,13 +4,14 @@ Both take `units` units with the same retriever, and the same writer tells what 
 is searched differs. Values are means over prompts, with intervals over prompts.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from rag_assets.answering.generation.writing import Writer
-from rag_assets.answering.measuring.judged_items import ShownText, report_item
+from rag_assets.answering.measuring.judged_items import NumberedTexts, ShownText, writers_of
+from rag_assets.answering.reporting.cited_report import ReportSection
 from rag_assets.answering.reporting.composing import ReadingList, compose
 from rag_assets.answering.reporting.decomposition import Decomposer, Decomposition, SubQuestion
 from rag_assets.answering.reporting.gathering import gather
@@ -122,3 +123,31 @@ def compare_retrieval(
 def broad_query(prompt: str, *, title: str) -> Decomposition:
     """A prompt as one question."""
     return Decomposition(prompt, title, (SubQuestion(title, " ".join(prompt.split())),))
+
+
+def report_item(
+    prompt: ReportPrompt,
+    sections: Sequence[ReportSection],
+    shown: Sequence[ShownText],
+    *,
+    every_source: frozenset[str],
+    writer_identity: str,
+) -> list[JudgedItem]:
+    """A report with what is expected of it; none without sections."""
+    if not sections:
+        return []
+    numbered = NumberedTexts.of(shown, [each for one in sections for each in one.sentences])
+    told = (f"## {one.title}\n\n{numbered.told(one.sentences)}" for one in sections)
+    parts = {
+        "prompt": prompt.prompt,
+        "expected": "\n".join(_expected(prompt)),
+        "context": numbered.context,
+        "report": "\n\n".join(told),
+    }
+    return [JudgedItem("report", parts, every_source, writers_of(writer_identity))]
+
+
+def _expected(prompt: ReportPrompt) -> Iterator[str]:
+    for section in prompt.sections:
+        yield f"Section: {section.title}"
+        yield from (f"- Fact: {fact}" for fact in section.facts)

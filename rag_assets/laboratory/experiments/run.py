@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from rag_assets.config import Config
 from rag_assets.evaluation.doctor import examine
 from rag_assets.evaluation.evidence import Evidence
+from rag_assets.evaluation.experiment_runs import TOP_N, RecordedArm, Run, RunRecord, lock_of
 from rag_assets.evaluation.flaws import Flaw
 from rag_assets.evaluation.index_contents import contents_of
 from rag_assets.evaluation.non_inferiority import SMALLEST_MARGIN
@@ -35,30 +36,17 @@ from rag_assets.evaluation.summary import (
 from rag_assets.identity import fingerprint
 from rag_assets.laboratory.experiments import runs
 from rag_assets.laboratory.experiments.arms import DEPTH, LEVELS, ArmResult, ArmRunner
-from rag_assets.laboratory.experiments.computed import NONE_OF_ITS_OWN, OwnDesigns
 from rag_assets.laboratory.experiments.design import (
     CUTOFFS,
-    TOP_N,
     Design,
     ExperimentError,
     Slice,
     length_slices,
     set_slices,
 )
-from rag_assets.laboratory.experiments.designs import (
-    design_of,
-    questions_of,
-    variants_of,
-)
+from rag_assets.laboratory.experiments.designs import design_of, questions_of, variants_of
 from rag_assets.laboratory.experiments.question_origin import order_tables, set_orders
-from rag_assets.laboratory.experiments.results import (
-    ExperimentResult,
-    RecordedArm,
-    RunRecord,
-    SliceResult,
-)
-from rag_assets.laboratory.experiments.runs import Run
-from rag_assets.retrieval.arms import Arms
+from rag_assets.laboratory.experiments.results import ExperimentResult, SliceResult
 from rag_assets.store import Store
 from rag_assets.store.catalog import folder_of
 
@@ -72,13 +60,9 @@ def run_experiment(
     config: Config,
     name: str,
     *,
-    arms: Arms,
-    own: OwnDesigns = NONE_OF_ITS_OWN,
     log: Callable[[str], None],
 ) -> Run:
     """Run the experiment called `name`, or find its stored run; only changed arms are run.
-
-    `arms` are those of retrieval that its retrievers ask, `own` the designs of rooms above.
 
     Raises:
         ConfigError: There is no such experiment.
@@ -86,10 +70,10 @@ def run_experiment(
         MissingIndexError: A variant has no complete index.
     """
     started = time.monotonic()
-    with store.lock(runs.lock_of(name), log=log):
-        questions = questions_of(store, config, name, own=own)
-        design = design_of(store, config, name, questions=questions, own=own)
-        runner = runner_of(store, config, design, questions=questions, arms=arms, log=log)
+    with store.lock(lock_of(name), log=log):
+        questions = questions_of(store, config, name)
+        design = design_of(store, config, name, questions=questions)
+        runner = runner_of(store, config, design, questions=questions, log=log)
         made_from = _made_from(config, name, design=design, runner=runner)
         found = runs.load(store, name, made_from=made_from)
         if found is not None:
@@ -112,7 +96,6 @@ def runner_of(
     design: Design,
     *,
     questions: Sequence[Question],
-    arms: Arms,
     log: Callable[[str], None],
 ) -> ArmRunner:
     """The runner for the arms of `design`, on those of `questions` that it uses.
@@ -128,7 +111,7 @@ def runner_of(
     ]
     if not used:
         raise ExperimentError(f"{design.title}: none of the questions can be used")
-    return ArmRunner(store, config, used, asked=arms, log=log)
+    return ArmRunner(store, config, used, log=log)
 
 
 def run_arms(runner: ArmRunner, design: Design) -> list[ArmResult]:

@@ -11,24 +11,19 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
-from typing import TypeAlias
 
 import numpy as np
 
 from rag_assets.evaluation.intervals import exact_interval
+from rag_assets.evaluation.judges.judged_means import PoweredMean, Scores
 from rag_assets.evaluation.judges.labels import ItemLabel, LabelTask, consensus, sample_of
-from rag_assets.evaluation.non_inferiority import Outcome
 from rag_assets.laboratory.judges.kappa import Kappa, kappa_of
-from rag_assets.laboratory.judges.prediction_powered import PoweredMean, powered_mean
+from rag_assets.laboratory.judges.prediction_powered import powered_mean
 
 LEAST_KAPPA = 0.6
 FEWEST_OTHERS = 10
 MOST_NEEDED = 100_000
 """Labels that nobody gives: more are not told as a number."""
-MARGIN = 0.05
-"""Share of its scale that a candidate may lose."""
-Scores: TypeAlias = Mapping[str, float | None]
-"""The score of each item by its id; None where it failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +116,13 @@ def why_not(kappa: Kappa, *, judge: str, is_generator: bool) -> str:
             f"least: {_more(kappa)}"
         )
     return ""
+
+
+def refusal(
+    judged: Scores, labels: Sequence[ItemLabel], task: LabelTask, *, judge: str, is_generator: bool
+) -> str:
+    """The same for a judge with these scores, by the labels of people."""
+    return why_not(with_people(judged, labels, task), judge=judge, is_generator=is_generator)
 
 
 def told(kappa: Kappa) -> str:
@@ -222,26 +224,6 @@ def powered(
     filled = np.where(np.isnan(scores), np.nanmean(scores), scores)
     found = powered_mean(filled, labels, about=about, width=scale[1] - scale[0])
     return None if math.isnan(found.low) else found
-
-
-def verdict_of(
-    difference: PoweredMean | None, scale: tuple[float, float], *, refusal: str
-) -> Outcome:
-    """May a candidate take the place of what it is compared with, by its scores?
-
-    HOLD where the judge may not gate, or the labels are too few to tell.
-
-    Args:
-        difference: Of the scores of both, as people would give them; None without labels.
-        scale: Lowest and highest score.
-        refusal: See `why_not`.
-    """
-    margin = MARGIN * (scale[1] - scale[0])
-    if refusal or difference is None:
-        return "HOLD"
-    if difference.low >= -margin:
-        return "PASS"
-    return "FAIL" if difference.high < -margin else "HOLD"
 
 
 def _kappa(

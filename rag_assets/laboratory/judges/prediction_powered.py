@@ -11,31 +11,14 @@ and the judge treated both alike. For a difference of two systems, all numbers a
 """
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from rag_assets.evaluation.intervals import LEVEL, NO_WIDTH, exact_interval
+from rag_assets.evaluation.judges.judged_means import PoweredMean
 
 FEW = 5
 """Labels of the rarer of two scores, below which an interval by the spread is too narrow."""
-
-
-@dataclass(frozen=True, slots=True)
-class PoweredMean:
-    """A mean as people would score, from few labels and many judgments."""
-
-    estimate: float
-    low: float
-    """Lower end of the 95 % interval; NaN with labels of fewer than two questions."""
-    high: float
-    labels: int
-    judgments: int
-    """Items that the judge scored, labelled or not."""
-    judged: float
-    """The mean of the judge's scores alone."""
-    share: float
-    """How much the judge counts: 0 (labels alone) to 1. PPI++ calls it lambda."""
 
 
 def powered_mean(

@@ -11,38 +11,25 @@ import hashlib
 import json
 import os
 import shutil
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from rag_assets.change import embeddable
 from rag_assets.change.reclaim import LEAST_FREE
-from rag_assets.config import Config
-from rag_assets.config.training import (
-    NEWEST,
-    WEIGHTS,
-    Kind,
-    folder_of,
-    newest_weights,
-    place_in_state,
-)
+from rag_assets.config.training import CHECKPOINTS, NEWEST, Kind, folder_of, newest_weights
 from rag_assets.identity import fingerprint
 from rag_assets.laboratory.training.running import TrainingRun
-from rag_assets.store import Store, complete_sets
+from rag_assets.store import Store
 from rag_assets.store.atomic import write_atomically
-from rag_assets.store.clean_up import RUNNING
 
 RECORD = "training.json"
 DIGITS = 16
 """Of a hash in the name of a folder."""
-UNFINISHED = "training"
-"""Folder of checkpoints, in the state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +75,12 @@ def trained(
         log: Receives a line while another process trains the same.
     """
     made = fingerprint(kind, made_from)
-    with store.lock(f"{UNFINISHED}__{kind}__{name}", log=log):
+    with store.lock(f"{CHECKPOINTS}__{kind}__{name}", log=log):
         found = next(
             (one for one in all_of(store.root, kind, name) if one.fingerprint == made), None
         )
         if found is None:
-            checkpoints = store.root / UNFINISHED / kind / name / made[:DIGITS]
+            checkpoints = store.root / CHECKPOINTS / kind / name / made[:DIGITS]
             fresh = checkpoints.with_name(f"{checkpoints.name}.fresh")
             shutil.rmtree(fresh, ignore_errors=True)
             try:
@@ -122,42 +109,6 @@ def newest(state: Path, kind: Kind, name: str) -> Trained | None:
     """The newest weights of a name."""
     folder = newest_weights(state, kind, name)
     return next((one for one in all_of(state, kind, name) if one.folder == folder), None)
-
-
-def remove_unused_weights(store: Store, config: Config, *, keep_days: float) -> tuple[int, int]:
-    """Remove weights that nothing needs, and checkpoints of trainings that nobody goes on with.
-
-    The newest of each name stay, and so do those that the config, a complete set, what serves or
-    what a rollback would go back to names, and what was trained less than `keep_days` ago.
-
-    Returns:
-        How many folders went, and their bytes.
-    """
-    oldest = time.time() - max(timedelta(days=keep_days), RUNNING).total_seconds()
-    needed = {place for path in _needed(store, config) if (place := place_in_state(path))}
-    removed = freed = 0
-    for file in (store.root / WEIGHTS).glob(f"*/*/{NEWEST}"):
-        latest = file.with_name(file.read_text("utf-8").strip())
-        needed.add(latest.relative_to(store.root))
-    places = (store.root / WEIGHTS, store.root / UNFINISHED)
-    for folder in (each for place in places for each in place.glob("*/*/*/")):
-        if place_in_state(folder) in needed or _last_written(folder) >= oldest:
-            continue
-        freed += sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-        shutil.rmtree(folder.rename(folder.with_name(f".{folder.name}.{os.getpid()}")))
-        removed += 1
-    return removed, freed
-
-
-def _needed(store: Store, config: Config) -> Iterator[str]:
-    """The paths of models that somebody names."""
-    yield from (model.path for model in config.models.values())
-    yield from (reranker.path for reranker in config.retrieval.rerankers.values())
-    served = embeddable.kept(store, config)
-    for each in served:
-        yield from (str(settings.get("path")) for settings in each.query_side.rerankers.values())
-    for each in (*complete_sets.all_sets(store), *(one.complete_set for one in served)):
-        yield from (model.path for model in (each.embedding, each.row_embedding) if model)
 
 
 def _published(state: Path, fresh: Path, done: Trained) -> Trained:
@@ -191,10 +142,6 @@ def _hash_of(folder: Path) -> str:
             content = hashlib.file_digest(opened, "sha256").hexdigest()
         total.update(f"{file.relative_to(folder).as_posix()} {content}\n".encode())
     return total.hexdigest()[:DIGITS]
-
-
-def _last_written(folder: Path) -> float:
-    return max(path.stat().st_mtime for path in (folder, *folder.rglob("*")))
 
 
 def _raise_if_full(folder: Path, error: Exception) -> None:

@@ -17,8 +17,7 @@ from rag_assets import schemas
 from rag_assets.answering.record.database import answers_of
 from rag_assets.change import completing
 from rag_assets.change.quarantine import QUARANTINE, forget
-from rag_assets.laboratory.experiments.arms import root_of
-from rag_assets.laboratory.experiments.runs import lock_of
+from rag_assets.evaluation.experiment_runs import lock_of, root_of
 from rag_assets.models.language.kept_calls import calls_file
 from rag_assets.operations.erasure import erased_rows as erasure
 from rag_assets.operations.erasure import (

@@ -39,10 +39,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Reply:
     """Clean up table by table; a running refresh is waited for, since it reads old versions."""
     from rag_assets.evaluation.experiment_retention import remove_unused
-    from rag_assets.laboratory.training.weights import remove_unused_weights
     from rag_assets.operations.erasure import model_calls
     from rag_assets.operations.erasure.kept_answers import tidy
     from rag_assets.operations.run_history import forget_old_runs
+    from rag_assets.operations.unused_weights import remove_unused_weights
     from rag_assets.serving import dagster_instance
 
     config = configuration.load()

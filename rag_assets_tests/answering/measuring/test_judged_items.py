@@ -5,12 +5,12 @@ from rag_assets.answering.measuring.judged_items import (
     ShownText,
     answer_items,
     context_item,
-    pair_item,
 )
 from rag_assets.answering.quoting.unit_citations import span_of
 from rag_assets.citations.sentences import Sentence
 from rag_assets.evaluation.gold import DocumentGold, RowGold
 from rag_assets.evaluation.questions import Question
+from rag_assets.laboratory.answers.run import pair_item
 from rag_assets_tests.answering.found import document
 
 SPRING = document("spring", "Its stiffness is 12 N/mm. It is red.")

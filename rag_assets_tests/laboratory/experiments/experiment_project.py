@@ -9,7 +9,7 @@ import yaml
 
 from rag_assets import config as configuration
 from rag_assets.config import Config
-from rag_assets.laboratory.experiments.runs import Run
+from rag_assets.evaluation.experiment_runs import Run
 from rag_assets.store import Store
 from rag_assets_testing import small_project
 from rag_assets_testing.scripted_language_model import ScriptedServer, answers

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from rag_assets.evaluation.experiment_runs import runs_of
 from rag_assets.evaluation.questions import read_questions
 from rag_assets.laboratory.experiments.designs import design_of
-from rag_assets.laboratory.experiments.runs import runs_of
 from rag_assets.serving import cli
 from rag_assets_testing.scripted_language_model import ScriptedServer
 from rag_assets_tests.laboratory.experiments.experiment_project import (

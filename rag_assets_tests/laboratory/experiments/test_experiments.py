@@ -14,6 +14,7 @@ import yaml
 from rag_assets import config as configuration
 from rag_assets.config import Config
 from rag_assets.config.experiments import design_names, experiments_of
+from rag_assets.evaluation.experiment_runs import runs_of
 from rag_assets.evaluation.gold import RowGold
 from rag_assets.evaluation.questions import read_questions
 from rag_assets.laboratory.experiments import replay
@@ -27,7 +28,6 @@ from rag_assets.laboratory.experiments.design import (
 )
 from rag_assets.laboratory.experiments.designs import design_of
 from rag_assets.laboratory.experiments.run import choose
-from rag_assets.laboratory.experiments.runs import runs_of
 from rag_assets.serving import cli
 from rag_assets.store import Store
 from rag_assets_testing.scripted_language_model import ScriptedServer
@@ -172,7 +172,7 @@ def test_an_arm_is_known_by_where_its_sources_lie(project):
     elsewhere = [source.model_copy(update={"url": "other"}) for source in config.sources.documents]
     sources = config.sources.model_copy(update={"documents": elsewhere})
     keys = {
-        ArmRunner(store, one, questions, asked={}, log=print).key_of(arm)
+        ArmRunner(store, one, questions, log=print).key_of(arm)
         for one in (config, config.model_copy(update={"sources": sources}))
     }
     assert len(keys) == 2
@@ -260,7 +260,7 @@ def test_weights_even_out_as_alpha_grows(project):
     store, config = opened(project)
     questions = read_questions(store)
     design = design_of(store, config, "weighted_retriever", questions=questions)
-    runner = ArmRunner(store, config, questions, asked={}, log=lambda _: None)
+    runner = ArmRunner(store, config, questions, log=lambda _: None)
     spread = {}
     for arm in design.arms:
         weights = runner.run(arm).extras["document_weight"].to_pylist()
@@ -391,13 +391,6 @@ def test_arms_that_cannot_be_told_apart_are_refused(tmp_path, name, settings, tw
         design_of(Store.of(config), config, name, questions=[])
 
 
-def test_a_design_of_a_room_above_that_is_not_handed_in_is_named(tmp_path):
-    follow_ups = {"condensation": {"follow_ups": tmp_path / "follow_ups.jsonl"}}
-    config = configuration.Config.model_validate({"experiments": follow_ups})
-    with pytest.raises(ExperimentError, match=r"design condensation: .*OWN_DESIGNS"):
-        design_of(Store.of(config), config, "condensation", questions=[])
-
-
 @pytest.mark.parametrize("name", design_names())
 def test_the_file_of_a_design_has_the_keys_of_a_design(name):
     """What nothing reads would be left out without a word."""
@@ -450,7 +443,7 @@ def test_arm_tables_have_one_line_for_each_question(project):
     store, config = opened(project)
     questions = read_questions(store)
     design = design_of(store, config, "mine", questions=questions)
-    runner = ArmRunner(store, config, questions, asked={}, log=lambda _: None)
+    runner = ArmRunner(store, config, questions, log=lambda _: None)
     for arm in design.arms:
         found = runner.run(arm)
         gold = found.scores.filter(pc.equal(found.scores["level"], "gold"))
@@ -465,7 +458,7 @@ def test_an_arm_that_an_earlier_release_timed_is_run_again(project):
     store, config = opened(project)
     questions = read_questions(store)
     arm = design_of(store, config, "mine", questions=questions).arms[0]
-    runner = ArmRunner(store, config, questions, asked={}, log=lambda _: None)
+    runner = ArmRunner(store, config, questions, log=lambda _: None)
     kept = store.root / "experiments" / "arms" / runner.key_of(arm) / "arm.json"
     assert not runner.run(arm).is_new
     record = json.loads(kept.read_text())

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from rag_assets import config as configuration
-from rag_assets.laboratory.experiments.runs import runs_of
+from rag_assets.evaluation.experiment_runs import runs_of
 from rag_assets.serving import cli
 from rag_assets.store import Store
 from rag_assets_testing import small_project

@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from rag_assets import config as configuration
+from rag_assets.evaluation.experiment_runs import runs_of
 from rag_assets.laboratory.experiments.design import ExperimentError
 from rag_assets.laboratory.experiments.parser_comparison import ComparedParsers, _longest
-from rag_assets.laboratory.experiments.runs import runs_of
 from rag_assets.serving import cli
 from rag_assets.store import Store
 

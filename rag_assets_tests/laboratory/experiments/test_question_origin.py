@@ -12,12 +12,12 @@ from scipy.stats import kendalltau
 
 from rag_assets.config import Config
 from rag_assets.config.experiments import experiments_of
+from rag_assets.evaluation.experiment_runs import RECORD, RunRecord
 from rag_assets.evaluation.gold import DocumentGold
 from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.smoke_tests import proofs, smoke_tests
 from rag_assets.laboratory.experiments.question_origin import METRIC, order_tables, set_orders
-from rag_assets.laboratory.experiments.results import RunRecord
-from rag_assets.laboratory.experiments.runs import RECORD, folder_of
+from rag_assets.laboratory.experiments.runs import folder_of
 from rag_assets.store import Store
 
 ARMS = [f"arm{place}" for place in range(8)]

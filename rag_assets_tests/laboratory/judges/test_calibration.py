@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from rag_assets.evaluation.judges.judged_means import verdict_of
 from rag_assets.evaluation.judges.labels import ItemLabel, task_of
 from rag_assets.laboratory.judges.calibration import (
     LEAST_KAPPA,
@@ -14,7 +15,6 @@ from rag_assets.laboratory.judges.calibration import (
     labels_needed,
     powered,
     suggested_threshold,
-    verdict_of,
     why_not,
     with_people,
 )

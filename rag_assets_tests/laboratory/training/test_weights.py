@@ -7,10 +7,11 @@ import time
 import pytest
 
 from rag_assets import config as configuration
-from rag_assets.config.training import newest_weights, with_trained
+from rag_assets.config.training import CHECKPOINTS, newest_weights, with_trained
 from rag_assets.laboratory.training import weights
 from rag_assets.laboratory.training.running import TrainingRun
 from rag_assets.models.weights import WeightsError, weights_of
+from rag_assets.operations.unused_weights import remove_unused_weights
 from rag_assets.store import Store
 from rag_assets_tests.laboratory.training import project
 
@@ -48,7 +49,7 @@ def test_the_same_is_trained_once_and_another_recipe_lies_beside_it(store):
     assert again.folder == first.folder != other.folder
     assert newest_weights(store.root, "retriever", "tuned") == other.folder
     assert trained(store, "a")[0].folder == newest_weights(store.root, "retriever", "tuned")
-    assert not list((store.root / weights.UNFINISHED).glob("*/*/*"))
+    assert not list((store.root / CHECKPOINTS).glob("*/*/*"))
 
 
 def test_a_training_that_fails_leaves_the_newest_weights_and_its_checkpoints(store):
@@ -62,7 +63,7 @@ def test_a_training_that_fails_leaves_the_newest_weights_and_its_checkpoints(sto
     with pytest.raises(RuntimeError, match="no memory"):
         weights.trained(store, "retriever", "tuned", made_from={"b": 1}, train=train, log=print)
     assert newest_weights(store.root, "retriever", "tuned") == kept.folder
-    assert list((store.root / weights.UNFINISHED).glob("*/*/*"))
+    assert list((store.root / CHECKPOINTS).glob("*/*/*"))
 
 
 def test_a_path_means_the_newest_weights_of_a_name(store):
@@ -113,7 +114,7 @@ def test_clean_up_keeps_what_is_newest_or_named(store, tmp_path):
     given = {"models": {"mine": {"path": str(other_way)}}, "state_dir": str(store.root)}
     config = configuration.Config.model_validate(given)
 
-    removed, freed = weights.remove_unused_weights(store, config, keep_days=7)
+    removed, freed = remove_unused_weights(store, config, keep_days=7)
 
     assert (removed, freed > 0) == (1, True)
     assert not old.folder.exists()
