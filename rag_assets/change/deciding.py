@@ -145,12 +145,14 @@ def compare_inputs(
     finished = store.completion(target.name)
     inputs = derivation.inputs()
     plan.read_at = inputs.read_at() if isinstance(inputs, ChangingInputs) else None
+    # Inputs may have moved while they were opened: such a pass is not proof of a no-op.
     plan.is_settled = fingerprint_of(derivation.made_from()) == plan.made_from
     is_there = store.exists(target.name)
     if is_there and not store.can_widen(target.name, target.schema):
         plan.rebuild_reason = plan.rebuild_reason or OTHER_COLUMNS
     if is_there and plan.rebuild_reason is None:
         plan.before = Identities.of(store, target.name, key=target.group)
+        # A table that is begun anew has no entries: all inputs are tried again.
         plan.entries = entries(store, target.name)
     plan.finished = finished if finished and _is_as_left(finished, plan) else None
     _compare(plan, inputs, retry=retry, afresh=afresh)

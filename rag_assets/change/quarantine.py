@@ -187,7 +187,11 @@ def record_failures(
         store.widen(QUARANTINE, schemas.QUARANTINE)
         if not is_marked:  # the mark was lost: what failed has just been tried again
             store.open(QUARANTINE).delete(f"target = {quoted(target)}")
+        # Marked before the entries are written: a mark without an entry is looked at in vain, an
+        # entry without one is never seen.
         _mark(store, [*quarantined_targets(store), target])
+        # Put in the place of the former entries, as these count how often an input ran into a
+        # limit.
         if limits.num_rows:
             store.upsert(QUARANTINE, limits, on=["target", "key"])
         for part in parts_of(sorted(stale.difference(limits["key"].to_pylist()))):
@@ -261,6 +265,7 @@ def _quarantine_rows(
             "reason": failure.reason,
             "label": failure.label,
             "failed_at": now,
+            # The first day counts: what is stale stays so, however often it fails again.
             "stale_since": failure.stale_since and (stale.get(failure.key) or failure.stale_since),
             **_wait(failure, before.get((failure.key, marks[failure.key]), 0) + 1, today=today),
         }

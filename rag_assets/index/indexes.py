@@ -199,6 +199,7 @@ class _Maintenance:
     def run(self, *, recall: float | None) -> None:
         """Do what is due; `recall` is what was measured when the ANN index was last built."""
         self._recall = recall
+        # First of all: the indexes below are then of the rows as they lie after the merge.
         if is_scattered(self._fragments()):
             self._do("fragments merged", self._compact)
         self._drop_superseded()

@@ -152,6 +152,7 @@ def load_encoder(
         EncoderError: This machine cannot compute on `path`.
     """
     weights = weights_of(model, home=home)
+    # Past the cache: what is only compared with may not push out a model in use.
     load = _loaded if is_kept else _loaded.__wrapped__
     return load(model, weights, path, home if "/openvino/" in path else None)
 
@@ -282,6 +283,8 @@ class ModelEncoder:
         means = pooled(rows, windows, texts=tokenized.texts)
         for text in np.flatnonzero(~means.any(axis=1)).tolist():
             failed.setdefault(text, "the model gives a zero vector for this text")
+        # A model that fails on every text would leave all of them out, one by one, without an
+        # error.
         if len(failed) > len(tokenized.failed):
             self._check_alive()
         means[list(failed)] = 0
@@ -364,6 +367,7 @@ class ModelEncoder:
                 return list(vectors)
             weights = rows[:, -ids.shape[1] :]
             return list(np.concatenate([vectors, weights], axis=1))
+        # Kept for all later batches: to run out of memory takes as long as to embed.
         self._batch_tokens = min(self._batch_tokens, ids.size // 2)
         middle = len(batch) // 2
         halves = (batch[:middle], batch[middle:])

@@ -209,6 +209,7 @@ class ExportPass:
             ):
                 seen.add(export.table)
                 yield export
+        # After all tables: only now is it known which ones the source has no more.
         self.outcomes.forget(specs, besides=seen)
         for table in held:
             if spec_of(self.source, table) is None:
@@ -410,6 +411,7 @@ class ExportPass:
         elif isinstance(failure, LandingError) and origin.relaxes(failure):
             self.log(f"{self.source.name}: {failure}: reading it another way")
             yield from self._landed(origin, items, folder=folder / "again")
+        # One of them is to blame, and nobody says which: each by itself, so that the others land.
         elif len(items) > 1:
             for place, item in enumerate(items):
                 yield from self._landed(origin, [item], folder=folder / f"alone{place}")

@@ -95,6 +95,7 @@ class Catalog:
         except FileNotFoundError:
             self._stamp, self._generations, self._named = None, {}, {}
             return
+        # The inode too: two writes within one tick of the clock may have the same size.
         stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
         if stamp != self._stamp:
             self._generations = self._written()

@@ -123,6 +123,7 @@ def clean_up(
     started = time.monotonic()
     with store.lock(table, log=log):
         drop_trials(store, table)
+        # Merged before old versions go: what it replaces is a version too, for the next clean-up.
         is_merged = _has_room(store, table) and _is_worth_merging(store.open(table).to_lance())
         merged = merge(store, table) if is_merged else 0
         dataset = store.open(table).to_lance()

@@ -46,6 +46,7 @@ def locked(path: Path, *, log: Callable[[str], None], work: str | None = None) -
             note.write_text(f"process {os.getpid()}\n{work or _command()}", "utf-8")
         yield
     finally:
+        # While the lock is held: the next holder writes a note of its own.
         note.unlink(missing_ok=True)
         lock.release()
 

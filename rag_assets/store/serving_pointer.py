@@ -393,6 +393,7 @@ def _written(store: Store, pointer: ServingPointer, *, after: int) -> ServingPoi
             raise PointerMovedError(expected=after, found=found)
         text = pointer.as_json()
         write_atomically(_file(store, pointer.number), text)
+        # After its record: a run that is killed between the two leaves a number that never served.
         write_atomically(store.root / FOLDER / CURRENT, text)
     return pointer
 

@@ -517,6 +517,7 @@ class Store:
         numbers = [
             number_of(each) for each in self.generations() if name_of(each) == name_of(current)
         ]
+        # Past every number that was ever used: a generation that is still read keeps its folder.
         self._catalog.succeed(name, by=max([number_of(current), *numbers]) + 1)
 
     def drop(self, name: str) -> None:
@@ -620,6 +621,7 @@ class Store:
         for name in names:
             self._catalog.register(name)
         with ExitStack() as locks:
+            # In one order for all processes, so that no two of them wait for each other.
             for name in sorted({self.known_as(name) for name in names}):
                 path = self.root / LOCKS / f"{name}.lock"
                 locks.enter_context(locked(path, log=log, work=self._work))

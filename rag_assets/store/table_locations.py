@@ -108,6 +108,7 @@ class Folder:
         folder, dropped = self._path / f"{name}.lance", self._path / f".{name}.dropped"
         remove_folder(dropped)
         if folder.exists():
+            # Renamed in one act: a killed run leaves a table or none, and never half of one.
             folder.replace(dropped)
             remove_folder(dropped)
 
@@ -177,6 +178,7 @@ class Bucket:
         """Remove the table: its manifests first, without which there is none."""
         self._seen.discard(name)
         files, root = self._files()
+        # An object store renames nothing: without manifests the rest is no table.
         files.delete_dir_contents(f"{root}/{name}.lance/{MANIFESTS}", missing_dir_ok=True)
         files.delete_dir_contents(f"{root}/{name}.lance", missing_dir_ok=True)
 

@@ -289,6 +289,7 @@ class Parsing:
     def _add_first(self, *parts: PageRange) -> None:
         for part in reversed(parts):
             part.opened.tasks += 1
+            # Before other files: whoever is begun is finished first, so that few files are open.
             self._waiting.appendleft(part)
 
     def _task(self, part: PageRange) -> Task:
@@ -322,10 +323,12 @@ class Parsing:
         problem = problem_of(outcome, part.parser)
         if part.pages is None:
             part.opened.problems.append(problem)
+        # Some page of the range is to blame: each by itself, so that the others are kept.
         elif len(part.pages) > 1:
             single = (replace(part, pages=[page], length=1) for page in part.pages)
             self._add_first(*single)
         else:
+            # An error costs nothing; a page that hangs or crashes costs a process and its time.
             if outcome.kind != "error":
                 part.opened.costly[part.parser.name] += 1
             self._pass_on(part, (*part.problems, problem))

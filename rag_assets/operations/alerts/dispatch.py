@@ -91,6 +91,8 @@ class Teller:
             if is_settled:
                 record = self._looked(record, instance)
             record = self._pinged_for(record, instance)
+            # Before anything is sent: what is killed on the way tells a change once more, and never
+            # not at all.
             if record != before:
                 self._file.write(record)
             if due := [one for one in self._channels if _is_due(self._of(one, record))]:

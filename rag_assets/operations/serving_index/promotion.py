@@ -142,6 +142,7 @@ def _promoted(store: Store, config: Config, *, log: Log) -> PromotionResult:
         return _unchanged(store, candidate, pointer)
     is_there = pointer is not None and serving_pointer.is_held(store, pointer)
     can_serve = pointer is not None and embeddable.can_serve(store, config, pointer)
+    # A person went back from this very content: the next nightly run may not undo that.
     if pointer and can_serve and _was_left(store, candidate, pointer):
         return PromotionResult(
             status="rolled back",
@@ -232,6 +233,8 @@ def promote(
     """
     config.variant(variant)
     _read_new_questions(store, config, log=log)
+    # Before anything is looked at: if another process moves the pointer from here on, this is
+    # refused.
     after = serving_pointer.number_now(store)
     pointer = _serving_or_last(store)
     candidate = _candidate(store, config, variant, by="promote")
@@ -482,6 +485,7 @@ def _moved(
     *,
     after: int | None = None,
 ) -> PromotionResult:
+    # To judge takes minutes, in which a clean-up may have taken the tables away.
     if not serving_pointer.is_held(store, candidate):
         raise GonePinsError(candidate.number, variant=candidate.variant)
     expected = (pointer.number if pointer else 0) if after is None else after
@@ -506,6 +510,7 @@ def _held(
     remedy: str,
 ) -> PromotionResult:
     before = blocked_candidate.read(store)
+    # What is held stays held since its first night, whatever the reasons are by now.
     since = before.since if before and before.variant == variant else _now()
     blocked_candidate.record(store, HeldBack(variant, since, tuple(reasons), remedy, verdict))
     return PromotionResult(
