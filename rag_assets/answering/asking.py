@@ -135,6 +135,7 @@ def stream(
     with times.timed("search"):
         results = index.search(whole, retriever=retriever, top_k=top_k, filters=filters)
     yield Retrieved(results.hits)
+    # Before a model writes, which takes seconds: what was computed need not wait for that.
     yield from told.sentences if told else ()
     hits, generation, unwritten = results.hits, None, ""
     said_already = len(told.sentences) if told else 0

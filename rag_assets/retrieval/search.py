@@ -394,6 +394,7 @@ class VariantIndex:
         """The model that embeds queries for the table called `table`."""
         if len(self._models) == 1:
             return self.encoder
+        # Two threads would load the model twice, each with all of its memory.
         with self._lock:
             if table not in self._encoders and (units := self._table(table)) is not None:
                 self._encoders[table] = self._checked(self._load_encoders[table], units)

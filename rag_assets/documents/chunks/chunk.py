@@ -351,6 +351,7 @@ class _ChunkingPass:
             contents_of = octets(part["row_fingerprint"]).view("<u8")
             if self._descriptions:
                 self._add_descriptions(contents_of, part["image"])
+            # A sum, as Lance returns rows in no fixed order: equal elements have an equal one.
             of_runs = np.add.reduceat(contents_of, starts)
             np.add.at(sums, owner[is_known], of_runs[is_known])
             np.add.at(counts, owner[is_known], lengths[is_known])

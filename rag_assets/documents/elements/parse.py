@@ -112,6 +112,7 @@ def refresh_elements(
                 )
                 yield from work.transform(changed, parsing)
 
+        # Outside of the pass, which holds the lock of its table: this locks all tables of elements.
         images.begin(store, log=log)
         parsing_work = sync.Work(
             store=store,
@@ -282,6 +283,7 @@ class _ParsingPass:
             if reason := self._refusal(file):
                 refused.append(sync.Failure(file.document_id, reason, file.uri))
             else:
+                # Each content is parsed once: copies of a file get the elements of the first.
                 by_content.setdefault(content, []).append(file)
         if refused:
             self._accounts.drop(sorted(self._without_elements(failure.key for failure in refused)))
@@ -357,6 +359,8 @@ class _ParsingPass:
         for item, file in kept:
             rows.add(item, file)
         found = (element for elements in rows.elements.values() for element in elements)
+        # Before the commit that names them: a picture without a name is swept up, and a name
+        # without its picture would stay a hole.
         images.keep(self.store, pictures(found), log=self._log)
         engines = (engine for item, _ in kept for engine in item.engines)
         table = with_languages(to_arrow(rows.elements, engine=self._engine, engines=engines))

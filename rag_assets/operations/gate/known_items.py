@@ -173,6 +173,7 @@ def _shared(serving: Side, candidate: Side, *, queries: int) -> list[_SharedItem
         [each for each in known if (each.query.document is None) == is_row]
         for is_row in (False, True)
     ]
+    # Half for each domain, and what one has too few of the other fills up.
     half = max(queries // 2, queries - min(map(len, by_domain)))
     return [each for part in by_domain for each in part[:half]][:queries]
 
@@ -183,6 +184,7 @@ def _cut(store: Store, joint: Pin, *, queries: int) -> Iterator[_Query]:
     seen: set[str] = set()
     for domain, cut in (("document", _of_documents), ("table", _of_rows)):
         ids = units.filter(pc.equal(units["domain"], domain))["unit_id"].to_pylist()
+        # By their ids, which are hashes: a fair draw, and the same one whoever asks again.
         for query in cut(store, joint, sorted(ids)[: DRAWN_FOR_ONE * queries]):
             if query.text not in seen:
                 seen.add(query.text)
@@ -196,6 +198,7 @@ def _of_documents(store: Store, joint: Pin, unit_ids: Sequence[str]) -> Iterator
     texts = [schemas.slice_of(one["text"], one["char_start"], one["char_end"]) for one in units]
     rarity = Rarity(texts)
     for unit, text in zip(units, texts, strict=True):
+        # The rarest: a common sentence would be found in many units, and prove little of this one.
         if sentence := max(sentences_to_ask(text), key=rarity.of, default=None):
             document = (unit["source"], unit["uri"])
             gold = DocumentGold("/".join(document), quote=sentence)

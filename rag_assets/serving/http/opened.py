@@ -108,6 +108,7 @@ class ServedIndex:
             yield opened
         except OutdatedIndexError:
             with self._lock:
+                # Only if nobody has opened another one meanwhile.
                 if self._opened is opened:
                     self._opened = None
             raise
