@@ -4,12 +4,12 @@ import dagster as dg
 
 from rag_assets.change.steps import StepList
 from rag_assets.config import Config
-from rag_assets.laboratory.answers import assets as answers
 from rag_assets.laboratory.experiments import assets as experiments
 from rag_assets.laboratory.training import assets as training
 
 
 def definitions(config: Config, steps: StepList) -> dg.Definitions:
     """The assets and jobs of all experiments and trainings of the config."""
-    rooms = (experiments, answers, training)
-    return dg.Definitions.merge(*(room.definitions(config, steps) for room in rooms))
+    return dg.Definitions.merge(
+        experiments.definitions(config, steps), training.definitions(config, steps)
+    )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rag_assets.answering.measuring.bench import NUMBERS, UNITS, MeasuredAnswer
-from rag_assets.evaluation.intervals import SHARES, cluster_bootstrap, clusters_of
+from rag_assets.evaluation.intervals import SHARES, Limits, cluster_bootstrap, clusters_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +60,37 @@ def _of_domain(domain: str, measured: Sequence[MeasuredAnswer], *, samples: int)
 
 def _mean_of(name: str, answered: Sequence[MeasuredAnswer], *, samples: int) -> AnswerNumber | None:
     """The mean of one number over the answers that have it; None if none has."""
-    having = [(value, each) for each in answered if (value := each.numbers[name]) is not None]
+    return mean_over(
+        [each.numbers[name] for each in answered],
+        [(each.source, each.gold) for each in answered],
+        samples=samples,
+        limits=None if name == UNITS else SHARES,
+    )
+
+
+def mean_over(
+    values: Sequence[float | None],
+    places: Sequence[tuple[str, str]],
+    *,
+    samples: int,
+    limits: Limits | None,
+) -> AnswerNumber | None:
+    """The mean over the questions that have a value, with its interval; None if none has.
+
+    Args:
+        values: Of each question; None where it has none.
+        places: Source and gold of each question: see `clusters_of`.
+        samples: Of the bootstrap.
+        limits: What no value can lie beyond: see `cluster_bootstrap`.
+    """
+    having = [(value, *place) for value, place in zip(values, places, strict=True)]
+    having = [each for each in having if each[0] is not None]
     if not having:
         return None
-    clusters = clusters_of([e.source for _, e in having], [e.gold for _, e in having])
-    values = np.array([[value] for value, _ in having], float)
-    limits = None if name == UNITS else SHARES
-    found = cluster_bootstrap(values, clusters, samples=samples, limits=limits)
+    column, sources, gold = zip(*having, strict=True)
+    clusters = clusters_of(sources, gold)
+    drawn = np.array(column, float)[:, None]
+    found = cluster_bootstrap(drawn, clusters, samples=samples, limits=limits)
     low, high = float(found.low[0]), float(found.high[0])
     is_known = not np.isnan(low)
     return AnswerNumber(

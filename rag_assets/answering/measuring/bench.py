@@ -88,18 +88,24 @@ def _of_one(
     index: "VariantIndex",
     documents: Mapping[str, Sequence[DocumentKey]],
 ) -> MeasuredAnswer:
-    first = question.gold[0]
+    source, gold = place_of(question)
     numbers: Mapping[str, float | None] = {}
     if answer.outcome != "nothing":
         numbers = numbers_of(question, answer, texts=_texts(index, answer), documents=documents)
     return MeasuredAnswer(
         question_id=question.question_id,
         domain=question.domain,
-        source=first.uri if isinstance(first, DocumentGold) else first.table,
-        gold=first.label,
+        source=source,
+        gold=gold,
         outcome=answer.outcome,
         numbers=numbers,
     )
+
+
+def place_of(question: Question) -> tuple[str, str]:
+    """The document or table of its first gold, and the page or row of that."""
+    first = question.gold[0]
+    return first.uri if isinstance(first, DocumentGold) else first.table, first.label
 
 
 def numbers_of(

@@ -41,8 +41,8 @@ def _lines(evaluation: AnswerEvaluation) -> Iterator[str]:
     yield from ("", f"| number | what it is | {names} |")
     yield f"| --- | --- |{' ---: |' * len(evaluation.domains)}"
     for name in (*NUMBERS, UNITS):
-        shown = " | ".join(_shown(domain.numbers.get(name)) for domain in evaluation.domains)
-        yield f"| {name.replace('_', ' ')} | {MEANINGS[name]} | {shown} |"
+        cells = " | ".join(shown(domain.numbers.get(name)) for domain in evaluation.domains)
+        yield f"| {name.replace('_', ' ')} | {MEANINGS[name]} | {cells} |"
     yield from map(_doubt, evaluation.domains)
     if any(evaluation.judged.values()):
         yield from ("", LEGEND, *judged_lines(evaluation.judged))
@@ -53,12 +53,13 @@ def _lines(evaluation: AnswerEvaluation) -> Iterator[str]:
         )
 
 
-def _shown(number: AnswerNumber | None) -> str:
+def shown(number: AnswerNumber | None, *, sign: str = "", more: str = "") -> str:
+    """`0.512 (0.401 to 0.623)`, with `more` behind the interval; `sign` is that of its format."""
     if number is None:
         return "-"
     if number.low is None or number.high is None:
-        return f"{number.mean:.3f}"
-    return f"{number.mean:.3f} ({number.low:.3f} to {number.high:.3f})"
+        return f"{number.mean:{sign}.3f}"
+    return f"{number.mean:{sign}.3f} ({number.low:{sign}.3f} to {number.high:{sign}.3f}{more})"
 
 
 def _doubt(domain: AnswersOfDomain) -> str:

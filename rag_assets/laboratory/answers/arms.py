@@ -1,8 +1,7 @@
 """The conditions that experiments on answers compare."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Protocol
+from dataclasses import dataclass, replace
 
 from rag_assets.answering.generation.reading import read_answer
 from rag_assets.answering.generation.writing import PACKAGE, Writer, Written, prompts_of
@@ -18,63 +17,28 @@ TITLES = {
 }
 
 
-class AnswerArm(Protocol):
+@dataclass(frozen=True, slots=True)
+class AnswerArm:
     """One condition."""
 
-    @property
-    def name(self) -> str:
-        """As reports show it."""
-        ...
-
-    @property
-    def writer(self) -> Writer:
-        """Whose model it asks."""
-        ...
+    name: str
+    """As reports show it."""
+    writer: Writer
+    """Whose model it asks."""
+    memory: Prompt | None = None
+    """The prompt of a model that is shown nothing; else None."""
 
     @property
     def fingerprint(self) -> str:
         """Of all that makes its answers what they are."""
-        ...
+        own = self.writer.fingerprint
+        return f"{own} {self.memory.hash}" if self.memory else own
 
     def write(self, question: str, hits: Sequence[Hit], rows: Mapping[str, RowCells]) -> Written:
         """An answer to `question`; `hits` are what was found for it."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class FromSources:
-    """A writer that is shown what was found."""
-
-    name: str
-    writer: Writer
-
-    @property
-    def fingerprint(self) -> str:
-        """See `AnswerArm`."""
-        return self.writer.fingerprint
-
-    def write(self, question: str, hits: Sequence[Hit], rows: Mapping[str, RowCells]) -> Written:
-        """See `AnswerArm`."""
-        return self.writer.write(question, hits, rows)
-
-
-@dataclass(frozen=True, slots=True)
-class FromMemory:
-    """The same model, which is shown nothing."""
-
-    name: str
-    writer: Writer
-    prompt: Prompt = field(default_factory=lambda: read_prompt(PACKAGE, "answer_without_sources"))
-
-    @property
-    def fingerprint(self) -> str:
-        """See `AnswerArm`."""
-        return f"{self.writer.fingerprint} {self.prompt.hash}"
-
-    def write(self, question: str, hits: Sequence[Hit], rows: Mapping[str, RowCells]) -> Written:
-        """See `AnswerArm`; the question alone is sent."""
-        del hits, rows
-        system = self.prompt.filled(sentences=str(self.writer.sentences))
+        if self.memory is None:
+            return self.writer.write(question, hits, rows)
+        system = self.memory.filled(sentences=str(self.writer.sentences))
         messages = (Message("system", system), Message("user", question))
         completion = self.writer.model.complete(Request(messages, self.writer.output_tokens))
         if completion.outcome != "done":
@@ -88,12 +52,13 @@ def arms_of(design: str, writer: Writer) -> list[AnswerArm]:
     """The arms of a design; the first one is what the others are compared with."""
     with_rules = replace(writer, unsupported="mark", further_queries=0, asks_again=False)
     if design == "rag_or_not":
-        return [FromMemory("no sources", with_rules), FromSources("sources", with_rules)]
+        memory = read_prompt(PACKAGE, "answer_without_sources")
+        return [AnswerArm("no sources", with_rules, memory), AnswerArm("sources", with_rules)]
     without = replace(
         with_rules, rules="answer_without_rules", prompts=prompts_of("answer_without_rules")
     )
     return [
-        FromSources("no rules", without),
-        FromSources("rules", with_rules),
-        FromSources("rules, faults named", replace(with_rules, asks_again=True)),
+        AnswerArm("no rules", without),
+        AnswerArm("rules", with_rules),
+        AnswerArm("rules, faults named", replace(with_rules, asks_again=True)),
     ]

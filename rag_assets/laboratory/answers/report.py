@@ -2,13 +2,10 @@
 
 from collections.abc import Iterator
 
+from rag_assets.answering.measuring.report import shown
 from rag_assets.evaluation.judges.wording import LEGEND, judged_lines
 from rag_assets.laboratory.answers.measuring import NUMBERS
-from rag_assets.laboratory.answers.run import (
-    AnswerArmResult,
-    AnswerExperimentRecord,
-    Estimate,
-)
+from rag_assets.laboratory.answers.run import AnswerExperimentRecord, Estimate
 
 
 def experiment_report(record: AnswerExperimentRecord) -> str:
@@ -29,15 +26,16 @@ def _lines(record: AnswerExperimentRecord) -> Iterator[str]:
     yield from ("", f"| number | what it is | {' | '.join(arm.name for arm in record.arms)} |")
     yield f"| --- | --- |{' ---: |' * len(record.arms)}"
     for name, meaning in NUMBERS.items():
-        shown = " | ".join(_shown(arm.numbers.get(name)) for arm in record.arms)
-        yield f"| {name.replace('_', ' ')} | {meaning} | {shown} |"
-    yield f"| failed | questions without a usable answer | {_failed(record)} |"
+        cells = " | ".join(_shown(arm.numbers.get(name)) for arm in record.arms)
+        yield f"| {name.replace('_', ' ')} | {meaning} | {cells} |"
+    failed = " | ".join(str(arm.failed) for arm in record.arms)
+    yield f"| failed | questions without a usable answer | {failed} |"
     yield from ("", f"Differences from **{first.name}**, paired by question:", "")
     yield f"| number | {' | '.join(arm.name for arm in others)} |"
     yield f"| --- |{' ---: |' * len(others)}"
     for name in NUMBERS:
-        shown = " | ".join(_difference(arm, name) for arm in others)
-        yield f"| {name.replace('_', ' ')} | {shown} |"
+        cells = " | ".join(_shown(arm.differences.get(name), sign="+") for arm in others)
+        yield f"| {name.replace('_', ' ')} | {cells} |"
     if any(arm.judged for arm in record.arms):
         yield from ("", LEGEND, *judged_lines({arm.name: arm.judged for arm in record.arms}))
         yield f"\nDifferences from **{first.name}**, as judged:"
@@ -45,21 +43,5 @@ def _lines(record: AnswerExperimentRecord) -> Iterator[str]:
         yield from judged_lines(changes, signed=True)
 
 
-def _failed(record: AnswerExperimentRecord) -> str:
-    return " | ".join(str(arm.failed) for arm in record.arms)
-
-
-def _difference(arm: AnswerArmResult, name: str) -> str:
-    found = arm.differences.get(name)
-    return _shown(found, sign="+") if found else "-"
-
-
 def _shown(estimate: Estimate | None, *, sign: str = "") -> str:
-    if estimate is None:
-        return "-"
-    if estimate.low is None or estimate.high is None:
-        return f"{estimate.mean:{sign}.3f}"
-    return (
-        f"{estimate.mean:{sign}.3f} ({estimate.low:{sign}.3f} to {estimate.high:{sign}.3f}, "
-        f"n {estimate.questions})"
-    )
+    return shown(estimate, sign=sign, more=f", n {estimate.questions}" if estimate else "")

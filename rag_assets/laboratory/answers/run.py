@@ -11,31 +11,22 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 
-import numpy as np
 from pydantic import TypeAdapter
 
 from rag_assets import identity, schemas
 from rag_assets.answering.assistant import Assistant, open_models
+from rag_assets.answering.measuring.answer_means import AnswerNumber, mean_over
+from rag_assets.answering.measuring.bench import Bench, bench_of, place_of
 from rag_assets.answering.measuring.evaluating import spending_of
 from rag_assets.answering.measuring.judged_items import References, ShownText, answer_items
 from rag_assets.answering.quoting.row_cells import rows_among
 from rag_assets.change.data_versions import current_version
-from rag_assets.config import NOBODY, AnswerExperiment, Config, ConfigError
+from rag_assets.config import NOBODY, AnswerExperiment, Config
 from rag_assets.config.questions import GENERATED_SETS
-from rag_assets.evaluation import questions as question_sets
-from rag_assets.evaluation.gold import DocumentGold, Gold
-from rag_assets.evaluation.indexed_gold import read_indexed_gold
-from rag_assets.evaluation.intervals import (
-    DIFFERENCES,
-    SHARES,
-    Limits,
-    cluster_bootstrap,
-    clusters_of,
-)
-from rag_assets.evaluation.judges.asking import RubricJudge, open_judges, pair_of
+from rag_assets.evaluation.intervals import DIFFERENCES, SHARES
+from rag_assets.evaluation.judges.asking import open_judges, pair_of
 from rag_assets.evaluation.judges.judged_means import (
     JudgedArm,
     JudgedMean,
@@ -48,6 +39,7 @@ from rag_assets.evaluation.judges.verdicts import JudgedItem, save_judgments
 from rag_assets.evaluation.questions import Question
 from rag_assets.laboratory.answers.arms import TITLES, AnswerArm, arms_of
 from rag_assets.laboratory.answers.measuring import COUNTED, NUMBERS, AnswerMeasured, measure
+from rag_assets.laboratory.experiments.design import ExperimentError
 from rag_assets.laboratory.judges import calibration
 from rag_assets.models.hosted import asked_side_by_side
 from rag_assets.store import Store
@@ -59,18 +51,10 @@ REVISION = 3
 """Raise it when the same answers should give other numbers."""
 
 
-class AnswerExperimentError(Exception):
-    """An experiment cannot be run; the message says what is missing."""
-
-
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(AnswerNumber):
     """A mean over questions, with its 95 % interval."""
 
-    mean: float
-    low: float | None
-    """None with fewer than two clusters; `high` likewise."""
-    high: float | None
     questions: int
 
 
@@ -114,6 +98,13 @@ class AnswerExperimentRecord:
     judging_may_pass: bool = False
     """Whether a judge failed in a way that may pass."""
 
+    @property
+    def may_pass(self) -> bool:
+        """Whether a model or a judge failed in a way that may pass, so that it is asked again."""
+        return self.judging_may_pass or any(
+            each.may_pass for arm in self.arms for each in arm.answers
+        )
+
 
 def run_answer_experiment(
     store: Store, config: Config, name: str, *, log: Callable[[str], None]
@@ -121,11 +112,10 @@ def run_answer_experiment(
     """Run the experiment on answers called `name`, or give the record that still holds.
 
     Raises:
-        AnswerExperimentError: There is no question of its split.
-        ConfigError: There is no experiment of that name.
+        ExperimentError: There is no question of its split.
         MissingIndexError: The variant has no complete index.
     """
-    experiment = experiment_of(config, name)
+    experiment = config.answer_experiments[name]
     variant = experiment.variant or next(iter(config.variants))
     named = (experiment.writer, config.answering.writer, *config.language_models)
     writer_name = next(name for name in named if name not in (None, NOBODY))
@@ -134,14 +124,12 @@ def run_answer_experiment(
         open_models(config, writer=writer_name) as models,
         open_judges(config) as judges,
     ):
-        complete_set = set_of_recipe(store, config, variant)
-        asked = _questions(store, config, experiment)
         writer = models.writer
         assert writer is not None, "a writer is named"
         arms = arms_of(experiment.design, writer)
         made_from = identity.fingerprint(
             REVISION,
-            [(pin.table, pin.version) for pin in complete_set.pins],
+            [(pin.table, pin.version) for pin in set_of_recipe(store, config, variant).pins],
             config.retrieval.model_dump(mode="json"),
             config.answering.hits,
             current_version(store, schemas.QUESTIONS_TABLE, key="question_id"),
@@ -151,15 +139,12 @@ def run_answer_experiment(
             *(judge.fingerprint for judge in judges),
         )
         known = read_record(store, name)
-        may_pass = known and (
-            known.judging_may_pass
-            or any(each.may_pass for arm in known.arms for each in arm.answers)
-        )
-        if known and known.made_from == made_from and not may_pass:
+        if known and known.made_from == made_from and not known.may_pass:
             return known
         started = time.monotonic()
-        made = _answered(store, config, variant, asked, arms, judges=judges, log=log)
-        answers = [[each.measured for each in row] for row in made]
+        bench = bench_of(Assistant(store, config, variant))
+        asked = _chosen(bench.questions, experiment)
+        made = _answered(bench, asked, arms, log=log)
         rows = list(map(_judged_row, asked, made))
         judgments = judgments_of(judges, rows, log=log)
         samples = config.evaluation.bootstrap_samples
@@ -175,7 +160,7 @@ def run_answer_experiment(
             model=writer.model.identity,
             evaluated_at=datetime.now(UTC).isoformat(timespec="seconds"),
             seconds=round(time.monotonic() - started, 3),
-            arms=_compared(arms, answers, judged, asked, samples=samples),
+            arms=_compared(arms, made, judged, asked, samples=samples),
             spending={**writer.model.spending.record(), **spending_of(judges)},
             judging_may_pass=any(each.may_pass for each in judgments),
         )
@@ -186,18 +171,6 @@ def run_answer_experiment(
             save_items(store, f"experiment__{name}", rows, {each.item_id for each in judgments})
         write_atomically(file, json.dumps(asdict(record), indent=1))
         return record
-
-
-def experiment_of(config: Config, name: str) -> AnswerExperiment:
-    """The experiment on answers called `name`.
-
-    Raises:
-        ConfigError: There is none of that name.
-    """
-    if name not in config.answer_experiments:
-        known = ", ".join(config.answer_experiments) or "none: see docs/experiments.md"
-        raise ConfigError(f"no experiment on answers is named {name!r}; the config has {known}")
-    return config.answer_experiments[name]
 
 
 def file_of(store: Store, name: str) -> Path:
@@ -224,12 +197,11 @@ class _ArmAnswer:
     """What can be judged of it: one or none."""
 
 
-def _questions(store: Store, config: Config, experiment: AnswerExperiment) -> list[Question]:
+def _chosen(questions: Sequence[Question], experiment: AnswerExperiment) -> list[Question]:
     """The questions of the split, or as many as are wanted, evenly spread."""
-    questions = question_sets.brought(question_sets.read_questions(store), config)
     every = [question for question in questions if question.split == experiment.split]
     if not every:
-        raise AnswerExperimentError(
+        raise ExperimentError(
             f"there is no question of the split {experiment.split!r}: name question files under "
             "evaluation.questions, and refresh"
         )
@@ -238,24 +210,15 @@ def _questions(store: Store, config: Config, experiment: AnswerExperiment) -> li
 
 
 def _answered(
-    store: Store,
-    config: Config,
-    variant: str,
+    bench: Bench,
     asked: Sequence[Question],
     arms: Sequence[AnswerArm],
     *,
-    judges: Sequence[RubricJudge],
     log: Callable[[str], None],
 ) -> list[list[_ArmAnswer]]:
     """For each question what each arm made of it."""
-    index = Assistant(store, config, variant).index
-    documents = {}
-    if judges:
-        gold = [piece for question in asked for piece in question.gold]
-        joint = index.complete_set.joint
-        found = read_indexed_gold(store, config, variant=variant, joint=joint, gold=gold)
-        documents = found.documents
-    references = References.of(store, config, documents)
+    index, store, config = bench.assistant.index, bench.assistant.store, bench.assistant.config
+    references = References.of(store, config, bench.documents)
 
     def one(question: Question) -> list[_ArmAnswer]:
         hits = index.search(question.text, top_k=config.answering.hits).hits
@@ -265,9 +228,6 @@ def _answered(
         answers = []
         for arm in arms:
             written = arm.write(question.text, hits, rows)
-            measured = measure(
-                question.question_id, written, hits=hits, rows=rows, reference=reference
-            )
             items = answer_items(
                 question,
                 written.sentences,
@@ -276,6 +236,9 @@ def _answered(
                 writer_identity=arm.writer.model.identity,
             )
             text = " ".join(each.text for each in written.sentences)
+            measured = measure(
+                question.question_id, written, hits=hits, rows=rows, reference=reference
+            )
             answers.append(_ArmAnswer(measured, text, items))
         return answers
 
@@ -296,9 +259,7 @@ def _judged_row(question: Question, made: Sequence[_ArmAnswer]) -> JudgedRow:
         both = zip(each.items, first.items, strict=False)
         pairs = (pair_item(answer, base, (each.text, first.text)) for answer, base in both)
         arms.append([*each.items, *pairs])
-    gold = question.gold[0]
-    source = gold.uri if isinstance(gold, DocumentGold) else gold.table
-    return JudgedRow(source, gold.label, arms)
+    return JudgedRow(*place_of(question), arms)
 
 
 def pair_item(answer: JudgedItem, first: JudgedItem, texts: tuple[str, str]) -> JudgedItem:
@@ -310,25 +271,37 @@ def pair_item(answer: JudgedItem, first: JudgedItem, texts: tuple[str, str]) -> 
 
 def _compared(
     arms: Sequence[AnswerArm],
-    answers: Sequence[Sequence[AnswerMeasured]],
+    made: Sequence[Sequence[_ArmAnswer]],
     judged: Sequence[JudgedArm],
-    questions: Sequence[Question],
+    asked: Sequence[Question],
     *,
     samples: int,
 ) -> list[AnswerArmResult]:
-    values = np.array(
-        [[[each.values[name] for name in NUMBERS] for each in arms] for arms in answers], float
-    )  # (questions, arms, numbers); NaN where there is nothing to measure
-    estimates = partial(_estimates, golds=[one.gold[0] for one in questions], samples=samples)
+    answers = [[each.measured for each in of_arm] for of_arm in zip(*made, strict=True)]
+    places = list(map(place_of, asked))
+
+    def estimates(*, arm: int, less: int | None = None) -> dict[str, Estimate]:
+        """The mean of each number of an arm, or of what it has above that of another."""
+        found = {}
+        for name in NUMBERS:
+            values = [each.values[name] for each in answers[arm]]
+            limits = SHARES
+            if less is not None:
+                others = [each.values[name] for each in answers[less]]
+                values, limits = list(map(_difference, values, others)), DIFFERENCES
+            limits = None if name == COUNTED else limits
+            if mean := mean_over(values, places, samples=samples, limits=limits):
+                count = len(values) - values.count(None)
+                found[name] = Estimate(mean.mean, mean.low, mean.high, count)
+        return found
+
     return [
         AnswerArmResult(
             name=arm.name,
-            failed=sum(of_question[place].failed for of_question in answers),
-            numbers=estimates(values[:, place], limits=SHARES),
-            differences=estimates(values[:, place] - values[:, 0], limits=DIFFERENCES)
-            if place
-            else {},
-            answers=[of_question[place] for of_question in answers],
+            failed=sum(each.failed for each in answers[place]),
+            numbers=estimates(arm=place),
+            differences=estimates(arm=place, less=0) if place else {},
+            answers=answers[place],
             judged=judged[place].means,
             judged_differences=judged[place].differences,
         )
@@ -336,28 +309,5 @@ def _compared(
     ]
 
 
-def _estimates(
-    values: np.ndarray, *, golds: Sequence[Gold], samples: int, limits: Limits
-) -> dict[str, Estimate]:
-    """The mean of each number over the questions that have it: `values` is (questions, numbers)."""
-    found = {}
-    for name, column in zip(NUMBERS, values.T, strict=True):
-        rows = np.flatnonzero(~np.isnan(column))
-        if not rows.size:
-            continue
-        having = [golds[row] for row in rows]
-        clusters = clusters_of(
-            [gold.uri if isinstance(gold, DocumentGold) else gold.table for gold in having],
-            [gold.label for gold in having],
-        )
-        drawn = cluster_bootstrap(
-            column[rows, None],
-            clusters,
-            samples=samples,
-            limits=None if name == COUNTED else limits,
-        )
-        low, high = (
-            None if np.isnan(bound[0]) else float(bound[0]) for bound in (drawn.low, drawn.high)
-        )
-        found[name] = Estimate(float(drawn.means[0]), low, high, rows.size)
-    return found
+def _difference(value: float | None, other: float | None) -> float | None:
+    return None if value is None or other is None else value - other

@@ -11,14 +11,16 @@ from rag_assets import config as configuration
 from rag_assets.change.completing import is_up_to_date
 from rag_assets.config import Config
 from rag_assets.graph import STEPS
-from rag_assets.laboratory.commands import answer_experiments
 from rag_assets.reports.text_tables import table
 from rag_assets.serving import alerting, disk_errors, job_runs, refresh_run
 from rag_assets.serving.replies import CommandError, Json, Reply, say, search_errors
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
-    from rag_assets.evaluation.experiment_runs import Run
+    import dagster as dg
+
+    from rag_assets.evaluation.experiment_runs import Run, RunRecord
+    from rag_assets.laboratory.answers.run import AnswerExperimentRecord
     from rag_assets.laboratory.experiments.replay import Replay
 
 SUMMARY = "compare settings, or answers, on these questions"
@@ -68,6 +70,11 @@ def run(options: argparse.Namespace) -> Reply:
 
 
 def _run(store: Store, config: Config, names: Sequence[str]) -> Reply:
+    from rag_assets.evaluation.experiment_runs import runs_of
+    from rag_assets.laboratory.answers.report import experiment_report
+    from rag_assets.laboratory.answers.run import file_of, read_record
+    from rag_assets.laboratory.experiments.assets import ANSWERS_JOB, JOB, QUESTIONS
+
     started = time.monotonic()
     of_retrieval = [name for name in names if name in config.experiments]
     of_answers = [name for name in names if name in config.answer_experiments]
@@ -77,12 +84,22 @@ def _run(store: Store, config: Config, names: Sequence[str]) -> Reply:
         store.lock(refresh_run.LOCK, log=say),
     ):
         build(store, config, of_retrieval)
-        found, errors = _materialized(store, config, of_retrieval)
-        written, failed = answer_experiments.materialized(store, config, of_answers)
+        done, errors = _materialized(config, JOB, of_retrieval, before=[QUESTIONS])
+        _, failed = _materialized(config, ANSWERS_JOB, of_answers)
+    found = [
+        replace(one, is_new=done[one.record.id])
+        for name in of_retrieval
+        for one in runs_of(store, name)
+        if one.record.id in done
+    ]
+    read = [read_record(store, name) for name in of_answers if name not in failed]
+    written = [record for record in read if record is not None]
     errors |= failed
-    paragraphs = [f"{one.markdown.strip()}\nReport: {one.report}" for one in found]
-    paragraphs += [answer_experiments.shown(store, record) for record in written]
-    paragraphs += [f"Failed: {name}: {reason}" for name, reason in errors.items()]
+    paragraphs = [
+        *(f"{one.markdown.strip()}\nReport: {one.report}" for one in found),
+        *(f"{experiment_report(one)}\n\nRecord: {file_of(store, one.name)}" for one in written),
+        *(f"Failed: {name}: {reason}" for name, reason in errors.items()),
+    ]
     seconds = time.monotonic() - started
     return Reply(
         record={
@@ -130,34 +147,27 @@ def build(store: Store, config: Config, names: Sequence[str]) -> None:
 
 
 def _materialized(
-    store: Store, config: Config, names: Sequence[str]
-) -> tuple[list["Run"], dict[str, str]]:
-    """Run the assets of the experiments in this process, recorded where the UI shows them."""
-    from rag_assets.evaluation.experiment_runs import runs_of
-    from rag_assets.laboratory.experiments.assets import JOB, QUESTIONS, asset_key
+    config: Config, job: str, names: Sequence[str], *, before: Sequence["dg.AssetKey"] = ()
+) -> tuple[dict[str, bool], dict[str, str]]:
+    """Run the assets of experiments in this process, recorded where the UI shows them.
+
+    Returns:
+        Whether each run on retrieval is new, by its id; and why experiments failed, by name.
+    """
+    from rag_assets.laboratory.experiments.assets import asset_key
 
     if not names:
-        return [], {}
-    keys = {name: asset_key(name) for name in names}
-    result = job_runs.execute(config, JOB, assets=[QUESTIONS, *keys.values()])
+        return {}, {}
+    result = job_runs.execute(config, job, assets=[*before, *map(asset_key, names)])
     errors = {
         step.removeprefix("experiments__"): reason
         for step, reason in job_runs.errors_of(result, state_dir=config.state_dir).items()
     }
+    shown = [each.materialization.metadata for each in result.get_asset_materialization_events()]
     done = {
-        event.materialization.metadata["run"].value: bool(
-            event.materialization.metadata["is new"].value
-        )
-        for event in result.get_asset_materialization_events()
-        if event.asset_key in keys.values()
+        str(each["run"].value): bool(each["is new"].value) for each in shown if "is new" in each
     }
-    found = [
-        replace(one, is_new=done[one.record.id])
-        for name in names
-        for one in runs_of(store, name)
-        if one.record.id in done
-    ]
-    return found, errors
+    return done, errors
 
 
 def _record(one: "Run") -> Mapping[str, Json]:
@@ -178,6 +188,7 @@ def _record(one: "Run") -> Mapping[str, Json]:
 
 def _listed(store: Store, config: Config) -> Reply:
     from rag_assets.evaluation.experiment_runs import runs_of
+    from rag_assets.laboratory.answers.run import read_record
 
     if not config.experiments and not config.answer_experiments:
         return Reply(
@@ -189,18 +200,28 @@ def _listed(store: Store, config: Config) -> Reply:
     for name, experiment in config.experiments.items():
         newest = next(iter(runs_of(store, name)), None)
         record = newest.record if newest else None
-        rows.append(
-            {
-                "experiment": name,
-                "design": experiment.design,
-                "last run": record.id if record else "never",
-                "at": record.evaluated_at if record else "",
-                "arms": len(record.arms) if record else None,
-                "chosen on dev": "; ".join(record.chosen.values()) if record else "",
-            }
-        )
-    rows += answer_experiments.listed(store, config)
+        chosen = "; ".join(record.chosen.values()) if record else ""
+        rows.append(_row(name, experiment.design, record, chosen=chosen))
+    for name, experiment in config.answer_experiments.items():
+        rows.append(_row(name, experiment.design, read_record(store, name)))
     return Reply(record={"experiments": rows}, text=table(rows, columns=list(rows[0])))
+
+
+def _row(
+    name: str,
+    design: str,
+    record: "RunRecord | AnswerExperimentRecord | None",
+    *,
+    chosen: str = "",
+) -> dict[str, Json]:
+    return {
+        "experiment": name,
+        "design": design,
+        "last run": record.made_from[:12] if record else "never",
+        "at": record.evaluated_at if record else "",
+        "arms": len(record.arms) if record else None,
+        "chosen on dev": chosen,
+    }
 
 
 def _replayed(store: Store, config: Config, name: str, *, run_id: str) -> Reply:

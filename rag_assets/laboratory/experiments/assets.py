@@ -4,7 +4,8 @@ They are not part of a refresh: no schedule and no condition runs them. A person
 UI or with `rag-assets experiment`.
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 import dagster as dg
 
@@ -15,6 +16,7 @@ from rag_assets.evaluation.flaws import flaw_rows
 from rag_assets.evaluation.steps import QUESTION_SETS
 from rag_assets.index.steps import JOINT_INDEX
 from rag_assets.process.interrupts import stoppable
+from rag_assets.store import Store
 
 if TYPE_CHECKING:
     from rag_assets.evaluation.experiment_runs import Run
@@ -22,65 +24,145 @@ if TYPE_CHECKING:
 GROUP = "experiments"
 QUESTIONS = dg.AssetKey(QUESTION_SETS.name)
 JOB = "experiments"
+ANSWERS_JOB = "answer_experiments"
 CHECK = "sound"
+
+Running: TypeAlias = Callable[[Store, Callable[[str], None]], dg.MaterializeResult]
+"""Runs an experiment in a state, with what receives lines of progress."""
 
 
 def asset_key(name: str) -> dg.AssetKey:
-    """Key of the experiment called `name`."""
+    """Key of the experiment called `name`, on retrieval or on answers."""
     return dg.AssetKey(["experiments", name])
 
 
 def definitions(config: Config, steps: StepList) -> dg.Definitions:
-    """An asset for each experiment of the config, and the job that runs them."""
-    assets = [_experiment(config, steps, name) for name in config.experiments]
-    if not assets:
-        return dg.Definitions()
-    job = dg.define_asset_job(
-        JOB,
-        selection=[QUESTIONS, *(asset_key(name) for name in config.experiments)],
-        description="Compares retrieval settings on the questions; only what changed is run.",
-        executor_def=dg.in_process_executor,
-        tags=lineage.run_tags(config),
+    """An asset for each experiment of the config, and the jobs that run them."""
+    of_retrieval = [_of_retrieval(config, steps, name) for name in config.experiments]
+    of_answers = [_of_answers(config, steps, name) for name in config.answer_experiments]
+    jobs = {
+        JOB: (
+            [QUESTIONS, *map(asset_key, config.experiments)] if of_retrieval else [],
+            "Compares retrieval settings on the questions; only what changed is run.",
+        ),
+        ANSWERS_JOB: (
+            [*map(asset_key, config.answer_experiments)],
+            "Compares answers of a language model under conditions that differ in one thing; "
+            "calls that were made before are not made again.",
+        ),
+    }
+    return dg.Definitions(
+        assets=[*of_retrieval, *of_answers],
+        jobs=[
+            dg.define_asset_job(
+                job,
+                selection=keys,
+                description=about,
+                executor_def=dg.in_process_executor,
+                tags=lineage.run_tags(config),
+            )
+            for job, (keys, about) in jobs.items()
+            if keys
+        ],
     )
-    return dg.Definitions(assets=assets, jobs=[job])
 
 
-def _experiment(config: Config, steps: StepList, name: str) -> dg.AssetsDefinition:
+def _of_retrieval(config: Config, steps: StepList, name: str) -> dg.AssetsDefinition:
     from rag_assets.laboratory.experiments.designs import variants_of
     from rag_assets.laboratory.experiments.run import REVISION, run_experiment
 
-    compared = dg.SpecificPartitionsPartitionMapping(variants_of(config, name))
-    settings = config.experiments[name]
+    def run(store: Store, log: Callable[[str], None]) -> dg.MaterializeResult:
+        done = run_experiment(store, config, name, log=log)
+        return dg.MaterializeResult(
+            metadata=_metadata(done),
+            data_version=dg.DataVersion(done.record.made_from[:32]),
+            check_results=[_examined(done)],
+        )
+
+    check = dg.AssetCheckSpec(
+        CHECK,
+        asset=asset_key(name),
+        description="No flaw keeps a verdict from resting on the experiment.",
+    )
+    about = config.experiments[name].described.about
+    return _experiment(
+        config,
+        steps,
+        name,
+        variants=variants_of(config, name),
+        about=f"{about} Settings are chosen on dev, reported on test.",
+        kinds={"parquet", "html"},
+        revision=REVISION,
+        checks=[check],
+        run=run,
+    )
+
+
+def _of_answers(config: Config, steps: StepList, name: str) -> dg.AssetsDefinition:
+    from rag_assets.laboratory.answers import run as answers
+    from rag_assets.laboratory.answers.arms import TITLES
+    from rag_assets.laboratory.answers.report import experiment_report
+
+    def run(store: Store, log: Callable[[str], None]) -> dg.MaterializeResult:
+        record = answers.run_answer_experiment(store, config, name, log=log)
+        return dg.MaterializeResult(
+            metadata={
+                "results": dg.MetadataValue.md(experiment_report(record)),
+                "record": dg.MetadataValue.path(str(answers.file_of(store, name))),
+                "questions": dg.MetadataValue.int(record.questions),
+                "language model": dg.MetadataValue.text(record.model),
+                "seconds": dg.MetadataValue.float(record.seconds),
+                **lineage.metadata_of(record.spending),
+            },
+            data_version=dg.DataVersion(record.made_from[:32]),
+        )
+
+    experiment = config.answer_experiments[name]
+    return _experiment(
+        config,
+        steps,
+        name,
+        variants=[experiment.variant or next(iter(config.variants))],
+        about=f"{TITLES[experiment.design]} A language model answers the same questions under "
+        "each condition.",
+        kinds={"json"},
+        revision=answers.REVISION,
+        run=run,
+    )
+
+
+def _experiment(
+    config: Config,
+    steps: StepList,
+    name: str,
+    *,
+    variants: Sequence[str],
+    about: str,
+    kinds: set[str],
+    revision: int,
+    checks: Sequence[dg.AssetCheckSpec] = (),
+    run: Running,
+) -> dg.AssetsDefinition:
+    """The asset of an experiment: what it depends on is the same for all kinds."""
+    compared = dg.SpecificPartitionsPartitionMapping(list(variants))
 
     @dg.asset(
         key=asset_key(name),
         group_name=GROUP,
         pool=lineage.GPU_POOL,
-        kinds={"parquet", "html"},
+        kinds=kinds,
         owners=[config.owner],
-        code_version=str(REVISION),
-        description=f"{settings.described.about} Settings are chosen on dev, reported on test.",
+        code_version=str(revision),
+        description=about,
         deps=[
             dg.AssetDep(JOINT_INDEX.name, partition_mapping=compared),
             dg.AssetDep(QUESTIONS),
         ],
-        check_specs=[
-            dg.AssetCheckSpec(
-                CHECK,
-                asset=asset_key(name),
-                description="No flaw keeps a verdict from resting on the experiment.",
-            )
-        ],
+        check_specs=checks,
     )
     @stoppable()
     def experiment(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
-        store, log = lineage.open_for_writing(config, steps), context.log.info
-        run = run_experiment(store, config, name, log=log)
-        return dg.MaterializeResult(
-            metadata=_metadata(run),
-            data_version=dg.DataVersion(run.record.made_from[:32]),
-            check_results=[_examined(run)],
-        )
+        return run(lineage.open_for_writing(config, steps), context.log.info)
 
     return experiment
 

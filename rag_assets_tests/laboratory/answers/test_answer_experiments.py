@@ -14,12 +14,8 @@ from rag_assets.config import Config
 from rag_assets.evaluation.judges.verdicts import JUDGMENTS
 from rag_assets.evaluation.questions import refresh_questions
 from rag_assets.laboratory.answers.report import experiment_report
-from rag_assets.laboratory.answers.run import (
-    AnswerExperimentError,
-    file_of,
-    read_record,
-    run_answer_experiment,
-)
+from rag_assets.laboratory.answers.run import file_of, read_record, run_answer_experiment
+from rag_assets.laboratory.experiments.design import ExperimentError
 from rag_assets.laboratory.judges import calibration
 from rag_assets.store import Store
 from rag_assets_testing.scripted_language_model import (
@@ -139,7 +135,7 @@ def test_a_split_without_questions(built, tmp_path):
     other = {"rag": {"design": "rag_or_not", "split": "nowhere"}}
     with (
         played(built, says, tmp_path, **other) as (config, _),
-        pytest.raises(AnswerExperimentError, match="nowhere"),
+        pytest.raises(ExperimentError, match="nowhere"),
     ):
         run_answer_experiment(Store.of(config), config, "rag", log=print)
 
