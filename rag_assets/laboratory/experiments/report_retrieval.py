@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rag_assets.answering.generation.writing import Writer
-from rag_assets.answering.measuring.judged_items import NumberedTexts, ShownText, writers_of
+from rag_assets.answering.measuring.answer_items import NumberedTexts, ShownText, writers_of
 from rag_assets.answering.reporting.cited_report import ReportSection
 from rag_assets.answering.reporting.composing import ReadingList, compose
 from rag_assets.answering.reporting.decomposition import Decomposer, Decomposition, SubQuestion

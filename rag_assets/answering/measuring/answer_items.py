@@ -31,7 +31,8 @@ class References:
     """The answers that questions should have, and the sources whose text may stand in them."""
 
     answers: Mapping[str, str | None]
-    """By `question_id`; None where the question set gives none."""
+    """The answer that each question should have, by `question_id`; None where the question set
+    gives none."""
     documents: Mapping[str, Sequence[DocumentKey]]
     """The documents that each URI of the gold stands for."""
     every_source: frozenset[str]
@@ -41,7 +42,7 @@ class References:
     def of(
         cls, store: Store, config: Config, documents: Mapping[str, Sequence[DocumentKey]]
     ) -> "References":
-        """Those of all imported questions."""
+        """The references of all imported questions."""
         table = store.read(schemas.QUESTIONS_TABLE, columns=["question_id", "answer"])
         ids, answers = (table[name].to_pylist() for name in ("question_id", "answer"))
         return cls(dict(zip(ids, answers, strict=True)), documents, config.source_names)
@@ -106,12 +107,12 @@ class NumberedTexts:
     """Texts in the order of their numbers."""
 
     texts: Mapping[str, str]
-    """By unit, or by place of what is no unit."""
+    """The texts by their unit, or by the place of what is no unit."""
     sources: frozenset[str]
 
     @classmethod
     def of(cls, shown: Iterable[ShownText], sentences: Iterable[Sentence]) -> "NumberedTexts":
-        """Of the units that were found, then of whatever else `sentences` cite."""
+        """Number the units that were found, then whatever else `sentences` cite."""
         units = list(shown)
         texts = {each.unit_id: each.text for each in units}
         sources = {each.source for each in units}

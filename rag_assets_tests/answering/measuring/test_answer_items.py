@@ -1,6 +1,6 @@
 """What judges read of an answer: numbered texts, marks that lead to them, and their sources."""
 
-from rag_assets.answering.measuring.judged_items import (
+from rag_assets.answering.measuring.answer_items import (
     References,
     ShownText,
     answer_items,
