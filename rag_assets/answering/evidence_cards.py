@@ -71,7 +71,7 @@ class EvidenceCards:
         Args:
             unit_id: A whole id.
             words: First character of each quote in its text, and one past the last.
-            columns: Those of its cells that are cited, by their names at the source.
+            columns: The cells that are cited, by the names of their columns at the source.
             row_key: The row that is cited, where the unit is a table inside a document.
             is_drawn: Whether the card shows the pages, which takes about a second.
 

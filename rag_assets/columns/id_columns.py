@@ -24,7 +24,7 @@ def element_ids(documents: Sequence[str], parser: str, *, counts: Sequence[int])
 
     Args:
         documents: Ids of documents.
-        parser: Its name in the config.
+        parser: The name of the parser in the config.
         counts: How many elements each document has.
     """
     heads = (canonical_json(["element", document, parser])[:-1] for document in documents)

@@ -79,7 +79,7 @@ def flaws_between(
 
     Args:
         store: Holds the indexes.
-        evaluations: By the name of their variant.
+        evaluations: The evaluations by the name of their variant.
         pins: The joint table that each of them searched.
     """
     asked = {name: _asked(one) for name, one in evaluations.items()}

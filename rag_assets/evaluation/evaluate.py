@@ -175,11 +175,11 @@ def fingerprint_of(
     Args:
         store: The state.
         config: Says how the retrievers search.
-        variant: Its gold is looked for.
+        variant: The variant whose gold is looked for.
         complete_set: What is searched.
         questions: Another value once the questions have changed.
-        retrievers: Those that are measured, in their order.
-        arms: Those that the retrievers ask.
+        retrievers: The retrievers that are measured, in their order.
+        arms: The arms that the retrievers ask.
     """
     from rag_assets.models.rerankers import replaceable
     from rag_assets.retrieval.glossary import glossary_of

@@ -104,10 +104,10 @@ def cluster_bootstrap(
 
     Args:
         values: (questions, values) float.
-        clusters: Of the same questions.
+        clusters: The clusters of the same questions.
         samples: Number of bootstrap samples.
         limits: What no value can lie beyond, `SHARES` or `DIFFERENCES`; None where there are none.
-        seed: Of the random numbers.
+        seed: The seed of the random numbers.
     """
     drawn = drawn_means(values, clusters, samples=samples, seed=seed)
     bounds = intervals_of(values.mean(axis=0), drawn, clusters=clusters.count, limits=limits)

@@ -113,7 +113,7 @@ def evaluate(
         indexed: The gold of these questions in the searched index.
         cutoffs: The k of each metric.
         depth: Units that each retriever returned at most: the candidates of a reranker.
-        samples: Of the bootstrap and of the tests.
+        samples: The samples of the bootstrap and of the tests.
         apart: Question sets that are scored, and are part of no mean and no test where there are
             others.
     """

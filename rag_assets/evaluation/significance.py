@@ -84,10 +84,10 @@ def sign_flip(
 
     Args:
         differences: (questions, values) float.
-        clusters: Of the same questions.
+        clusters: The clusters of the same questions.
         samples: Number of flips to draw.
         families: (values,) int, the family of each value; one family of all unless given.
-        seed: Of the random numbers.
+        seed: The seed of the random numbers.
     """
     sums = clusters.sums(differences)
     lengths = np.sqrt((sums**2).sum(axis=0))

@@ -93,7 +93,7 @@ def maintain(
     Args:
         store: Where the table lies.
         table: A table of units.
-        settings: Of the config.
+        settings: The section `index` of the config.
         data_version: Data version of the table; if nothing moved since the last call, nothing
             is read.
         log: Receives a line for each thing done.

@@ -30,9 +30,9 @@ def planned(
 
     Args:
         store: Holds the source.
-        source: Whose texts they are.
-        keys: Of its rows.
-        name: Its generation.
+        source: The source of the texts.
+        keys: The keys of its rows.
+        name: The generation of the source.
         version: The version that is read.
     """
     if len(keys) * SCANNED_FROM_SHARE <= store.count(source.name):  # of an empty table as well

@@ -85,7 +85,7 @@ def mentions_of_row(
     shown.
 
     Args:
-        pairs: Its cells.
+        pairs: The cells of the row.
         table: `source/table`.
         key: As the source has it.
         of: The foreign keys of its table, their tables as `source/table`.

@@ -189,7 +189,7 @@ def error_of(
     """What an answer of status 300 or more means; its beginning is shown, without the key.
 
     Args:
-        status: Of HTTP.
+        status: The status of HTTP.
         text: Body of the answer.
         headers: Of the answer, whatever the case of their names.
         server: What the message calls the server.

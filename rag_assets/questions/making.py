@@ -47,7 +47,7 @@ def refresh_generated(
     Args:
         store: Holds documents, tables and their index.
         config: Says how many are made, and by which language model.
-        makers: Of documents, and of tables.
+        makers: The makers of questions, of documents and of tables.
         log: Receives progress, one line at a time.
         retry: Also try again what failed on its own content.
     """

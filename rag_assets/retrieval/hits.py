@@ -156,9 +156,9 @@ def hits_of(
 
     Args:
         ranking: What was found, with the rankings that it was made from.
-        units: Its units, in its order.
+        units: The units of the ranking, in its order.
         around: The surroundings of those that were expanded, by `unit_id`.
-        families: Which documents are versions of one.
+        families: The versions of documents in the index.
         stale: Since when documents are stale, by their ids.
         linked: What led to units over links, by `unit_id`.
     """

@@ -94,7 +94,7 @@ class ModelRewriter:
 
         Args:
             open_model: Gives the model; it raises a `RewritesError` if there is none.
-            strategy: By which it is asked.
+            strategy: The strategy by which it is asked.
             is_measured: Raise where a search would go on without it.
         """
         self._open_model = open_model

@@ -32,7 +32,7 @@ class Catalog:
         """Use `file`, which is there once a table was registered or retired.
 
         Args:
-            file: Where it lies.
+            file: The file of the catalog.
             written: All generations that were ever written.
             lock: Makes the caller the one who writes the file.
         """

@@ -112,7 +112,7 @@ def clean_up(
 
     Args:
         store: Where the table lies.
-        table: Its name, or one of its generations.
+        table: The name of the table, or one of its generations.
         older_than: A version without a tag is removed when a newer one took its place longer ago.
         pinned: Versions that stay too.
         log: Receives a line if another process writes the table and must be waited for.

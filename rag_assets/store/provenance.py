@@ -71,7 +71,7 @@ def made_of(store: Store, table: str, *, key: str, value: str, version: int | No
 
     Args:
         store: Holds the table.
-        table: Its name, or one of its generations.
+        table: The name of the table, or one of its generations.
         key: Column that names a row.
         value: The row; where a key names several, all of them together.
         version: The newest one unless given.

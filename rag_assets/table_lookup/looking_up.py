@@ -93,7 +93,7 @@ def look_up(
     Args:
         question: As it was asked.
         catalogue: The tables.
-        language: Of the sentences; that of the question unless given.
+        language: The language of the sentences; that of the question unless given.
         in_documents: Whether tables inside documents are asked too, where no table of a source
             answers: as long as there are at most `MOST_IN_DOCUMENTS` of them.
         suggests: Whether a question that would work is looked for where this one is refused.

@@ -67,7 +67,7 @@ class RayPool:
         """Start nothing yet.
 
         Args:
-            address: Of a running cluster; one is started on this machine if None.
+            address: The address of a running cluster; one is started on this machine if None.
             size: Most workers; as many as the cluster has room for if None.
             memory_bytes: Most data memory of one task. Tasks run isolated if it is given; each
                 worker then takes one core.

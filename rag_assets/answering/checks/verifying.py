@@ -95,7 +95,7 @@ def verify(
     """`answer` with what was compared of each sentence, and what the judge says of it.
 
     Args:
-        answer: Of any outcome.
+        answer: An answer of any outcome.
         units: Texts of the units by `unit_id`, as they are in the index; None to take the words
             that the citations quote as they are.
         catalogue: The tables, to compute again what is cited as computed; without them the result

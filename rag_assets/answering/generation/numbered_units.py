@@ -127,7 +127,7 @@ def numbered_units(
     Args:
         hits: Best first.
         rows: The cells of those that are rows, by their unit.
-        characters: Of headers and texts together, at most.
+        characters: The most characters of headers and texts together.
         results: What was computed from tables.
         beside: What else will stand between fences.
     """

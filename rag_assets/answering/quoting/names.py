@@ -144,7 +144,7 @@ def missing_of(
     A chemical formula may be a cell of a row that is written in another way.
 
     Args:
-        names: Of a question.
+        names: The names of a question.
         hits: The units.
         rows: The cells of those that are rows, by their unit.
     """

@@ -103,7 +103,7 @@ def match_references(
     """The segments of an answer, each with its unit.
 
     Args:
-        sentences: Of the answer, in order.
+        sentences: The sentences of the answer, in order.
         units: Texts of the units that it may come from, best first.
         scorer: Says how relevant a unit is: `Calibrated`, or a cross-encoder as it is.
         null: Relevance below which a segment has no unit.
@@ -224,7 +224,7 @@ def disagreements(
     Args:
         segments: What `match_references` found.
         cited: For each sentence the places of the units that it cites.
-        sentences: Of the answer.
+        sentences: The sentences of the answer.
         units: Texts of the units.
         scorer: What found the segments.
     """

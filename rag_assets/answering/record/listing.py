@@ -49,8 +49,8 @@ def find(
     """The newest `limit` answers that meet `wanted`, newest first.
 
     Args:
-        file: Where they are kept.
-        wanted: Which ones.
+        file: The file of kept answers.
+        wanted: The conditions on them.
         served: What serves now, to tell stale answers by.
         limit: How many.
         stale_only: Only answers with a sentence whose source changed.

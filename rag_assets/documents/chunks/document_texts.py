@@ -20,7 +20,7 @@ def texts_of(
         store: Holds the tables.
         elements: The table of elements.
         descriptions: The table with figures in words, if a model describes them.
-        documents: Their ids.
+        documents: The ids of the documents.
     """
     rows = store.read_keys(elements, column="document_id", keys=documents, columns=_COLUMNS)
     described = _descriptions(store, descriptions)

@@ -45,7 +45,7 @@ def repeated_texts(
         store: Holds the elements.
         elements: The generation of their table.
         files: Documents of the manifest with `document_id`, `source`, `uri` and `media_type`.
-        version: Of the table.
+        version: The version of the table.
     """
     pages = files.filter(pc.equal(files["media_type"], HTML)).to_pylist()
     if len(pages) < FEWEST_PAGES:

@@ -65,10 +65,10 @@ def table_of(
     """A table, or text that was taken for one: an abstract in a box, a list of authors.
 
     Args:
-        cells: Its rows.
-        page: Its page.
-        box: Its place on the page.
-        spans: Its wide cells.
+        cells: The rows of the table.
+        page: The page that it is on.
+        box: The place of the table on the page.
+        spans: The wide cells of the table.
         text: Its words in reading order, for when it is none; else those of its cells.
         markdown: The table as its file writes it; else it is written from the cells.
     """

@@ -69,11 +69,11 @@ class LanguageModelClient:
         """Contact nobody yet.
 
         Args:
-            name: Of the entry of the config.
-            settings: That entry.
+            name: The name of the entry in the config.
+            settings: The entry itself.
             address: Gives the address of the server, and starts it if need be.
-            identity: Which model it is, if that is known without asking the server.
-            file: Where calls are kept.
+            identity: The identity of the model, if it is known without asking the server.
+            file: The file of kept calls.
             patience: How long to wait for an answer, if that is less than the entry says.
         """
         self.name = name

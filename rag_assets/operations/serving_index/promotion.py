@@ -219,7 +219,7 @@ def promote(
     Args:
         store: Holds its tables.
         config: As it is now.
-        variant: Its name.
+        variant: The name of the variant.
         override: Why it is to serve whatever the gate says: a person's words, which are recorded.
         accept_dense: Why it is to serve although dense search alone finds less; may be empty, and
             is recorded.

@@ -115,7 +115,7 @@ def rows(
 
     Args:
         path: The workbook.
-        sheet: Its name; None: the first.
+        sheet: The name of the sheet; None: the first.
         label: Names the file in reasons.
         keep_hidden: Whether hidden rows and columns are read.
         hidden_sheets: How many sheets of the workbook were left out.

@@ -119,7 +119,7 @@ def contents_of(
         info: Source, table and title.
         row_ids: The unit of each row.
         row_keys: The key of each row.
-        text_hashes: Of the text of each unit.
+        text_hashes: The hash of each unit's text.
         cells: The columns.
         pages: See `TableInfo`.
         unit_id: See `TableInfo`.
