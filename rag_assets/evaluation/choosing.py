@@ -52,8 +52,6 @@ RERANKED = ("reranker", "rerank_fusion", "candidates", "first_of_each", "query_f
 """Stages of a retriever that depend on whether it reranks."""
 DENSE_SHARES = (0.2, 0.35, 0.5, 0.65, 0.8)
 """Weights of the signal `dense`; those that search by words share the rest."""
-COMPARED_WITH: Signal = "node_selection"
-"""A signal that ranks nothing: no retriever to choose."""
 FOLDS = 5
 CHOSEN = "chosen"
 """The name of a retriever that was chosen; with a number where the config has one of that name."""
@@ -245,7 +243,7 @@ def _grid(
 def _signals(index: "VariantIndex") -> list[Signal]:
     """The signals that can search the index."""
     found: list[Signal] = []
-    for signal in (one for one in get_args(Signal) if one != COMPARED_WITH):
+    for signal in get_args(Signal):
         with suppress(*unanswerable()):
             alone = Retriever(signals=[signal], domain_fusion=DomainFusion())
             index.without_cache().search_many([PROBE], retriever=alone)

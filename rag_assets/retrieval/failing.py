@@ -2,7 +2,7 @@
 
 
 def unanswerable() -> tuple[type[Exception], ...]:
-    """What is raised where a model, its weights, an index of words or rewrites are missing.
+    """What is raised where a model, its weights, an index, a signal or rewrites are missing.
 
     The message says what to do. Imported when asked for: a command that does not search needs none
     of these modules.
@@ -13,10 +13,12 @@ def unanswerable() -> tuple[type[Exception], ...]:
     from rag_assets.retrieval.encoders import TwoModelsError
     from rag_assets.retrieval.lexical import MissingTextIndexError
     from rag_assets.retrieval.rewriters import RewritesError
+    from rag_assets.retrieval.search_context import MissingSignalError
     from rag_assets.retrieval.sparse import MissingWeightsError
 
     return (
         EncoderError,
+        MissingSignalError,
         MissingTextIndexError,
         MissingWeightsError,
         ModelMismatchError,

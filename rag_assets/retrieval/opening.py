@@ -19,6 +19,7 @@ from rag_assets.retrieval.glossary import Glossary, glossary_of
 from rag_assets.retrieval.links import LinksInMemory, synonyms_of
 from rag_assets.retrieval.model_rewriter import RewritingModels
 from rag_assets.retrieval.search import VariantIndex
+from rag_assets.retrieval.search_context import SelectNodes, select_no_nodes
 from rag_assets.retrieval.text_names import NamesInText
 from rag_assets.retrieval.versions import indexed_families, stale_documents
 from rag_assets.store import MissingIndexError, MissingTableError, Store
@@ -49,6 +50,7 @@ def open_index(
     retrieval: Retrieval | None = None,
     encoder: QueryEncoder | None = None,
     arms: Mapping[ArmName, Arm] | None = None,
+    select_nodes: SelectNodes = select_no_nodes,
 ) -> VariantIndex:
     """The index of `variant` at its last complete set, or at `complete_set`.
 
@@ -61,6 +63,7 @@ def open_index(
         encoder: Embeds queries. Unless given, it is the model of the set, loaded when first needed.
         arms: What retrievers may ask beside their signals, by name. An arm that a retriever names
             and that is not here finds nothing.
+        select_nodes: Searches by the signal `node_selection`, which only experiments have.
 
     Raises:
         ConfigError: The config has no such variant.
@@ -116,6 +119,7 @@ def open_index(
         read_stale=partial(stale_documents, store, complete_set.elements),
         open_tables=lambda: _opened(store, complete_set, variant=variant, stamps=stamps),
         arms=arms or {},
+        select_nodes=select_nodes,
     )
 
 

@@ -47,7 +47,7 @@ from rag_assets.retrieval.links import LinksInMemory, WayOverLink
 from rag_assets.retrieval.model_rewriter import RewritingModels
 from rag_assets.retrieval.rankings import UNIT_COLUMNS, Ranking, rankings_table
 from rag_assets.retrieval.retrievers import retrieve
-from rag_assets.retrieval.search_context import JOINT, SearchCall, Work
+from rag_assets.retrieval.search_context import JOINT, SearchCall, SelectNodes, Work
 from rag_assets.retrieval.units import UnitTable
 from rag_assets.retrieval.versions import Choice, IndexedFamilies, label_of
 from rag_assets.schemas import DOMAINS
@@ -112,6 +112,7 @@ class VariantIndex:
         read_stale: Callable[[], Mapping[str, str]],
         open_tables: Callable[[], AbstractContextManager[None]],
         arms: Mapping[ArmName, Arm],
+        select_nodes: SelectNodes,
     ) -> None:
         """Use `open_index` instead."""
         self.variant = variant
@@ -135,6 +136,7 @@ class VariantIndex:
         self._stale: tuple[float, Mapping[str, str]] = (-math.inf, {})
         self._open_tables = open_tables
         self._arms = IndexArms(arms, pins=complete_set)
+        self._select_nodes = select_nodes
         self._encoders: dict[str, QueryEncoder] = {}
         self._limits_told: set[str] = set()
         self._lock = Lock()
@@ -159,6 +161,7 @@ class VariantIndex:
             ModelMismatchError: The vectors are not of the model that embeds the query.
             MissingTextIndexError: The retriever searches by words and there is no full-text index.
             MissingWeightsError: It searches by lexical weights and the index has none.
+            MissingSignalError: It searches by a signal that only experiments have.
             RerankerError: A reranker's weights or package are missing.
             RewritesError: Its file of rewrites is missing. A language model that is missing or
                 gives no answer fails no search: the query is searched alone.
@@ -435,6 +438,7 @@ class VariantIndex:
             rankings=rankings,
             arm=partial(self._find_by_arm, filters=filters, is_measured=is_measured),
             model_rewriter=partial(self._rewriting.rewriter, is_measured=is_measured),
+            select_nodes=self._select_nodes,
             glossary=self._glossary,
             links=lambda: self.links,
             permitted=partial(self._tables[JOINT].permitted, where=self._condition(filters)),

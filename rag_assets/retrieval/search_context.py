@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import pyarrow as pa
 
@@ -46,6 +46,34 @@ def _no_arm(_name: ArmName, queries: Sequence[str], _depth: int) -> list[Ranking
     return [ranking_of([]) for _ in queries]
 
 
+class SelectNodes(Protocol):
+    """Searches by the signal `node_selection`; the laboratory has it, and hands it in."""
+
+    def __call__(
+        self, units: UnitTable, queries: Sequence[str], depth: int, where: str | None, /
+    ) -> list[Ranking]:
+        """At most `depth` of the units that meet `where`, for each query."""
+        ...
+
+
+class MissingSignalError(LookupError):
+    """A retriever searches by a signal that whoever opened the index did not hand in."""
+
+
+def select_no_nodes(
+    _units: UnitTable, _queries: Sequence[str], _depth: int, _where: str | None, /
+) -> list[Ranking]:
+    """Stands where no selection of nodes was handed in.
+
+    Raises:
+        MissingSignalError: Always.
+    """
+    raise MissingSignalError(
+        "the signal node_selection is there to be compared with: only experiments search by it. "
+        "Search by bm25, dense or sparse"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class SearchCall:
     """What all stages of one search share: settings, tables, models, caches and a clock."""
@@ -73,6 +101,8 @@ class SearchCall:
     """Gives those of some units that are in the index and may be returned."""
     arm: Callable[[ArmName, Sequence[str], int], list[Ranking]] = _no_arm
     """Gives what an arm finds for queries, by its name, at most so many units for each."""
+    select_nodes: SelectNodes = select_no_nodes
+    """Searches by the signal `node_selection`."""
     glossary: Glossary | None = None
     """Other expressions for those of a query."""
     has_two_models: bool = False
@@ -172,7 +202,7 @@ class SearchCall:
                 )
         elif signal == "node_selection":
             with self.timed("node_selection"):
-                found = units.select_nodes(queries, depth=depth, where=self.where)
+                found = self.select_nodes(units, queries, depth, self.where)
         elif signal == "sparse":
             units.require_weights()
             encoder = require_weighing(self.encoder(table))

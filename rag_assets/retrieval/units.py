@@ -4,12 +4,11 @@ import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from rag_assets import schemas
 from rag_assets.config import AnnSearch, Signal
@@ -17,7 +16,6 @@ from rag_assets.identity import Canonical
 from rag_assets.models.lexical_weights import LexicalWeights
 from rag_assets.retrieval import dense, lexical, sparse
 from rag_assets.retrieval.glossary import Glossary
-from rag_assets.retrieval.node_selection import selected
 from rag_assets.retrieval.rankings import Ranking
 from rag_assets.store import ROW_ID, rows_of
 from rag_assets.store.ann import is_searched_exactly
@@ -118,19 +116,6 @@ class UnitTable:
         """The `depth` units whose lexical weights agree best with those of each query."""
         allowed = None if where is None else self._allowed(where)
         return [self.weights.best(query, depth=depth, allowed=allowed) for query in queries]
-
-    @cached_property
-    def lowered(self) -> pa.Table:
-        """`unit_id` and `text` in lower case of all units."""
-        found = self.dataset.to_table(columns=["unit_id", "text"])
-        return found.set_column(1, "text", pc.utf8_lower(found["text"]))
-
-    def select_nodes(
-        self, queries: Sequence[str], *, depth: int, where: str | None
-    ) -> list[Ranking]:
-        """Units that hold a keyword of each query: see `node_selection`."""
-        permitted = partial(self.permitted, where=where)
-        return [selected(self.lowered, each, depth=depth, permitted=permitted) for each in queries]
 
     def load(self) -> None:
         """Read the vectors now, so that the first search need not wait for it."""

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rag_assets.config import Config, ConfigError, EmbeddingModel, Retrieval
+from rag_assets.config import Config, ConfigError, EmbeddingModel, Retrieval, Retriever
+from rag_assets.laboratory.experiments.node_selection import select_nodes
 from rag_assets.models.embedding import load_encoder
 from rag_assets.models.weights import ModelMismatchError
 from rag_assets.retrieval.filters import Filters
@@ -17,6 +18,7 @@ from rag_assets.retrieval.lexical import MissingTextIndexError
 from rag_assets.retrieval.opening import OutdatedIndexError, open_index
 from rag_assets.retrieval.rankings import seconds_of
 from rag_assets.retrieval.search import EmptyQueryError
+from rag_assets.retrieval.search_context import MissingSignalError
 from rag_assets.schemas import RANKINGS
 from rag_assets.store import MissingIndexError, MissingTableError, Store, clean_up
 from rag_assets.store.pins import pin_of
@@ -368,6 +370,15 @@ def test_a_query_of_another_model_is_refused_but_words_can_still_be_looked_up(bu
         with pytest.raises(ModelMismatchError, match=f"variant {VARIANT}.*rag-assets refresh"):
             index.search("steel", retriever=retriever)
     assert index.search("trucks", retriever="bm25")[0].unit_id == "trucks"
+
+
+def test_a_signal_that_only_experiments_have_is_refused_unless_it_is_handed_in(built):
+    by_nodes = Retriever(signals=["node_selection"])
+
+    with pytest.raises(MissingSignalError, match="only experiments search by it"):
+        open_index(*built, VARIANT).search("trucks", retriever=by_nodes)
+    found = open_index(*built, VARIANT, select_nodes=select_nodes)
+    assert "trucks" in {hit.unit_id for hit in found.search("trucks", retriever=by_nodes)}
 
 
 def test_another_path_of_the_same_model_may_answer(built, minilm):

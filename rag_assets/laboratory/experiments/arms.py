@@ -28,6 +28,7 @@ from rag_assets.evaluation.scores import GoldItemsByLevel, gold_items_by_level, 
 from rag_assets.evaluation.summary import column
 from rag_assets.identity import fingerprint
 from rag_assets.laboratory.experiments.design import CUTOFFS, ExperimentArm
+from rag_assets.laboratory.experiments.node_selection import select_nodes
 from rag_assets.models.rerankers import replaceable
 from rag_assets.retrieval import rewriters
 from rag_assets.retrieval.arms import revisions_of
@@ -178,6 +179,7 @@ class ArmRunner:
                 variant,
                 complete_set=set_of_recipe(self.store, self.config, variant),
                 arms=self._asked,
+                select_nodes=select_nodes,
             )
         return self._indexes[variant]
 

@@ -7,16 +7,34 @@ adjectives and verbs. No tagger of parts of speech comes with this project, so w
 join and numbers are left out instead: adverbs stay, which the paper drops.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import lru_cache, partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets.retrieval.rankings import Ranking, ranked
+from rag_assets.retrieval.units import UnitTable
 from rag_assets.terms.words import JOINING, lemma_of, words_of
 
 SHORTEST = 3
 """The fewest characters of a keyword."""
+TABLES_KEPT = 2
+
+
+def select_nodes(
+    units: UnitTable, queries: Sequence[str], depth: int, where: str | None, /
+) -> list[Ranking]:
+    """The units of a table that hold a keyword of each query: see `retrieval.search_context`."""
+    texts, permitted = _lowered(units), partial(units.permitted, where=where)
+    return [selected(texts, each, depth=depth, permitted=permitted) for each in queries]
+
+
+@lru_cache(maxsize=TABLES_KEPT)
+def _lowered(units: UnitTable) -> pa.Table:
+    """`unit_id` and `text` in lower case of all units."""
+    found = units.dataset.to_table(columns=["unit_id", "text"])
+    return found.set_column(1, "text", pc.utf8_lower(found["text"]))
 
 
 def keywords_of(query: str) -> list[str]:

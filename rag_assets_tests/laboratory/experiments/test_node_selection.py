@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from rag_assets.retrieval.node_selection import keywords_of, selected
+from rag_assets.laboratory.experiments.node_selection import keywords_of, selected
 
 UNITS = pa.table(
     {
