@@ -114,7 +114,7 @@ class _Asked:
     """Names of the sources whose text stands in that."""
 
     @property
-    def told(self) -> str:
+    def tables_text(self) -> str:
         """What is told of the tables."""
         return "\n".join(self.notes)
 
@@ -242,7 +242,7 @@ class Writer:
             rows,
             characters=self._room(asked),
             results=asked.results,
-            beside=asked.told + asked.conversation,
+            beside=asked.tables_text + asked.conversation,
         )
         if not units.all:
             return (
@@ -276,7 +276,12 @@ class Writer:
     def _room(self, asked: _Asked) -> int:
         """Characters of what is shown: the answer, and the faults, have to fit besides."""
         tokens = self.model.context_tokens - 2 * self.output_tokens
-        beside = (self.prompts[self.rules].text, asked.question, asked.told, asked.conversation)
+        beside = (
+            self.prompts[self.rules].text,
+            asked.question,
+            asked.tables_text,
+            asked.conversation,
+        )
         taken = sum(map(len, beside)) + LONGEST_FAULTS // 4
         return max(0, tokens * CHARACTERS_PER_TOKEN - taken)
 
@@ -286,7 +291,7 @@ class Writer:
         if self.rules == "answer":
             values |= {"absent": ABSENT, "compute": COMPUTE}
         parts = [f"Sources:\n\n{units.as_text}"]
-        beside = {"Tables": asked.told, "The conversation so far": asked.conversation}
+        beside = {"Tables": asked.tables_text, "The conversation so far": asked.conversation}
         for name, told in beside.items():
             if told:
                 parts.append(f"{name}:\n<{units.fence}>\n{told}\n</{units.fence}>")

@@ -82,7 +82,7 @@ def answer_items(
         "question": question.text,
         "reference": references.text(question),
         "context": numbered.context,
-        "answer": numbered.told(sentences),
+        "answer": numbered.with_numbers(sentences),
     }
     sources = numbered.sources | references.sources(question)
     return [JudgedItem("answer", parts, sources, writers_of(writer_identity))]
@@ -131,7 +131,7 @@ class NumberedTexts:
         """All of it, each text behind its number."""
         return "\n\n".join(f"[{n}] {text}" for n, text in enumerate(self.texts.values(), start=1))
 
-    def told(self, sentences: Iterable[Sentence]) -> str:
+    def with_numbers(self, sentences: Iterable[Sentence]) -> str:
         """Sentences, each with the numbers of what it cites."""
         numbers = {key: number for number, key in enumerate(self.texts, start=1)}
         marked = []

@@ -112,8 +112,8 @@ def why_not(kappa: Kappa, *, judge: str, is_generator: bool) -> str:
         )
     if not kappa.low >= LEAST_KAPPA:
         return (
-            f"its kappa with people is {kappa_text(kappa)}, and the lower end must be {LEAST_KAPPA:g} at "
-            f"least: {_more(kappa)}"
+            f"its kappa with people is {kappa_text(kappa)}, and the lower end must be "
+            f"{LEAST_KAPPA:g} at least: {_more(kappa)}"
         )
     return ""
 
