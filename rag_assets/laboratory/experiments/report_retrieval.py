@@ -137,7 +137,7 @@ def report_item(
     if not sections:
         return []
     numbered = NumberedTexts.of(shown, [each for one in sections for each in one.sentences])
-    told = (f"## {one.title}\n\n{numbered.told(one.sentences)}" for one in sections)
+    told = (f"## {one.title}\n\n{numbered.with_numbers(one.sentences)}" for one in sections)
     parts = {
         "prompt": prompt.prompt,
         "expected": "\n".join(_expected(prompt)),
