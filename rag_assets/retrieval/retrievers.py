@@ -40,8 +40,8 @@ CANDIDATES, RERANKED = RERANK_ARMS
 RANKING = "ranking"
 """The name of the ranking that arms join."""
 FOUND_FIRST = Fusion(weights={"lookup": 2.0})
-"""A ranking of an arm with twice the weight of the signals: its first units come before all that
-signals alone find."""
+"""A fusion that counts the arm `lookup` twice: its first units come before all that signals alone
+find."""
 
 
 def retrieve(

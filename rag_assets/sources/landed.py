@@ -26,8 +26,8 @@ class Notes:
     """A column's name in plain words, by column, with the unit that the file shows its numbers
     with."""
     shown: dict[str, str] = field(default_factory=dict)
-    """The column that holds a column's cells as a program shows them, by column; its cells are NULL
-    where that says no more, and the name is empty where another cell shows them."""
+    """The column with what a program shows of a column's cells, by column. Its cell is NULL where
+    that says no more, and empty where another cell shows it."""
 
 
 WHOLE = "*"

@@ -54,8 +54,8 @@ class About:
     """How the cells of a column were read, by column, where that had to be decided; `*` is the
     table."""
     shown: Mapping[str, str] = field(default_factory=dict)
-    """The column that holds a column's cells as a program shows them, by column; its cells are NULL
-    where that says no more, and the name is empty where another cell shows them."""
+    """The column with what a program shows of a column's cells, by column. Its cell is NULL where
+    that says no more, and empty where another cell shows it."""
     foreign_keys: Sequence[ForeignKey] = ()
     """The foreign keys that the database declares. No row depends on them, so no data version names
     them."""

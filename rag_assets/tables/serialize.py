@@ -150,7 +150,7 @@ def _visible(rows: pa.Table, empty_cells: EmptyCells) -> Iterator[Sequence[Pair]
 def _as_shown(
     rows: pa.Table, heading: pa.Array, value: pa.Array, numeric: pa.Array
 ) -> tuple[pa.Array, pa.Array, pa.Array]:
-    """Headings, values and numbers as the file shows them; its texts have their own units."""
+    """Headings, values, and whether these are numbers, as the file shows them."""
     widths = pc.list_value_length(rows["pairs"]).to_pylist()
     texts = [
         text

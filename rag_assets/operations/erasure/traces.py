@@ -30,7 +30,7 @@ WITHOUT_BLANKS = re.compile(
 )
 """Letters of Chinese, Japanese, Thai, Lao, Burmese and Khmer, which put no blanks between words."""
 LETTER = 3
-"""The bytes of one such letter."""
+"""The bytes of a letter of these scripts."""
 LONG_ESCAPE = re.compile(rb"\\+u(d[89ab][0-9a-f]{2})\\+u(d[c-f][0-9a-f]{2})|\\+u([0-9a-f]{4})")
 SHORT_ESCAPE = re.compile(rb"\\+[nrt\"]")
 ENTITY = re.compile(rb"&(?:#\d{1,7}|#x[0-9a-f]{1,6}|amp|lt|gt|quot|apos);")
