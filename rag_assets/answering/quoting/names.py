@@ -139,7 +139,7 @@ def names_of(question: str) -> tuple[Name, ...]:
 def missing_of(
     names: Sequence[Name], hits: Iterable[Hit], rows: Mapping[str, RowCells] | None = None
 ) -> tuple[Name, ...]:
-    """Those of `names` that no unit holds whole, its title and address included.
+    """The names that no unit holds whole, its title and address included.
 
     A chemical formula may be a cell of a row that is written in another way.
 
