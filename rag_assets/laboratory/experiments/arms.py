@@ -258,7 +258,7 @@ class ArmRunner:
 
 
 def mark_used(folder: Path) -> None:
-    """Note that a stored run or arm was used now: see `retention`."""
+    """Note that a stored run or arm was used now: see `evaluation.experiment_retention`."""
     os.utime(folder)
 
 

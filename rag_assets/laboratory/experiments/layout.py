@@ -66,7 +66,7 @@ def pivot(means: Means, layout: Layout) -> tuple[list[str], list[Row]]:
     values = _values(arms, domains=domains, measures=layout.measures)
     best = {
         (name, domain): max(
-            (_value(row) for arm in arms if (row := means.of(arm.name, measure, domain))),
+            (value_of(row) for arm in arms if (row := means.of(arm.name, measure, domain))),
             default=None,
         )
         for name, measure in layout.measures.items()
@@ -130,7 +130,7 @@ def _plot(
     label = "mean, 95 % interval" if figure.kind == "bars" else "mean"
     if figure.kind == "lines":
         lines = {
-            name: [(float(x), _value(row)) for x, row in points] for name, points in drawn.items()
+            name: [(float(x), value_of(row)) for x, row in points] for name, points in drawn.items()
         }
         return line(lines, title=title, x_label=figure.x, y_label=label)
     series = {}
@@ -168,13 +168,14 @@ def _values(
     return found
 
 
-def _value(row: Row) -> float:
+def value_of(row: Row) -> float:
+    """The mean in a row of the summary; 0 where there is none."""
     return float(row["value"] or 0)
 
 
 def _cell(row: Row, *, best: float | None) -> str:
-    shown = f"{_value(row):.3f}"
-    return f"*{shown}*" if _value(row) == best else shown
+    shown = f"{value_of(row):.3f}"
+    return f"*{shown}*" if value_of(row) == best else shown
 
 
 def _shown(value: Factor) -> str:

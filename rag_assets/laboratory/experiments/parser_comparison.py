@@ -4,15 +4,21 @@ Retrieval is measured on one index for each parser, with the same questions. The
 questions: pages, letters, tables and figures, compared with the file's own text layer and its
 layout; headings, compared with the outlines of the files; quoted evidence, compared with its page;
 pages a second, timed in one warm worker.
+
+Texts are compared by letters and digits, after NFKC and in lower case, without section numbers: in
+the rest parsers differ. An outline has only the headings that its author gave a bookmark. Another
+heading is not always wrong (a title, a label in bold), so that precision is a lower bound.
 """
 
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
+from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,27 +28,45 @@ from rag_assets.change.data_versions import current_version
 from rag_assets.columns.sql import is_one_of
 from rag_assets.config import Config
 from rag_assets.config.addresses import accounts_table, elements_table
-from rag_assets.documents.elements import outlines
-from rag_assets.documents.elements.outlines import Bookmark
 from rag_assets.documents.elements.parse import MEMORY_A_WORKER
 from rag_assets.documents.files import FILE_COLUMNS, FetchError, SourceFile, SourceReader
 from rag_assets.documents.parsers import pdf_parser, unavailable
 from rag_assets.evaluation.gold import DocumentFinder, DocumentGold
 from rag_assets.evaluation.questions import Question
+from rag_assets.evaluation.quotes import normalized
+from rag_assets.laboratory.experiments import outlines
 from rag_assets.laboratory.experiments.computed import Given
 from rag_assets.laboratory.experiments.design import Appendix, ExperimentError
-from rag_assets.laboratory.experiments.parsing_quality import (
-    Heading,
-    Quote,
-    heading_score,
-    page_score,
-    share,
-)
+from rag_assets.laboratory.experiments.outlines import Bookmark
 from rag_assets.media.media_types import PDF
 from rag_assets.store import Store
 from rag_assets.workers import Done, Pool, Task
 
 Row = Mapping[str, str | int]
+PAGES_APART = 1
+"""A bookmark may lead to the page before its heading."""
+
+_NUMBER = re.compile(r"^\s*(?:[A-Z]|\d+)(?:\.\d+)*[.):]?\s+")
+
+Score: TypeAlias = Counter[str]
+"""What was found of several things, by name; scores of documents are added up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading as a parser found it."""
+
+    text: str
+    page: int
+    level: int
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A text and the page that it is on."""
+
+    text: str
+    page: int
 
 
 def parser_comparison(given: Given) -> Mapping[str, object]:
@@ -305,3 +329,59 @@ def _entries(values: Sequence[object]) -> Iterator[Bookmark]:
     for value in values:
         assert isinstance(value, dict)
         yield Bookmark(**value)
+
+
+def share(score: Score, part: str, *, of: str) -> float:
+    """The count called `part` divided by that called `of`; 0 if there are none."""
+    return score[part] / max(score[of], 1)
+
+
+def words_of(heading: str) -> str:
+    """The words of a heading for comparison, without its section number."""
+    return normalized(_NUMBER.sub("", heading)) or normalized(heading)
+
+
+def heading_score(outline: Sequence[Bookmark], headings: Sequence[Heading]) -> Score:
+    """Match each bookmark with one heading of the same words, the nearest one by page.
+
+    Counts `bookmarks` and `headings`; `matched` bookmarks, which have a heading of the same words
+    at most `PAGES_APART` from their target; and of these the ones on the `right page` and of the
+    `right level`, compared after the shift of levels that fits most: the top levels may differ.
+    """
+    by_words: defaultdict[str, list[Heading]] = defaultdict(list)
+    for heading in headings:
+        by_words[words_of(heading.text)].append(heading)
+    score = Counter({"bookmarks": len(outline), "headings": len(headings)})
+    shifts: Counter[int] = Counter()
+    for entry in outline:
+        candidates = by_words[words_of(entry.title)]
+        nearest = min(candidates, key=lambda each: abs(each.page - entry.page), default=None)
+        if nearest is None or abs(nearest.page - entry.page) > PAGES_APART:
+            continue
+        candidates.remove(nearest)
+        shifts[nearest.level - entry.level] += 1
+        score["right page"] += nearest.page == entry.page
+    score["matched"], score["right level"] = shifts.total(), max(shifts.values(), default=0)
+    return score
+
+
+def page_score(quotes: Iterable[Quote], pages: Mapping[int, str]) -> Score:
+    """Look for each quote on its page, then in the whole document.
+
+    Counts `quotes`; those that are `found` anywhere in their document; and of these the ones on the
+    `right page`, which the evidence names.
+
+    Args:
+        quotes: Quotes of one document.
+        pages: The text of its elements, by page.
+    """
+    texts = {page: normalized(text) for page, text in pages.items()}
+    whole = "".join(texts[page] for page in sorted(texts))
+    score: Score = Counter()
+    for quote in quotes:
+        wanted = normalized(quote.text)
+        is_right = wanted in texts.get(quote.page, "")
+        score += Counter(
+            {"quotes": 1, "found": is_right or wanted in whole, "right page": is_right}
+        )
+    return score

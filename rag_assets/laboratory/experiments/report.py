@@ -24,9 +24,9 @@ from rag_assets.evaluation.evaluation_wording import (
 )
 from rag_assets.evaluation.experiment_runs import TOP_N
 from rag_assets.evaluation.flaws import SOUND, flaw_rows
-from rag_assets.evaluation.summary import ALL_QUESTIONS
+from rag_assets.evaluation.summary import ALL_QUESTIONS, where
 from rag_assets.laboratory.experiments.design import Measure
-from rag_assets.laboratory.experiments.layout import Means, pivot, plots
+from rag_assets.laboratory.experiments.layout import Means, pivot, plots, value_of
 from rag_assets.laboratory.experiments.results import ExperimentResult
 from rag_assets.reports import pages
 from rag_assets.reports.plots import histogram
@@ -132,10 +132,10 @@ def findings(result: ExperimentResult) -> Iterator[str]:
             yield overall_sentence(row, compared="arms")
     rows = _means(result, ALL_QUESTIONS)
     if len(rows) > 1:
-        best, worst = max(rows, key=_value), min(rows, key=_value)
+        best, worst = max(rows, key=value_of), min(rows, key=value_of)
         yield (
             f"All arms have the same {record.criterion}@{TOP_N} on {record.split}."
-            if _value(best) == _value(worst)
+            if value_of(best) == value_of(worst)
             else f"From the best arm to the worst, {record.criterion}@{TOP_N} on {record.split} "
             f"goes from {with_interval(best)} ({best['retriever']}) to {with_interval(worst)} "
             f"({worst['retriever']})."
@@ -183,10 +183,10 @@ def _of_choice(result: ExperimentResult) -> Iterator[str]:
         yield f"Nothing was chosen: {why}."
         return
     for group, arm in record.chosen.items():
-        where = f"Of {group}, chosen on dev: " if group else "Chosen on dev: "
+        begins = f"Of {group}, chosen on dev: " if group else "Chosen on dev: "
         dev = _mean(result, arm, split="dev")
         sentence = (
-            f"{where}{arm} ({record.criterion}@{TOP_N} {with_interval(dev)}, "
+            f"{begins}{arm} ({record.criterion}@{TOP_N} {with_interval(dev)}, "
             f"n = {dev['questions']})"
         )
         if record.split != "dev":
@@ -211,14 +211,8 @@ def _group(row: Row) -> str:
     return f"{DOMAIN_NAMES[str(row['domain'])]} (n = {row['questions']})"
 
 
-def _value(row: Row) -> float:
-    return float(row["value"] or 0)
-
-
 def _rows(rows: pa.Table, **wanted: str | int) -> list[dict]:
-    for name, value in wanted.items():
-        rows = rows.filter(pc.equal(rows[name], value))
-    return rows.to_pylist()
+    return where(rows, **wanted).to_pylist()
 
 
 def _means(result: ExperimentResult, domain: str, *, split: str | None = None) -> list[dict]:

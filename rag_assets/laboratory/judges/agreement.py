@@ -4,15 +4,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
-from rag_assets.answering.checks.judging import (
-    AskedJudge,
-    ScoringJudge,
-    SupportJudge,
-    open_judge,
-)
+from rag_assets.answering.checks.judging import AskedJudge, ScoringJudge, SupportJudge, open_judge
 from rag_assets.config import Config
 from rag_assets.evaluation.judges.asking import RubricJudge, open_judges
-from rag_assets.evaluation.judges.judged_means import scores_of
+from rag_assets.evaluation.judges.judged_means import PoweredMean, scores_of
 from rag_assets.evaluation.judges.labels import ItemLabel, LabelTask, sample_of
 from rag_assets.laboratory.judges.calibration import (
     ErrorRates,
@@ -25,7 +20,6 @@ from rag_assets.laboratory.judges.calibration import (
     with_people,
 )
 from rag_assets.laboratory.judges.kappa import Kappa
-from rag_assets.laboratory.judges.prediction_powered import PoweredMean
 from rag_assets.questions.items_to_label import CHECKS, GOLD, JUDGE, ToJudge
 
 

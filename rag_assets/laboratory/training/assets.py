@@ -4,7 +4,7 @@ No refresh and no schedule trains: a person runs the job `training`, materialize
 the command do it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import dagster as dg
 
@@ -17,7 +17,6 @@ from rag_assets.laboratory.training import weights
 from rag_assets.laboratory.training.steps import PAIRS
 from rag_assets.process.interrupts import stoppable
 from rag_assets.reports import plots
-from rag_assets.store import Store
 
 GROUP = "training"
 JOB = "training"
@@ -43,8 +42,7 @@ def definitions(config: Config, steps: StepList) -> dg.Definitions:
     """The training pairs, and the weights of all models that the config trains."""
     assets = [
         *lineage.step_assets(config, steps, room=GROUP),
-        *(_retriever(config, steps, name) for name in config.training.retrievers),
-        *(_reranker(config, steps, name) for name in config.training.rerankers),
+        *(_weights(config, steps, kind, name) for name, kind in config.training.names.items()),
     ]
     if not assets:
         return dg.Definitions()
@@ -62,56 +60,22 @@ def definitions(config: Config, steps: StepList) -> dg.Definitions:
     return dg.Definitions(assets=assets, jobs=[job])
 
 
-def _retriever(config: Config, steps: StepList, name: str) -> dg.AssetsDefinition:
-    def train(store: Store, log: Callable[[str], None]) -> weights.Trained:
-        from rag_assets.laboratory.training.trainers import retriever_weights
-
-        return retriever_weights(store, config, name, log=log)
-
-    return weights_asset(
-        config,
-        steps,
-        key=weights_key("retriever", name),
-        about=f"Weights of the embedding model `{name}`, fine-tuned on questions: the entry of "
-        "that name in models. Refresh a variant with it, and promote that.",
-        deps=[dg.AssetKey(PAIRS.asset)],
-        train=train,
+def _weights(config: Config, steps: StepList, kind: Kind, name: str) -> dg.AssetsDefinition:
+    """The asset of some trained weights: what it shows is the same for both kinds."""
+    about = (
+        f"Weights of the embedding model `{name}`, fine-tuned on questions: the entry of that name "
+        "in models. Refresh a variant with it, and promote that."
     )
-
-
-def _reranker(config: Config, steps: StepList, name: str) -> dg.AssetsDefinition:
-    def train(store: Store, log: Callable[[str], None]) -> weights.Trained:
-        from rag_assets.laboratory.training.trainers import reranker_weights
-
-        return reranker_weights(store, config, name, log=log)
-
-    return weights_asset(
-        config,
-        steps,
-        key=weights_key("reranker", name),
-        about=f"Weights of the reranker `{name}`, a cross-encoder that starts from a trained "
-        f"retriever. Name trained:{name} as the path of an entry of retrieval.rerankers.",
-        deps=[
-            dg.AssetKey(PAIRS.asset),
-            weights_key("retriever", config.training.rerankers[name].retriever),
-        ],
-        train=train,
-    )
-
-
-def weights_asset(
-    config: Config,
-    steps: StepList,
-    *,
-    key: dg.AssetKey,
-    about: str,
-    deps: list[dg.AssetKey],
-    train: Callable[[Store, Callable[[str], None]], weights.Trained],
-) -> dg.AssetsDefinition:
-    """The asset of some trained weights: what it shows is the same for all kinds."""
+    deps = [dg.AssetKey(PAIRS.asset)]
+    if kind == "reranker":
+        about = (
+            f"Weights of the reranker `{name}`, a cross-encoder that starts from a trained "
+            f"retriever. Name trained:{name} as the path of an entry of retrieval.rerankers."
+        )
+        deps.append(weights_key("retriever", config.training.rerankers[name].retriever))
 
     @dg.asset(
-        key=key,
+        key=weights_key(kind, name),
         group_name=GROUP,
         description=about,
         deps=deps,
@@ -120,7 +84,10 @@ def weights_asset(
     )
     @stoppable()
     def trained_weights(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
-        done = train(lineage.open_for_writing(config, steps), context.log.info)
+        from rag_assets.laboratory.training.trainers import WEIGHTS_OF
+
+        store = lineage.open_for_writing(config, steps)
+        done = WEIGHTS_OF[kind](store, config, name, log=context.log.info)
         if not done.is_new:
             context.log.info("nothing changed: these weights were trained already")
         return dg.MaterializeResult(

@@ -124,3 +124,10 @@ def _trained(
     version = current_version(store, schemas.TRAINING_PAIRS_TABLE, key="pair_id")
     all_of_it = {"revision": REVISION, "pairs": version, **made_from}
     return trained(store, kind, name, made_from=all_of_it, train=run, log=log)
+
+
+WEIGHTS_OF: Mapping[Kind, Callable[..., Trained]] = {
+    "retriever": retriever_weights,
+    "reranker": reranker_weights,
+}
+"""What trains each kind of model: takes store, config, name and `log`."""

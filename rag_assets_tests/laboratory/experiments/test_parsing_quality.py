@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_assets.documents.elements import outlines
-from rag_assets.documents.elements.outlines import Bookmark
-from rag_assets.laboratory.experiments.parsing_quality import (
+from rag_assets.laboratory.experiments import outlines
+from rag_assets.laboratory.experiments.outlines import Bookmark
+from rag_assets.laboratory.experiments.parser_comparison import (
     Heading,
     Quote,
     Score,

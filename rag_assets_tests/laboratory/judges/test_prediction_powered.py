@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from truescore import ppi_compare, ppi_estimate
 
-from rag_assets.laboratory.judges.prediction_powered import powered_mean
+from rag_assets.laboratory.judges.calibration import powered_mean
 
 
 def made(seed, *, items=400, labelled=80, bias=0.4):
