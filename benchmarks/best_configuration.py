@@ -22,8 +22,8 @@ import pyarrow.parquet as pq
 from bounds import Bound, dataset, finish, rag_assets
 from experiments import DESIGNS, write_experiments
 
+from rag_assets.evaluation.evaluation_wording import signed, verdict, with_interval
 from rag_assets.evaluation.summary import summarize
-from rag_assets.evaluation.wording import signed, verdict, with_interval
 from rag_assets.laboratory.experiments.design import CUTOFFS
 
 SEARCHED = ("retrieval_methods", "signal_domain_fusion")

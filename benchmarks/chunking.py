@@ -17,7 +17,7 @@ from corpus import markdown
 from peers import ask, environment
 
 from rag_assets.documents.chunks.chunking import STRATEGIES, chunks_of, counted
-from rag_assets.documents.chunks.passages import Block, Chunk, DocumentText
+from rag_assets.documents.chunks.regions import Block, Chunk, DocumentText
 from rag_assets.documents.chunks.tokens import TokenCounter, tokenizer_file
 from rag_assets.documents.elements.element import clean
 

@@ -72,9 +72,9 @@ def work(what: str, home: Path) -> dict[str, object]:
     import lancedb  # noqa: F401 - likewise
 
     from rag_assets import config as configuration
+    from rag_assets.operations.doctor.examined_tables import Practice
     from rag_assets.operations.doctor.examining import examine
     from rag_assets.operations.doctor.repairing import repair
-    from rag_assets.operations.doctor.subjects import Practice
     from rag_assets.store import Store
     from rag_assets_testing.faults.harming import HARMS, Built
     from rag_assets_testing.faults.hashing import hashing

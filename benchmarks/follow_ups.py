@@ -24,8 +24,8 @@ from retrieval import write_config
 from rag_assets import config as configuration
 from rag_assets.answering.assistant import open_assistant
 from rag_assets.answering.condensation.by_model import condense
+from rag_assets.answering.condensation.by_rules import condensed
 from rag_assets.answering.condensation.conversation import Turn
-from rag_assets.answering.condensation.rules import condensed
 from rag_assets.config import Config
 from rag_assets.models.language.calls import LanguageModel
 from rag_assets.retrieval.hits import Hit

@@ -46,13 +46,13 @@ from rag_assets.evaluation.projection import RankedUnit
 from rag_assets.evaluation.questions import Question, read_questions
 from rag_assets.index.units import matrix_of
 from rag_assets.models.paths import load_for_queries
+from rag_assets.operations.gate.compared_rankings import Side
 from rag_assets.operations.gate.comparison import Comparison
 from rag_assets.operations.gate.judging import judge
 from rag_assets.operations.gate.known_items import ask_known_items
 from rag_assets.operations.gate.rules import Ruling, decide
-from rag_assets.operations.gate.sides import Side
+from rag_assets.operations.gate.verdict_wording import verdict_text
 from rag_assets.operations.gate.verdicts import BeforeAndNow, DenseAlone, KnownItems, Verdict
-from rag_assets.operations.gate.wording import verdict_text
 from rag_assets.operations.model_preview.bounds import likely_hits
 from rag_assets.operations.model_preview.units import (
     gold_units_of,
@@ -329,10 +329,10 @@ def spoiled(path: Path) -> Iterator[Bound]:
             found = likely_hits(
                 queries[draw], made[chosen], asked, cutoff=10, sampled=sampled, weight=weight
             )
-            likely = replace(changes.of(draw), differences=found.astype(float) - serving[draw])
+            likely = replace(changes.at(draw), differences=found.astype(float) - serving[draw])
             status = status_of(likely, margin=default_margin(DRAWN))
             warned.append(status in ("is worse", "looks worse"))
-            held.append(ruling(changes.of(draw), items).outcome != "PASS")
+            held.append(ruling(changes.at(draw), items).outcome != "PASS")
         print(
             f"{name:21} {loss:+9.3f}  {items.serving:.3f} {items.candidate:.3f}  "
             f"{np.mean(warned):6.3f} {np.mean(held):5.3f}",

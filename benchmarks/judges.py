@@ -43,9 +43,9 @@ from rag_assets.evaluation.judges.verdicts import JudgedItem, Judgment
 from rag_assets.evaluation.questions import refresh_questions
 from rag_assets.laboratory.judges import calibration
 from rag_assets.laboratory.judges.calibration import (
+    kappa_text,
     labels_needed,
     powered,
-    told,
     why_not,
     with_people,
 )
@@ -432,7 +432,7 @@ def gate_bounds() -> Iterator[Bound]:
             why = why_not(agreed, judge=f"a judge of kappa {kappa:g}", is_generator=False)
             passed += not why
             if not turn:
-                print(f"  kappa {kappa:g}: {told(agreed)}: {why or 'may gate'}")
+                print(f"  kappa {kappa:g}: {kappa_text(agreed)}: {why or 'may gate'}")
         share = passed / KAPPA_DRAWS
         yield within(
             f"judges of kappa {kappa:g} that may gate after 200 labels",

@@ -49,9 +49,9 @@ from retrieval import write_config
 
 from rag_assets import schemas
 from rag_assets.config import GlossaryEntry, LinkStage, Retrieval, Retriever
+from rag_assets.evaluation.evaluation_wording import signed, with_interval
 from rag_assets.evaluation.scores import units_of
 from rag_assets.evaluation.summary import summarize
-from rag_assets.evaluation.wording import signed, with_interval
 from rag_assets.knowledge.mentions import (
     RowCell,
     UnitName,

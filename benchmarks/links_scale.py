@@ -39,7 +39,7 @@ from rag_assets.store.pins import pin_of
 from rag_assets.store.unit_links import names_of, read_links, read_names_in_units
 
 if TYPE_CHECKING:
-    from rag_assets.retrieval.search_call import SearchCall
+    from rag_assets.retrieval.search_context import SearchCall
 
 VARIANT = "default"
 CHUNKS_A_DOCUMENT = 5

@@ -24,7 +24,7 @@ from rag_assets import schemas
 from rag_assets.change.quarantine import Blame
 from rag_assets.config import Config, addresses
 from rag_assets.documents.elements.element import Element, Image
-from rag_assets.documents.elements.rows import pictures, to_arrow
+from rag_assets.documents.elements.element_rows import pictures, to_arrow
 from rag_assets.documents.figures.describe import DescriptionReport, refresh_descriptions
 from rag_assets.models.language.calls import Completion, Message, Outcome, Request
 from rag_assets.models.language.client import LanguageModelClient

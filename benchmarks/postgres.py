@@ -28,7 +28,7 @@ from bounds import Bound, at_most, equal, finish
 from rag_assets.config import TableSource, TableSpec
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.store import Store
-from rag_assets.tables.rows import refresh_rows
+from rag_assets.tables.table_rows import refresh_rows
 
 TABLE = """
 CREATE TABLE {table} AS SELECT

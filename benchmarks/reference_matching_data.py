@@ -14,7 +14,7 @@ from pathlib import Path
 
 from citation_checks_data import Labelled
 
-from rag_assets.answering.checks.passages import sentences_of
+from rag_assets.answering.checks.analysed_passages import sentences_of
 from rag_assets.citations.cited_sources import CitedText
 from rag_assets.config.retrieval import Retrieval
 from rag_assets.models.rerankers import Reranker, load_reranker

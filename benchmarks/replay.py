@@ -41,13 +41,13 @@ sys.path.insert(0, str(REPOSITORY))
 from rag_assets import config as configuration
 from rag_assets.answering.answer import Answer, Scope, Shown
 from rag_assets.answering.assistant import Assistant
+from rag_assets.answering.record.answer_rows import select
 from rag_assets.answering.record.database import answers_of
 from rag_assets.answering.record.exporting import export
 from rag_assets.answering.record.keeping import keep
 from rag_assets.answering.record.kept import canonical, context_of
 from rag_assets.answering.record.listing import AnswerFilter, find, one
 from rag_assets.answering.record.replaying import replay
-from rag_assets.answering.record.rows import select
 from rag_assets.answering.record.staleness import Served
 from rag_assets.citations.kinds import Absence, Cell, Citation, Computed, Span
 from rag_assets.citations.sentences import Sentence

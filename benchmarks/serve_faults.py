@@ -22,8 +22,8 @@ import serving
 from bounds import Bound, at_least, at_most, equal, finish, rag_assets
 from served import Reply, Server, sampled
 
+from rag_assets.answering.record.answer_rows import select
 from rag_assets.answering.record.database import answers_of
-from rag_assets.answering.record.rows import select
 from rag_assets.store import Store
 
 MEGABYTES = 300

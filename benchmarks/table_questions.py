@@ -41,7 +41,7 @@ from rag_assets.table_lookup.plans.running import run_plan
 from rag_assets.table_lookup.plans.sandbox import SandboxError
 from rag_assets.table_lookup.question.understanding import Understood, understand
 from rag_assets.table_lookup.tables.catalogue import Catalogue
-from rag_assets.tables.rows import refresh_rows
+from rag_assets.tables.table_rows import refresh_rows
 
 PROJECT = Path(__file__).resolve().parents[1] / "rag_assets.yaml"
 SWEDISH = Path(__file__).with_name("swedish_headings.csv")

@@ -30,7 +30,7 @@ from bounds import REPOSITORY, Bound, at_most, dataset, finish, rag_assets
 from retrieval import MARGIN, RETRIEVERS, SAMPLES, write_config
 
 from rag_assets.config import Config, load
-from rag_assets.documents.chunks.passages import Block, DocumentText
+from rag_assets.documents.chunks.regions import Block, DocumentText
 from rag_assets.evaluation.intervals import DIFFERENCES, cluster_bootstrap, clusters_of
 from rag_assets.schemas import HEADINGS, slice_of
 from rag_assets.store import Store

@@ -28,7 +28,7 @@ from bounds import at_most, finish
 from rag_assets import config as configuration
 from rag_assets import schemas
 from rag_assets.identity import document_id
-from rag_assets.questions.passages import IndexedPassages
+from rag_assets.questions.indexed_passages import IndexedPassages
 from rag_assets.questions.windows import coherences, unit_vectors, windows_of
 from rag_assets.store import Store
 

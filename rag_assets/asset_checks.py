@@ -28,7 +28,7 @@ from rag_assets.quality.results import EXAMPLES_EXPLAINED
 from rag_assets.store import Store
 
 CHARACTERS = 1_000
-"""Of a cell of that table: a remedy is shown whole."""
+"""The most characters of a cell of the table of examples: a remedy is shown whole."""
 BEFORE_OTHERS = {"dagster/priority": "1"}
 """A table is judged at once: a run that is killed later leaves its checks as they are."""
 CHECKS: dict[Severity, str] = {"error": "must_hold", "warning": "should_hold"}

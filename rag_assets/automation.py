@@ -22,8 +22,8 @@ from rag_assets.change.reclaim import clean_up_tables
 from rag_assets.config import Config, ConfigError, load
 from rag_assets.graph import STEPS
 from rag_assets.lineage import records_of, source_key
+from rag_assets.operations.alerts.dispatch import Teller
 from rag_assets.operations.alerts.record import RecordFile
-from rag_assets.operations.alerts.telling import Teller
 from rag_assets.operations.backfills import at_low_priority, backfill_schedule
 from rag_assets.operations.problems import lost_runs
 from rag_assets.operations.problems.current import SERVING_INDEX
@@ -89,7 +89,7 @@ def domain_tags(key: dg.AssetKey) -> dict[str, str]:
 
 
 def _code_of(rooms: dg.Definitions) -> dict[dg.AssetKey, dg.CodeReferencesMetadataValue]:
-    """Where the function of each asset stands: file and line.
+    """The file and the line of the function of each asset.
 
     `dagster.with_source_code_references` would read and parse every file for that.
     """

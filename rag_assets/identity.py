@@ -19,9 +19,9 @@ NAMESPACE = uuid.UUID("6f0d5c52-6a0e-5b5f-9f43-3c5a1d6b7e21")
 """The project's own UUID namespace: ids never collide with those of another system."""
 
 SHORTEST_START = 4
-"""Characters of an id that name it, if no other one begins so."""
+"""The fewest characters of an id that name it, if no other one begins so."""
 SHOWN_START = 8
-"""Characters of an id that people are shown."""
+"""So many characters of an id are shown to people."""
 MOST_NAMED = 5
 """Ids that are named where several begin so."""
 

@@ -233,7 +233,7 @@ def materialized(
         report: What the pass did.
         counts: What its inputs are counted as: if some failed, the list of runs says how many.
         schema: The columns of the table.
-        preview: Its first rows.
+        preview: The first rows of the table.
         content: What else it holds.
         extra: What is to be said of this pass.
         asset_key: The asset, if the step has several.

@@ -161,7 +161,7 @@ FAMILIES = derived(
     _column("linked_by", pa.string(), "name, number, statement, decision or likeness"),
     _required("evidence", pa.string(), "one sentence on what the document itself says"),
 )
-"""Which documents are versions of one, a table for each parser. Key: `document_id`."""
+"""The versions of documents, a table for each parser. Key: `document_id`."""
 
 UNIT_TYPES = ("text", "table", "figure", "formula")
 
@@ -219,7 +219,7 @@ TABLE_ROWS = derived(
         "NULL as a whole where no cell is shown otherwise",
     ),
 )
-"""Rows of all source tables. Key: `row_id`."""
+"""The rows of all source tables. Key: `row_id`."""
 
 SERIALIZED_ROWS = derived(
     _required("row_id", pa.string(), "the row"),
@@ -230,7 +230,7 @@ SERIALIZED_ROWS = derived(
     _required("text", pa.string(), "the row as text"),
     _required("text_hash", pa.string(), "SHA-256 of the text that enters the model"),
 )
-"""Rows as text, one table for each serializer. Key: `row_id`."""
+"""The rows as text, one table for each serializer. Key: `row_id`."""
 
 
 SPARSE = "sparse"
@@ -456,9 +456,9 @@ class VariantTables:
 
     elements: str
     accounts: str
-    """What became of each document."""
+    """The table of accounts: what became of each document."""
     families: str
-    """Which documents are versions of one."""
+    """The table that says which documents are versions of one."""
     descriptions: str
     chunks: str
     serialized_rows: str

@@ -75,7 +75,11 @@ def refreshed(capsys) -> dict:
 
 
 @pytest.mark.nightly(
-    guards=["deploy", "rag_assets/serving/dagster_instance.py", "rag_assets/store/places.py"]
+    guards=[
+        "deploy",
+        "rag_assets/serving/dagster_instance.py",
+        "rag_assets/store/table_locations.py",
+    ]
 )
 def test_the_graph_runs_with_records_in_postgresql_and_tables_in_an_object_store(
     deployed, postgres, capsys

@@ -26,8 +26,8 @@ from rag_assets.config import Config, Variant
 from rag_assets.config.addresses import tables_of
 from rag_assets.evaluation.step_tables import QUESTIONS
 from rag_assets.graph import STEPS
+from rag_assets.operations.doctor.examined_tables import Practice
 from rag_assets.operations.doctor.examining import examine
-from rag_assets.operations.doctor.subjects import Practice
 from rag_assets.operations.explain.explaining import explain
 from rag_assets.operations.plan.planning import plan_of
 from rag_assets.retrieval.opening import set_of

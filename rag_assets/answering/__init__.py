@@ -6,4 +6,14 @@ sentences with citations, and what was searched for them), then `asking` (from a
 answer), `quoting` (what is shown where nothing was computed or written), `generation` (what a
 language model writes), `checks` (whether sources have it), `record` (answers that are kept) and
 `measuring` (how good answers are).
+
+What a sentence says is held against what it cites, number by number and name by name:
+
+>>> from rag_assets.answering.checks.support import check
+>>> from rag_assets.citations.cited_sources import CitedText
+>>> cited = [CitedText("Invar has a density of 8.05 g/cm3.")]
+>>> check("The density of Invar is 8050 kg/m3.", cited).agrees
+True
+>>> [match.atom.text for match in check("The density of Invar is 8.50 g/cm3.", cited).missing]
+['8.50 g/cm3']
 """

@@ -18,7 +18,7 @@ from rag_assets.citations.sentences import Compared, Sentence
 FORMAT = "rag_assets/answer/2"
 """Moves when a reader of the JSON has to read it in another way."""
 FIRST_FORMAT = "rag_assets/answer/1"
-"""Of releases that quoted answers; `from_json` says what became of their outcomes."""
+"""The format of releases that quoted answers; `from_json` says what became of their outcomes."""
 
 Outcome: TypeAlias = Literal["computed", "written", "found", "nothing"]
 """`computed`: a lookup ran on a table. `written`: a language model wrote it. `found`: what fits the
@@ -36,7 +36,7 @@ class Shown:
     unit_id: str
     text_hash: str
     rank: int
-    """From 1."""
+    """The place among the units, from 1."""
     score: float
     domain: str
     uri: str
@@ -59,19 +59,19 @@ class Generation:
     """How a language model came to an answer."""
 
     model: str
-    """Its name in the config."""
+    """The name of the model in the config."""
     identity: str
-    """Which model it is, as its server states it."""
+    """The identity of the model, as its server states it."""
     prompts: Mapping[str, str]
     """SHA-256 of each prompt that it was asked by."""
     calls: int
     """Answers of the model that were read, kept ones included."""
     kept_calls: int
-    """Those that were made before: nothing was sent, no token is counted below."""
+    """Answers that were kept before: nothing was sent for them, and no token is counted below."""
     prompt_tokens: int
     completion_tokens: int
     cost: float | None
-    """By the prices of the config; None without them."""
+    """The cost by the prices of the config; None without them."""
     asked_again: bool
     """Whether what is delivered was written after faults were named."""
     further_queries: tuple[str, ...]
@@ -89,7 +89,8 @@ class Answer:
     question: str
     outcome: Outcome
     sentences: tuple[Sentence, ...]
-    """In reading order; of `found`, the passages; none where nothing was found."""
+    """The sentences in reading order; the passages of a `found` answer; none where nothing was
+    found."""
     scope: Scope
     shown: tuple[Shown, ...] = ()
     """The units that were retrieved, best first."""
@@ -108,7 +109,8 @@ class Answer:
     seconds: Mapping[str, float] = field(default_factory=dict)
     """Wall time of each stage."""
     generation: Generation | None = None
-    """Of a question that a language model was asked, whether or not its answer is delivered."""
+    """How a language model was asked, whether or not its answer is delivered; None where none
+    was."""
 
     @property
     def citations(self) -> Iterator[Citation]:

@@ -58,7 +58,7 @@ class AnswerSources:
     """What answers are made from, and by whom."""
 
     index: "VariantIndex"
-    """What is searched."""
+    """The index that is searched."""
     store: Store
     """Holds the tables of the index."""
     config: Config
@@ -77,7 +77,8 @@ class Planned:
 
     question: str
     read_as: str
-    """With what it took from the conversation before it; empty where it took nothing."""
+    """The question with what it took from the conversation before it; empty where it took
+    nothing."""
     planned_as: str
     """How a language model read it to a table, in words; empty where none did."""
 
@@ -134,6 +135,7 @@ def stream(
     with times.timed("search"):
         results = index.search(whole, retriever=retriever, top_k=top_k, filters=filters)
     yield Retrieved(results.hits)
+    # Before a model writes, which takes seconds: what was computed need not wait for that.
     yield from told.sentences if told else ()
     hits, generation, unwritten = results.hits, None, ""
     said_already = len(told.sentences) if told else 0

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rag_assets.answering.evidence_cards import EvidenceCards
     from rag_assets.answering.generation.writing import Writer
     from rag_assets.answering.quoting.sourcing import SourcedText
-    from rag_assets.answering.reporting.report import CitedReport
+    from rag_assets.answering.reporting.cited_report import CitedReport
     from rag_assets.models.language.client import LanguageModelClient
     from rag_assets.retrieval.arms import Arm
     from rag_assets.retrieval.hits import Hit, Results
@@ -54,7 +54,7 @@ class AnswerModels:
     """Writes what would only be found: see `generation`."""
 
     def reading_since(self, purges: int) -> "AnswerModels":
-        """The same models, for texts that are read from now on: see `store.purges`."""
+        """These models, for texts that are read from now on: see `store.purges`."""
         condenser, planner, writer = self.condenser, self.planner, self.writer
         return AnswerModels(
             condenser=condenser and condenser.reading_since(purges),
@@ -146,7 +146,7 @@ class Assistant:
     def completed(self, question: str, said: "Sequence[Turn]") -> "Condensed":
         """The question with what it takes from the conversation before it."""
         from rag_assets.answering.condensation.by_model import condense
-        from rag_assets.answering.condensation.rules import condensed
+        from rag_assets.answering.condensation.by_rules import condensed
 
         if (model := self.models.condenser) is None:
             return condensed(question, said, catalogue=self.catalogue)

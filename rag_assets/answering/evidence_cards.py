@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 NEIGHBOURS = 2
 """Chunks or rows that are shown before one, and as many behind it."""
 MOST_ROWS = 12
-"""Rows of a lookup that are shown."""
+"""At most so many rows of a lookup are shown."""
 GAP = "\n\n"
 _READ = ("index", "char_start", "char_end", "text")
 _TABLE_LINE = re.compile(r"^[ \t]*\|.*$", re.MULTILINE)
@@ -71,7 +71,7 @@ class EvidenceCards:
         Args:
             unit_id: A whole id.
             words: First character of each quote in its text, and one past the last.
-            columns: Those of its cells that are cited, by their names at the source.
+            columns: The cells that are cited, by the names of their columns at the source.
             row_key: The row that is cited, where the unit is a table inside a document.
             is_drawn: Whether the card shows the pages, which takes about a second.
 
@@ -241,12 +241,12 @@ def _headings(table: TableInfo) -> Mapping[str, str]:
 
 
 def _line_of(text: str, row: int, rows: int) -> tuple[int, int]:
-    """Where a row of a Markdown table stands in its text; `row` is from 1."""
+    """The place of a row of a Markdown table in its text; `row` is from 1."""
     return list(_TABLE_LINE.finditer(text))[row - 1 - rows].span()
 
 
 def _placed(chunk: "Row") -> tuple[int, int, str]:
-    """Where a chunk begins and ends in its document, and what stands there."""
+    """The place of a chunk in its document, and what stands there."""
     start, end = int(str(chunk["char_start"])), int(str(chunk["char_end"]))
     return start, end, slice_of(str(chunk["text"]), start, end)
 

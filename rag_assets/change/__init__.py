@@ -16,4 +16,34 @@
   in time: `reclaim`.
 
 Read `steps`, `deciding` and `sync` first.
+
+A table of words, brought up to its documents: only the one that changed is split again.
+
+>>> from pathlib import Path
+>>> from tempfile import TemporaryDirectory
+>>> import pyarrow as pa
+>>> from rag_assets import schemas
+>>> from rag_assets.change import sync
+>>> from rag_assets.store import Store
+>>> fields = [pa.field(name, pa.string(), nullable=False) for name in ("word", "document")]
+>>> target = sync.Target("words", schemas.derived(*fields), key="word", group="document")
+>>> def refreshed(store, documents):
+...     def split(changed):
+...         for key in changed["key"].to_pylist():
+...             words = documents[key].split()
+...             rows = pa.table([words, [key] * len(words)], schema=pa.schema(fields))
+...             yield sync.Batch(rows, done=[key])
+...     contents = pa.table({"key": list(documents), "content": list(documents.values())})
+...     inputs = sync.with_recipe(contents, key="key", content="content", recipe="1")
+...     work = sync.Work(
+...         store=store, target=target, made_from=lambda: {"documents": str(documents)},
+...         inputs=lambda: inputs, transform=split,
+...     )
+...     return sync.refresh(work, log=lambda line: None)
+>>> with TemporaryDirectory() as folder:
+...     store = Store(Path(folder))
+...     first = refreshed(store, {"a.md": "steel nickel", "b.md": "copper"})
+...     second = refreshed(store, {"a.md": "steel", "b.md": "copper"})
+>>> (first.added, first.rows), (second.changed, second.unchanged, second.rows)
+((2, 3), (1, 1, 2))
 """

@@ -78,6 +78,6 @@ def with_row_fingerprints(rows: pa.Table, target: Target) -> pa.Table:
 
 
 def _in_pieces(rows: pa.Table) -> pa.Table:
-    """The same, so that all threads of DuckDB have something to do."""
+    """Cut `rows` into pieces, so that all threads of DuckDB have something to do."""
     pieces = rows.to_batches(max_chunksize=ROWS_HASHED_AT_ONCE)
     return pa.Table.from_batches(pieces, schema=rows.schema)

@@ -25,8 +25,8 @@ from rag_assets.store.complete_sets import (
 )
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.pins import Pin, pin_of
-from rag_assets.store.places import remove_folder
 from rag_assets.store.search_indexes import uncommon_indexes
+from rag_assets.store.table_locations import remove_folder
 
 
 def record(store: Store, config: Config, steps: StepList, *, variant: str) -> CompleteSet | None:
@@ -64,6 +64,7 @@ def record(store: Store, config: Config, steps: StepList, *, variant: str) -> Co
         seen=seen,
         indexes=uncommon_indexes(store, units) or None,
     )
+    # Looked at once more: another run may have begun to write while the pins were read.
     if not _is_as_left(store, found) or _seen(store, config, steps, variant) != seen:
         return None
     write_atomically(file_of(store, variant), as_json(found))
@@ -93,6 +94,8 @@ def take_over(store: Store, config: Config) -> None:
     folder = store.root / FOLDER
     if folder.exists() or not store.root.exists():
         return
+    # Made aside and renamed as a whole, so that a killed run leaves no folder with some of the
+    # sets.
     begun = store.root / f".{FOLDER}.{os.getpid()}"
     begun.mkdir(exist_ok=True)
     for variant in config.variants:

@@ -42,19 +42,19 @@ class Identities:
 
     @classmethod
     def of(cls, store: Store, name: str, *, key: str) -> Self:
-        """Those of the newest version."""
+        """The keys and fingerprints of the newest version of a table."""
         return cls(store, name, store.version(name), key)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         return map(self._named, self._batches(self._columns))
 
     def row_ids(self) -> np.ndarray:
-        """Of all rows (uint64)."""
+        """The ids of all rows (uint64)."""
         found = [batch[ROW_ID].to_numpy() for batch in self._batches([])]
         return np.concatenate([np.empty(0, np.uint64), *found])
 
     def at(self, row_ids: np.ndarray, *, rows: int) -> Iterator[pa.RecordBatch]:
-        """Those of the rows with these `row_ids` alone, of a table of about so many `rows`."""
+        """The keys and fingerprints of some rows, of a table of about so many `rows`."""
         if len(row_ids) > rows * NAMED_UP_TO_SHARE:
             wanted = np.sort(row_ids)
             for batch in self:
@@ -95,7 +95,7 @@ class RowChanges:
     inserted: Iterator[pa.RecordBatch]
     rows_before: int
     rows: int
-    """Of the later version."""
+    """The number of rows of the later version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class ChangedRowIds:
     inserted: np.ndarray
     rows_before: int
     rows: int
-    """Of the later version."""
+    """The number of rows of the later version."""
 
 
 def changed_row_ids(before: Identities, now: Identities) -> ChangedRowIds | None:
@@ -122,7 +122,7 @@ def changed_row_ids(before: Identities, now: Identities) -> ChangedRowIds | None
 
 
 def row_changes(before: Identities, now: Identities) -> RowChanges | None:
-    """The same with the keys and fingerprints of the rows."""
+    """The rows of `changed_row_ids`, with their keys and fingerprints."""
     changes = changed_row_ids(before, now)
     if changes is None:
         return None

@@ -46,7 +46,7 @@ class Plan:
     parts: Mapping[str, str]
     """What the table is made from now, by name."""
     recipe: Mapping[str, str] = field(default_factory=dict)
-    """What its recipe consists of now: see `Derivation.recipe`."""
+    """The parts of the recipe as they are now: see `Derivation.recipe`."""
     differs: Sequence[str] = ()
     """The names of those parts that are other than at the last complete pass; all of them if there
     was none, or if it is not known what it was made from."""
@@ -70,7 +70,7 @@ class Plan:
     before: Identities | None = None
     """The rows of the table before the pass; None if it has none, or is begun anew."""
     read_at: Mapping[str, str] | None = None
-    """Where the inputs were read that are rows of other tables: see `ChangingInputs.read_at`."""
+    """The versions of the tables whose rows are the inputs: see `ChangingInputs.read_at`."""
     is_settled: bool = True
     """Whether the inputs were made from the same parts before and after they were read."""
     entries: pa.Table = field(default_factory=partial(pa.Table.from_batches, [], schema=ENTRIES))
@@ -145,12 +145,14 @@ def compare_inputs(
     finished = store.completion(target.name)
     inputs = derivation.inputs()
     plan.read_at = inputs.read_at() if isinstance(inputs, ChangingInputs) else None
+    # Inputs may have moved while they were opened: such a pass is not proof of a no-op.
     plan.is_settled = fingerprint_of(derivation.made_from()) == plan.made_from
     is_there = store.exists(target.name)
     if is_there and not store.can_widen(target.name, target.schema):
         plan.rebuild_reason = plan.rebuild_reason or OTHER_COLUMNS
     if is_there and plan.rebuild_reason is None:
         plan.before = Identities.of(store, target.name, key=target.group)
+        # A table that is begun anew has no entries: all inputs are tried again.
         plan.entries = entries(store, target.name)
     plan.finished = finished if finished and _is_as_left(finished, plan) else None
     _compare(plan, inputs, retry=retry, afresh=afresh)

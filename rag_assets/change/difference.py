@@ -46,7 +46,7 @@ class Difference:
         return pa.concat_tables([self.added, self.changed])
 
     def marked_changed(self, inputs: pa.Table) -> "Difference":
-        """The same, where `inputs` (schema `INPUTS`) are to be done although they are unchanged."""
+        """This difference, with unchanged `inputs` (schema `INPUTS`) that are to be done again."""
         is_held = KeyIndex(self.pending["key"]).places(inputs["key"]) == ABSENT
         again = inputs.filter(pa.array(is_held))
         changed = pa.concat_tables([self.changed, again])
@@ -127,7 +127,7 @@ def compare(inputs: Iterable[pa.RecordBatch], target: TargetRows) -> Difference:
 
 
 def compare_changes(inputs: InputChanges, *, quarantined: pa.Table) -> Difference:
-    """The same for a target that the earlier pass left complete: it is not read.
+    """Compare with a target that the earlier pass left complete: it is not read.
 
     `quarantined` are the inputs that failed at that pass, as they are now. Those that changed since
     count as changed, although the target holds nothing of them; the others are not counted.

@@ -40,7 +40,7 @@ class Pending:
         return dict(zip(found, self._fingerprints.at(places), strict=True))
 
     def _places(self, keys: Sequence[str]) -> tuple[list[str], np.ndarray]:
-        """Those of `keys` that are among the inputs, and where."""
+        """Which of `keys` are among the inputs, and their positions there."""
         places = self._index.places(pa.array(keys, pa.string()))
         is_here = places != ABSENT
         return [key for key, here in zip(keys, is_here, strict=True) if here], places[is_here]

@@ -36,7 +36,7 @@ MOST_NIGHTS = 64
 """The longest that an input waits which ran into a limit."""
 
 Blame: TypeAlias = Literal["input", "environment", "limit"]
-"""Whose fault a failure was."""
+"""What caused a failure: the input itself, the environment, or a limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +66,9 @@ class QuarantineEntry:
     target: str
     """The table on the way to which it failed."""
     failed_at: datetime
-    """When it last failed (UTC)."""
+    """The time of its last failure (UTC)."""
     fingerprint: str
-    """Which version of the input it was; empty where the input has none."""
+    """The fingerprint of the input that failed; empty where the input has none."""
     failure: Failure
 
 
@@ -187,7 +187,11 @@ def record_failures(
         store.widen(QUARANTINE, schemas.QUARANTINE)
         if not is_marked:  # the mark was lost: what failed has just been tried again
             store.open(QUARANTINE).delete(f"target = {quoted(target)}")
+        # Marked before the entries are written: a mark without an entry is looked at in vain, an
+        # entry without one is never seen.
         _mark(store, [*quarantined_targets(store), target])
+        # Put in the place of the former entries, as these count how often an input ran into a
+        # limit.
         if limits.num_rows:
             store.upsert(QUARANTINE, limits, on=["target", "key"])
         for part in parts_of(sorted(stale.difference(limits["key"].to_pylist()))):
@@ -261,6 +265,7 @@ def _quarantine_rows(
             "reason": failure.reason,
             "label": failure.label,
             "failed_at": now,
+            # The first day counts: what is stale stays so, however often it fails again.
             "stale_since": failure.stale_since and (stale.get(failure.key) or failure.stale_since),
             **_wait(failure, before.get((failure.key, marks[failure.key]), 0) + 1, today=today),
         }

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 UNNAMED = "unnamed.json"
 LEAST_FREE = 64_000_000
-"""Bytes: with less, tables that nothing names go before anything is written."""
+"""With fewer free bytes, tables that nothing names go before anything is written."""
 
 
 @dataclass(frozen=True, slots=True)

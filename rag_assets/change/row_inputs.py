@@ -26,7 +26,7 @@ from rag_assets.store import Store
 from rag_assets.store.damage import DamagedTablesError
 
 HALF_OF_SHA256 = 32
-"""Hexadecimal digits."""
+"""The hexadecimal digits of half of a SHA-256."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class RowInputs(ChangingInputs):
 
     @classmethod
     def of(cls, store: Store, *tables: str, key: str, recipe: str) -> Self:
-        """Those of the newest versions, which are read from now on."""
+        """The rows of the newest versions of `tables`, which are read from now on."""
         held = [store.generation(name) for name in tables]
         return cls(store, {each: store.version(each) for each in held}, key, recipe)
 

@@ -55,9 +55,9 @@ class StepTable:
     group: str
     """Column that names the input of a row; the key where one input gives one row."""
     schema: pa.Schema
-    """Its columns, whatever a model adds to them."""
+    """The columns of the table, without those that a model adds."""
     revision: int | str
-    """Of the code: raised when the same inputs and settings give other rows."""
+    """The revision of the code: raised when the same inputs and settings give other rows."""
     inputs: tuple[Input, ...] = ()
     """The tables that it reads."""
     recipe: Canonical = None
@@ -102,7 +102,7 @@ class ShownContent:
     """What is shown of what a table holds, beside the counts of a pass."""
 
     names: Collection[str]
-    """Of all values that `describe` may give."""
+    """The names of all values that `describe` may give."""
     describe: Callable[[], Mapping[str, Value]]
     """The values by name; asked for where the table changed."""
 
@@ -132,14 +132,14 @@ class StepContext:
     store: Store
     config: Config
     variant: str
-    """Of a shared step: any."""
+    """The variant that is refreshed; any variant for a step that all of them share."""
     steps: "StepList"
     log: Log = lambda _: None
     """Receives progress, one line at a time."""
     warn: Log = lambda _: None
     """Receives what went wrong without stopping the step."""
     retry: bool = False
-    """Also try again what failed on its own content, or at a limit."""
+    """Whether to try again also what failed on its own content, or at a limit."""
     allow_shrink: bool = False
     """Accept that a source lost more than half of its items."""
 
@@ -159,11 +159,11 @@ class StepKind(ABC):
     about: ClassVar[str]
     """The description of the asset."""
     counts: ClassVar[str]
-    """What its inputs are counted as: files, documents, figures, rows or units."""
+    """The plural of an input: files, documents, figures, rows or units."""
     holds: ClassVar[str] = "units"
-    """What its rows are called, for people."""
+    """The plural of a row of the table, for people."""
     domain: ClassVar[Domain | None] = None
-    """Of all its rows; None where it has rows of both."""
+    """The domain of all rows of the table; None where it has rows of both."""
     labels: ClassVar[frozenset[str]] = frozenset({"lancedb"})
     """What the table is kept in and made with, as the UI shows it."""
     would_change: ClassVar[str] = "an edit of what it is made from"
@@ -192,7 +192,7 @@ class StepKind(ABC):
 
     @abstractmethod
     def table(self, config: Config, recipe: Variant) -> StepTable:
-        """Its table for the variant with this recipe, and what that is made from."""
+        """The table for the variant with this recipe, and what it is made from."""
 
     def step(self, config: Config, recipe: Variant) -> "Step":
         """The step for the variant with this recipe."""

@@ -101,7 +101,7 @@ class Report:
     unchanged: int = 0
     failed: int = 0
     rows: int = 0
-    """Rows of the table afterwards."""
+    """The number of rows of the table after the pass."""
     seconds: float = 0.0
     failures: Sequence[Failure] = field(default=(), repr=False)
     """All inputs in quarantine, those of earlier passes included."""
@@ -143,6 +143,7 @@ def refresh(work: Work, *, log: Callable[[str], None], retry: bool = False) -> R
     """
     started = time.monotonic()
     with work.store.lock(work.target.name, log=log):
+        # Under the lock: whoever held it before may have done the work that this run came for.
         plan = check_completed(work, retry=retry)
         if plan.is_up_to_date:
             report = _unchanged(plan, work, started=started)
@@ -226,6 +227,7 @@ def _carried_out(plan: Plan, work: Work, *, log: Callable[[str], None], started:
             replace(failure, stale_since=now) if failure.key in kept else failure
             for failure in tally.failures
         ]
+    # After all writes: a renamed file finds what was parsed and embedded under its former name.
     store.delete(target.name, column=target.group, keys=[*plan.removed, *emptied])
     record_failures(
         store,
@@ -239,6 +241,7 @@ def _carried_out(plan: Plan, work: Work, *, log: Callable[[str], None], started:
     if work.settle:
         work.settle()
     remaining = quarantined(store, target.name)
+    # The pass is recorded last: a run that is killed before this goes on from what it committed.
     content = _content(plan.finished, before=replace(before, key=target.key))
     if pending.is_done:
         store.complete(target.name, _completion(plan, store, content, remaining))
@@ -262,6 +265,7 @@ def _made_ready(plan: Plan, work: Work, *, log: Callable[[str], None]) -> Identi
     From here on, and until the pass is complete, no record says that the table is up to date.
     """
     store, target = work.store, plan.target
+    # Before the first write, or a killed run would leave a record of a table that has moved on.
     store.reopen(target.name)
     if plan.rebuild_reason:
         log(f"{target.name} is built again: {plan.rebuild_reason}")
@@ -299,7 +303,7 @@ def _written(plan: Plan, work: Work, *, log: Callable[[str], None]) -> tuple[Pen
 
 
 def held_groups(store: Store, target: Target, keys: Sequence[str]) -> list[str]:
-    """Those of `keys` that a table holds rows of; none if there is no table."""
+    """Which of `keys` a table holds rows of; none if there is no table."""
     if not keys or not store.exists(target.name):
         return []
     column = target.group

@@ -40,7 +40,8 @@ class UnitStep:
     version: int
     """The version that was read."""
     made: Made | None
-    """None where the table does not hold it any more: it has moved on since the index was built."""
+    """What the row was made from; None where the table has moved on since the index was built and
+    holds the row no more."""
     facts: Mapping[str, Json]
     would_change: str
     """What would give another row here."""
@@ -56,9 +57,9 @@ class UnitTrace:
     unit: Row
     variant: str
     keys: Mapping[str, str]
-    """For each asset the column that names a row of its table."""
+    """The key column of each asset's table."""
     tables: Mapping[str, tuple[str, Canonical]] = field(default_factory=dict)
-    """For each asset its table and its settings by content; none where the config has another
+    """The table of each asset, and its settings by content; empty where the config has another
     recipe by now than the one that made the unit."""
     pointer: ServingPointer | None = None
     """What pins elements and chunks too; None: they are read at the newest version."""

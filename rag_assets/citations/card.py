@@ -25,12 +25,12 @@ class PagePicture:
     """A page with the blocks of a passage light, and the lines of quotes to be laid over them."""
 
     page: int
-    """From 1."""
+    """The page of the document, from 1."""
     width: float
-    """Of the page in points, as `height`."""
+    """The width of the page in points; `height` is in points too."""
     height: float
     boxes: tuple[PageBox, ...]
-    """One for each line of a quote; none of quotes whose place is not sure."""
+    """The box of each line of a quote; quotes whose place is not sure have none."""
     picture: str
     """PNG of the page, the blocks of the passage marked; in Base64."""
 
@@ -52,17 +52,17 @@ class Card:
     place: str
     """The document or table, and where in it."""
     excerpt: Excerpt | None = None
-    """Of a document; of a row that is in no table that can be asked."""
+    """The passage of a document; also that of a row which is in no table that can be asked."""
     quotes: Sequence[tuple[int, int]] = ()
     """First character of each quote in the passage, and one past the last, in their order."""
     headings: Mapping[str, str] = field(default_factory=dict)
-    """Of the columns that may be shown, by their names: in plain words, with their units."""
+    """The heading of each column that may be shown, by its name: in plain words, with the unit."""
     marked: Collection[str] = ()
     """Names of the columns that are cited."""
     rows: Sequence[Mapping[str, str | None]] = ()
-    """By the names of the columns."""
+    """The cells of each row by the names of their columns."""
     cited: int | None = None
-    """Which of the rows is cited, from 0; None where all of them are."""
+    """The position among the rows of the one that is cited, from 0; None where all of them are."""
     count: int = 0
     """How many rows a lookup selects; `rows` has the first of them."""
     said: Sequence[str] = ()
@@ -77,7 +77,7 @@ class Card:
     pictures: Sequence[PagePicture] = ()
     """The pages that it stands on, the first one alone where the place of no quote is sure."""
     no_picture: str = ""
-    """Why there are none, where it stands on a page."""
+    """Why there is no picture of a passage that stands on a page."""
 
     @property
     def shown(self) -> Sequence[str]:

@@ -10,7 +10,7 @@ class CitedText:
 
     text: str
     name: str = ""
-    """How it is called in messages."""
+    """The name of the place in messages."""
     origin: str = ""
     """The source of the config that it is from; empty where nobody knows."""
 
@@ -33,7 +33,7 @@ class CitedRow:
     """What names the row beside its pairs: the title of its table."""
     name: str = ""
     origin: str = ""
-    """See `CitedText`."""
+    """The source of the config that it is from; empty where nobody knows."""
 
 
 Source: TypeAlias = CitedText | CitedRow

@@ -23,7 +23,7 @@ MOST_INPUTS_READ = 50
 """Inputs of a computed value that are read beside its result."""
 MOST_KEYS_SHOWN = 5
 MOST_SECTION = 60
-"""Characters of a heading that are shown."""
+"""At most so many characters of a heading are shown."""
 
 
 class RunAgain(Protocol):
@@ -79,17 +79,17 @@ class CitationKind(ABC):
     @property
     @abstractmethod
     def place(self) -> str:
-        """Where it points, for people; what points to one place has one number."""
+        """The place that it points to, for people; all that points to one place has one number."""
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """It in a few words, for messages."""
+        """The citation in a few words, for messages."""
 
     @property
     @abstractmethod
     def in_words(self) -> str:
-        """Where it leads, and what is there, in one line."""
+        """The place that it leads to, and what is there, in one line."""
 
     @property
     @abstractmethod
@@ -195,7 +195,7 @@ class Span(UnitCitation):
 
     unit_id: str | None
     text_hash: str | None
-    """Of the unit's text when it was cited: another one later makes the citation stale."""
+    """The hash of the unit's text when it was cited: another one later makes the citation stale."""
     source: str
     uri: str
     title: str
@@ -204,7 +204,7 @@ class Span(UnitCitation):
     start: int
     """First character of the words in the unit's text."""
     end: int
-    """One past the last."""
+    """One past the last character of the words."""
     text: str
     """The words, exactly as the unit has them."""
     section: str = ""
@@ -242,14 +242,14 @@ class Span(UnitCitation):
         return text is None or self.text not in text
 
     def says(self) -> Iterator[Source]:
-        """Its words, and what they are about."""
+        """The words, and what they are about."""
         yield CitedText(self.text, name=self.name, origin=self.source)
         if about := " - ".join(filter(None, (self.title, self.section))):
             yield CitedRow((), subject=about, name=self.name, origin=self.source)
 
     @property
     def looked_at(self) -> str:
-        """Its unit."""
+        """The unit of the words."""
         return self.unit_id or self.uri
 
     def why_stale(self, now: ServedNow) -> str | None:
@@ -277,7 +277,7 @@ class Cell(UnitCitation):
     table: str
     row_key: str
     column: str
-    """Its name at the source."""
+    """The name of the column at the source."""
     heading: str
     """The name in plain words, without the unit."""
     value: Value
@@ -287,38 +287,38 @@ class Cell(UnitCitation):
 
     @property
     def place(self) -> str:
-        """Its table and row."""
+        """The table and the row of the cell."""
         return f"{self.source}/{self.table}, row {self.row_key}"
 
     @property
     def name(self) -> str:
-        """Its table, row and heading."""
+        """The table, row and heading of the cell."""
         return f"{self.table}, row {self.row_key}, {self.heading}"
 
     @property
     def in_words(self) -> str:
-        """Its row, heading and value."""
+        """The row, heading and value of the cell."""
         value = "empty" if self.value is None else str(self.value)
         unit = f" {self.unit}" if self.unit else ""
         return f"{self.place}, {self.heading}: {value}{unit}"
 
     @property
     def pair(self) -> CitedPair:
-        """Its heading, value and unit."""
+        """The heading, value and unit of the cell."""
         return CitedPair(self.heading, "" if self.value is None else str(self.value), self.unit)
 
     @property
     def rows_cited(self) -> RowKeys:
-        """Its row."""
+        """The row of the cell."""
         return RowKeys(self.source, self.table, (self.row_key,))
 
     def says(self) -> Iterator[Source]:
-        """Its row, with this cell alone."""
+        """The row of the cell, with this cell alone."""
         yield cited_row([self])
 
     @property
     def looked_at(self) -> str:
-        """Its row."""
+        """The row of the cell, which several cited cells may share."""
         return f"{self.table}|{self.row_key}"
 
     def why_stale(self, now: ServedNow) -> str | None:
@@ -345,7 +345,7 @@ class PlanCitation(CitationKind):
     __slots__ = ()
 
     plan: Mapping[str, JsonValue] | None
-    """As data: see `table_lookup.plans.plan`."""
+    """The plan as data: see `table_lookup.plans.plan`."""
 
     @abstractmethod
     def holds(self, again: RunAgain) -> bool:
@@ -363,16 +363,16 @@ class Rows(PlanCitation):
     row_keys: tuple[str, ...]
     """Keys of the selected rows, in the plan's order; at most `MOST_ROW_KEYS` of them."""
     count: int
-    """How many rows it selects."""
+    """The number of rows that the plan selects."""
     title: str = ""
-    """Of the table; empty in answers of releases that did not keep it, as `where` is."""
+    """The title of the table; empty, as `where` is, in answers of releases that did not keep it."""
     where: str = ""
     """The conditions of the plan in words, in the language of the sentence."""
     kind: Literal["rows"] = "rows"
 
     @property
     def place(self) -> str:
-        """Its table, and some of the rows."""
+        """The table, and some of the rows."""
         return f"{self.source}/{self.table}, {self.rows_shown}"
 
     @property
@@ -387,7 +387,7 @@ class Rows(PlanCitation):
 
     @property
     def name(self) -> str:
-        """Its table, and how many rows."""
+        """The table, and how many rows."""
         return f"{self.table}, {self.count} rows"
 
     @property
@@ -413,7 +413,7 @@ class Rows(PlanCitation):
         yield from self.conditions()
 
     def conditions(self) -> Iterator[CitedText]:
-        """By what the rows were selected, in words."""
+        """The conditions by which the rows were selected, in words."""
         if self.where:
             yield CitedText(f"{self.title}{self.where}", name=self.name, origin=self.source)
 
@@ -437,15 +437,15 @@ class Computed(PlanCitation):
     """A value computed from cells; `table_lookup.verifying` runs it again."""
 
     operation: str
-    """One of `table_lookup.plans.plan.OPERATIONS`."""
+    """The operation of the plan, one of `table_lookup.plans.plan.OPERATIONS`."""
     inputs: tuple[Cell, ...]
     """Cells that it was computed from, in the plan's order. Of more than `MOST_INPUTS`, so many are
     kept: those with the least and the greatest number, then the first of the others."""
     count: int
-    """How many cells it was computed from."""
+    """The number of cells that it was computed from."""
     plan: Mapping[str, JsonValue]
     sql: str
-    """What was run, to read; never run as it is."""
+    """The SQL that was run, to read; never run as it is."""
     result: Value
     unit: str | None
     pin: str
@@ -453,7 +453,7 @@ class Computed(PlanCitation):
     rows: Rows
     """The rows that hold the inputs."""
     heading: str = ""
-    """Of the column that was computed with; empty where rows were counted."""
+    """The heading of the column that was computed with; empty where rows were counted."""
     unread: int = 0
     """Filled cells of that column that are no numbers, and were left out."""
     kind: Literal["computed"] = "computed"
@@ -512,7 +512,7 @@ class Computed(PlanCitation):
 
     @property
     def looked_at(self) -> str:
-        """The result."""
+        """The result itself."""
         return repr(self)
 
     def holds(self, again: RunAgain) -> bool:
@@ -538,7 +538,7 @@ class Computed(PlanCitation):
 
 @dataclass(frozen=True, slots=True)
 class Absence(PlanCitation):
-    """That something is not there: what was searched, and how much of it."""
+    """Proof that something is not there: what was searched, and how much of it."""
 
     scope: str
     """What was searched, in words: `table steels, column Grade`."""
@@ -547,7 +547,7 @@ class Absence(PlanCitation):
     """Number of rows or units that were looked at."""
     plan: Mapping[str, JsonValue] | None = None
     title: str = ""
-    """Of the table that was looked up in."""
+    """The title of the table that was looked up in."""
     kind: Literal["absence"] = "absence"
 
     @property
@@ -571,7 +571,7 @@ class Absence(PlanCitation):
         return frozenset({str(self.plan["source"])} if self.plan else ())
 
     def says(self) -> Iterator[Source]:
-        """That it is not there, in several ways to say it."""
+        """The absence in several wordings, so that a sentence may use any of them."""
         words = (
             f"None of the {self.searched} of {self.scope} has {self.looked_for}: "
             f"there is no {self.looked_for}, {self.looked_for} is not there."
@@ -580,7 +580,7 @@ class Absence(PlanCitation):
 
     @property
     def looked_at(self) -> str:
-        """That it is not there."""
+        """The absence itself."""
         return repr(self)
 
     def holds(self, again: RunAgain) -> bool:

@@ -28,10 +28,10 @@ class Sentence:
     is_written: bool = False
     """Whether a language model wrote it."""
     before: str = ""
-    """Of a passage that was found, what stands before it in its unit, as people read it, with the
-    blank or line break between; of a row, the title of its table."""
+    """What stands before a found passage in its unit, as people read it, with the blank or line
+    break between; before a row, the title of its table."""
     after: str = ""
-    """The same behind it."""
+    """What stands behind a found passage in its unit, likewise."""
 
     @property
     def is_supported(self) -> bool:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from rag_assets.identity import NAMESPACE, canonical_json
 
 OCTETS = 32
-"""Bytes of a SHA-256."""
+"""The number of bytes of a SHA-256."""
 _HYPHEN = ord("-")
 _GROUPS = ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32))
 """Start and end of the groups of digits between the hyphens of a UUID."""
@@ -24,7 +24,7 @@ def element_ids(documents: Sequence[str], parser: str, *, counts: Sequence[int])
 
     Args:
         documents: Ids of documents.
-        parser: Its name in the config.
+        parser: The name of the parser in the config.
         counts: How many elements each document has.
     """
     heads = (canonical_json(["element", document, parser])[:-1] for document in documents)

@@ -15,7 +15,7 @@ from rag_assets.columns import arrow_sql
 
 Texts: TypeAlias = pa.ChunkedArray | pa.Array
 Digests: TypeAlias = tuple[np.ndarray, np.ndarray]
-"""Two numbers (uint64) for each text."""
+"""Two hashes (uint64) for each text, in two columns."""
 ABSENT = -1
 _HIGH, _LOW = "hash(texts)", "hash(texts || chr(1))"
 FEW = 65_536
@@ -81,7 +81,7 @@ class DigestIndex:
             at[open_] += 1
 
     def _first(self, high: np.ndarray) -> np.ndarray:
-        """Where each of `high` would be inserted; looked up in order, which suits the cache."""
+        """The position at which each of `high` would be inserted."""
         order = np.argsort(high)
         at = np.empty(len(high), np.int64)
         at[order] = np.searchsorted(self._high, high[order])

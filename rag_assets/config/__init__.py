@@ -9,6 +9,20 @@ The file is validated on load; an error names the file, the key, the value and w
 Any value is overridden by `RAG_ASSETS__SECTION__KEY` (upper or lower case, `__` between levels;
 the value is read as YAML). `${NAME}` inside a string is replaced by that environment variable:
 use it to keep passwords out of the file. Relative paths start at the file's own folder.
+
+A file with one wrong value:
+
+>>> from pathlib import Path
+>>> from tempfile import TemporaryDirectory
+>>> from rag_assets.config import ConfigError, load
+>>> with TemporaryDirectory() as folder:
+...     file = Path(folder, "rag_assets.yaml")
+...     _ = file.write_text("variants: {default: {serializer: jsn}}")
+...     try:
+...         load(file)
+...     except ConfigError as error:
+...         print(str(error).removeprefix(f"{file}: ")[:70])
+variants.default.serializer = 'jsn': Input should be 'json', 'yaml', '
 """
 
 from rag_assets.config.alerts import Alerts, Email, Ping, ProblemKind, Webhook

@@ -34,17 +34,17 @@ class Recipes(Protocol):
 
     @property
     def parsers(self) -> Mapping[str, ParserSettings]:
-        """By name."""
+        """The parsers by name."""
         ...
 
     @property
     def chunkings(self) -> Mapping[str, Chunking]:
-        """By name."""
+        """The chunkings by name."""
         ...
 
     @property
     def models(self) -> Mapping[str, EmbeddingModel]:
-        """By name."""
+        """The embedding models by name."""
         ...
 
     @property
@@ -54,7 +54,7 @@ class Recipes(Protocol):
 
     @property
     def figures(self) -> Figures:
-        """Which figures are described."""
+        """The rules that say which figures are described."""
         ...
 
     @property
@@ -69,7 +69,7 @@ class Recipes(Protocol):
 
     @property
     def links(self) -> LinkSettings:
-        """Which names of units are kept."""
+        """The rules that say which names of units are kept."""
         ...
 
 
@@ -209,7 +209,7 @@ def serialization_settings(config: Recipes, serializer: SerializerName) -> Canon
 
 
 def link_settings(config: Recipes) -> Canonical:
-    """Which names of units are kept, what names things, and how identifiers look."""
+    """The settings of names in units: which are kept, what names things, and identifiers."""
     links = config.links
     entities = {table: sorted(columns) for table, columns in links.entities.items() if columns}
     listed: list[Canonical] = [sorted(links.kinds), sorted(links.identifiers.values())]

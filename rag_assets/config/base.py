@@ -82,7 +82,7 @@ def check_named(name: str | None, known: Iterable[str], *, kind: str, key: str) 
 
 
 def duplicates(names: Iterable[str]) -> list[str]:
-    """Those of `names` that occur more than once, sorted."""
+    """The names that occur more than once in `names`, sorted."""
     return sorted(name for name, times in Counter(names).items() if times > 1)
 
 

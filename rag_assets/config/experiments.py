@@ -96,7 +96,7 @@ class Experiment(Section):
     """What all experiments have in common; the settings of its design are fields as well."""
 
     described: ClassVar[DesignFile]
-    """Its design."""
+    """The file of the experiment's design."""
 
     title: str | None = Field(None, description="shown instead of the design's own title")
     variant: Slug | None = Field(
@@ -182,7 +182,7 @@ def _name_of(recipe: Variant, *, base: Variant, prefix: str) -> Slug:
 
 
 def _field_of(setting: Setting) -> tuple[Any, Any]:
-    """Its type, and the field that has it, as pydantic makes classes of."""
+    """The type of a setting, and the field that has it, as pydantic makes classes of."""
     name = setting.kind.removeprefix("list of ")
     kind = Literal.__getitem__(setting.choices) if name == "choice" else KINDS[name]
     is_list = name != setting.kind
@@ -248,7 +248,7 @@ def _answers_designed(value: object) -> object:
 
 
 class AnswerExperiment(Section):
-    """The same questions answered under conditions that differ in one thing."""
+    """An experiment that answers the same questions under conditions that differ in one thing."""
 
     design: Literal["citation_ablation", "rag_or_not"] = Field(
         description="citation_ablation: with and without rules of citing (P4); rag_or_not: with "
@@ -283,8 +283,9 @@ Experiments: TypeAlias = Annotated[
     dict[Slug, Annotated[SerializeAsAny[Experiment], PlainValidator(_experiment)]],
     BeforeValidator(_designed),
 ]
-"""By name; `serializers:` alone is the design of that name with its defaults."""
+"""The experiments by name; `serializers:` alone is the design of that name with its defaults."""
 AnswerExperiments: TypeAlias = Annotated[
     dict[Slug, AnswerExperiment], BeforeValidator(_answers_designed)
 ]
-"""By name; `citation_ablation:` alone is the design of that name with its defaults."""
+"""The experiments on answers by name; `citation_ablation:` alone is the design of that name with
+its defaults."""

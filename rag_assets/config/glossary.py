@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, StringConstraints
 from rag_assets.config.base import Section
 
 Words: TypeAlias = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-"""One or more words, as they stand in texts and queries."""
+"""An expression of one or more words, as they stand in texts and queries."""
 
 
 class GlossaryEntry(Section):

@@ -15,7 +15,8 @@ from rag_assets.config.sources import TableSource
 COLUMNS = ("table", "column", "heading", "unit")
 
 Headings: TypeAlias = Mapping[str, Mapping[str, str]]
-"""For each table: column name to heading, with the unit in square brackets."""
+"""The headings of each table: a column's name to its name in plain words, with the unit in square
+brackets."""
 
 
 def read_headings(source: TableSource) -> Headings:

@@ -17,12 +17,12 @@ class DescribingModel:
     """The language model that describes figures, and what it is asked."""
 
     name: str
-    """Of its entry."""
+    """The name of the model's entry."""
     settings: LanguageModelSettings
     prompt: str
     """The caption is added."""
     max_tokens: int
-    """Longest description."""
+    """The most tokens of a description."""
 
 
 def describing_model(figures: Figures, entries: Entries) -> DescribingModel | None:

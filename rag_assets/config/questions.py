@@ -55,7 +55,7 @@ class Questions(Section):
 
     @property
     def asked_file(self) -> Path:
-        """Which questions of kept answers people were asked about, without the questions."""
+        """The questions of kept answers that people were asked about: their ids alone."""
         return self.folder / "asked.jsonl"
 
     @property

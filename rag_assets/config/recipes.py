@@ -60,12 +60,12 @@ class Variant(Section):
 
     @property
     def models(self) -> tuple[str, ...]:
-        """Its embedding models: one, or that of documents and that of table rows."""
+        """The embedding models: one, or that of documents and that of table rows."""
         return tuple(dict.fromkeys((self.document_model, self.table_model)))
 
     @property
     def model_label(self) -> str:
-        """Its embedding models, as a person reads them."""
+        """The embedding models, as a person reads them."""
         if len(self.models) == 1:
             return self.document_model
         return f"{self.document_model} (documents), {self.table_model} (table rows)"

@@ -46,7 +46,8 @@ FusionMode: TypeAlias = Literal[
 RewritingStrategy: TypeAlias = Literal["conservative", "precise", "diverse"]
 """How a language model words a query anew: prompt types 1, 2 and 3 of paper P2, A.4.3."""
 Versions: TypeAlias = Literal["current", "all"]
-"""Of documents that are versions of one: those that no other replaces, or all."""
+"""The documents that are searched where some are versions of one: only those that no other
+replaces, or all."""
 UNWEIGHTED = ("simple", "weighted")
 """Modes of fusion that take no weights from the config."""
 RERANK_ARMS = ("candidates", "reranked")

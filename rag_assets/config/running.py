@@ -9,7 +9,7 @@ from rag_assets.config.base import MOST_SECONDS, ExtendedSection, Section, Slug
 
 SECONDS_A_DAY = 86_400
 LONGEST_RUN = SECONDS_A_DAY
-"""Seconds: by then the next nightly run is due."""
+"""The longest run in seconds: by then the next nightly run is due."""
 MOST_DAYS = 36_500
 """Longest time for which something is kept: a hundred years, which every calendar knows."""
 

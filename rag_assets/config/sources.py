@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_v
 from rag_assets.config.base import MOST_SECONDS, Section, Slug, duplicates
 
 LONGEST_TABLE_NAME = 255
-"""Characters."""
+"""The most characters of a table's name."""
 
 
 class DocumentSource(Section):

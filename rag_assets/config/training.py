@@ -16,7 +16,7 @@ from rag_assets.config.base import Section, Slug
 TRAINED = "trained:"
 """Begins a path that names weights of a training."""
 LEARNED = "questions.json"
-"""Beside trained weights: the ids of the questions that they learned from."""
+"""The file beside trained weights with the ids of the questions that they learned from."""
 WEIGHTS = "weights"
 """Folder of all trained weights, in the state."""
 CHECKPOINTS = "training"
@@ -24,7 +24,8 @@ CHECKPOINTS = "training"
 NEWEST = "newest"
 """File that names the folder of the newest weights of a name."""
 HARD_NEGATIVES = 7
-"""That are mined for each question: as many as FlagEmbedding takes by default."""
+"""The hard negatives that are mined for each question: as many as FlagEmbedding takes by
+default."""
 
 Kind: TypeAlias = Literal["retriever", "reranker"]
 
@@ -107,7 +108,7 @@ class Training(Section):
 
 
 def folder_of(state: Path, kind: Kind, name: str) -> Path:
-    """Where the weights of a name lie, a folder for each training that gave others."""
+    """The folder of all weights of a name, with a folder for each training that gave others."""
     return state / WEIGHTS / kind / name
 
 
@@ -129,7 +130,7 @@ def with_trained(path: str, *, state: Path, kind: Kind) -> str:
 
 
 def place_in_state(path: str | Path) -> Path | None:
-    """Where trained weights lie in their state, wherever that lies; None for any other path."""
+    """The path of trained weights within a state; None for any other path."""
     section, kind, *place = ("", "", *Path(path).parts)[-4:]
     is_trained = section == WEIGHTS and kind in get_args(Kind)
     return Path(section, kind, *place) if is_trained else None

@@ -55,7 +55,7 @@ def completeness(store: Store, *, accounts: str) -> Mapping[str, Value]:
 
 
 def versions(store: Store, families: str) -> Mapping[str, Value]:
-    """Which documents are versions of one, and which may be: a person decides on those."""
+    """The documents that are versions of one, and those that may be: a person decides on these."""
     shown = [
         {
             "document": each.uri,

@@ -47,7 +47,7 @@ class ParsedDocuments(DocumentStep):
         """Parse what changed, and link the versions of documents anew."""
         from rag_assets.documents import asset_metadata
         from rag_assets.documents.elements.parse import refresh_elements
-        from rag_assets.documents.families.rows import refresh_families
+        from rag_assets.documents.families.family_rows import refresh_families
 
         store, config, parser = work.store, work.config, work.recipe.parser
         report = refresh_elements(store, config, parser=parser, log=work.log, retry=work.retry)
@@ -83,7 +83,7 @@ class ParsedDocuments(DocumentStep):
         return parse.derivation(work.store, work.config, parser=work.recipe.parser)
 
     def labels_of(self, config: Config) -> frozenset[str]:
-        """With the PDF engines that the variants use."""
+        """The labels of the kind, and the PDF engines that the variants use."""
         engines = (config.parsers[recipe.parser].engine for recipe in config.variants.values())
         return self.labels.union(engines)
 

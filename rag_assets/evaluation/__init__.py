@@ -4,12 +4,24 @@ Read in this order. `questions` imports question files, `gold` is their evidence
 looks the evidence up in an index, `projection` puts rankings and gold into the same terms, and
 `metrics` computes scores from that. `scores` does this for all questions; `summary` makes means
 with `intervals` and tests of `significance` from it. `evaluate` runs all of this on a variant,
-`results` stores it, `wording` and `report` show it. `agreement` and `quotes` are one measure each;
-`known_items` cuts queries from texts where nobody has written questions. Whether an evaluation is
-itself sound is told by `doctor`: `flaws` names the rules, `evidence` (with `question_words` and
-`index_contents`) is what `rules` and `rules_of_comparisons` look at. `judges` score what no rule
-can measure. `steps` and `step_tables` have the step of the questions.
+`results` stores it, `evaluation_wording` and `evaluation_report` show it. `agreement` and `quotes`
+are one measure each; `known_items` cuts queries from texts where nobody has written questions.
+Whether an evaluation is itself sound is told by `doctor`: `flaws` names the rules, `evidence` (with
+`question_words` and `index_contents`) is what `question_flaws` and `comparison_flaws` look at.
+`judges` score what no rule can measure. `steps` and `step_tables` have the step of the questions.
 
 Experiments are run by the laboratory. `experiment_runs` reads what they found, `smoke_tests` says
 which question sets decide nothing by that, and `experiment_retention` removes old runs.
+
+The gold of a question are two units. A retriever returned one of them first, and none after it:
+
+>>> import numpy as np
+>>> from rag_assets.evaluation.metrics import ndcg, recall, reciprocal_rank
+>>> relevance, relevant = np.array([[True, False, False]]), np.array([2])
+>>> recall(relevance, relevant, k=3).tolist()
+[0.5]
+>>> reciprocal_rank(relevance, relevant, k=3).tolist()
+[1.0]
+>>> ndcg(relevance, relevant, k=3).round(3).tolist()
+[0.613]
 """

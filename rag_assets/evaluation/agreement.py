@@ -25,7 +25,7 @@ class Agreement:
     items: np.ndarray
     """Distinct documents and rows in the union."""
     new_items: np.ndarray
-    """Those of them that are only in the second ranking."""
+    """Items of the union that are only in the second ranking."""
 
 
 def agreement(

@@ -9,16 +9,16 @@ from rag_assets import lineage
 from rag_assets.change.steps import StepList
 from rag_assets.config import Config
 from rag_assets.evaluation import checks, evaluate
-from rag_assets.evaluation.flaws import flaw_rows
-from rag_assets.evaluation.results import EvaluationResult
-from rag_assets.evaluation.steps import QUESTION_SETS
-from rag_assets.evaluation.summary import MAIN_METRICS
-from rag_assets.evaluation.wording import (
+from rag_assets.evaluation.evaluation_wording import (
     domains_of,
     main_cutoff,
     report_markdown,
     sets_table,
 )
+from rag_assets.evaluation.flaws import flaw_rows
+from rag_assets.evaluation.results import EvaluationResult
+from rag_assets.evaluation.steps import QUESTION_SETS
+from rag_assets.evaluation.summary import MAIN_METRICS
 from rag_assets.index.steps import JOINT_INDEX
 from rag_assets.process.interrupts import stoppable
 from rag_assets.retrieval.arms import ArmsOf
@@ -81,7 +81,7 @@ def _retrieval_evaluation(settings: Config, steps: StepList, arms: ArmsOf) -> dg
 
 def _metadata(result: EvaluationResult) -> dict[str, dg.MetadataValue]:
     """What people look for comes first; the numbers by themselves, which the UI plots, last."""
-    from rag_assets.evaluation.report import figures
+    from rag_assets.evaluation.evaluation_report import figures
 
     missing, flaws, unmeasured = result.missing(), result.record.flaws, result.record.unmeasured
     numbers, main = _main_numbers(result), f"hit_rate@{main_cutoff(result)}"

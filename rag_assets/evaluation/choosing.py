@@ -22,6 +22,7 @@ import pyarrow as pa
 from rag_assets.config import Config, DomainFusion, Fusion, Retriever, Signal
 from rag_assets.evaluation.evaluate import PROBE, asked, depth_of, searched
 from rag_assets.evaluation.evaluate import compared as evaluated_in
+from rag_assets.evaluation.evaluation_wording import Row, gains
 from rag_assets.evaluation.intervals import clusters_of
 from rag_assets.evaluation.json_lines import QuestionsError
 from rag_assets.evaluation.latency import Latency, latencies
@@ -37,7 +38,6 @@ from rag_assets.evaluation.summary import (
     summarize,
     where,
 )
-from rag_assets.evaluation.wording import Row, gains
 from rag_assets.retrieval.arms import Arms
 from rag_assets.retrieval.failing import unanswerable
 from rag_assets.store import Store
@@ -73,16 +73,17 @@ class RetrieverChoice:
     config: Mapping[str, object]
     """What the section `retrieval` of a config says to search with it."""
     protocol: str
-    """Which questions chose it, and which show the choice."""
+    """The questions that chose it, and those that show the choice, in words."""
     cutoff: int
     means: Mapping[str, float]
     """Mean `CRITERION` of each retriever over the questions that chose."""
     summary: Sequence[Row]
     """Means of `serving` and of `called` where the choice is shown: see `summary.SUMMARY`."""
     differences: Sequence[Row]
-    """Their paired differences in the main metrics: see `summary.DIFFERENCES`."""
+    """Paired differences of `serving` and `called` in the main metrics: see
+    `summary.DIFFERENCES`."""
     latency: Mapping[str, Latency]
-    """Of `serving` and `best`."""
+    """The latency of `serving` and of `best`."""
     unmeasured: Mapping[str, str]
     """Retrievers that could not search, and why."""
     without_gold: int

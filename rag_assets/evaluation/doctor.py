@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import pyarrow as pa
 
 from rag_assets.config import Config
-from rag_assets.evaluation import flaws, rules, rules_of_comparisons
+from rag_assets.evaluation import comparison_flaws, flaws, question_flaws
 from rag_assets.evaluation.evidence import Evidence
 from rag_assets.evaluation.flaws import Flaw
 from rag_assets.evaluation.index_contents import contents_of
@@ -21,18 +21,18 @@ from rag_assets.store import Store
 from rag_assets.store.pins import Pin
 
 EXAMINATIONS: Mapping[str, Callable[[Evidence], Iterator[Flaw]]] = {
-    "E001": rules.arm_returned_nothing,
-    "E002": rules.unlike_runs,
-    "E003": rules.question_in_index,
-    "E004": rules.gold_not_in_index,
-    "E005": rules_of_comparisons.ceiling_reached,
-    "E006": rules_of_comparisons.one_source_decides,
-    "E007": rules.ties_decide,
-    "E008": rules_of_comparisons.question_sets_disagree,
-    "E009": rules.generated_share_words,
-    "E010": rules_of_comparisons.chosen_on_test,
-    "E011": rules_of_comparisons.too_few_questions,
-    "E012": rules.repeated_questions,
+    "E001": question_flaws.arm_returned_nothing,
+    "E002": question_flaws.unlike_runs,
+    "E003": question_flaws.question_in_index,
+    "E004": question_flaws.gold_not_in_index,
+    "E005": comparison_flaws.ceiling_reached,
+    "E006": comparison_flaws.one_source_decides,
+    "E007": question_flaws.ties_decide,
+    "E008": comparison_flaws.question_sets_disagree,
+    "E009": question_flaws.generated_share_words,
+    "E010": comparison_flaws.chosen_on_test,
+    "E011": comparison_flaws.too_few_questions,
+    "E012": question_flaws.repeated_questions,
 }
 """How the evidence of each code is examined."""
 
@@ -79,12 +79,12 @@ def flaws_between(
 
     Args:
         store: Holds the indexes.
-        evaluations: By the name of their variant.
+        evaluations: The evaluations by the name of their variant.
         pins: The joint table that each of them searched.
     """
     asked = {name: _asked(one) for name, one in evaluations.items()}
     contents = {name: contents_of(store, pin) for name, pin in pins.items()}
-    return [*rules.unlike_questions(asked), *rules.unlike_contents(contents)]
+    return [*question_flaws.unlike_questions(asked), *question_flaws.unlike_contents(contents)]
 
 
 def _asked(evaluation: EvaluationResult) -> dict[str, str]:

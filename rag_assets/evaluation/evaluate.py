@@ -175,11 +175,11 @@ def fingerprint_of(
     Args:
         store: The state.
         config: Says how the retrievers search.
-        variant: Its gold is looked for.
+        variant: The variant whose gold is looked for.
         complete_set: What is searched.
         questions: Another value once the questions have changed.
-        retrievers: Those that are measured, in their order.
-        arms: Those that the retrievers ask.
+        retrievers: The retrievers that are measured, in their order.
+        arms: The arms that the retrievers ask.
     """
     from rag_assets.models.rerankers import replaceable
     from rag_assets.retrieval.glossary import glossary_of
@@ -235,7 +235,7 @@ def rewrites_of(store: Store, config: Config, retrievers: Sequence[str]) -> dict
 
 
 def _rewriting(store: Store, config: Config, retrievers: Sequence[str]) -> dict[str, str]:
-    """Which language model rewrites the queries of a retriever, and by which prompt."""
+    """The language model that rewrites the queries of a retriever, and its prompt."""
     from rag_assets.retrieval.model_rewriter import RewritingModels
 
     models = RewritingModels(config, state=store.root)
@@ -288,9 +288,9 @@ class _Evaluation:
             )
 
     def _measured(self, complete_set: CompleteSet, *, made_from: str) -> EvaluationResult:
+        from rag_assets.evaluation.evaluation_report import render
         from rag_assets.evaluation.latency import latencies
         from rag_assets.evaluation.question_words import question_words
-        from rag_assets.evaluation.report import render
 
         started = time.monotonic()
         store, config, variant, log = self.store, self.config, self.variant, self.log
@@ -447,7 +447,7 @@ def _can_search_again(
 def _usable(
     index: "VariantIndex", retrievers: Sequence[RetrieverName], *, log: Callable[[str], None]
 ) -> Sequence[RetrieverName]:
-    """Those of `retrievers` that can search the index; all if it can be searched by none."""
+    """The retrievers that can search the index; all if none of them can."""
     usable = [name for name in retrievers if index.usable(name)]
     for name in retrievers:
         if usable and name not in usable:

@@ -19,8 +19,8 @@ class Evidence:
     """An evaluation or an experiment, as the rules see it."""
 
     scores: pa.Table
-    """One row for each arm and question (`scores.QUESTION_COLUMNS`, then the metrics), all of one
-    level."""
+    """The scores of each arm and question in a row (`scores.QUESTION_COLUMNS`, then the metrics),
+    all of one level."""
     compared: Sequence[str]
     """The arms that are compared on `split`, the reference first; `scores` may hold others."""
     split: str
@@ -32,7 +32,7 @@ class Evidence:
     differences: pa.Table
     """Differences of the compared arms to the reference: `summary.DIFFERENCES`."""
     words: pa.Table = field(default_factory=QUESTION_WORDS.empty_table)
-    """`question_words.QUESTION_WORDS`."""
+    """The words of the questions: `question_words.QUESTION_WORDS`."""
     generated: frozenset[str] = frozenset()
     """Question sets that a program wrote."""
     contents: Mapping[str, IndexContents] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class Evidence:
     chosen_on: str | None = None
     """The split that one of several arms was or will be chosen on; None if nothing is chosen."""
     samples: int = 1_000
-    """Of the bootstrap and of the tests."""
+    """The samples of the bootstrap and of the tests."""
 
     @cached_property
     def reported(self) -> Mapping[str, pa.Table]:

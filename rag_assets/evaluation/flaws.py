@@ -28,7 +28,7 @@ class FlawRule:
     """`E0` and two digits; a code is never used for another rule."""
     name: str
     about: str
-    """What it finds, for a reader who has not seen it yet."""
+    """What the rule finds, for a reader who has not seen it yet."""
     remedy: str
     severity: Severity
     """`error`: no verdict may rest on such an evaluation; `note`: nothing is wrong with it, but it

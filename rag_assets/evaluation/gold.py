@@ -18,7 +18,7 @@ class DocumentGold:
     """A document, or a page of it, or a text on it."""
 
     uri: str
-    """As the questions name it; `DocumentFinder` finds the document of a source."""
+    """The URI as the questions name it; `DocumentFinder` finds the document of a source."""
     page: int | None = None
     """Physical page or slide, from 1."""
     quote: str | None = None
@@ -37,7 +37,7 @@ class RowGold:
     table: str
     """Name of the table; `source/table` where two sources hold a table of that name."""
     row_key: str
-    """Its key at the source."""
+    """The key of the row at the source."""
 
     @property
     def label(self) -> str:
@@ -64,7 +64,7 @@ def from_json(text: str) -> tuple[Gold, ...]:
 
 
 def domain_of(gold: Sequence[Gold]) -> Literal["document", "table", "combined"]:
-    """Where the gold lies; `combined` if in documents and in tables."""
+    """The domain of the gold; `combined` if it lies in documents and in tables."""
     kinds = {type(item) for item in gold}
     if len(kinds) > 1:
         return "combined"

@@ -231,7 +231,7 @@ def best_passage(quote: str, texts: Sequence[str]) -> str:
 
 
 def _starts(wanted: Sequence[str], words: Sequence[str]) -> list[int]:
-    """Where the quotation may begin: a word of it stands where it stands in the quotation."""
+    """The places where the quotation may begin: a word of it stands as in the quotation."""
     places: dict[str, list[int]] = {}
     for place, word in enumerate(words):
         places.setdefault(word, []).append(place)

@@ -14,7 +14,7 @@ class IndexContents:
     """The documents and rows of one index, whatever they were cut into."""
 
     documents: frozenset[str]
-    """`source/uri` of each."""
+    """The name of each document, `source/uri`."""
     rows: Mapping[str, int]
     """Number of rows of each `source/table`."""
 

@@ -42,7 +42,8 @@ class Clusters:
     codes: np.ndarray
     """(questions,) int, from 0."""
     by: Literal["source", "gold"]
-    """By source document or table, or by the gold page or row if there are too few of these."""
+    """The kind of cluster: source document or table, or gold page or row if there are too few of
+    these."""
 
     @property
     def count(self) -> int:
@@ -103,10 +104,10 @@ def cluster_bootstrap(
 
     Args:
         values: (questions, values) float.
-        clusters: Of the same questions.
+        clusters: The clusters of the same questions.
         samples: Number of bootstrap samples.
         limits: What no value can lie beyond, `SHARES` or `DIFFERENCES`; None where there are none.
-        seed: Of the random numbers.
+        seed: The seed of the random numbers.
     """
     drawn = drawn_means(values, clusters, samples=samples, seed=seed)
     bounds = intervals_of(values.mean(axis=0), drawn, clusters=clusters.count, limits=limits)

@@ -42,7 +42,7 @@ class Latency:
     stages: Mapping[str, float]
     """Median of each stage."""
     questions: int
-    """How many were timed."""
+    """The number of questions that were timed."""
 
 
 def latencies(

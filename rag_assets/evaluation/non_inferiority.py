@@ -25,7 +25,7 @@ from rag_assets.evaluation.intervals import Clusters, clusters_of, standard_erro
 Outcome: TypeAlias = Literal["PASS", "FAIL", "HOLD"]
 """PASS: not worse by more than the margin. FAIL: worse by more. HOLD: it cannot be told."""
 SliceStatus: TypeAlias = Literal["fine", "looks worse", "is worse", "too small"]
-"""See `_statuses`."""
+"""What is said of a slice: see `_statuses`."""
 
 ALPHA = 0.05
 """Chance of passing a candidate that is worse by exactly the margin."""
@@ -35,7 +35,7 @@ POWER = 0.95
 SHOWN = (0.975, 0.8)
 """A test at 5 % finds a difference four times in five: see `significance.detectable`."""
 DISCORDANT = 0.1
-"""Share of questions that two equally good rankers usually answer differently."""
+"""The share of questions that two equally good rankers usually answer differently."""
 SMALLEST_MARGIN = 0.02
 """A smaller difference of a metric does not matter."""
 LARGEST_MARGIN = 0.1
@@ -88,16 +88,16 @@ class Paired:
     differences: np.ndarray
     """(questions,) float: candidate minus serving."""
     sources: Sequence[str]
-    """For each question the document or table of its first gold."""
+    """The document or table of the first gold of each question."""
     gold: Sequence[str]
-    """For each question the page, row or document of its first gold."""
+    """The page, row or document of the first gold of each question."""
 
     @property
     def clusters(self) -> Clusters:
         """The questions by what they are about."""
         return clusters_of(self.sources, self.gold)
 
-    def of(self, chosen: np.ndarray) -> "Paired":
+    def at(self, chosen: np.ndarray) -> "Paired":
         """The questions at these places alone."""
         return Paired(
             self.differences[chosen],
@@ -148,7 +148,7 @@ def more_questions(difference: PairedDifference, *, margin: float) -> int:
 
 
 def more_questions_text(more: int, *, margin: float) -> str:
-    """The same as a sentence."""
+    """A sentence on how many more questions would tell."""
     return (
         f"About {more:,} more question{'' if more == 1 else 's'} like these would show a "
         f"difference of {margin:.3f} (power 80 %)."
@@ -178,7 +178,7 @@ def slices_of(
             places = np.flatnonzero(np.asarray(names) == name)
             if len(places) < len(names):
                 chosen.setdefault(places.tobytes(), (by, name, places))
-    slices = [(by, name, paired.of(places)) for by, name, places in chosen.values()]
+    slices = [(by, name, paired.at(places)) for by, name, places in chosen.values()]
     parts = [part for _, _, part in slices]
     statuses = _statuses(parts, questions=len(paired.differences), margin=margin)
     found = [

@@ -30,7 +30,7 @@ def by_language(questions: pa.Table, *, cutoff: int) -> list[dict[str, str | int
 
 
 def by_gold_type(questions: pa.Table, *, cutoff: int) -> list[dict[str, str | int | float]]:
-    """The same by what holds the gold, over questions of both domains (P1, table 4).
+    """The main metrics by what holds the gold, over all questions (P1, table 4).
 
     Nothing where no gold is in a table, figure or formula of a document.
     """
@@ -41,7 +41,7 @@ def by_gold_type(questions: pa.Table, *, cutoff: int) -> list[dict[str, str | in
 
 
 def by_set(questions: pa.Table, *, cutoff: int) -> list[dict[str, str | int | float]]:
-    """The same by `question_set`, over its questions of both domains; of a single set, too."""
+    """The main metrics by `question_set`, over its questions of both domains."""
     gold = where(questions, level="gold")
     names = pc.list_element(pc.split_pattern(gold["question_id"], "/", max_splits=1), 0)
     named = gold.append_column("question_set", names)

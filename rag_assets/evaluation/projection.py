@@ -84,7 +84,7 @@ class IndexedGold:
     quotes: Mapping[tuple[DocumentKey, str], set[str]]
     """Chunks of a document that overlap a quote."""
     rows: Mapping[tuple[str, str], Mapping[str, tuple[str, str, str]]]
-    """For each (table, row key) of the gold: the units of that row, each with its source, table and
+    """The units of each row of the gold, by (table, row key), each with its source, table and
     key."""
     reasons: Mapping[DocumentKey, str]
     """Why each document that is not in the index is missing."""
@@ -122,7 +122,7 @@ class GoldItems:
 
     collapse: Literal["unit", "page", "document"]
     pieces: tuple[frozenset[Item], ...]
-    """At least one piece of gold. Any item of a piece is enough to find it."""
+    """The pieces of gold, at least one. Any item of a piece is enough to find it."""
     missing: tuple[Missing, ...]
 
     def relevance(self, units: Sequence[RankedUnit]) -> tuple[list[Item], list[bool]]:

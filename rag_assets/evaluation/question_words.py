@@ -39,7 +39,7 @@ QUESTION_WORDS = pa.schema(
         column("shared", pa.float64(), "share of its words that its gold has; NULL if unknown"),
     ]
 )
-"""One row for each question."""
+"""The words of questions: one row for each question."""
 
 
 def words_of(text: str) -> list[str]:

@@ -85,21 +85,21 @@ class QuestionFile:
     """The content of a question file."""
 
     rows: Mapping[str, Row]
-    """By question id."""
+    """The questions by their id."""
     failures: Mapping[str, Failure]
-    """Lines that are not questions, by a key made of set and line number; a file without any line,
+    """The lines that are not questions, by a key of set and line number; a file without any line,
     by its set."""
     contents: Mapping[str, str]
     """Fingerprint of each row and of each failure, by its key."""
 
     @property
     def questions(self) -> list[Question]:
-        """Its questions, by their id."""
+        """The questions of the file, by their id."""
         return questions_of(questions_table(list(self.rows.values())))
 
     @property
     def measured(self) -> list[Question]:
-        """Those that are not to train on; all of them where the file has no others."""
+        """The questions that are not to train on; all of them where the file has no others."""
         every = self.questions
         return [one for one in every if one.split != TRAIN] or every
 
@@ -180,7 +180,7 @@ def question_rows(store: Store, *, where: str | None = None) -> pa.Table:
 
 
 def brought(questions: Sequence[Question], config: Config) -> list[Question]:
-    """Those that no program wrote; all of them if there are no others."""
+    """The questions that no program wrote; all of them if there are no others."""
     others = [one for one in questions if one.question_set not in config.generated_sets]
     return others or list(questions)
 

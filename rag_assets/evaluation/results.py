@@ -43,14 +43,14 @@ class EvaluationRecord:
     """Fingerprint of index, questions and settings: while it is the same, nothing is computed."""
     variant: str
     evaluated_at: str
-    """ISO 8601, UTC."""
+    """The time of the evaluation: ISO 8601, UTC."""
     questions: int
     retrievers: Sequence[str]
     cutoffs: Sequence[int]
     main_retriever: str
     """The one whose worst questions are shown: that which answers searches, if it was evaluated."""
     latency: Mapping[str, Latency]
-    """Of each retriever."""
+    """The latency of each retriever."""
     settings: Settings
     """Variant, index, protocol and versions, under the names that the report shows."""
     margin: float
@@ -79,7 +79,7 @@ class EvaluationResult:
     """Whether it was computed by this call; else it was found in the folder."""
     seconds: float = field(default=0.0, kw_only=True)
     failures: Sequence[Failure] = field(default=(), kw_only=True)
-    """Lines of the question file that could not be used."""
+    """The lines of the question file that could not be used."""
     spending: Mapping[str, Mapping[str, int | float | str]] = field(
         default_factory=dict, kw_only=True
     )

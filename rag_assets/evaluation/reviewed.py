@@ -36,7 +36,7 @@ class ReviewDecision:
 
 
 AS_MADE = ReviewDecision(is_kept=True, question=None)
-"""Where nobody decided."""
+"""The decision on a question on which nobody decided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +44,9 @@ class ReviewFile:
     """The content of a file of decisions."""
 
     decisions: Mapping[str, ReviewDecision]
-    """By id of the question."""
+    """The decision on each question, by its id."""
     failures: Mapping[str, Failure]
-    """Lines that are no decisions, by name and number."""
+    """The lines that are no decisions, by name and number."""
 
 
 def read_review(file: Path) -> ReviewFile:

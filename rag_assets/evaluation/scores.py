@@ -82,7 +82,8 @@ class Scores:
     """All tables of numbers of an evaluation."""
 
     questions: pa.Table
-    """One row for each retriever, level and question: `QUESTION_COLUMNS`, then the metrics."""
+    """The scores of each retriever, level and question in a row: `QUESTION_COLUMNS`, then the
+    metrics."""
     summary: pa.Table
     """Means with intervals: `SUMMARY`."""
     differences: pa.Table
@@ -112,7 +113,7 @@ def evaluate(
         indexed: The gold of these questions in the searched index.
         cutoffs: The k of each metric.
         depth: Units that each retriever returned at most: the candidates of a reranker.
-        samples: Of the bootstrap and of the tests.
+        samples: The samples of the bootstrap and of the tests.
         apart: Question sets that are scored, and are part of no mean and no test where there are
             others.
     """
@@ -154,7 +155,7 @@ def without_sets(scores: pa.Table, sets: Collection[str]) -> pa.Table:
 
 
 GoldItemsByLevel: TypeAlias = Mapping[Level, Sequence[GoldItems | None]]
-"""For each level the gold of each question; None if the level does not apply to it."""
+"""The gold of each question at each level; None if the level does not apply to it."""
 
 
 def gold_items_by_level(

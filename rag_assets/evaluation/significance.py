@@ -61,7 +61,7 @@ class Friedman:
     statistic: float
     """Friedman's chi-square with (systems - 1) degrees of freedom, corrected for ties."""
     p: float
-    """By permutation within clusters, not from the chi-square."""
+    """The p-value by permutation within clusters, not from the chi-square."""
 
 
 def sign_flip(
@@ -84,10 +84,10 @@ def sign_flip(
 
     Args:
         differences: (questions, values) float.
-        clusters: Of the same questions.
+        clusters: The clusters of the same questions.
         samples: Number of flips to draw.
         families: (values,) int, the family of each value; one family of all unless given.
-        seed: Of the random numbers.
+        seed: The seed of the random numbers.
     """
     sums = clusters.sums(differences)
     lengths = np.sqrt((sums**2).sum(axis=0))

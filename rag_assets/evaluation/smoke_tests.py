@@ -14,7 +14,7 @@ from rag_assets.store import Store
 
 DESIGN = "question_origin"
 SAME = 0.9
-"""Share of the questions, then and now together, that are the same."""
+"""The least share of questions that a set of then and one of now have in common to be one set."""
 
 
 def proofs(store: Store, config: Config) -> list[str]:
@@ -23,7 +23,7 @@ def proofs(store: Store, config: Config) -> list[str]:
 
 
 def smoke_tests(store: Store, config: Config, questions: Sequence[Question]) -> list[str]:
-    """Those of the sets of `questions` that a program made and that decide nothing."""
+    """The question sets that a program made and that decide nothing."""
     named = config.generated_sets.intersection(one.question_set for one in questions)
     runs = _runs(store, config) if named else []
     return sorted(name for name in named if not _is_shown(name, questions, runs))

@@ -41,7 +41,7 @@ class QuestionSets(StepKind):
         )
 
     def derivation(self, work: StepContext) -> None:
-        """They are read from files."""
+        """None: questions are read from files, not derived from a table."""
 
     def reads(self, config: Config) -> Sequence[Sequence[str]]:  # noqa: ARG002 - the same for all
         """The questions that were made."""

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from lancedb.table import Table
 
 PQ_BITS = 8
-"""Of a code."""
+"""Bits of one code of product quantization."""
 LONGEST_WORD = 40
-"""Bytes: longer words are left out."""
+"""Words of more bytes are left out of the full-text index."""
 
 
 def build_text_index(table: "Table", settings: TextIndexSettings) -> None:

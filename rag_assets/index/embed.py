@@ -57,7 +57,7 @@ from rag_assets.workers.executors import for_embedding, outcomes
 LONGEST_FIRST = [("bytes", "descending"), *((name, "ascending") for name in TEXT)]
 """The order of a plan: equal texts stand side by side."""
 MOST_LOST = 3
-"""So many lost workers in a row are no accident."""
+"""So many workers lost one after another are no accident."""
 
 Log = Callable[[str], None]
 
@@ -467,7 +467,7 @@ class _Texts:
     places: np.ndarray
     """(rows,): position of each row's text in `texts`."""
     size: int
-    """Bytes of the texts."""
+    """The bytes of all texts."""
 
 
 def _distinct(rows: pa.Table) -> _Texts:

@@ -32,7 +32,7 @@ class IndexEncoder:
     dimension: int
     max_tokens: int
     part_tokens: int
-    """How many tokens of texts to embed in one task."""
+    """The number of tokens of texts that one task embeds."""
     task: Callable[[str, Sequence[str]], Task]
     """The task, of that key, that embeds these texts; its outcome is for `tasks.part_of`."""
     confirm: Callable[[Callable[[str], None]], None] = lambda _: None

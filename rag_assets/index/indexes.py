@@ -34,7 +34,7 @@ from rag_assets.store import ROW_ID, Store, rows_of
 from rag_assets.store.ann import is_searched_exactly, vector_query
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.clean_up import is_scattered, merge
-from rag_assets.store.mending import drop_indexes, has_spoiled_index_file, missing_index_files
+from rag_assets.store.repair import drop_indexes, has_spoiled_index_file, missing_index_files
 from rag_assets.store.search_indexes import VECTOR, text_index_name, vector_index_name
 from rag_assets.store.text_parts import TEXT, text_index, to_be_counted
 
@@ -51,7 +51,7 @@ TOP = 20
 ROWS_AT_ONCE = 8_192
 PREVIEW_COLUMNS = ["domain", "text"]
 PREVIEW_ROWS = 4
-"""Of each domain."""
+"""Rows of each domain that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class IndexReport:
     windowed: int = 0
     """Units whose text is longer than the model's window: their vector is pooled."""
     done: Sequence[str] = ()
-    """What this pass did."""
+    """The work of this pass, in words."""
     seconds: float = 0.0
     preview: Sequence[Mapping[str, object]] = field(default=(), repr=False)
 
@@ -93,7 +93,7 @@ def maintain(
     Args:
         store: Where the table lies.
         table: A table of units.
-        settings: Of the config.
+        settings: The section `index` of the config.
         data_version: Data version of the table; if nothing moved since the last call, nothing
             is read.
         log: Receives a line for each thing done.
@@ -199,6 +199,7 @@ class _Maintenance:
     def run(self, *, recall: float | None) -> None:
         """Do what is due; `recall` is what was measured when the ANN index was last built."""
         self._recall = recall
+        # First of all: the indexes below are then of the rows as they lie after the merge.
         if is_scattered(self._fragments()):
             self._do("fragments merged", self._compact)
         self._drop_superseded()

@@ -34,7 +34,7 @@ def parts_of_plan(plan: pa.Table, *, tokens: int | None = None) -> Iterator[pa.T
 
 
 def _first_part(plan: pa.Table, *, limit: float) -> int:
-    """So many rows of `plan` are the first part, of about `limit` bytes: no more is looked at."""
+    """How many rows of `plan` are its first part, of about `limit` bytes: no more is looked at."""
     window = UNITS_PER_PART
     while True:
         seen = plan.slice(0, window + 1)
@@ -50,7 +50,7 @@ def _first_part(plan: pa.Table, *, limit: float) -> int:
 
 
 def text_starts(plan: pa.Table) -> np.ndarray:
-    """Where each text of a plan begins: equal ones lie side by side."""
+    """The positions at which the texts of a plan begin: equal texts lie side by side."""
     return np.flatnonzero(begins_run(*(plan[name] for name in TEXT)))
 
 

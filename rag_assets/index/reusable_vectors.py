@@ -19,8 +19,8 @@ ROWS_AT_ONCE = 65_536
 TEXTS_AT_ONCE = 16_384
 SIZES = {"text_hash": "text_hash", "bytes": "octet_length(text)"}
 SCANNED_FROM_SHARE = 16
-"""More than one changed text in so many is found by a scan of all texts: to name a row costs more
-than to pass over one."""
+"""If more than one text in so many changed, all texts are scanned: to name a row costs more than to
+pass over one."""
 
 
 def planned(
@@ -30,9 +30,9 @@ def planned(
 
     Args:
         store: Holds the source.
-        source: Whose texts they are.
-        keys: Of its rows.
-        name: Its generation.
+        source: The source of the texts.
+        keys: The keys of its rows.
+        name: The generation of the source.
         version: The version that is read.
     """
     if len(keys) * SCANNED_FROM_SHARE <= store.count(source.name):  # of an empty table as well
@@ -61,7 +61,7 @@ def _scanned(
 def _looked_up(
     store: Store, source: TextSource, keys: pa.ChunkedArray, *, name: str, version: int
 ) -> pa.Table:
-    """The same from the rows of `keys` alone."""
+    """The texts of the rows of `keys`, which are read alone."""
     row_ids = store.row_ids(name, column=source.key, keys=keys, version=version)
     columns = {**SIZES, ROW_ID: ROW_ID}
     return pa.concat_tables(

@@ -252,7 +252,7 @@ CHUNK_VECTORS = ChunkVectors()
 ROW_VECTORS = RowVectors()
 JOINT_INDEX = JointIndex()
 KINDS = (CHUNK_VECTORS, ROW_VECTORS, JOINT_INDEX)
-"""In the order in which they are built."""
+"""The kinds of this room's steps, in the order in which they are built."""
 
 
 def _maintained(work: StepContext, table: str, data_version: str) -> "IndexReport":

@@ -22,9 +22,9 @@ class TextSource:
     name: str
     key: str
     columns: tuple[str, ...]
-    """What its units are made of."""
+    """The columns that units are made of."""
     units: Callable[[pa.Table], pa.Table]
-    """Rows of the source as units, in the same order, without `VECTOR_COLUMNS`."""
+    """Makes units of rows of the source, in the same order, without `VECTOR_COLUMNS`."""
     label: Callable[[Mapping[str, object]], str]
     """A unit as a person knows it."""
 

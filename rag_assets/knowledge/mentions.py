@@ -23,7 +23,7 @@ from rag_assets.terms.names import (
 )
 
 LONGEST_CELL = 300
-"""Characters; a longer one is text and names nothing as a whole."""
+"""A cell with more characters is text and names nothing as a whole."""
 MOST_OF_A_UNIT = 200
 
 
@@ -32,9 +32,9 @@ class UnitName(NamedTuple):
 
     kind: NameKind
     name: str
-    """Its canonical form, which all spellings share: see `names`."""
+    """The canonical form of the name, which all spellings share: see `names`."""
     text: str
-    """As it is written."""
+    """The name as it is written."""
     place: str
     """The column of a row, or the first and last character of a chunk's text, such as `120-128`."""
     defines: bool
@@ -85,7 +85,7 @@ def mentions_of_row(
     shown.
 
     Args:
-        pairs: Its cells.
+        pairs: The cells of the row.
         table: `source/table`.
         key: As the source has it.
         of: The foreign keys of its table, their tables as `source/table`.

@@ -133,7 +133,7 @@ def foreign_keys(store: Store) -> ForeignKeys:
 
 
 def _unknown_columns(store: Store, entities: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Those columns of `entities` that no table has."""
+    """The columns that `entities` names and no table has."""
     known = {each.about.name: each.about.headings for each in all_exported(store)}
     for table, columns in entities.items() if entities else ():
         yield from (f"{table}: {name}" for name in columns if name not in known.get(table, ()))

@@ -13,7 +13,7 @@ from pathlib import Path
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x9f]")
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 _OTHER_SCRIPT = re.compile("[\u0250-\u1dff\u2c00-\ud7ff\uf900-\ufffc]+")
-"""Letters beyond the Latin ones."""
+"""Letters of scripts other than Latin."""
 _WITHIN_A_WORD = re.compile(
     r"(?<=[^\W\d_])[\xa1-\xa9\xab\xac\xae-\xb1\xb4\xb6\xb8\xbb\xbf\xd7\xf7\u2020-\u2022\u2030\u2039"
     r"\u203a\u201a\u201c-\u201e\u20ac\u2122\u2500-\u259f]+(?=[^\W\d_])"
@@ -28,9 +28,10 @@ and for Arrow."""
 REPLACED = "\ufffd"
 """What Python writes in place of a byte that the encoding does not allow."""
 HEAD = 8_192
-"""Bytes at the beginning of a file that are examined."""
+"""So many bytes at the beginning of a file are examined."""
 FEWEST_ZEROS = 0.1
-"""Share of the upper bytes that are zero in UTF-16: those of Latin letters, blanks, digits."""
+"""The least share of upper bytes that are zero in UTF-16: those of Latin letters, blanks and
+digits."""
 MOST_ODD_ONES = 0.05
 """Zeros among the lower bytes, as a share of those among the upper: hardly a letter has one."""
 CODE_PAGES = (
@@ -41,21 +42,23 @@ CODE_PAGES = (
 """Encodings that texts of today and of older systems are in, of all that Python knows."""
 WESTERN = "cp1252"
 SAMPLE = 200_000
-"""Bytes of lines beyond ASCII by which the code page is told."""
+"""The code page is told by at most so many bytes of lines beyond ASCII."""
 CLEARLY, FAR_MORE = 1.4, 1.9
-"""So many times as likely as the Western code page another one has to be."""
+"""How many times as likely as the Western code page another one has to be."""
 FEWEST_BYTES = 3
-"""Fewer beyond ASCII tell no other script, and a language only where it is far more likely."""
+"""Fewer bytes beyond ASCII tell no other script, and a language only where it is far more
+likely."""
 BEYOND_DOUBT = 10
-"""So many times as likely as any other one it may rest on few bytes."""
+"""A code page that is so many times as likely as any other one may rest on few bytes."""
 LEAST = 0.05
 """Likelihood below which so few tell nothing."""
 MOST_WITHIN = 0.1
-"""Share of the letters and signs beyond ASCII that may stand inside a word and be no letter."""
+"""The largest share of letters and signs beyond ASCII that stand inside a word and are no
+letter."""
 FEW_BYTES = 12
 """Beyond ASCII; so few tell a code page hardly."""
 AS_LIKELY = 0.97
-"""Share of the likelihood of the first code page from which another one is as good."""
+"""Another code page is as good from this share of the likelihood of the first on."""
 
 
 @dataclass(frozen=True, slots=True)

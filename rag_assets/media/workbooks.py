@@ -37,11 +37,11 @@ class SheetCell(NamedTuple):
     """A cell that holds something."""
 
     row: int
-    """From 1, as is the column."""
+    """The row of the sheet, from 1; `column` is from 1 too."""
     column: int
     value: Value
     form: str
-    """Its number format."""
+    """The number format of the cell."""
 
 
 @dataclass(frozen=True, slots=True)

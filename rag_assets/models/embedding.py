@@ -71,7 +71,7 @@ class Embedded:
     tokens: int
     """Tokens that went through the model, special tokens included."""
     sparse: Sequence[LexicalWeights] | None = None
-    """Of each text; None of a model that is not asked for them."""
+    """The lexical weights of each text; None of a model that is not asked for them."""
 
 
 class TextEncoder(Protocol):
@@ -152,6 +152,7 @@ def load_encoder(
         EncoderError: This machine cannot compute on `path`.
     """
     weights = weights_of(model, home=home)
+    # Past the cache: what is only compared with may not push out a model in use.
     load = _loaded if is_kept else _loaded.__wrapped__
     return load(model, weights, path, home if "/openvino/" in path else None)
 
@@ -206,7 +207,7 @@ class ModelEncoder:
 
     def tokenize(self, texts: Sequence[str], /) -> Tokenized:
         """Passages, prefix added, ready for `embed`; may run in another thread."""
-        return self._passages.of(texts)
+        return self._passages.tokenize(texts)
 
     def embed_passages(self, texts: Sequence[str], /) -> Embedded:
         """Vectors of texts; while the model computes for one call, another call can tokenise."""
@@ -218,7 +219,7 @@ class ModelEncoder:
         Raises:
             EncoderError: A query cannot be embedded.
         """
-        found = self._known.of(texts, embed=self._embed_queries)
+        found = self._known.embedded(texts, embed=self._embed_queries)
         return stacked([vector for vector, _ in found], self.dimension)
 
     def weigh_queries(self, texts: Sequence[str], /) -> list[LexicalWeights]:
@@ -227,7 +228,7 @@ class ModelEncoder:
         Raises:
             EncoderError: A query cannot be embedded, or the model is not asked for such weights.
         """
-        found = [weights for _, weights in self._known.of(texts, embed=self._embed_queries)]
+        found = [weights for _, weights in self._known.embedded(texts, embed=self._embed_queries)]
         weighed = [weights for weights in found if weights is not None]
         if len(weighed) < len(found):
             raise EncoderError(
@@ -239,7 +240,7 @@ class ModelEncoder:
     def _embed_queries(
         self, texts: Sequence[str]
     ) -> list[tuple[np.ndarray, LexicalWeights | None]]:
-        embedded = self.embed(self._queries.of(texts))
+        embedded = self.embed(self._queries.tokenize(texts))
         for position, reason in embedded.failed.items():
             raise EncoderError(f"the query {texts[position]!r} cannot be embedded: {reason}")
         return list(zip(embedded.vectors, embedded.sparse or [None] * len(texts), strict=True))
@@ -282,6 +283,8 @@ class ModelEncoder:
         means = pooled(rows, windows, texts=tokenized.texts)
         for text in np.flatnonzero(~means.any(axis=1)).tolist():
             failed.setdefault(text, "the model gives a zero vector for this text")
+        # A model that fails on every text would leave all of them out, one by one, without an
+        # error.
         if len(failed) > len(tokenized.failed):
             self._check_alive()
         means[list(failed)] = 0
@@ -364,6 +367,7 @@ class ModelEncoder:
                 return list(vectors)
             weights = rows[:, -ids.shape[1] :]
             return list(np.concatenate([vectors, weights], axis=1))
+        # Kept for all later batches: to run out of memory takes as long as to embed.
         self._batch_tokens = min(self._batch_tokens, ids.size // 2)
         middle = len(batch) // 2
         halves = (batch[:middle], batch[middle:])
@@ -377,7 +381,7 @@ class ModelEncoder:
         """
         try:
             [forward, *_] = self._replicas.forwards
-            [row] = self._rows(forward, self._passages.of([PROBE]).windows)
+            [row] = self._rows(forward, self._passages.tokenize([PROBE]).windows)
         except RuntimeError as error:
             raise EncoderError(f"the model {self.encoder_id} cannot compute: {error}") from error
         if not (np.isfinite(row).all() and row[: self.dimension].any()):

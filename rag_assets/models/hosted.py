@@ -44,12 +44,13 @@ TOO_LARGE_TO_COMPUTE = re.compile(
 )
 """How servers say so that call it a failure of their own, with status 500 (llama.cpp)."""
 FIRST_PAUSE = 0.5
-"""Seconds, at most; each further pause may be twice as long."""
+"""The longest first pause before another attempt, in seconds; each further one may be twice as
+long."""
 LONGEST_PAUSE = 60.0
 SLICE = 0.2
 """Seconds between two looks whether anybody still waits for the answer."""
 SHOWN = 300
-"""Characters of an answer that an error shows."""
+"""An error shows at most so many characters of an answer."""
 
 logger = logging.getLogger(__name__)
 
@@ -88,8 +89,8 @@ class Patience:
     """Time limit of one attempt."""
     attempts: int
     pause: float = LONGEST_PAUSE
-    """Seconds that the server may ask to wait; whoever has less patience than `LONGEST_PAUSE` gives
-    up if it asks for more."""
+    """The longest wait in seconds that a server may ask for; if it asks for more, whoever has less
+    patience than `LONGEST_PAUSE` gives up."""
 
     def at_most(self, other: "Patience") -> "Patience":
         """The lesser of both, in each respect."""
@@ -101,7 +102,7 @@ class Patience:
 
 
 QUERY_PATIENCE = Patience(seconds=10, attempts=2, pause=5)
-"""For a query, which somebody waits for."""
+"""The patience with a query, for which somebody waits."""
 
 
 class Server:
@@ -196,7 +197,7 @@ def error_of(
     """What an answer of status 300 or more means; its beginning is shown, without the key.
 
     Args:
-        status: Of HTTP.
+        status: The status of HTTP.
         text: Body of the answer.
         headers: Of the answer, whatever the case of their names.
         server: What the message calls the server.

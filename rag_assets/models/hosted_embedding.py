@@ -47,7 +47,8 @@ SERVER = "server"
 """The device in an `encoder_id`."""
 PATH = f"{SERVER}/embeddings_api/fp32"
 LEAST_COSINE = 0.999
-"""Of two vectors of one text by the same model: machines, batches and precisions differ less."""
+"""Two vectors of one text by the same model have at least this cosine: machines, batches and
+precisions differ less."""
 BYTES_PER_TOKEN = 3
 """An estimate on the safe side: the server's tokenizer is not known."""
 LEAST_CHARACTERS = 64
@@ -67,11 +68,11 @@ class HostedIdentity:
     model_id: str
     dimension: int
     served: str
-    """What it calls the model."""
+    """The name by which the server calls the model."""
     probe: Sequence[float]
     """The vector of `PROBE`, L2 norm 1."""
     recorded_at: str
-    """ISO 8601."""
+    """The time when it was asked: ISO 8601."""
 
     @classmethod
     def read(cls, file: Path) -> Self | None:
@@ -102,7 +103,7 @@ class _Piece:
     text: int
     """Position of its text among the texts."""
     content: str
-    """Without the prefix."""
+    """The text of the piece, without the prefix."""
 
     @property
     def weight(self) -> int:
@@ -111,7 +112,7 @@ class _Piece:
 
     @property
     def tokens(self) -> int:
-        """An estimate."""
+        """An estimate of the tokens of the piece."""
         return 1 + len(self.content.encode("utf-8", "surrogatepass")) // BYTES_PER_TOKEN
 
     def parts(self, count: int) -> list["_Piece"]:
@@ -230,7 +231,7 @@ class HostedEncoder:
             EncoderError: The server does not answer in time, or refuses a query, or its model is
                 another than that of the index.
         """
-        known = self._known.of(texts, embed=lambda new: list(self._embed_queries(new)))
+        known = self._known.embedded(texts, embed=lambda new: list(self._embed_queries(new)))
         return stacked(known, self.dimension)
 
     def forget(self) -> None:

@@ -18,7 +18,7 @@ class KnownQueries(Generic[Given]):
         self._known: OrderedDict[str, Given] = OrderedDict()
         self._lock = Lock()
 
-    def of(
+    def embedded(
         self, texts: Sequence[str], *, embed: Callable[[Sequence[str]], Sequence[Given]]
     ) -> list[Given]:
         """What the model gives for each of `texts`; `embed` gives it for new ones."""

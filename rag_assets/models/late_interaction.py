@@ -141,7 +141,7 @@ class LateInteraction:
 
         Half precision halves the memory and moves a cosine by less than 0.001.
         """
-        tokenized = windows.of(texts)
+        tokenized = windows.tokenize(texts)
         for position, reason in tokenized.failed.items():
             raise EncoderError(f"{texts[position][:80]!r} cannot be reranked: {reason}")
         order = {id(window): place for place, window in enumerate(tokenized.windows)}

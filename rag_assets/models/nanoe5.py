@@ -48,7 +48,7 @@ class Shape:
     """Length of the vectors between the two products of a layer."""
     tokens: int
     positions: int
-    """Its window."""
+    """The window of the model in tokens."""
     types: int
     epsilon: float
 

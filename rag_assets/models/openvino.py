@@ -108,7 +108,7 @@ def load_openvino(
 
 
 def _graph_of(weights: Weights, home: Path) -> Path:
-    """Where the graph lies: in `home` if it is there, else in the user's cache if there is one.
+    """The folder of the graph: in `home` if it is there, else in the user's cache if there is one.
 
     It names the release that wrote it: another one may not read it.
     """

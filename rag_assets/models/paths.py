@@ -135,6 +135,7 @@ def choose(model: EmbeddingModel, *, home: Path | None = None) -> Choice:
     refused: list[str] = []
     for path in paths:
         plain = f"{path.partition('/')[0]}/torch/fp32"
+        # Nothing to compare: this is fp32 in PyTorch, by which the others are judged.
         if path == plain:
             return Choice(model_id, path)
         try:

@@ -24,7 +24,7 @@ STREAMS_PER_DEVICE = 2
 """Threads that feed one CUDA device: one copies while the batch of the other is computed."""
 
 Output: TypeAlias = Literal["sentence_embedding", "token_embeddings"]
-"""One vector for each text, or one for each of its tokens."""
+"""The output of a model: one vector for each text, or one for each of its tokens."""
 
 Forward: TypeAlias = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """(batch, tokens) int64 ids and attention mask to float32 vectors: (batch, dimension), or (batch,
@@ -45,7 +45,8 @@ class Replicas:
     """A loaded model."""
 
     forwards: Sequence[Forward]
-    """Each is called by one thread at a time; different ones may run in parallel."""
+    """The copies of the model. Each is called by one thread at a time; several may run in
+    parallel."""
     tokenizer: "Tokenizer"
     pad: int
     """Token id that fills up the short rows of a batch."""

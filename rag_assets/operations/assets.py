@@ -17,8 +17,8 @@ from rag_assets.operations.doctor.job import doctor_job
 from rag_assets.operations.explain.job import explain_job
 from rag_assets.operations.gate import blocked_candidate
 from rag_assets.operations.gate.blocked_candidate import HeldBack
+from rag_assets.operations.gate.verdict_wording import in_short, verdict_markdown, verdict_plot
 from rag_assets.operations.gate.verdicts import Verdict
-from rag_assets.operations.gate.wording import in_short, verdict_markdown, verdict_plot
 from rag_assets.operations.plan.job import plan_job
 from rag_assets.operations.problems.current import SERVING_INDEX
 from rag_assets.operations.problems.runs import CONCLUSION, PROMOTE_JOB, ROLLBACK_JOB
@@ -148,7 +148,7 @@ def _of_held(held: Sequence[HeldBack]) -> dict[str, dg.MetadataValue]:
 
 
 def _held_lines(held: HeldBack) -> list[str]:
-    """That a variant is held, since when, by which numbers, why, and what to do."""
+    """Lines that say that a variant is held, since when, by which numbers, why, and what to do."""
     numbers = in_short(held.verdict) if held.verdict else ""
     return [
         f"{held.outcome} for variant {held.variant} since {held.since}: what served before still "

@@ -13,7 +13,7 @@ SCHEDULE = "backfills"
 
 
 def at_low_priority(executor: dg.ExecutorDefinition) -> dg.ExecutorDefinition:
-    """The same executor, in a process that yields to those that answer and refresh.
+    """An executor in a process that yields to those that answer and refresh.
 
     Dagster makes the executor of a run in the process of the run, before its first step.
     """

@@ -25,7 +25,8 @@ class ForgottenRuns:
 
     runs: int
     bytes_freed: int
-    """Of databases that held one run each, as SQLite has them; other storages do not say."""
+    """The bytes of databases that held one run each, as SQLite has them; other storages do not
+    say."""
 
 
 def forget_old_runs(

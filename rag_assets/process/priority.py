@@ -3,7 +3,8 @@
 import os
 
 NICENESS = 10
-"""Of 19: a process with the usual 0 gets about nine times the time of one with 10."""
+"""The niceness, of at most 19: a process with the usual 0 gets about nine times the time of one
+with 10."""
 
 
 def yield_to_others() -> None:

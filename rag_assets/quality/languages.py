@@ -32,10 +32,10 @@ STOP_WORDS: Mapping[str, str] = {
 OTHER = "other"
 FEWEST_WORDS = 2
 CHARACTERS = 1_000
-"""Characters of a text that are read."""
+"""At most so many characters of a text are read."""
 
 _WIDTH = 8
-"""Bytes of the number that stands for a word."""
+"""The bytes of the number that stands for a word."""
 _FOLDED = bytes(
     code if chr(code) in f"{ascii_letters}{digits}_" else 0 for code in range(0x100)
 ).translate(bytes.maketrans(ascii_uppercase.encode(), ascii_lowercase.encode()))
@@ -99,7 +99,7 @@ class _Known(NamedTuple):
 
     multiplier: np.uint64
     words: np.ndarray
-    """For each slot its word as a number; 0 for none."""
+    """The word in each slot as a number; 0 for none."""
     languages: np.ndarray
     """(slots, languages): whether the word is one of the language."""
 

@@ -36,7 +36,7 @@ class Result:
     state: str
     """Fingerprint of the data, the suite and the version of this package."""
     at: str
-    """When the table was checked: ISO 8601, UTC."""
+    """The time when the table was checked: ISO 8601, UTC."""
     stage: str
     asset: str
     """Key of the asset, in the form that people write."""
@@ -45,7 +45,7 @@ class Result:
     expectations: Sequence[Expectation]
     outcomes: Mapping[str, Outcome]
     failing: Mapping[str, str] = field(default_factory=dict)
-    """When each expectation that fails first failed, as often in a row: ISO 8601, UTC."""
+    """The time when each failing expectation began to fail: ISO 8601, UTC."""
 
     @property
     def failed(self) -> list[Expectation]:

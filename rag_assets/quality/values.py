@@ -53,13 +53,13 @@ class Profile:
 
     rows: int
     null_shares: Mapping[str, float] = field(default_factory=dict)
-    """Share of empty cells by column, from 0 to 1."""
+    """The share of empty cells by column, from 0 to 1."""
     mean_length: float | None = None
-    """Of the texts, in tokens or characters."""
+    """The mean length of the texts, in tokens or characters."""
     languages: Mapping[str, float] = field(default_factory=dict)
-    """Share of the texts by language code, `other` included."""
+    """The share of the texts in each language, by its code, `other` included."""
     mean_norm: float | None = None
-    """Of the vectors."""
+    """The mean norm of the vectors."""
     centroid: Sequence[float] = ()
     """Mean of the vectors."""
 
@@ -89,7 +89,7 @@ class Outcome:
     unexpected: int | None = None
     """How many values break the expectation, if it tests each value."""
     measured: int = 0
-    """How many values or rows were tested."""
+    """The number of values or rows that were tested."""
     examples: Sequence[Example] = field(default_factory=list)
     note: str | None = None
     """Why there is nothing to test, or why the test failed."""

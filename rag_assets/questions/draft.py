@@ -18,13 +18,13 @@ from rag_assets.table_lookup.plans.plan import LookupPlan, plan_to_json
 from rag_assets.terms.words import folded
 
 PACKAGE = "rag_assets.questions"
-"""Of the prompts."""
+"""The package of the prompts."""
 ID_DIGITS = 12
 """Hexadecimal digits of a question's id."""
 
 Origin: TypeAlias = Literal["from_documents", "known_items", "from_tables"]
-"""Where a made question comes from: a model that read a document, a sentence cut from one, or a
-plan over a table. It is the name of its question set."""
+"""The origin of a made question: a model that read a document, a sentence cut from one, or a plan
+over a table. It is the name of its question set."""
 Split: TypeAlias = Literal["dev", "test"]
 
 
@@ -41,7 +41,7 @@ class QuestionDraft:
     """What must be found: anchored to the source."""
     answer: str | None = None
     plan: LookupPlan | None = None
-    """What it asks of a table."""
+    """The lookup plan that it asks of a table."""
     maker: str
     """What worded it: the name of a template, or of a language model."""
     left_out: str = ""
@@ -55,7 +55,7 @@ class MadeQuestions:
     key: str
     """Id of the document, or `source/table`."""
     drafts: Sequence[QuestionDraft] = ()
-    """At least one, which may be left out, unless there is a `failure`."""
+    """The questions, at least one unless there is a `failure`; one of them may be left out."""
     failure: str = ""
     """Why nothing could be made now, and what to do; empty if it could."""
 
@@ -75,7 +75,7 @@ class Maker:
 
 
 def reader_of(config: Config, source: str, *, prompts: Iterable[str]) -> list[str]:
-    """Which language model is sent what is of a source, by which prompts; empty without one."""
+    """The language model that is sent texts of a source, and its prompts; empty without one."""
     if not config.questions.model:
         return []
     _, settings = config.language_model(config.questions.model)

@@ -18,13 +18,13 @@ from rag_assets.terms.coverage import HeldTerms, coverage, terms_of
 from rag_assets.terms.words import words_of
 
 FEWEST_WORDS, MOST_WORDS = 4, 60
-"""Words of a question."""
+"""The fewest and the most words of a question."""
 FEWEST_IN_SPAN = 3
-"""Words of a span: fewer stand in many places."""
+"""The fewest words of a span: fewer stand in many places."""
 ANSWERED = 0.5
-"""Share of the words of an answer that its span has; numbers and identifiers it has all."""
+"""The least share of an answer's words in its span; numbers and identifiers must all be in it."""
 ALIKE = 0.8
-"""Share of common words from which two questions are near duplicates."""
+"""Two questions with a larger share of common words are near duplicates."""
 
 _FILE = resources.files(__package__ or "") / "wording.toml"
 _WORDING = tomllib.loads(_FILE.read_text("utf-8"))
@@ -100,7 +100,7 @@ def is_near_duplicate(question: str, others: Iterable[str]) -> bool:
 
 
 def place_of(span: str, text: str) -> range:
-    """Where `span` stands in `text`, by letters and digits alone; empty if it does not."""
+    """The place of `span` in `text`, by letters and digits alone; empty if it is not there."""
     folded = [(each, place) for place, one in enumerate(text) for each in normalized(one)]
     wanted = normalized(span)
     start = "".join(each for each, _ in folded).find(wanted)

@@ -27,7 +27,7 @@ from rag_assets.identity import fingerprint
 from rag_assets.models.language.calls import LanguageModel
 from rag_assets.questions.draft import MadeQuestions, QuestionDraft, reader_of
 from rag_assets.questions.filters import is_near_duplicate, language_of
-from rag_assets.questions.passages import DocumentPassages, IndexedPassages
+from rag_assets.questions.indexed_passages import DocumentPassages, IndexedPassages
 from rag_assets.questions.reading import KINDS, PICK, ModelAwayError, read_documents
 from rag_assets.store import Store
 

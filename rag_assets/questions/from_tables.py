@@ -45,7 +45,7 @@ NO_MODEL: list[str] = []
 TEMPLATES = {"list": "which", "limit": "which", "two_conditions": "which"}
 """Kinds that are asked alike."""
 PLACES = {"look_up": ("name",), "compare": ("first", "second")}
-"""Of the rows that a question names."""
+"""The places in a template for the rows that a question names."""
 NOTHING = "there is nothing to ask: no column with several values has a heading in words"
 _CODE = re.compile(r"\d.*[^\W\d_]|[^\W\d_].*\d")
 """A name with letters and digits says by itself which table is meant."""

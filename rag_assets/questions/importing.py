@@ -36,7 +36,7 @@ class ImportedFile:
 
     added: int
     known: int
-    """Lines whose question was there already."""
+    """The number of lines whose question was there already."""
     problems: list[str]
     """Why each other line is no question, and what to do."""
 

@@ -16,7 +16,7 @@ SCREEN = (WIDTH, 40)
 """Columns and lines where the size of the terminal is not known."""
 LINES_OF_QUESTION = 4
 AROUND_ITEMS = 8
-"""Lines of a screen that are not items."""
+"""The lines of a screen that are not items."""
 INDENT = "      "
 TICKED, SKIP = "ticked", "skip"
 REWORD, SHOW, QUIT = "e", "v", "q"
@@ -30,7 +30,7 @@ class ScreenItem:
     passage: str
     """What of it fits the question best: as much of that is shown as there is room for."""
     text: str
-    """All of it."""
+    """The whole text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Screen:
     """What a person is asked."""
 
     question: str
-    """Or what else is decided on, such as a sentence with its source."""
+    """The question, or what else is decided on, such as a sentence with its source."""
     items: Sequence[ScreenItem]
     decisions: Mapping[str, str]
     """What may be decided, by its key, beside `SKIP`."""
@@ -53,15 +53,15 @@ class Label:
     """What a person decided."""
 
     name: str
-    """One of `Screen.decisions`, `SKIP` or `TICKED`."""
+    """The decision: one of `Screen.decisions`, `SKIP` or `TICKED`."""
     question: str
-    """As it was reworded, if it was."""
+    """The question, reworded if a person did so."""
     ticked: tuple[int, ...] = ()
     """Places of the ticked items, from 0."""
 
 
 ToLabel: TypeAlias = tuple[Screen, Callable[[Label], None]]
-"""What is asked, with what keeps the decision."""
+"""A screen, with what keeps the decision on it."""
 
 
 def label(

@@ -31,7 +31,7 @@ class MakingReport(sync.Report):
     """What one pass did, and what it used of the language model."""
 
     spending: Mapping[str, int | float | str] = field(default_factory=dict)
-    """See `Spending.record`; empty without a model."""
+    """What the language model took: see `Spending.record`; empty without one."""
 
 
 def refresh_generated(
@@ -47,7 +47,7 @@ def refresh_generated(
     Args:
         store: Holds documents, tables and their index.
         config: Says how many are made, and by which language model.
-        makers: Of documents, and of tables.
+        makers: The makers of questions, of documents and of tables.
         log: Receives progress, one line at a time.
         retry: Also try again what failed on its own content.
     """

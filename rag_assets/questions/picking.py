@@ -14,11 +14,11 @@ from typing import TypeVar
 import numpy as np
 
 T = TypeVar("T", bound=str | int | Decimal | tuple[Decimal | int, ...])
-"""What is the same text in any process."""
+"""An option, whose text is the same in any process."""
 
 FACTORS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB), np.uint64(1))
 SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
-"""Those of splitmix64 (Steele, Lea and Flood, 2014)."""
+"""The shifts of splitmix64 (Steele, Lea and Flood, 2014)."""
 
 
 def hashes(texts: Iterable[str]) -> np.ndarray:

@@ -16,7 +16,7 @@ from rag_assets.models.language.calls import LanguageModel, Message, Request
 from rag_assets.models.language.prompts import read_prompt
 from rag_assets.questions import filters
 from rag_assets.questions.draft import PACKAGE, MadeQuestions, QuestionDraft
-from rag_assets.questions.passages import DocumentPassages, IndexedPassages, PassageChunk
+from rag_assets.questions.indexed_passages import DocumentPassages, IndexedPassages, PassageChunk
 from rag_assets.retrieval.filters import encodable
 from rag_assets.retrieval.model_rewriter import PASSING
 from rag_assets.workers import Json
@@ -30,7 +30,7 @@ PICK = "pick"
 TEXT: Json = {"type": "string", "maxLength": 600}
 OBJECT: Mapping[str, Json] = {"type": "object", "additionalProperties": False}
 MOST_TOKENS = 700
-"""Of an answer."""
+"""The most tokens of an answer."""
 WINDOWS_AT_ONCE = 8
 """Windows that are read side by side; the model's entry in the config may allow fewer."""
 
@@ -71,11 +71,11 @@ class _WindowReading:
     model: LanguageModel
     document: DocumentPassages
     place: int
-    """Of the window among those of the document."""
+    """The number of the window among those of the document, from 0."""
 
     @property
     def window(self) -> Sequence[PassageChunk]:
-        """Its chunks."""
+        """The chunks of the window."""
         return self.document.windows[self.place]
 
     def draft(self) -> QuestionDraft:

@@ -63,7 +63,7 @@ def chosen_windows(
         coherence: (m,).
         kinds: Number of the kind of each chunk, of other documents too.
         sections: Number of the section of each chunk, likewise.
-        document: Its id.
+        document: The id of the document.
         most: Windows to choose.
 
     Returns:

@@ -30,7 +30,7 @@ class GeneratedQuestions(StepKind):
     fails_beyond_input = True
 
     def table(self, config: Config, recipe: Variant) -> StepTable:  # noqa: ARG002 - one for all variants
-        """The questions."""
+        """The table of the questions that were made."""
         return GENERATED
 
     def refresh(self, work: StepContext) -> StepResult:

@@ -36,18 +36,18 @@ many of these; two rows by one number."""
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 LEAST_FILLED = 0.05
-"""Share of its rows from which on a column is asked for."""
+"""A column is asked for if at least this share of its rows has a value."""
 LONGEST_VALUE = 40
-"""Characters of a text by which rows are selected."""
+"""The most characters of a text by which rows are selected."""
 MOST_DIGITS = 8
-"""Characters of a number that is a limit."""
+"""The most characters of a number that is a limit."""
 TOPS = (2, 3, 5)
 ATTEMPTS = 3
 """Draws of one kind that are tried before another kind."""
 STEPS = (Decimal(5), Decimal(1))
 """People say 450 rather than 437."""
 _UNSAID = re.compile(r"\s\s|^\*|[.:;]$|\d\)|,.*,|[\n\t]")
-"""In texts that are lists, sentences or slips rather than values."""
+"""Marks of texts that are lists, sentences or slips rather than values."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class AskedTable:
     """Holds this table alone."""
     words: TableWords
     most: int
-    """Rows that a plan may select."""
+    """The most rows that a plan may select."""
 
     @cached_property
     def columns(self) -> Mapping[str, ColumnInfo]:
@@ -74,7 +74,7 @@ class AskedTable:
         return column if is_said and self._says_something(column) else None
 
     @cached_property
-    def told(self) -> Sequence[str]:
+    def informative(self) -> Sequence[str]:
         """Columns that say something of a row: not hidden, no key, neither constant nor empty."""
         texts = self.contents.texts
         return [
@@ -87,23 +87,23 @@ class AskedTable:
     @cached_property
     def measured(self) -> Sequence[str]:
         """Columns of numbers that measure or count something."""
-        numbers = (name for name in self.told if self.columns[name].is_numeric)
+        numbers = (name for name in self.informative if self.columns[name].is_numeric)
         return [name for name in numbers if not self._has(name, "ordinals")]
 
     @cached_property
     def ranked(self) -> Sequence[str]:
-        """Those of which a highest and lowest number makes sense."""
+        """The measured columns of which a highest and lowest number makes sense."""
         return [name for name in self.measured if not self._has(name, "ends")]
 
     @cached_property
     def choices(self) -> Sequence[str]:
         """Columns by a value of which rows are selected."""
-        others = (self.columns[name] for name in self.told if name not in self.measured)
+        others = (self.columns[name] for name in self.informative if name not in self.measured)
         return [each.name for each in others if each.distinct < each.filled]
 
     @cached_property
     def hashes(self) -> np.ndarray:
-        """Of the keys of the rows."""
+        """The hashes of the keys of the rows."""
         return hashes(self.contents.rows[ROW_KEY].to_pylist())
 
     def cells(self, name: str) -> Sequence[PlanValue | None]:
@@ -116,7 +116,7 @@ class AskedTable:
         return self._cells[name]
 
     def shown(self, name: str, places: Sequence[int]) -> tuple[PlanValue, ...]:
-        """Those cells at some places that are not empty, as they stand."""
+        """The cells at some places that are not empty, as they stand."""
         cells = cells_at(self.contents.info, places, self.catalogue, name)
         return tuple(cell for cell in cells if cell is not None)
 
@@ -207,7 +207,7 @@ class _Draw:
                 return self._ordered(kind)
 
     def _look_up(self) -> LookupPlan | None:
-        table, asked = self.table, self._chosen(self.table.told, "asked")
+        table, asked = self.table, self._chosen(self.table.informative, "asked")
         if table.label is None or asked is None:
             return None
         for row in self._filled([table.label.name, asked])[:1]:

@@ -28,7 +28,7 @@ from rag_assets.terms.lemmas import is_known
 PACKAGE = "rag_assets.questions.words"
 LONGEST_HEADING = 60
 LONGEST_SYMBOL = 2
-"""Letters that keep their capital: `Mo content`."""
+"""A symbol of up to so many letters keeps its capital: `Mo content`."""
 RAW = "the heading is only the column's name: write it in words in the headings_file"
 NO_NAME = "the heading names nothing that rows have: write a short name in the headings_file"
 FOREIGN = "the heading is in another language: add its words in this language to the glossary"
@@ -51,7 +51,7 @@ class TableWords:
 
     @cached_property
     def headings(self) -> Mapping[str, str]:
-        """Of the columns that may be asked for, by their names."""
+        """The words for the columns that may be asked for, by the names of these."""
         return {name: said for name, (said, problem) in self._said.items() if not problem}
 
     @cached_property

@@ -36,7 +36,7 @@ def unit_vectors(vectors: np.ndarray) -> np.ndarray:
 def telling(
     vectors: np.ndarray, documents: np.ndarray, is_shared: np.ndarray, *, size: int
 ) -> np.ndarray:
-    """Which chunks say something of their own.
+    """The chunks that say something of their own.
 
     Args:
         vectors: (n, d) unit vectors, document by document and in their order.

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 PACKAGE = Path(__file__).parents[1]
-"""Where templates are looked for."""
+"""The package in which templates are looked for."""
 
 
 def render(template: str, *, title: str, **values: object) -> str:
     """The page made from a template; all `values` but those marked as safe there are escaped.
 
     Args:
-        template: Its path below the package.
+        template: The path of the template below the package.
         title: Title of the page, and its heading.
         values: What the template names; one that is missing is an error.
     """

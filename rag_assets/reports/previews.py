@@ -9,7 +9,7 @@ from rag_assets.store import Store
 
 PREVIEW_ROWS = 8
 CHARACTERS = 160
-"""Of a text in a cell."""
+"""A cell shows at most so many characters of a text."""
 
 
 def shortened(value: object, characters: int = CHARACTERS) -> str | int | float | None:

@@ -20,7 +20,7 @@ from rag_assets.store import Store
 from rag_assets.store.complete_sets import CompleteSet
 
 SECONDS = 5.0
-"""For one query; to prepare an arm is not counted."""
+"""The time limit of one query; to prepare an arm is not counted."""
 PREPARING_SECONDS = 60.0
 
 Result = TypeVar("Result")

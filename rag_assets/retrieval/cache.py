@@ -65,7 +65,7 @@ class Cache:
         return {key: value for key, value in self._get("scores", keys) if isinstance(value, float)}
 
     def keep_scores(self, scores: Mapping[str, float]) -> None:
-        """Keep scores."""
+        """Keep the scores of texts for a query."""
         self._put("scores", scores.items())
 
     def erase_rankings(self) -> int:

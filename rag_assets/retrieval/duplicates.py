@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from rag_assets.config import Collapse
 from rag_assets.retrieval.rankings import Ranking, ranking_of
-from rag_assets.retrieval.search_call import SearchCall
+from rag_assets.retrieval.search_context import SearchCall
 
 if TYPE_CHECKING:
     import numpy as np

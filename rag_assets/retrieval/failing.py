@@ -13,7 +13,7 @@ def unanswerable() -> tuple[type[Exception], ...]:
     from rag_assets.retrieval.encoders import TwoModelsError
     from rag_assets.retrieval.lexical import MissingTextIndexError
     from rag_assets.retrieval.rewriters import RewritesError
-    from rag_assets.retrieval.search_call import MissingSignalError
+    from rag_assets.retrieval.search_context import MissingSignalError
     from rag_assets.retrieval.sparse import MissingWeightsError
 
     return (

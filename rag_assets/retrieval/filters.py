@@ -30,7 +30,7 @@ class Filters:
     """
 
     domain: str | None = None
-    """`document` or `table`."""
+    """The domain, `document` or `table`."""
     source: str | None = None
     """Name of a source in the config."""
     uri: str | None = None

@@ -13,11 +13,12 @@ from collections.abc import Mapping, Sequence
 from rag_assets.config import LinkStage
 from rag_assets.retrieval.links import LinksInMemory, WayOverLink, in_text
 from rag_assets.retrieval.rankings import Ranking, ranked
-from rag_assets.retrieval.search_call import SearchCall
+from rag_assets.retrieval.search_context import SearchCall
 from rag_assets.retrieval.text_names import NamesInText
 
 BACK = 0.8
-"""Share of what passes over a link that passes back, to units that name what a hit is about."""
+"""The weight of a link that is followed back, from what a hit is about to units that name it;
+forward it is 1."""
 SEEDS = 20
 """First hits whose links are followed."""
 MOST_NAMING = 50

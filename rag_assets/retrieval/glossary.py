@@ -41,7 +41,7 @@ PROBLEMS_SHOWN = 5
 AS_IT_STANDS = "="
 """First part of a form whose case counts."""
 LEAST_INFLECTED = 4
-"""Characters of a word that may have an ending."""
+"""Only words of at least so many characters may have an ending."""
 ENDINGS: Mapping[str, Sequence[str]] = {
     "en": ("s", "es"),
     "sv": (
@@ -74,7 +74,7 @@ class Meaning:
     """An expression of a query, and what means the same."""
 
     expression: str
-    """As it stands in the query."""
+    """The expression as it stands in the query."""
     others: Sequence[str]
 
 

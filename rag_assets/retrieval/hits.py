@@ -47,7 +47,7 @@ class LinkedFrom:
     unit_id: str
     uri: str
     row_key: str | None
-    """None for a chunk."""
+    """The key of the row; None for a chunk."""
     text: str
     """The name, as it is written where it is mentioned."""
     kind: str
@@ -69,21 +69,21 @@ class Hit:
 
     unit_id: str
     rank: int
-    """From 1."""
+    """The place among the hits, from 1."""
     score: float
-    """On the scale of the retriever: see `schemas.RANKINGS`."""
+    """The score on the scale of the retriever: see `schemas.RANKINGS`."""
     domain: str
     source: str
     uri: str
     document_id: str | None
-    """None for rows."""
+    """The document of a chunk; None for rows."""
     title: str
     section: str
     pages: tuple[int, ...]
     table: str | None
     row_key: str | None
     type: str | None
-    """One of `schemas.UNIT_TYPES`: what a chunk shows; None for rows."""
+    """What a chunk shows, one of `schemas.UNIT_TYPES`; None for rows."""
     language: str | None
     """ISO 639-1 code, where it is known."""
     image: str | None
@@ -95,7 +95,7 @@ class Hit:
     context: str
     """The text with its surroundings if the retriever expands hits, else the text alone."""
     version: str | None
-    """Of its document, where that has other versions in the index."""
+    """The version of the document, where other versions of it are in the index."""
     is_superseded: bool
     """Whether a newer version of its document is in the index."""
     arms: Mapping[str, Position]
@@ -156,9 +156,9 @@ def hits_of(
 
     Args:
         ranking: What was found, with the rankings that it was made from.
-        units: Its units, in its order.
+        units: The units of the ranking, in its order.
         around: The surroundings of those that were expanded, by `unit_id`.
-        families: Which documents are versions of one.
+        families: The versions of documents in the index.
         stale: Since when documents are stale, by their ids.
         linked: What led to units over links, by `unit_id`.
     """

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 PACKAGE = "rag_assets.retrieval"
 TOKENS = 100
-"""For a reformulation, beside those that a long query needs."""
+"""The most tokens of a reformulation, beyond those that a long query needs."""
 CHARACTERS_PER_TOKEN = 2
 """Few words have fewer."""
 LONGEST = 1_000
-"""Characters of a reformulation, at most, beside those that a long query needs: a server that does
+"""The most characters of a reformulation, beyond those that a long query needs: a server that does
 not keep its limit of tokens must not hold up a search."""
 SPARE = 5
 """Reformulations that a model may write beyond the one that it is asked for."""
@@ -94,7 +94,7 @@ class ModelRewriter:
 
         Args:
             open_model: Gives the model; it raises a `RewritesError` if there is none.
-            strategy: By which it is asked.
+            strategy: The strategy by which it is asked.
             is_measured: Raise where a search would go on without it.
         """
         self._open_model = open_model

@@ -19,7 +19,7 @@ from rag_assets.retrieval.glossary import Glossary, glossary_of
 from rag_assets.retrieval.links import LinksInMemory, synonyms_of
 from rag_assets.retrieval.model_rewriter import RewritingModels
 from rag_assets.retrieval.search import VariantIndex
-from rag_assets.retrieval.search_call import SelectNodes, select_no_nodes
+from rag_assets.retrieval.search_context import SelectNodes, select_no_nodes
 from rag_assets.retrieval.text_names import NamesInText
 from rag_assets.retrieval.versions import indexed_families, stale_documents
 from rag_assets.store import MissingIndexError, MissingTableError, Store
@@ -27,7 +27,7 @@ from rag_assets.store.catalog import folder_of
 from rag_assets.store.complete_sets import CompleteSet, is_kept, set_of
 from rag_assets.store.damage import DAMAGE, DamagedTablesError, is_of_files
 from rag_assets.store.pins import holds, opened
-from rag_assets.store.places import Stamp
+from rag_assets.store.table_locations import Stamp
 from rag_assets.store.unit_links import names_of, read_links, read_names_in_units
 
 

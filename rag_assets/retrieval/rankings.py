@@ -30,7 +30,7 @@ class Position:
     """The rank and the score of a unit in a ranking."""
 
     rank: int
-    """From 1."""
+    """The place in the ranking, from 1."""
     score: float
 
 

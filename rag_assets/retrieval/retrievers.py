@@ -31,7 +31,7 @@ from rag_assets.retrieval import fusion as fusions
 from rag_assets.retrieval.duplicates import collapsed
 from rag_assets.retrieval.following import with_links
 from rag_assets.retrieval.rankings import Ranking, ranked, ranking_of
-from rag_assets.retrieval.search_call import JOINT, SearchCall
+from rag_assets.retrieval.search_context import JOINT, SearchCall
 from rag_assets.retrieval.threads import side_by_side
 from rag_assets.schemas import DOMAINS
 
@@ -40,7 +40,8 @@ CANDIDATES, RERANKED = RERANK_ARMS
 RANKING = "ranking"
 """The name of the ranking that arms join."""
 FOUND_FIRST = Fusion(weights={"lookup": 2.0})
-"""With twice the weight, the first units of an arm come before all that signals alone find."""
+"""A fusion that counts the arm `lookup` twice: its first units come before all that signals alone
+find."""
 
 
 def retrieve(

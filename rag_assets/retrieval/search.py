@@ -47,7 +47,7 @@ from rag_assets.retrieval.links import LinksInMemory, WayOverLink
 from rag_assets.retrieval.model_rewriter import RewritingModels
 from rag_assets.retrieval.rankings import UNIT_COLUMNS, Ranking, rankings_table
 from rag_assets.retrieval.retrievers import retrieve
-from rag_assets.retrieval.search_call import JOINT, SearchCall, SelectNodes, Work
+from rag_assets.retrieval.search_context import JOINT, SearchCall, SelectNodes, Work
 from rag_assets.retrieval.units import UnitTable
 from rag_assets.retrieval.versions import Choice, IndexedFamilies, label_of
 from rag_assets.schemas import DOMAINS
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from lancedb.table import Table as LanceTable
 
 STALE_KEPT = 5.0
-"""Seconds for which it is taken as known which documents are stale."""
+"""For so many seconds a reading of which documents are stale is taken as true."""
 RERANKERS_KEPT = 2
 
 logger = logging.getLogger(__name__)
@@ -376,7 +376,7 @@ class VariantIndex:
 
     @cached_property
     def families(self) -> IndexedFamilies:
-        """Which of its documents are versions of one."""
+        """The versions of the documents in the index."""
         return self._load_families()
 
     @cached_property
@@ -397,6 +397,7 @@ class VariantIndex:
         """The model that embeds queries for the table called `table`."""
         if len(self._models) == 1:
             return self.encoder
+        # Two threads would load the model twice, each with all of its memory.
         with self._lock:
             if table not in self._encoders and (units := self._table(table)) is not None:
                 self._encoders[table] = self._checked(self._load_encoders[table], units)
@@ -470,7 +471,7 @@ class VariantIndex:
         return " AND ".join(part for part in (own, of_versions) if part) or None
 
     def _choice(self, filters: Filters | None) -> Choice:
-        """Which versions of documents are searched."""
+        """The versions of documents that are searched."""
         if filters is None:
             return self.settings.versions
         return filters.as_of or filters.versions or self.settings.versions

@@ -21,7 +21,7 @@ _ENDING = ".,:;!?/'\"()[]{}-\u2013\u2014\u2019\u201d\u2026\u00bb"
 _BEFORE = re.compile(r"([^\W_]+)[ '-]$")
 _BEHIND = re.compile(r"[ '-]([^\W_]+)")
 LONGEST_WORD = 40
-"""Characters of a word beside a name that are looked at."""
+"""At most so many characters of a word beside a name are looked at."""
 
 
 class NamedThing(NamedTuple):
@@ -30,7 +30,7 @@ class NamedThing(NamedTuple):
     target: str
     """The unit that says so."""
     document: str | None
-    """None for a row."""
+    """The document that has the name; None for a row."""
     kind: str
     """`title`, `key`, or `name` for the value of a column that names things."""
     written: str

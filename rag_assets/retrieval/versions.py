@@ -23,7 +23,7 @@ from rag_assets.store.pins import Pin
 Choice: TypeAlias = Versions | date
 """Current versions, all of them, or those that were valid on a day."""
 DocumentKey: TypeAlias = tuple[str, str]
-"""Source and URI."""
+"""The source and the URI of a document."""
 
 _COLUMNS = ("document_id", "source", "uri", "version", "released", "family", "place", "status")
 
@@ -39,9 +39,9 @@ class DocumentOfFamily:
     released: date | None
     family: str
     place: int | None
-    """From 0, the oldest; None for a draft."""
+    """The place among the versions, from 0 for the oldest; None for a draft."""
     status: str
-    """`current` or `superseded`."""
+    """The status, `current` or `superseded`."""
 
 
 class IndexedFamilies:

@@ -7,4 +7,16 @@ Dagster keeps its records), `dagster_storage` (how it writes them fast) and `pro
 the terminal). `check_summary`, `document_status` and `evaluation_text` are parts of replies;
 `state_status` gathers how a state stands, and `status_text` says it to people;
 `disk_errors` explains a full or read-only disk.
+
+A command, as a shell would run it:
+
+>>> from contextlib import chdir
+>>> from tempfile import TemporaryDirectory
+>>> from rag_assets.serving.cli import main
+>>> with TemporaryDirectory() as folder, chdir(folder):
+...     exit_code = main(["init", "--database", "sqlite:///alloys.sqlite"])
+Wrote ...rag_assets.yaml.
+Next: rag-assets refresh, then rag-assets questions make and rag-assets evaluate
+>>> exit_code
+0
 """

@@ -32,7 +32,7 @@ def telling(config: Config, *, variant: str | None = None) -> Generator[None]:
 
 def tell_of_closed(config: Config, instance: "dg.DagsterInstance", *, closed: int) -> None:
     """Tell of runs whose process was killed, if some were found and `closed`."""
-    from rag_assets.operations.alerts.telling import Teller
+    from rag_assets.operations.alerts.dispatch import Teller
 
     if closed:
         Teller(config, log=say).tell(instance)
@@ -40,7 +40,7 @@ def tell_of_closed(config: Config, instance: "dg.DagsterInstance", *, closed: in
 
 def nightly_begins(config: Config, *, run_id: str) -> None:
     """Call the pings that want to know when a nightly refresh begins."""
-    from rag_assets.operations.alerts.telling import Teller
+    from rag_assets.operations.alerts.dispatch import Teller
 
     Teller(config, log=say).nightly_began(run_id)
 
@@ -72,7 +72,7 @@ def existing_records(config: Config) -> Generator["dg.DagsterInstance | None"]:
 
 
 def _tell(config: Config, error: Exception | None, *, variant: str | None) -> None:
-    from rag_assets.operations.alerts.telling import Teller, failed_command
+    from rag_assets.operations.alerts.dispatch import Teller, failed_command
 
     reason = str(error) or type(error).__name__
     failure = failed_command(reason, variant=variant) if error and variant else None

@@ -10,17 +10,17 @@ from itertools import takewhile
 
 from rag_assets.answering.answer import Answer
 from rag_assets.citations.kinds import Cell, Rows, Span
-from rag_assets.citations.places import numbered_places, without_marks
 from rag_assets.citations.sentences import Sentence
+from rag_assets.citations.source_numbers import numbered_places, without_marks
 
 WIDTH = 80
 LINES = 30
-"""Of what was found, at most, with all that is said of it and the line that names its id."""
+"""The most lines of what was found, with all that is said of it and the line that names its id."""
 RESERVED = 2
-"""Lines that the command adds below."""
+"""The lines that the command adds below."""
 INDENT = "    "
 FEWEST = 2
-"""Lines of text of each unit, at least."""
+"""The fewest lines of text of each unit."""
 NO_ANSWER = "This is not an answer, but what fits best; the closest passages are marked."
 STARTS, ENDS = "\ue000", "\ue001"
 """Stand for the marks of a passage while lines are made."""

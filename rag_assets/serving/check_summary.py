@@ -42,7 +42,7 @@ class FailedExpectation:
     """Files, rows or units that break it, and what is wrong with each."""
     remedy: str
     lines: Sequence[str]
-    """All of this as lines of text, for people."""
+    """Everything about it as lines of text, for people."""
     drift: tuple[str, str, float] | None = None
     """What is measured, how far it moved, and how often that is what is allowed."""
 
@@ -76,7 +76,7 @@ class CheckSummary:
         return self._told(self.failed)
 
     def text_of_run(self, variant: str, *, began: datetime) -> str:
-        """The same of a run for `variant`: all errors, and the warnings that were new in it."""
+        """The results of a run for `variant`: all errors, and the warnings new in it."""
         new = [
             item
             for item in self.failed

@@ -22,8 +22,8 @@ from rag_assets.serving.replies import FAILED, INTERRUPTED, USAGE, CommandError,
 from rag_assets.store import MissingTableError
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.owners import OtherStateError
-from rag_assets.store.places import UnreachableTablesError
 from rag_assets.store.serving_pointer import ServingPointerError
+from rag_assets.store.table_locations import UnreachableTablesError
 
 COMMANDS: Mapping[str, str] = {
     "The first day": "init refresh search ask show serve status ui",

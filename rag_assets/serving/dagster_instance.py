@@ -26,7 +26,7 @@ LOCATION = "rag_assets"
 """Name of the code location, here as in `workspace.yaml` and `deploy/`: Dagster keeps the states of
 schedules and sensors under it."""
 MODULE = "rag_assets.definitions"
-"""What Dagster loads."""
+"""The module that Dagster loads."""
 HOME_VARIABLE = "DAGSTER_HOME"
 POLL_SECONDS = 1.0
 STORAGES = {"storage", "run_storage", "event_log_storage", "schedule_storage", "instance_class"}

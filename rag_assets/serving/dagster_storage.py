@@ -59,7 +59,7 @@ class OpenRunStorage(SqliteRunStorage):
 
     @contextmanager
     def connect(self) -> Generator["Connection"]:
-        """One transaction."""
+        """A connection to the database that stays open, for one transaction."""
         with self._engine.begin() as connection:
             yield connection
 

@@ -29,7 +29,7 @@ class DocumentStatus:
     """Pages of the file; None for a file without pages."""
     parsed: int
     engines: Sequence[Mapping[str, str]]
-    """Which engine read which pages."""
+    """The engines that read the document, each with its pages."""
     failed: Sequence[Mapping[str, str]]
     """Pages that no engine could read, and why."""
     replaced: Sequence[Mapping[str, str]]
@@ -46,9 +46,9 @@ class DocumentStatus:
     garbled: int
     language: str | None
     words: int | None
-    """Words that the parts of a Word file or of slides show."""
+    """The number of words that the parts of a Word file or of slides show."""
     lost_words: int | None
-    """How many of them are not in its text."""
+    """The number of these words that are not in its text."""
     hidden: str | None
     """How much of it is hidden and left out."""
     doubts: Sequence[str]
@@ -58,13 +58,13 @@ class DocumentStatus:
     stale_since: str | None
     """Since when (ISO 8601, UTC) an earlier version of it is served instead of the present one."""
     is_tried_again: bool
-    """Without a request: at each refresh, or from a day on."""
+    """Whether it is tried again without a request: at each refresh, or from a day on."""
     is_retry_useful: bool
     """Whether a request may help though the file is the same."""
     tried_again: str | None
-    """That day (ISO 8601, UTC)."""
+    """The day from which it is tried again (ISO 8601, UTC)."""
     attempts: int | None
-    """How often it ran into a limit."""
+    """The number of times that it ran into a limit."""
 
     @property
     def read_by(self) -> str:
@@ -192,7 +192,7 @@ def _told(title: str, lines: Iterable[str]) -> Iterator[str]:
 
 
 def _waits(document: DocumentStatus) -> str:
-    """That a document in quarantine is stale, and what it waits for."""
+    """Words that say that a document in quarantine is stale, and what it waits for."""
     stale = f" (served as it was before {document.stale_since})" if document.stale_since else ""
     if document.is_tried_again:
         return stale

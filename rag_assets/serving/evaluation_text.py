@@ -16,7 +16,7 @@ FIRST_SHOWN = 5
 
 def scores(result: "EvaluationResult") -> str:
     """The main numbers of an evaluation at the gold's own level, for people."""
-    from rag_assets.evaluation.wording import domains_of, sets_table, smoke_sentence
+    from rag_assets.evaluation.evaluation_wording import domains_of, sets_table, smoke_sentence
 
     rows = [
         _row(result, domain=domain, retriever=retriever)
@@ -52,11 +52,11 @@ def scores(result: "EvaluationResult") -> str:
 
 
 def choice(found: "RetrieverChoice") -> str:
-    """Which retriever is proposed, why, and what to write into the config."""
+    """Text that says which retriever is proposed, why, and what to write into the config."""
     import yaml
 
     from rag_assets.evaluation.choosing import CRITERION
-    from rag_assets.evaluation.wording import clusters_sentence, signed, verdict
+    from rag_assets.evaluation.evaluation_wording import clusters_sentence, signed, verdict
 
     chosen_by = f"{CRITERION}@{found.cutoff} where chosen"
     first = sorted(found.means, key=lambda name: -found.means[name])[:FIRST_SHOWN]
@@ -107,7 +107,7 @@ def _without_gold(found: "RetrieverChoice") -> list[str]:
 def _shown(found: "RetrieverChoice", name: str) -> dict[str, object]:
     """The cells of a retriever on the questions that show the choice, and its time."""
     from rag_assets.evaluation.choosing import CRITERION
-    from rag_assets.evaluation.wording import with_interval
+    from rag_assets.evaluation.evaluation_wording import with_interval
 
     called = found.serving if name == found.serving else found.called
     if name not in found.latency:
@@ -130,7 +130,7 @@ def _superseded(result: "EvaluationResult") -> list[str]:
 
 
 def _row(result: "EvaluationResult", *, domain: str, retriever: str) -> dict[str, object]:
-    from rag_assets.evaluation.wording import main_cutoff
+    from rag_assets.evaluation.evaluation_wording import main_cutoff
 
     main, first = main_cutoff(result), min(result.record.cutoffs)
     shown: dict[str, object] = {"questions": domain, "retriever": retriever}

@@ -15,7 +15,7 @@ from rag_assets.serving.replies import Json
 LIST_COLUMNS = ("answer_id", "asked", "user", "outcome", "stale", "question")
 LONGEST_QUESTION = 60
 ID_CHARACTERS = 8
-"""Of a unit's id, where people read it."""
+"""The characters of a unit's id that people read."""
 
 
 def list_record(listed: ListedAnswer) -> dict[str, Json]:

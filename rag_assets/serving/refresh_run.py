@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 LOCK = COMMAND_LOCK
 BACKFILL_JOB = "backfill_variant"
-"""The same as `automation.BACKFILL_JOB`; importing that module would import Dagster."""
+"""The name `automation.BACKFILL_JOB`; importing that module would import Dagster."""
 COUNTS = ("added", "changed", "removed", "unchanged", "failed")
 SHOWN = (*COUNTS, "embedded", "seconds")
 """Numbers of an asset's metadata that the answer shows."""
@@ -44,7 +44,7 @@ class RefreshOutcome:
     errors: Mapping[str, str]
     """Why a step failed, by the name of the step."""
     checking: float = 0.0
-    """Seconds that the checks took."""
+    """The seconds that the checks took."""
     conclusion: str = ""
     """What the gate said at the end, and the next command; empty where it was not asked."""
 

@@ -13,7 +13,7 @@ from rag_assets.change.steps import Step, Steps
 from rag_assets.config import Config
 from rag_assets.documents.parsers import unavailable
 from rag_assets.graph import STEPS
-from rag_assets.operations.alerts.telling import problems_of_runs
+from rag_assets.operations.alerts.dispatch import problems_of_runs
 from rag_assets.operations.problems.current import full_disk, state_problems
 from rag_assets.operations.problems.disk import DiskUse, disk_use
 from rag_assets.operations.problems.problem import Problem
@@ -42,7 +42,7 @@ class SourceTableStatus:
     table: str
     rows: int
     failed: int
-    """Rows that were left out; 1 if the table could not be read."""
+    """The number of rows that were left out; 1 if the table could not be read."""
     complete: bool
     readability: Readability
 
@@ -56,7 +56,7 @@ class SourceStatus:
     outages: Sequence[Outage]
     """What cannot be read of it."""
     tables: Sequence[SourceTableStatus]
-    """Of a table source."""
+    """The tables of a table source."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class StateStatus:
     serving: str
     """The variant that serves."""
     pointer: ServingStatus | None
-    """None if nothing was promoted yet, or the pointer is damaged."""
+    """The serving pointer; None if nothing was promoted yet, or it is damaged."""
     state_dir: str
     problems: Sequence[Problem]
     running: Sequence[HeldLock]
@@ -80,7 +80,7 @@ class StateStatus:
     checks: CheckSummary
     disk: DiskUse
     to_free: int | None
-    """Bytes that a clean-up would free of tables; None where they lie in an object store."""
+    """The bytes that a clean-up would free of tables; None where they lie in an object store."""
 
     @property
     def damaged(self) -> Mapping[str, str]:

@@ -43,10 +43,10 @@ def _problems(status: StateStatus) -> str:
     if not status.problems:
         is_begun = any(state.get("complete") for state in status.shared.values())
         return "Nothing is wrong." if is_begun else "Nothing was built yet: rag-assets refresh"
-    return "\n".join(["What is wrong (times are UTC):", *told(status.problems)])
+    return "\n".join(["What is wrong (times are UTC):", *problem_lines(status.problems)])
 
 
-def told(problems: Sequence[Problem]) -> list[str]:
+def problem_lines(problems: Sequence[Problem]) -> list[str]:
     """Lines that say what is wrong, since when, why, and what to do."""
     lines = [line for each in problems[:MOST_SHOWN] for line in _problem(each)]
     return [*lines, *_more(problems)]

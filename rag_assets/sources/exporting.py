@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MEMORY = ("80MB", "320MB", "1GB", "4GB")
 """What DuckDB may take: the first is enough for any number of rows, unless single rows are huge."""
 MOST_PLANNED = 65_536
-"""Rows that a plan looks at one by one."""
+"""A plan looks at no more rows one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class ExportResult:
     table: ExportedTable
     counts: RowCounts
     failures: Sequence[Failure] = ()
-    """Rows that were left out, with the reason."""
+    """The rows that were left out, with the reason."""
     schema_changes: Sequence[str] = ()
     """Columns that were added, removed, renamed or changed their type, one sentence each."""
 
@@ -65,7 +65,7 @@ class PlannedTable:
     about: About
     columns: pa.Schema
     rows: int
-    """Of the table afterwards."""
+    """The number of rows of the table afterwards."""
     is_anew: bool
     """Whether it would be begun anew: its columns or its key are others, or it was never read."""
     came: pa.Table | None
@@ -89,7 +89,7 @@ class ExportRequest:
     look: str
     """What the table looked like before it was read; empty if only reading tells."""
     recipe: str
-    """How it was read."""
+    """The revision of the code that read the table."""
     work: Path
     """Folder for temporary files; the caller removes it."""
     allow_shrink: bool

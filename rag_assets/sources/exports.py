@@ -29,18 +29,18 @@ from rag_assets.sources.landing import LandingError, first_line, land, landing
 from rag_assets.sources.opening import open_origin
 from rag_assets.sources.origins import Increment, LastRead, Origin, Reading, TableRequest
 from rag_assets.sources.outcomes import Export, Outcomes
-from rag_assets.sources.places import SourceError, shown
 from rag_assets.sources.readability import Look, note, readability
+from rag_assets.sources.source_locations import SourceError, shown
 from rag_assets.store import Store, exports
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.exports import About, ExportedTable
-from rag_assets.store.places import remove_folder
+from rag_assets.store.table_locations import remove_folder
 
 RECIPE = "exports 4"
 """Raised when a table may be read differently than before."""
 
 SHOWN_OF_NAME = 100
-"""Characters of a name that is too long."""
+"""At most so many characters are shown of a name that is too long."""
 
 KEY_NAMES = ("row_id", "id", "uuid", "key")
 """Columns of these names are the key of a table that declares none, if their values are unique."""
@@ -209,6 +209,7 @@ class ExportPass:
             ):
                 seen.add(export.table)
                 yield export
+        # After all tables: only now is it known which ones the source has no more.
         self.outcomes.forget(specs, besides=seen)
         for table in held:
             if spec_of(self.source, table) is None:
@@ -410,6 +411,7 @@ class ExportPass:
         elif isinstance(failure, LandingError) and origin.relaxes(failure):
             self.log(f"{self.source.name}: {failure}: reading it another way")
             yield from self._landed(origin, items, folder=folder / "again")
+        # One of them is to blame, and nobody says which: each by itself, so that the others land.
         elif len(items) > 1:
             for place, item in enumerate(items):
                 yield from self._landed(origin, [item], folder=folder / f"alone{place}")
@@ -532,5 +534,5 @@ def _is_as_left(held: ExportedTable) -> bool:
 
 
 def _key_candidates(columns: Sequence[str]) -> list[str]:
-    """Those of `columns` that are the key if their values are unique, the first choice first."""
+    """The columns that become the key if their values are unique, the first choice first."""
     return [name for wanted in KEY_NAMES for name in columns if name.lower() == wanted]

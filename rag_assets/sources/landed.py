@@ -20,12 +20,14 @@ class Notes:
     rejected: list[Failure] = field(default_factory=list)
     """What could not be read: rows, or cells of a column."""
     read: dict[str, str] = field(default_factory=dict)
-    """By column how its cells were read where that had to be decided; under `WHOLE` the table."""
+    """How the cells of a column were read, by column, where that had to be decided; `WHOLE` is the
+    table."""
     headings: dict[str, str] = field(default_factory=dict)
-    """By column a name in plain words with the unit that the file shows its numbers with."""
+    """A column's name in plain words, by column, with the unit that the file shows its numbers
+    with."""
     shown: dict[str, str] = field(default_factory=dict)
-    """By column another one: its cells as a program shows them, NULL where they say no more. Empty
-    where another cell shows them."""
+    """The column with what a program shows of a column's cells, by column. Its cell is NULL where
+    that says no more, and empty where another cell shows it."""
 
 
 WHOLE = "*"
@@ -41,7 +43,8 @@ class Landed:
     files: Sequence[Path]
     """Parquet files with the rows, columns named as `by_position` does."""
     keys: Sequence[Path] | None = None
-    """The same with the keys of all rows, where `files` hold only those that may have moved."""
+    """Parquet files with the keys of all rows, where `files` hold only those that may have
+    moved."""
     is_hashed: bool = False
     """Whether `files`, and `keys` if there are any, end with a column `hash`: what the database
     computed of the whole row."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from rag_assets.config import redacted
 from rag_assets.store import Store
-from rag_assets.store.places import remove_folder
+from rag_assets.store.table_locations import remove_folder
 
 if TYPE_CHECKING:
     from dlt.extract import DltResource
@@ -22,7 +22,7 @@ _DATASET = "rows"
 
 
 class LandingError(Exception):
-    """dlt could not read a source; the cause says why."""
+    """A source that dlt could not read; the cause says why."""
 
 
 @contextmanager

@@ -17,8 +17,8 @@ from rag_assets.schemas import DOCUMENT_FILES_TABLE
 from rag_assets.sources.entries import increment_of, spec_of
 from rag_assets.sources.files.listing import look
 from rag_assets.sources.opening import open_origin
-from rag_assets.sources.places import SourceError
 from rag_assets.sources.readability import readability
+from rag_assets.sources.source_locations import SourceError
 from rag_assets.store import Store
 
 LOCK_SECONDS = 5.0
@@ -30,7 +30,8 @@ class SourcesSeen:
     """What a look at all sources found."""
 
     fingerprints: dict[tuple[str, ...], str] = field(default_factory=dict)
-    """For the path of the asset that reads it, a fingerprint that moves when the source does."""
+    """A fingerprint for the path of the asset that reads a source: it moves when the source
+    does."""
     unreached: dict[str, str] = field(default_factory=dict)
     """Why a source, or a table or folder of it, could not be looked at, by its name."""
 

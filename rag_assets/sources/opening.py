@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from rag_assets.config import TableSource
 from rag_assets.sources.origins import Origin
-from rag_assets.sources.places import Database, place_of
+from rag_assets.sources.source_locations import Database, place_of
 
 
 def open_origin(source: TableSource, *, log: Callable[[str], None]) -> Origin:

@@ -34,7 +34,7 @@ Value: TypeAlias = (
 
 
 OVERLAP = timedelta(seconds=1)
-"""Rows this much older than the newest are read again: clocks and databases round."""
+"""Rows older than the newest by up to this are read again: clocks and databases round."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ class Origin(ABC):
         """Give back what the source holds open; nothing is read afterwards."""
 
     def hint(self) -> str:
-        """Where else a missing table may be: the end of a sentence."""
+        """Another place where a missing table may be: the end of a sentence."""
         return ""
 
     def describe(self, table: str) -> Description:  # noqa: ARG002 - for sources that know more

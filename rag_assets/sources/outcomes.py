@@ -30,9 +30,9 @@ class Export:
     report: sync.Report
     schema_changes: Sequence[str] = ()
     rows_read: int = 0
-    """Rows that came over from the source in full."""
+    """The number of rows that came over from the source in full."""
     keys_read: int = 0
-    """Rows of which only the key, and where it helps a hash, came over."""
+    """The number of rows of which only the key came over, and where it helps a hash."""
 
     @property
     def is_touched(self) -> bool:

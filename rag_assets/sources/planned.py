@@ -87,7 +87,7 @@ class _PlanningPass(ExportPass):
     """A pass over the tables of a source that takes nothing over."""
 
     found: dict[str, PlannedTable]
-    """By table, what was found of those that were read."""
+    """What was found of each table that was read, by its name."""
 
     @override
     def run(self, specs: Sequence[TableSpec]) -> Iterator[Export]:

@@ -59,14 +59,14 @@ class Readability:
     """How a source, or a part of it, was last read. All times are in UTC."""
 
     last_read: datetime | None = None
-    """Also when it was looked at and found unchanged; None if it never was."""
+    """The time when it was last read, or looked at and found unchanged; None if it never was."""
     last_changed: datetime | None = None
-    """When it was last found to hold something else than before."""
+    """The time when it was last found to hold something else than before."""
     seen: str | None = None
     """Fingerprint of what a cheap look saw before it was last read."""
     unreadable_since: datetime | None = None
     misses: int = 0
-    """How many passes in a row could not read it."""
+    """The number of passes in a row that could not read it."""
     reason: str | None = None
     outage: str | None = None
     """What the outage is called that it belongs to, where it is a part."""
@@ -75,7 +75,7 @@ class Readability:
     settings: str = ""
     """Fingerprint of what the config said of it then."""
     lost_since: datetime | None = None
-    """When it last lost more of them at one time than a person may miss (see `is_loss`)."""
+    """The time when it last lost more of them at once than a person may miss (see `is_loss`)."""
     lost_from: int | None = None
     """How many there were before that; None once it holds about as many again."""
 
@@ -90,7 +90,7 @@ class Readability:
         return self.lost_from - (self.held or 0) if self.lost_from else 0
 
     def after(self, look: Look, *, at: datetime, outage: str | None = None) -> "Readability":
-        """The same after one more pass."""
+        """The record after one more pass."""
         if look.reason is None:
             return replace(
                 self._counted(look, at=at),
@@ -111,7 +111,7 @@ class Readability:
         )
 
     def _counted(self, look: Look, *, at: datetime) -> "Readability":
-        """The same with what it holds now, and what it lost unasked."""
+        """The record with what the source holds now, and what it lost unasked."""
         if look.held is None:
             return self
         now = replace(self, held=look.held, settings=look.settings)
@@ -140,12 +140,12 @@ class Outage:
 
     source: str
     name: str | None
-    """What it is called below its source; None: the source as a whole."""
+    """The name of the outage below its source; None where it is the source as a whole."""
     parts: Sequence[str]
     """The tables or folders that cannot be read; none where it is the source as a whole."""
     since: datetime
     misses: int
-    """How many passes in a row could not read it."""
+    """The number of passes in a row that could not read it."""
     reason: str
 
     @property
@@ -162,7 +162,7 @@ class Outage:
 
     @property
     def sentence(self) -> str:
-        """The same, and why."""
+        """The headline, and why."""
         return f"{self.headline}: {self.reason}"
 
     def severity(self, *, fails_after: int) -> Severity:
@@ -177,7 +177,7 @@ class SourceReadability:
     source: str
     whole: Readability = Readability()
     parts: Mapping[str, Readability] = field(default_factory=dict)
-    """By the names of tables, or of folders of documents."""
+    """How each table, or each folder of documents, was last read, by its name."""
 
     def part(self, name: str) -> Readability:
         """How a part was last read; nothing is known of one that no pass read."""

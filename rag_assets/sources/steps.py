@@ -40,7 +40,7 @@ class DocumentFiles(StepKind):
     )
 
     def table(self, config: Config, recipe: Variant) -> StepTable:  # noqa: ARG002 - one for all variants
-        """The manifest."""
+        """The table of the manifest."""
         return FILES
 
     def refresh(self, work: StepContext) -> StepResult:
@@ -73,7 +73,7 @@ class DocumentFiles(StepKind):
         )
 
     def derivation(self, work: StepContext) -> None:
-        """It is read from a source."""
+        """None: the manifest is read from a source, not derived from a table."""
 
     def traced(self, trace: UnitTrace) -> UnitStep:
         """The file that the unit is from."""

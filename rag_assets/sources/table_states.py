@@ -11,7 +11,7 @@ from rag_assets.sources.readability import Readability, SourceReadability
 from rag_assets.store.exports import ExportedTable
 
 COLUMNS = "columns"
-"""Of a state: names and types in one line, too long for a cell."""
+"""The key of a state whose value is names and types in one line, too long for a cell."""
 State: TypeAlias = Mapping[str, str | int | None]
 
 

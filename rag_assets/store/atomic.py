@@ -17,6 +17,8 @@ def write_atomically(path: Path, content: str | bytes) -> None:
         with fresh.open("wb") as file:
             file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
+            # On the disk before the rename: after a power cut the name could stand for an empty
+            # file.
             os.fsync(file.fileno())
         put(fresh, path)
     except BaseException:  # also one who interrupts it leaves nothing behind

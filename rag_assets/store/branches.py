@@ -7,7 +7,7 @@ it stems from.
 from rag_assets.store.store import Store
 
 PREFIX = "trial_"
-"""With which the names of branches begin that belong to trials."""
+"""What the names of a trial's branches begin with."""
 
 
 def drop_trials(store: Store, table: str) -> None:

@@ -32,7 +32,7 @@ class Catalog:
         """Use `file`, which is there once a table was registered or retired.
 
         Args:
-            file: Where it lies.
+            file: The file of the catalog.
             written: All generations that were ever written.
             lock: Makes the caller the one who writes the file.
         """
@@ -95,6 +95,7 @@ class Catalog:
         except FileNotFoundError:
             self._stamp, self._generations, self._named = None, {}, {}
             return
+        # The inode too: two writes within one tick of the clock may have the same size.
         stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
         if stamp != self._stamp:
             self._generations = self._written()
@@ -130,7 +131,7 @@ def name_of(generation: str) -> str:
 
 
 def number_of(generation: str) -> int:
-    """Which generation of its table it is, from 1."""
+    """The number of a generation of its table, from 1."""
     return _parts(generation)[1]
 
 

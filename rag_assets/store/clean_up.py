@@ -28,15 +28,15 @@ from rag_assets.store import MissingTableError, Store
 from rag_assets.store.branches import drop_trials
 from rag_assets.store.catalog import folder_of
 from rag_assets.store.damage import DAMAGE, DamagedTablesError
-from rag_assets.store.places import UnreachableTablesError
+from rag_assets.store.table_locations import UnreachableTablesError
 
 if TYPE_CHECKING:
     from lance import LanceDataset, LanceFragment
 
 SMALL_FRAGMENT = 100_000
-"""Rows."""
+"""A fragment with fewer rows is small."""
 SMALL_FRAGMENTS = 20
-"""More small ones are merged: each is opened by every read."""
+"""With more small fragments than this a table is merged: every read opens each of them."""
 MERGED_ROWS = 131_072
 """Fragments are merged up to so many rows. To write larger ones takes memory for each row: .46 GB
 for a million units in one fragment, .3 GB in seven, with pylance 14.0."""
@@ -53,11 +53,11 @@ class Cleaned:
 
     table: str
     removed: int
-    """Versions."""
+    """The number of versions that were removed."""
     kept: int
     """Versions, the newest included."""
     tagged: int
-    """How many of those kept have a tag."""
+    """The number of kept versions that have a tag."""
     merged: int
     """Fragments that were written together."""
     bytes_freed: int
@@ -112,7 +112,7 @@ def clean_up(
 
     Args:
         store: Where the table lies.
-        table: Its name, or one of its generations.
+        table: The name of the table, or one of its generations.
         older_than: A version without a tag is removed when a newer one took its place longer ago.
         pinned: Versions that stay too.
         log: Receives a line if another process writes the table and must be waited for.
@@ -123,6 +123,7 @@ def clean_up(
     started = time.monotonic()
     with store.lock(table, log=log):
         drop_trials(store, table)
+        # Merged before old versions go: what it replaces is a version too, for the next clean-up.
         is_merged = _has_room(store, table) and _is_worth_merging(store.open(table).to_lance())
         merged = merge(store, table) if is_merged else 0
         dataset = store.open(table).to_lance()

@@ -22,7 +22,7 @@ from rag_assets.store.atomic import take_away, write_atomically
 from rag_assets.store.catalog import name_of
 from rag_assets.store.damage import DAMAGE, DamagedTablesError
 from rag_assets.store.pins import Pin, holds, pin_of
-from rag_assets.store.rows import MissingIndexError, MissingTableError
+from rag_assets.store.rows_by_id import MissingIndexError, MissingTableError
 from rag_assets.store.store import Store
 
 FOLDER = "complete_sets"
@@ -39,7 +39,8 @@ class CompleteSet:
     """The name of the variant when the set was recorded."""
     joint: Pin
     documents: Pin | None
-    """None if no refresh recorded the set, and there is no such table; `rows` likewise."""
+    """The documents with their vectors; None if no refresh recorded the set and there is no such
+    table. The same holds for `rows`."""
     rows: Pin | None
     elements: str
     """The table that its chunks were cut from."""
@@ -49,14 +50,14 @@ class CompleteSet:
     settings: Mapping[str, object]
     """Settings of the embedding model, by which queries are embedded."""
     recorded_at: str
-    """ISO 8601."""
+    """The time when it was recorded: ISO 8601."""
     seen: str
     """Fingerprint of the records of the three passes: while it is the same, so is the set."""
     row_model: str | None = None
     """Name of the embedding model of rows, if it is another."""
     row_settings: Mapping[str, object] | None = None
     families: Pin | None = None
-    """Which of its documents are versions of one; None where nobody looked."""
+    """The table that says which documents are versions of one; None where nobody looked."""
     table_rows: Pin | None = None
     """The rows with their columns, as its units of rows were made from them; None where nothing
     says so."""
@@ -201,7 +202,7 @@ def is_kept(store: Store, complete_set: CompleteSet) -> bool:
 
 
 def file_of(store: Store, variant: str) -> Path:
-    """Where the set of a variant is recorded."""
+    """The file that records the set of a variant."""
     return store.root / FOLDER / f"{variant}.json"
 
 

@@ -12,9 +12,9 @@ class ForeignKey(TypedDict):
 
     columns: Sequence[str]
     table: str
-    """The other table."""
+    """The table that is referenced."""
     others: Sequence[str]
-    """Its columns, in the order of `columns`."""
+    """The referenced columns of the other table, in the order of `columns`."""
 
 
 class ExportRecord(TypedDict):
@@ -29,7 +29,7 @@ class ExportRecord(TypedDict):
     columns: Sequence[tuple[str, str]]
     """Name and type of each."""
     nulls: Sequence[int]
-    """For each column, how many of its cells are NULL."""
+    """The number of NULL cells of each column."""
     read: NotRequired[Mapping[str, str]]
     shown: NotRequired[Mapping[str, str]]
     foreign_keys: NotRequired[Sequence[ForeignKey]]

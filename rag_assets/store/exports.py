@@ -49,14 +49,16 @@ class About:
     hidden: Sequence[str] | None
     """Columns kept out of the text; None: the columns of the key."""
     headings: Mapping[str, str]
-    """For each column its name in plain words, with the unit in square brackets."""
+    """Each column's name in plain words, with the unit in square brackets."""
     read: Mapping[str, str] = field(default_factory=dict)
-    """By column how its cells were read where that had to be decided; under `*` the table."""
+    """How the cells of a column were read, by column, where that had to be decided; `*` is the
+    table."""
     shown: Mapping[str, str] = field(default_factory=dict)
-    """By column another one: its cells as a program shows them, NULL where they say no more. Empty
-    where another cell shows them."""
+    """The column with what a program shows of a column's cells, by column. Its cell is NULL where
+    that says no more, and empty where another cell shows it."""
     foreign_keys: Sequence[ForeignKey] = ()
-    """As the database declares them. No row depends on them, so that no data version names them."""
+    """The foreign keys that the database declares. No row depends on them, so no data version names
+    them."""
 
     @property
     def name(self) -> str:
@@ -88,12 +90,12 @@ class ExportedTable:
 
     store: Store
     name: str
-    """What it is called in the store."""
+    """The name of the table in the store."""
     about: About
     columns: pa.Schema
     """Names and types of its columns, in the order of the source."""
     nulls: Sequence[int]
-    """For each column, how many of its cells are NULL."""
+    """The number of NULL cells of each column."""
     completion: PassRecord
 
     @property
@@ -274,7 +276,7 @@ def remove(store: Store, name: str) -> None:
 
 
 def hashes_file(store: Store, name: str, pass_: str) -> Path:
-    """Where the hashes lie that a database computed of each row in one pass."""
+    """The file with the hashes that a database computed of each row in one pass."""
     return store.root / HASHES / f"{name}.{pass_}.parquet"
 
 

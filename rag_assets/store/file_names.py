@@ -8,7 +8,8 @@ from pathlib import Path
 from urllib.parse import quote, unquote
 
 LONGEST_PART = 236
-"""Bytes: leaves room for what a file that is being written has before and after its name."""
+"""The most bytes of a part of a path. A file that is being written needs the rest for what it has
+before and after its name."""
 GOES_ON = "+"
 
 

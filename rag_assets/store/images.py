@@ -100,6 +100,7 @@ def forget_unnamed(store: Store, *, log: Callable[[str], None]) -> int:
         stored = _stored(store)
         if not stored:
             return 0
+        # Of all versions, retired generations included: somebody may still read them.
         named = {image for name in store.generations() for image in _named(store, name)}
         unnamed = sorted(stored - named)
         store.delete(IMAGES_TABLE, column=KEY, keys=unnamed)
@@ -112,6 +113,7 @@ def _lock_parsed(store: Store, *, log: Callable[[str], None]) -> Generator[None]
     while True:
         parsed = _parsed(store)
         with store.lock(*parsed, IMAGES_TABLE, log=log):
+            # A table of elements may have begun while the locks were waited for.
             if _parsed(store) == parsed:
                 yield
                 return

@@ -22,7 +22,7 @@ class HeldLock:
     work: str
     """What that process works on, as it said itself; empty if it did not."""
     since: datetime
-    """UTC."""
+    """The time since when it is held, in UTC."""
 
 
 @contextmanager
@@ -46,6 +46,7 @@ def locked(path: Path, *, log: Callable[[str], None], work: str | None = None) -
             note.write_text(f"process {os.getpid()}\n{work or _command()}", "utf-8")
         yield
     finally:
+        # While the lock is held: the next holder writes a note of its own.
         note.unlink(missing_ok=True)
         lock.release()
 
@@ -88,7 +89,7 @@ def held_locks(folder: Path) -> Iterator[HeldLock]:
 
 
 def _said(note: Path) -> tuple[str, str]:
-    """Which process holds a lock, and what it works on."""
+    """The process that holds a lock, and what it works on."""
     try:
         holder, _, work = note.read_text("utf-8", "replace").partition("\n")
     except FileNotFoundError:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.locks import locked
-from rag_assets.store.places import Place
+from rag_assets.store.table_locations import Place
 
 MARKER = "_owner/state"
 """A folder that is no table, so that nothing takes the marker for one."""

@@ -19,9 +19,10 @@ class Pin:
     """The generation: see `store.catalog`."""
     version: int
     files: str
-    """See `Store.files`: a table that was deleted and built anew has the same numbers again."""
+    """The hash of the files, see `Store.files`: a table that was deleted and built anew has the
+    same numbers again."""
     data_version: str
-    """What it says: see `columns.contents`."""
+    """The hash of what the table holds at that version: see `columns.contents`."""
 
 
 def pin_of(store: Store, name: str, *, key: str = "unit_id") -> Pin:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from rag_assets import schemas
 from rag_assets.columns.sql import quoted
-from rag_assets.store.rows import ROW_ID
+from rag_assets.store.rows_by_id import ROW_ID
 from rag_assets.store.store import Store
 
 
@@ -71,7 +71,7 @@ def made_of(store: Store, table: str, *, key: str, value: str, version: int | No
 
     Args:
         store: Holds the table.
-        table: Its name, or one of its generations.
+        table: The name of the table, or one of its generations.
         key: Column that names a row.
         value: The row; where a key names several, all of them together.
         version: The newest one unless given.

@@ -134,6 +134,7 @@ class RecordsFile:
                 return None
             stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
             aside = self.path.with_name(f"{self.path.name}{DAMAGED_MARK}{stamp}")
+            # The log goes along, first: beside another file SQLite would replay it there.
             for suffix in BESIDE:
                 with suppress(FileNotFoundError):
                     Path(f"{self.path}{suffix}").rename(f"{aside}{suffix}")
@@ -176,11 +177,13 @@ class RecordsFile:
     def _connection(self) -> sqlite3.Connection:
         """The connection of this process to the file that lies at the path now."""
         opened = self._opened
+        # A connection does not survive a fork, nor that another process set the file aside.
         if opened and (opened.process, opened.identity) == (os.getpid(), _identity(self.path)):
             return opened.connection
         if opened and opened.process == os.getpid():
             opened.connection.close()
         self._opened = None
+        # Made before SQLite opens it, which would let everybody read what people asked.
         os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, PRIVATE_FILE))
         connection = sqlite3.connect(
             self.path, timeout=SECONDS_TO_WAIT, isolation_level=None, check_same_thread=False

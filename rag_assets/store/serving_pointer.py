@@ -29,8 +29,8 @@ from rag_assets.store.catalog import name_of
 from rag_assets.store.complete_sets import CompleteSet, with_moved
 from rag_assets.store.damage import DAMAGE, DamagedTablesError
 from rag_assets.store.locks import locked
-from rag_assets.store.mending import missing_index_files
 from rag_assets.store.pins import Pin, holds
+from rag_assets.store.repair import missing_index_files
 from rag_assets.store.store import LOCKS, Store
 
 FOLDER = "serving"
@@ -84,7 +84,7 @@ class QuerySide:
     retriever: str
     """The name of the retriever when the pointer moved."""
     settings: Mapping[str, object]
-    """Of that retriever."""
+    """The settings of the retriever."""
     rerankers: Mapping[str, Mapping[str, object]]
     """Settings of each reranker that it uses, by name."""
     depth: int
@@ -95,7 +95,7 @@ class QuerySide:
 
     @classmethod
     def of(cls, retrieval: Retrieval) -> Self:
-        """That of the retriever which answers unless another one is named."""
+        """The query side of the retriever that answers unless another one is named."""
         retriever = retrieval.retrievers[retrieval.retriever]
         rerankers = {name: retrieval.rerankers[name] for name in retriever.rerankers}
         return cls(
@@ -136,12 +136,12 @@ class ServingPointer:
     """What answers queries, from when on, and why."""
 
     number: int
-    """From 1; each move has its own."""
+    """The number of the move: they are counted from 1."""
     moved_at: str
-    """ISO 8601, UTC."""
+    """The time of the move: ISO 8601, UTC."""
     by: MovedBy
     reason: str | None = None
-    """Of an override, in the words of who asked for it."""
+    """Why the gate was overridden, in the words of who asked for it."""
     restores: int | None = None
     """The record that a rollback went back to."""
     complete_set: CompleteSet
@@ -149,7 +149,7 @@ class ServingPointer:
     elements: Pin | None
     """What the chunks were cut from; None where only the newest version is left."""
     chunks: Pin | None
-    """Likewise."""
+    """The chunks that the units were made of; None where only the newest version is left."""
     recipe: Mapping[str, object]
     """The variant's choice, and the settings of each step that made the tables, by its asset."""
     encoder_ids: Sequence[str]
@@ -195,7 +195,7 @@ class ServingPointer:
 
 
 def content_of(complete_set: CompleteSet, query_side: QuerySide) -> str:
-    """See `ServingPointer.content`."""
+    """A hash of what the tables of a set hold: see `ServingPointer.content`."""
     tables = [[name_of(pin.table), pin.data_version] for pin in complete_set.pins]
     indexes = [*complete_set.indexes] if complete_set.indexes else []
     searched = json.dumps(asdict(query_side), sort_keys=True)
@@ -393,6 +393,7 @@ def _written(store: Store, pointer: ServingPointer, *, after: int) -> ServingPoi
             raise PointerMovedError(expected=after, found=found)
         text = pointer.as_json()
         write_atomically(_file(store, pointer.number), text)
+        # After its record: a run that is killed between the two leaves a number that never served.
         write_atomically(store.root / FOLDER / CURRENT, text)
     return pointer
 

@@ -40,8 +40,8 @@ from rag_assets.store.damage import (
 )
 from rag_assets.store.locks import HeldLock, held_locks, locked, locked_if_free
 from rag_assets.store.owners import own
-from rag_assets.store.places import Bucket, Folder, Place, Stamp
-from rag_assets.store.rows import ROW_ID, MissingTableError, rows_of
+from rag_assets.store.rows_by_id import ROW_ID, MissingTableError, rows_of
+from rag_assets.store.table_locations import Bucket, Folder, Place, Stamp
 
 if TYPE_CHECKING:
     from lance import LanceDataset, LanceOperation, Session
@@ -62,7 +62,8 @@ RUN = "rag_assets.run"
 ROW_BITS = np.uint64(32)
 """The upper bits of a row's id name its fragment."""
 KEYS_NAMED_TO_DELETE = 500
-"""More are deleted by a join, in one commit: naming 5,000 in a statement takes 300 bytes a row."""
+"""More keys than this are deleted by a join, in one commit: a statement that names 5,000 takes 300
+bytes a row."""
 
 
 class Store:
@@ -152,7 +153,7 @@ class Store:
         return self._catalog.generation(name)
 
     def uri(self, name: str) -> str:
-        """Where the table lies: a folder, or a URL of the object store."""
+        """The place of the table: a folder, or a URL of the object store."""
         return self._tables.uri(self._folder(name))
 
     def known_as(self, name: str) -> str:
@@ -456,7 +457,7 @@ class Store:
     def row_ids(
         self, name: str, *, column: str, keys: pa.Array | pa.ChunkedArray, version: int
     ) -> np.ndarray:
-        """Where the rows lie (uint64) whose `column` is one of `keys`; one column is read."""
+        """The ids (uint64) of the rows whose `column` is one of `keys`; one column is read."""
         index = KeyIndex(keys)
         batches = self.batches(
             name, columns=[column], version=version, rows=ROWS_AT_ONCE, with_row_ids=True
@@ -516,6 +517,7 @@ class Store:
         numbers = [
             number_of(each) for each in self.generations() if name_of(each) == name_of(current)
         ]
+        # Past every number that was ever used: a generation that is still read keeps its folder.
         self._catalog.succeed(name, by=max([number_of(current), *numbers]) + 1)
 
     def drop(self, name: str) -> None:
@@ -582,7 +584,7 @@ class Store:
         take_away(self._completion_file(name))
 
     def index_file(self, name: str) -> Path:
-        """Where it is written down how the search indexes of a table stand."""
+        """The file that records how the search indexes of a table stand."""
         return self.root / "indexes" / f"{self.known_as(name)}.json"
 
     def _completion_file(self, name: str) -> Path:
@@ -619,6 +621,7 @@ class Store:
         for name in names:
             self._catalog.register(name)
         with ExitStack() as locks:
+            # In one order for all processes, so that no two of them wait for each other.
             for name in sorted({self.known_as(name) for name in names}):
                 path = self.root / LOCKS / f"{name}.lock"
                 locks.enter_context(locked(path, log=log, work=self._work))

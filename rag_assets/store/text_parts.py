@@ -37,7 +37,7 @@ class TextPart:
     fragments: frozenset[int]
     """The fragments of the part that the table still has."""
     rows: int
-    """Units in them."""
+    """The number of units in these fragments."""
     is_exact: bool
     """Whether the part counts these units and no others."""
 

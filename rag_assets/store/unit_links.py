@@ -20,8 +20,8 @@ from rag_assets.store.store import Store
 MOST_THINGS = 10
 """Documents and rows that one name may be of: all of them are candidates, and none is chosen."""
 BY_KEY = "(document_id IS NOT NULL OR m.place IN ('', 'key'))"
-"""Of a mention `m` that defines: whether by a title or a key. The other way is by a row's label,
-which many rows may share: these are counted apart."""
+"""SQL: whether a mention `m` names its thing by a title or a key. Otherwise it is the label of a
+row, which many rows may share: those are counted apart."""
 NAMED = ("unit_id", "document_id", "uri", "mentions")
 """The columns of the table of names that links are made of."""
 

@@ -45,13 +45,13 @@ class ComparedLine:
 
     heading: str
     unit: str | None
-    """That of the first row that has one; numbers are converted to it."""
+    """The unit of the first row that has one; numbers are converted to it."""
     values: tuple[Value, ...]
-    """In the order of the rows; None where a row has no such cell."""
+    """The values in the order of the rows; None where a row has no such cell."""
     differs: bool
     """Whether two rows that have the cell say different things."""
     cells: tuple[Cell, ...]
-    """As they stand in the tables."""
+    """The cells as they stand in the tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,8 @@ class SideBySide:
 
     names: tuple[str, ...]
     lines: tuple[ComparedLine, ...]
-    """Of all headings below which at least one row has a cell, in the order of the tables."""
+    """A line for each heading below which at least one row has a cell, in the order of the
+    tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class Alternative:
     name: str
     row_id: str
     distance: float
-    """0 for a row with the same numbers."""
+    """The distance of the numbers; 0 for a row with the same ones."""
     compared: int
     """Cells that both have."""
     missing: int

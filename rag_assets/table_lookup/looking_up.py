@@ -28,26 +28,29 @@ from rag_assets.table_lookup.question.understanding import (
 from rag_assets.table_lookup.replacing import Replacements, replacements
 from rag_assets.table_lookup.sentences.citing import UnitsDifferError
 from rag_assets.table_lookup.sentences.nearest import closest, nearest_rows
-from rag_assets.table_lookup.sentences.phrasing import counted, nothing, sentences_of, told
+from rag_assets.table_lookup.sentences.phrasing import counted, nothing, row_sentences, sentences_of
 from rag_assets.table_lookup.tables.catalogue import Catalogue
 from rag_assets.table_lookup.tables.cells import folded
 from rag_assets.table_lookup.words.phrases import PHRASES, Language, language_of
 
 LONGEST_QUESTION = 2_000
-"""Characters; a longer text is no question to a table."""
+"""The most characters of a question; a longer text is no question to a table."""
 NOT_IN_SOURCES = ("not_a_lookup", "no_table", "no_column", "no_value")
 """Kinds of `Unclear` that a table inside a document may answer."""
 READINGS_KEPT = 32
-"""More than questions that are asked side by side."""
+"""The readings that are kept: more than questions that are asked side by side."""
 MOST_IN_DOCUMENTS = 200
-"""To read a question on a table takes about a millisecond."""
+"""The most tables inside documents that are asked: to read a question on one takes about a
+millisecond."""
 SURE_IN_DOCUMENTS = 0.9
-"""Their headings are less sure than those of a source."""
+"""The least confidence of a reading on a table inside a document: its headings are less sure than
+those of a source."""
 
 MOST_GROUPS = 200
 GROUPS_SHOWN = 10
 LONGEST_NAME = 40
-"""Characters of a cell of a document that a word within it names; a longer one is a text."""
+"""The most characters of a cell of a document that a word within it names; a longer one is a
+text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,7 @@ def look_up(
     Args:
         question: As it was asked.
         catalogue: The tables.
-        language: Of the sentences; that of the question unless given.
+        language: The language of the sentences; that of the question unless given.
         in_documents: Whether tables inside documents are asked too, where no table of a source
             answers: as long as there are at most `MOST_IN_DOCUMENTS` of them.
         suggests: Whether a question that would work is looked for where this one is refused.
@@ -160,9 +163,9 @@ def _alike(replaced: Replacements, catalogue: Catalogue, *, language: Language) 
     place_of = dict(zip(found.row_keys, found.places, strict=True))
     alike = at_places(found, catalogue, [place_of[key] for key in replaced.row_keys])
     shown = replace(alike, plan=replace(alike.plan, limit=len(alike.places)))
-    sentences = told(shown, catalogue, PHRASES[language])
+    sentences = row_sentences(shown, catalogue, PHRASES[language])
     if len(found.places) > len(alike.places):
-        sentences += told(found, catalogue, PHRASES[language])[:1]
+        sentences += row_sentences(found, catalogue, PHRASES[language])[:1]
     return LookedUp(
         outcome="answered",
         sentences=sentences,

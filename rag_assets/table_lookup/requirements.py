@@ -13,7 +13,7 @@ from rag_assets.table_lookup.plans.running import Found, run_plan
 from rag_assets.table_lookup.question.linking import links_of
 from rag_assets.table_lookup.question.quantities import Quantity, quantities
 from rag_assets.table_lookup.tables.catalogue import Catalogue, ColumnInfo, TableInfo
-from rag_assets.table_lookup.words.wording import folded, forms, plain_words
+from rag_assets.table_lookup.words.word_forms import folded, forms, plain_words
 from rag_assets.terms.units import converted
 
 LEAST_LETTERS = 4

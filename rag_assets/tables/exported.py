@@ -35,11 +35,11 @@ class SourceTable:
     headings: tuple[str, ...]
     """The name of each column in plain words, its unit in square brackets."""
     hidden: tuple[bool, ...]
-    """For each column, whether it is kept out of the text."""
+    """Whether each column is kept out of the text."""
     numeric: tuple[bool, ...]
-    """For each column, whether it holds numbers: equal spellings may be numbers or not."""
+    """Whether each column holds numbers: equal spellings may be numbers or not."""
     shown: Mapping[str, str] = field(default_factory=dict)
-    """By column another one of the export that says how its file shows it; see `About.shown`."""
+    """The column that says how the file shows a column, by that column; see `About.shown`."""
 
     @property
     def about(self) -> About:
@@ -53,7 +53,7 @@ class SourceTable:
 
     @property
     def table(self) -> str:
-        """Its name at the source."""
+        """The name of the table at its source."""
         return self.about.table
 
     @property
@@ -197,7 +197,7 @@ def _in_words(given: str | None, name: str) -> str:
 
 
 def unfinished(store: Store, tables: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Those of `tables` (source, table) that lie here, but whose last pass did not end."""
+    """Which of `tables` (source, table) lie here, although their last pass did not end."""
     here = set(exports.names(store))
     return {
         (source, table)

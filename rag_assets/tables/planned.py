@@ -11,7 +11,7 @@ from rag_assets.columns.keys import ABSENT, KeyIndex
 from rag_assets.store import Store, exports
 from rag_assets.store.exports import KEY, About, ExportedTable
 from rag_assets.tables.exported import source_table
-from rag_assets.tables.rows import identified_of
+from rag_assets.tables.table_rows import identified_of
 
 
 @dataclass(frozen=True, slots=True)

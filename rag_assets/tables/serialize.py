@@ -150,7 +150,7 @@ def _visible(rows: pa.Table, empty_cells: EmptyCells) -> Iterator[Sequence[Pair]
 def _as_shown(
     rows: pa.Table, heading: pa.Array, value: pa.Array, numeric: pa.Array
 ) -> tuple[pa.Array, pa.Array, pa.Array]:
-    """The same with the texts that the file shows, and headings without a unit that these have."""
+    """Headings, values, and whether these are numbers, as the file shows them."""
     widths = pc.list_value_length(rows["pairs"]).to_pylist()
     texts = [
         text

@@ -31,15 +31,15 @@ class TableRows(StepKind):
     would_change = "an edit of the row at its source, or of the headings and units of its columns"
 
     def table(self, config: Config, recipe: Variant) -> StepTable:  # noqa: ARG002 - one for all variants
-        """The rows."""
+        """The table of the rows."""
         return ROWS
 
     def refresh(self, work: StepContext) -> StepResult:
         """Read the exports that moved."""
-        from rag_assets.tables import asset_metadata, rows
+        from rag_assets.tables import asset_metadata, table_rows
 
         store, sources = work.store, work.config.table_sources
-        report = rows.refresh_rows(store, sources=sources, log=work.log, retry=work.retry)
+        report = table_rows.refresh_rows(store, sources=sources, log=work.log, retry=work.retry)
         return StepResult(
             report=report,
             schema=schemas.TABLE_ROWS,
@@ -49,9 +49,9 @@ class TableRows(StepKind):
 
     def derivation(self, work: StepContext) -> Derivation:
         """The rows, made from the exported tables."""
-        from rag_assets.tables import rows
+        from rag_assets.tables import table_rows
 
-        return rows.derivation(work.store, sources=work.config.table_sources)
+        return table_rows.derivation(work.store, sources=work.config.table_sources)
 
     def reads(self, config: Config) -> Sequence[Sequence[str]]:
         """The exports that rows come from: each named table, and a source for its patterns."""

@@ -33,11 +33,11 @@ class Values:
     """The canonical values of one column."""
 
     text: pa.Array
-    """One string for each row; NULL is an empty cell."""
+    """The text of each row; NULL is an empty cell."""
     numeric: pa.Array
-    """For each row, whether the value is a finite number."""
+    """Whether the value of each row is a finite number."""
     problems: Mapping[int, str] = field(default_factory=dict)
-    """For each row whose value cannot be represented, what is wrong with it."""
+    """What is wrong with the value of a row, by its position, where it cannot be represented."""
 
 
 def canonical(column: pa.Array) -> Values:

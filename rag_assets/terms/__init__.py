@@ -5,4 +5,15 @@ first, then `coverage` (which terms of a question a text holds). `numbers` and `
 numbers of running text, `units` those of headings; `formulas` and `chemical_elements` read
 chemistry, `dates` days, and `names` what is named: titles, identifiers and formulas, each in one
 spelling. This stands on the ground floor: lookups, checks and answers read it.
+
+A number of a question and one of a source, in other units:
+
+>>> from rag_assets.terms.numbers import bears_out, numbers_of
+>>> [stated] = numbers_of("Invar has a density of 8050 kg/m3.")
+>>> [source] = numbers_of("density: 8.05 g/cm3")
+>>> bears_out(source, stated)
+1.0
+>>> from rag_assets.terms.formulas import formula
+>>> formula("CoNi0.5")
+(('Co', 1.0), ('Ni', 0.5))
 """

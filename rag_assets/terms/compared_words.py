@@ -33,7 +33,7 @@ FILLERS = ENGLISH | SWEDISH | _WORDS["fillers"]
 """Words that carry no content of their own."""
 NEGATORS = _WORDS["negators"]
 SHARED_NEGATORS = _WORDS["shared_negators"]
-"""Those that reach over a whole sentence."""
+"""Negators that reach over a whole sentence."""
 ENDINGS = _WORDS["endings"] | {""}
 """Endings of English words that make another word of the same stem."""
 HEDGES = _WORDS["hedges"]
@@ -49,7 +49,7 @@ SAME_MEANING = {
     for number, group in enumerate(_LISTS.phrases["same_meaning"])
     for word in group.split()
 }
-"""Words that stand for one thing, by the number of their group."""
+"""The number of a word's group: words of one group stand for one thing."""
 
 NUMBER_WORDS = _LISTS.numbers["number_words"]
 SCALES = {word: int(power) for word, power in _LISTS.numbers["scales"].items()}

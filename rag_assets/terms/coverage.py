@@ -27,7 +27,7 @@ class SoughtTerm:
     """A term of a question."""
 
     text: str
-    """As the question has it."""
+    """The term as the question has it."""
     kind: TermKind
     start: int
     """First character in the question."""

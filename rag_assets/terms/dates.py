@@ -65,7 +65,7 @@ class Day:
     end: int
     first: date
     last: date
-    """Its last day."""
+    """The last day of the period."""
     is_year: bool
     """Whether it is four digits alone, which may be a plain number as well."""
 

@@ -60,4 +60,4 @@ def formula(text: str) -> Formula | None:
 LEAST: Final = 2
 """Elements that a formula has at least: one alone may be any short name."""
 PLURAL_FROM: Final = 3
-"""Letters; `BAs`, which is boron arsenide, has three."""
+"""A plural has at least so many letters: `BAs`, which is boron arsenide, has three."""

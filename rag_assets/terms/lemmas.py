@@ -88,7 +88,7 @@ class Dictionaries:
 
 
 DICTIONARIES = Dictionaries()
-"""Those of this process."""
+"""The dictionaries of this process."""
 
 
 def keep_in(state: Path) -> None:

@@ -19,9 +19,9 @@ from rag_assets.terms.chemical_elements import formula_of
 from rag_assets.terms.formulas import formula
 
 SHORTEST, MOST_WORDS = 3, 10
-"""Letters and digits that a name has at least, and words at most: more is a sentence."""
+"""The fewest letters and digits of a name, and the most words: more is a sentence."""
 LONGEST_IDENTIFIER = 40
-"""Characters."""
+"""The most characters of an identifier."""
 SECONDS_A_TEXT = 5.0
 """What patterns of the user may take in one text."""
 
@@ -85,7 +85,7 @@ def identifier_of(text: str) -> str:
 
 
 def identifiers_in(text: str, *, patterns: Sequence[str] = ()) -> Iterator[tuple[int, int]]:
-    """Where identifiers stand in `text`; `patterns` are those of the user, beside the shipped.
+    """The places of identifiers in `text`; `patterns` are those of the user, beside the shipped.
 
     Raises:
         ValueError: A pattern of the user takes longer than `SECONDS_A_TEXT`.
@@ -122,7 +122,7 @@ def canonical_formula(text: str) -> str:
 
 
 def formulas_in(text: str) -> Iterator[tuple[int, int]]:
-    """Where what is spelled like a formula stands in `text`."""
+    """The places in `text` of what is spelled like a formula."""
     return _spans(_FORMULA.finditer, text)
 
 
@@ -132,7 +132,7 @@ def _plain(text: str) -> str:
 
 
 def _spans(find: Find, text: str) -> Iterator[tuple[int, int]]:
-    """Where in `text` stands what `find` finds in it as `_plain` writes it."""
+    """The places in `text` of what `find` finds in it as `_plain` writes it."""
     unseen = set() if text.isascii() else {match.start() for match in _UNSEEN.finditer(text)}
     places = [place for place in range(len(text)) if place not in unseen] if unseen else None
     for match in find(_plain(text)):

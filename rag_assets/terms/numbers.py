@@ -49,7 +49,7 @@ _COUNTED = re.compile(rf"\s+(?:an?|en|ett)\s+({PATTERN})(?!\w)")
 """What half of is meant: `half an hour`."""
 _OVER = re.compile(r"\b(?:over|över)\s+(?:a |an |the |en |ett )?$", re.I)
 _BEFORE = 100
-"""Characters before a number where its comparator stands."""
+"""A comparator stands within so many characters before its number."""
 _CLAUSE = re.compile(r"[.;:()]\s|,\s")
 WRONG_SIDE = 0.2
 """`at least 10` of `4 to 10`, `more than 10` of 10."""
@@ -67,9 +67,9 @@ class Number:
     start: int
     end: int
     values: tuple[Decimal, ...]
-    """How its digits can be read; the first is the likelier."""
+    """The numbers that the digits may stand for; the first is the likelier."""
     step: Decimal
-    """One in its last stated digit, for the first value."""
+    """The value of one in the last stated digit, for the first value."""
     measure: Measure | None = None
     comparator: Comparator = "="
     is_word: bool = False

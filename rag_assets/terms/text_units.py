@@ -59,11 +59,11 @@ class Measure:
     text: str
     dimension: str
     factor: float
-    """One of it in base units; of `[share]`, in ones."""
+    """The size of one such unit in base units; of a `[share]`, in ones."""
     offset: float = 0.0
     """Added after the factor: 273.15 for degrees Celsius."""
     basis: str = ""
-    """Of a share, where it is stated: `wt`, `at`, `vol` or `mol`."""
+    """The basis of a share, where it is stated: `wt`, `at`, `vol` or `mol`."""
 
     def in_base(self, value: Decimal) -> float:
         """`value` of this unit in base units."""

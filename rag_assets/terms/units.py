@@ -41,7 +41,7 @@ _DEFINITIONS = (
 _MONEY = re.compile(r"(?P<times>[kKtTM]?)(?P<currency>kr|[A-Z]{3}|[a-z]{3})")
 _TIMES = {"": 1, **dict.fromkeys("kKtT", 1_000), "M": 1_000_000}
 DIGITS = 24
-"""Of a converted number; factors between units have 28."""
+"""The most digits of a converted number; factors between units have 28."""
 NO_UNIT = (
     *(ArithmeticError, AssertionError, AttributeError, LookupError),
     *(SyntaxError, TokenError, TypeError, ValueError),

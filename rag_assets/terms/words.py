@@ -18,7 +18,7 @@ LANGUAGES = ("en", "sv")
 LEAST_SHARED = 4
 """First letters that words of one family share, at least: `dense` and `density`."""
 LEAST_SHARE = 0.6
-"""The same as a share of the longer word."""
+"""The least share of the longer word that two words of one family have in common."""
 JOINING = frozenset(
     """
     a an and any are as at be been being but by can could did do does each for from give given had
@@ -43,7 +43,7 @@ def words_of(text: str) -> list[str]:
 
 
 def terms(text: str) -> list[str]:
-    """Those of the words of `text` that name something."""
+    """The words of `text` that name something."""
     return [word for word in words_of(text) if word not in JOINING]
 
 
@@ -54,7 +54,7 @@ def lemma_of(word: str) -> str:
 
 
 def parts_of(token: str) -> list[str]:
-    """Its runs of letters and digits: `EN-10025` has two."""
+    """The runs of letters and digits of a token: `EN-10025` has two."""
     return _PART.findall(token)
 
 

@@ -13,6 +13,21 @@ and a kernel timer ends those that are too busy to notice.
 A task may name another Python interpreter with other packages. Its worker finds this package there
 and nothing else of ours, so whatever the task's function imports from this package must need the
 standard library alone.
+
+Two tasks, one of which kills its process; the other one is done all the same:
+
+>>> from rag_assets.workers import Pool, Task
+>>> words = {"text": "one two three", "width": 9}
+>>> tasks = [
+...     Task("short", "textwrap:shorten", words, seconds=20),
+...     Task("crash", "os:abort", {}, seconds=20),
+... ]
+>>> with Pool(size=2) as pool:
+...     for task in tasks:
+...         pool.submit(task)
+...     outcomes = {task.key: outcome for task, outcome in pool.finished()}
+>>> outcomes["short"].value, outcomes["crash"].reason
+('one [...]', 'its process ended with signal SIGABRT')
 """
 
 from rag_assets.workers.pool import MOST_PROCESSES, WARM_UP_SECONDS, Pool, cores

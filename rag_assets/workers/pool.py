@@ -24,7 +24,7 @@ ANSWER_SECONDS = 5.0
 """How long the rest of an answer may take once a part of it has come."""
 MOST_PROCESSES = 4
 LAST_WORDS = 300
-"""Characters of a crashed worker's error output that are kept."""
+"""At most so many characters of a crashed worker's error output are kept."""
 SIGNALS = {number.value: number.name for number in signal.Signals}
 """Names by number; most real-time signals have none."""
 
@@ -170,6 +170,7 @@ class Pool:
             task, outcome = worker.task, worker.receive()
             if worker.is_gone:
                 self._retire(worker)
+            # The task was never begun there: the next worker gets it, first of all.
             if task is not None and worker.died_idle:
                 self._waiting.appendleft(task)
             elif task is not None and outcome is not None:
@@ -224,6 +225,8 @@ class _WorkerProcess:
 
     def give(self, task: Task) -> None:
         """Send `task` to the process; its time limit starts."""
+        # The first call of a function imports its libraries, which the task's own limit does not
+        # count.
         self.limit = task.seconds + (0 if task.function in self.known else WARM_UP_SECONDS)
         self.deadline = time.monotonic() + self.limit
         self.task = task
@@ -268,6 +271,7 @@ class _WorkerProcess:
 
     def kill(self) -> None:
         with suppress(ProcessLookupError):
+            # The whole session: a parser may have started programs of its own.
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         for pipe in (self.process.stdin, self.process.stdout, self.errors):
@@ -299,5 +303,6 @@ def _environment(
         ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_THREAD_LIMIT"),
         str(threads),
     )
+    # An empty entry would be the folder that the worker happens to run in.
     path = "" if python else os.pathsep.join(filter(None, sys.path))
     return {**os.environ, **share, **(given or {}), "PYTHONPATH": path}

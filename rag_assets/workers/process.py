@@ -20,7 +20,7 @@ GRACE_SECONDS = 5.0
 BEGUN = b"t"
 """Sent before the answer: the task has begun."""
 HEADER = 9
-"""Bytes before each payload: its kind, and its length (little-endian)."""
+"""The bytes before each payload: its kind, and its length (little-endian)."""
 
 
 class NetworkRefusedError(RuntimeError):

@@ -46,9 +46,9 @@ class ClusterShare:
 
     workers: int
     cpus: float
-    """For each worker."""
+    """The CPU cores of each worker."""
     gpus: float
-    """For each worker."""
+    """The GPUs, or the share of one, of each worker."""
 
 
 class RayPool:
@@ -67,7 +67,7 @@ class RayPool:
         """Start nothing yet.
 
         Args:
-            address: Of a running cluster; one is started on this machine if None.
+            address: The address of a running cluster; one is started on this machine if None.
             size: Most workers; as many as the cluster has room for if None.
             memory_bytes: Most data memory of one task. Tasks run isolated if it is given; each
                 worker then takes one core.

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
+from rag_assets.operations.doctor.examined_tables import Practice
+from rag_assets.operations.doctor.fault_rules import TEXT_INDEX
 from rag_assets.operations.doctor.repairing import repair
-from rag_assets.operations.doctor.rules import TEXT_INDEX
-from rag_assets.operations.doctor.subjects import Practice
 from rag_assets.store import Store
 from rag_assets.store.damage import DamagedTablesError
-from rag_assets.store.places import remove_folder
+from rag_assets.store.table_locations import remove_folder
 from rag_assets_testing.documents import making
 from rag_assets_testing.faults import comparing, damaging, project, reading
 from rag_assets_testing.faults.hashing import hashing

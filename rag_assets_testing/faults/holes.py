@@ -21,7 +21,7 @@ from rag_assets.serving import cli
 from rag_assets.store import Store, serving_pointer
 from rag_assets.store.catalog import name_of
 from rag_assets.store.damage import DamagedTablesError
-from rag_assets.store.places import remove_folder
+from rag_assets.store.table_locations import remove_folder
 from rag_assets_testing.faults import comparing, damaging, kills, project, reading
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.kills import Killing, Tally, said_by

@@ -29,7 +29,7 @@ from rag_assets.config import Config
 from rag_assets.documents.chunks import chunk
 from rag_assets.documents.elements import parse
 from rag_assets.documents.elements import reuse as element_reuse
-from rag_assets.documents.families import rows as family_rows
+from rag_assets.documents.families import family_rows
 from rag_assets.graph import STEPS
 from rag_assets.index import embed, joint, parts
 from rag_assets.index.indexes import maintain
@@ -42,7 +42,7 @@ from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.files.manifest import refresh_document_files
 from rag_assets.store import Store, clean_up
 from rag_assets.store.serving_pointer import serving_variant
-from rag_assets.tables import rows, serialize
+from rag_assets.tables import serialize, table_rows
 from rag_assets_testing.faults.hashing import HashEncoder, hashing
 
 Log = Callable[[str], None]
@@ -50,7 +50,7 @@ SMALL_BATCHES = {
     (parse, "DOCUMENTS_A_BATCH"): 3,
     (element_reuse, "DOCUMENTS_A_BATCH"): 3,
     (chunk, "DOCUMENTS_A_BATCH"): 3,
-    (rows, "ROWS_PER_BATCH"): 8,
+    (table_rows, "ROWS_PER_BATCH"): 8,
     (parts, "UNITS_PER_PART"): 4,
     (HashEncoder, "part_tokens"): 64,
 }
@@ -93,7 +93,7 @@ def refresh(
             retry=retry,
         )
     )
-    done.append(rows.refresh_rows(store, sources=config.table_sources, log=log, retry=retry))
+    done.append(table_rows.refresh_rows(store, sources=config.table_sources, log=log, retry=retry))
     done.append(
         serialize.refresh_serialized_rows(
             store, config, serializer=recipe.serializer, log=log, retry=retry

@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rag_assets.documents.chunks.chunking import SHORT
-from rag_assets.documents.chunks.passages import DocumentText
+from rag_assets.documents.chunks.regions import DocumentText
 from rag_assets_tests.documents.chunks.test_chunking import PARTS, block, cut, word_piece
 
 SECTIONS = st.lists(st.lists(PARTS, max_size=4), min_size=1, max_size=5)

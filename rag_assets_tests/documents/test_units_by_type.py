@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_assets.documents.chunks.passages import DocumentText
+from rag_assets.documents.chunks.regions import DocumentText
 from rag_assets.documents.elements.element import cleaned_cells, markdown_of
 from rag_assets_tests.documents.chunks.test_chunking import (
     STRATEGIES,

@@ -123,13 +123,13 @@ def test_a_retriever_that_an_experiment_chose_on_the_same_questions(project, tmp
     asked = with_questions(tuned, lines, tmp_path)
     store = build(project)
     assert "E010" not in codes(store, asked)
-    run = run_experiment(store, asked, "tuning", arms={}, log=lambda _: None)
+    run = run_experiment(store, asked, "tuning", log=lambda _: None)
     assert "E010" in {flaw.code for flaw in run.record.flaws}
     assert "best of 3 arms" in run.markdown
     assert "E010" in codes(store, asked)
     with_dev = with_questions(tuned, [question(number) for number in range(COUNT)], tmp_path)
     refresh_questions(store, with_dev, log=lambda _: None)
-    chosen = run_experiment(store, with_dev, "tuning", arms={}, log=lambda _: None)
+    chosen = run_experiment(store, with_dev, "tuning", log=lambda _: None)
     assert "E010" not in {flaw.code for flaw in chosen.record.flaws}
 
 

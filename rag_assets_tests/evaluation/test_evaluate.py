@@ -29,6 +29,7 @@ from rag_assets.config import (
 )
 from rag_assets.evaluation import assets
 from rag_assets.evaluation.evaluate import evaluate_file, evaluate_variant
+from rag_assets.evaluation.evaluation_wording import differences_table, report_markdown
 from rag_assets.evaluation.json_lines import QuestionsError
 from rag_assets.evaluation.latency import WARM_UP, latencies
 from rag_assets.evaluation.questions import (
@@ -39,7 +40,6 @@ from rag_assets.evaluation.questions import (
     refresh_questions,
 )
 from rag_assets.evaluation.results import EvaluationResult, rankings_in
-from rag_assets.evaluation.wording import differences_table, report_markdown
 from rag_assets.graph import STEPS
 from rag_assets.laboratory.experiments.arms import ArmRunner
 from rag_assets.laboratory.experiments.design import ExperimentArm
@@ -842,7 +842,7 @@ def test_the_report_is_one_file_with_plots_and_without_script(result: Evaluation
 
 
 def test_a_question_with_markup_is_shown_as_text(result: EvaluationResult) -> None:
-    from rag_assets.evaluation.report import render
+    from rag_assets.evaluation.evaluation_report import render
 
     questions = result.scores.questions
     column = questions.schema.get_field_index("question")

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from rag_assets.evaluation.evaluate import evaluate_file
-from rag_assets.evaluation.report import render
+from rag_assets.evaluation.evaluation_report import render
 from rag_assets.serving.evaluation_text import scores
 from rag_assets_tests.retrieval.corpus import VARIANT
 from rag_assets_tests.retrieval.versioned import built, family_rows, write_families

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from rag_assets.change.sync import Report
+from rag_assets.operations.doctor.examined_tables import Practice
 from rag_assets.operations.doctor.examining import examine
 from rag_assets.operations.doctor.repairing import repair
-from rag_assets.operations.doctor.subjects import Practice
 from rag_assets.operations.problems.current import state_problems
 from rag_assets.retrieval.hits import Hit
 from rag_assets.sources.databases import sqlite

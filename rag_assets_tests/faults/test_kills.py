@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from rag_assets.store import Store
-from rag_assets.store.places import remove_folder
+from rag_assets.store.table_locations import remove_folder
 from rag_assets.workers import pool
 from rag_assets_testing import effort
 from rag_assets_testing.documents import making
@@ -59,10 +59,10 @@ def test_a_table_whose_removal_was_killed_is_whole_or_gone(tmp_path, monkeypatch
             shutil.rmtree(folder / "data")
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("rag_assets.store.places.remove_folder", half_removed)
+    monkeypatch.setattr("rag_assets.store.table_locations.remove_folder", half_removed)
     with pytest.raises(KeyboardInterrupt):
         store.drop("words")
-    monkeypatch.setattr("rag_assets.store.places.remove_folder", remove_folder)
+    monkeypatch.setattr("rag_assets.store.table_locations.remove_folder", remove_folder)
 
     assert not store.exists("words")
     store.append("words", ROWS, schema=ROWS.schema)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from typing_extensions import override
 
+from rag_assets.operations.doctor.examined_tables import Practice
 from rag_assets.operations.doctor.examining import examine
 from rag_assets.operations.doctor.repairing import repair
-from rag_assets.operations.doctor.subjects import Practice
 from rag_assets.store import Store
 from rag_assets_testing import effort
 from rag_assets_testing.faults import comparing, damaging, project

@@ -13,8 +13,8 @@ from rag_assets.change.sync import Report
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.outcomes import Export
 from rag_assets.store import Store
-from rag_assets.tables.rows import refresh_rows
 from rag_assets.tables.serialize import refresh_serialized_rows
+from rag_assets.tables.table_rows import refresh_rows
 from rag_assets_testing.faults import comparing, project
 from rag_assets_testing.faults.project import Project
 

@@ -21,7 +21,7 @@ from rag_assets.sources.exports import refresh_exports
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import set_of
 from rag_assets.store.unit_links import MOST_THINGS, read_links
-from rag_assets.tables.rows import refresh_rows
+from rag_assets.tables.table_rows import refresh_rows
 from rag_assets_testing import effort
 from rag_assets_testing.built_once import built_once
 from rag_assets_testing.faults import project

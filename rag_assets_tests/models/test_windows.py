@@ -33,7 +33,7 @@ AROUND = len(FULL.encode(PREFIX).ids)
 @given(WORDS)
 def test_windows_hold_every_token_of_the_text_in_order(words):
     text = " ".join(words)
-    windows = WINDOWS.of([text]).windows
+    windows = WINDOWS.tokenize([text]).windows
     assert all(len(window.ids) <= 24 for window in windows)
     content = [int(token) for window in windows for token in window.ids[AROUND - 1 : -1]]
     assert content == FULL.encode(text, add_special_tokens=False).ids
@@ -41,13 +41,13 @@ def test_windows_hold_every_token_of_the_text_in_order(words):
 
 @given(WORDS)
 def test_no_window_of_a_text_is_a_small_remainder(words):
-    lengths = [window.weight for window in WINDOWS.of([" ".join(words)]).windows]
+    lengths = [window.weight for window in WINDOWS.tokenize([" ".join(words)]).windows]
     assert min(lengths) >= max(lengths) // 4
 
 
 def test_a_word_without_a_break_is_cut_rather_than_lost():
     text = "鋼" * 200 + "x" * 90
-    windows = WINDOWS.of([text, "short"]).windows
+    windows = WINDOWS.tokenize([text, "short"]).windows
     assert {window.text for window in windows} == {0, 1}
     assert sum(window.weight for window in windows if window.text == 0) >= 200
 

@@ -9,7 +9,7 @@ from safetensors.numpy import load_file, save_file
 from rag_assets.change import embeddable
 from rag_assets.models.weights import ModelMismatchError
 from rag_assets.operations.doctor import examining
-from rag_assets.operations.doctor.subjects import Practice
+from rag_assets.operations.doctor.examined_tables import Practice
 from rag_assets.operations.problems.current import state_problems
 from rag_assets.operations.serving_index.promotion import roll_back
 from rag_assets.retrieval.serving import open_serving

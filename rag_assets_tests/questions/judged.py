@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from rag_assets.answering.answer import Answer, Generation, Scope
+from rag_assets.answering.record.answer_rows import Prepared, insert
 from rag_assets.answering.record.database import answers_of
 from rag_assets.answering.record.kept import KeptAnswer, new_id
-from rag_assets.answering.record.rows import Prepared, insert
 from rag_assets.citations.kinds import Span
 from rag_assets.citations.sentences import Sentence
 from rag_assets.process import clock

@@ -6,13 +6,13 @@ import sys
 import numpy as np
 import pytest
 
+from rag_assets.answering.record.answer_rows import Prepared, insert
 from rag_assets.answering.record.asked import KeptQuestion, asked_questions
 from rag_assets.answering.record.database import answers_of
 from rag_assets.answering.record.feedback import give
 from rag_assets.answering.record.keeping import keep
 from rag_assets.answering.record.kept import KeptAnswer, new_id
 from rag_assets.answering.record.listing import one
-from rag_assets.answering.record.rows import Prepared, insert
 from rag_assets.config import QuestionSet
 from rag_assets.evaluation.gold import DocumentGold, RowGold
 from rag_assets.evaluation.indexed_gold import read_indexed_gold

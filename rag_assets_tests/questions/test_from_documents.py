@@ -10,7 +10,7 @@ from rag_assets.evaluation.indexed_gold import read_indexed_gold
 from rag_assets.identity import document_id
 from rag_assets.models.language.opening import open_language_model
 from rag_assets.questions import from_documents
-from rag_assets.questions.passages import IndexedPassages
+from rag_assets.questions.indexed_passages import IndexedPassages
 from rag_assets.store import Store
 from rag_assets.store.pins import pin_of
 from rag_assets_testing.built_once import built_once
@@ -218,7 +218,7 @@ def test_what_a_killed_run_asked_is_not_asked_again(home, tmp_path):
 
 
 def test_a_model_that_is_away_is_asked_no_more_and_later_again(home, tmp_path, monkeypatch):
-    monkeypatch.setattr("rag_assets.questions.passages.DOCUMENTS_AT_ONCE", 1)
+    monkeypatch.setattr("rag_assets.questions.indexed_passages.DOCUMENTS_AT_ONCE", 1)
     monkeypatch.setattr("rag_assets.questions.reading.WINDOWS_AT_ONCE", 1)
     away = []
 

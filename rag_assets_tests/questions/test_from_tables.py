@@ -13,7 +13,7 @@ from rag_assets.questions.from_tables import NOTHING, contents_at, table_inputs,
 from rag_assets.questions.table_plans import KINDS, round_between
 from rag_assets.retrieval.glossary import Glossary
 from rag_assets.store import Store
-from rag_assets.tables.rows import refresh_rows
+from rag_assets.tables.table_rows import refresh_rows
 from rag_assets_tests.questions.asked_tables import (
     HEADINGS,
     STEELS,

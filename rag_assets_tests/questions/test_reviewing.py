@@ -9,7 +9,7 @@ from rag_assets.evaluation.questions import read_questions
 from rag_assets.questions import reviewing
 from rag_assets.serving import question_labels
 from rag_assets.store import Store
-from rag_assets.tables.rows import refresh_rows
+from rag_assets.tables.table_rows import refresh_rows
 from rag_assets_tests.questions.first_sentences import FirstSentences
 from rag_assets_tests.questions.labellers import Labeller
 from rag_assets_tests.questions.test_making import Project

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from rag_assets import identity, schemas
 from rag_assets.config import Config
 from rag_assets.store import Store, complete_sets
-from rag_assets.store.places import remove_folder
+from rag_assets.store.table_locations import remove_folder
 
 VARIANT = "default"
 ENCODER_ID = "minilm on this machine"

@@ -15,7 +15,7 @@ from rag_assets.models.rerankers import RerankerError
 from rag_assets.retrieval import dense, opening
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.opening import open_index
-from rag_assets.retrieval.search_call import SearchCall
+from rag_assets.retrieval.search_context import SearchCall
 from rag_assets.retrieval.units import UnitTable
 from rag_assets.schemas import DOMAINS
 from rag_assets.store import Store

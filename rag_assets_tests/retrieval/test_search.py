@@ -18,7 +18,7 @@ from rag_assets.retrieval.lexical import MissingTextIndexError
 from rag_assets.retrieval.opening import OutdatedIndexError, open_index
 from rag_assets.retrieval.rankings import seconds_of
 from rag_assets.retrieval.search import EmptyQueryError
-from rag_assets.retrieval.search_call import MissingSignalError
+from rag_assets.retrieval.search_context import MissingSignalError
 from rag_assets.schemas import RANKINGS
 from rag_assets.store import MissingIndexError, MissingTableError, Store, clean_up
 from rag_assets.store.pins import pin_of

@@ -6,7 +6,7 @@ import pytest
 
 from rag_assets import config as configuration
 from rag_assets.documents.elements.parse import refresh_elements
-from rag_assets.documents.families.rows import refresh_families
+from rag_assets.documents.families.family_rows import refresh_families
 from rag_assets.serving import cli
 from rag_assets.sources.files.manifest import refresh_document_files
 from rag_assets.store import Store

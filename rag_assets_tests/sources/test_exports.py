@@ -21,7 +21,7 @@ from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.outcomes import Export
 from rag_assets.sources.readability import readability
 from rag_assets.store import Store
-from rag_assets.tables.rows import refresh_rows
+from rag_assets.tables.table_rows import refresh_rows
 from rag_assets_testing import effort, exported
 from rag_assets_testing.exported import rows, said, tables
 from rag_assets_tests.sources.conftest import Sandbox, settle

@@ -24,7 +24,7 @@ from rag_assets.sources.files.manifest import refresh_document_files
 from rag_assets.sources.readability import Look, Readability
 from rag_assets.store import Store, exports
 from rag_assets.tables import assets as table_assets
-from rag_assets.tables.rows import refresh_rows
+from rag_assets.tables.table_rows import refresh_rows
 from rag_assets_testing.faults import damaging
 from rag_assets_tests.sources.conftest import Sandbox, settle
 

@@ -4,7 +4,7 @@ import pytest
 from rag_assets.config import Config
 from rag_assets.config.addresses import serialized_rows_table
 from rag_assets.store import Store
-from rag_assets.tables import checks, rows, serialize
+from rag_assets.tables import checks, serialize, table_rows
 from rag_assets_tests.quality.judging import failures, judged, tamper
 from rag_assets_tests.tables.exported_tables import STEEL, write_table
 
@@ -23,7 +23,7 @@ def store(config):
 
 def build(store, config, data, **options):
     write_table(store, data, **options)
-    rows.refresh_rows(store, sources=config.table_sources, log=lambda _: None)
+    table_rows.refresh_rows(store, sources=config.table_sources, log=lambda _: None)
     serialize.refresh_serialized_rows(store, config, serializer="full_semantic", log=lambda _: None)
 
 
@@ -68,7 +68,7 @@ def test_rows_that_another_run_has_brought_since_are_not_missing(store, config):
     write_table(store, [*STEEL, {**STEEL[0], "id": 3}])
     assert failures(judge(store, config, "table_rows")) == {}
 
-    rows.refresh_rows(store, sources=config.table_sources, log=lambda _: None)
+    table_rows.refresh_rows(store, sources=config.table_sources, log=lambda _: None)
     assert failures(judge(store, config, "serialized_rows")) == {}
 
 

@@ -8,9 +8,9 @@ from rag_assets.config.addresses import serialized_rows_table
 from rag_assets.identity import text_hash
 from rag_assets.store import Store
 from rag_assets.tables import serialize
-from rag_assets.tables.rows import refresh_rows
 from rag_assets.tables.serialize import refresh_serialized_rows
 from rag_assets.tables.step_tables import serialized_of
+from rag_assets.tables.table_rows import refresh_rows
 from rag_assets_tests.tables.exported_tables import STEEL, write_table
 from rag_assets_tests.tables.test_serializers import APPENDIX
 

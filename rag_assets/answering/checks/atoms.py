@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from rag_assets.answering.checks.passages import Passage, Term, is_word, key_of, passage_of
+from rag_assets.answering.checks.analysed_passages import Passage, Term, is_word, key_of, passage_of
 from rag_assets.terms import compared_words
 from rag_assets.terms.chemical_elements import SYMBOLS
 from rag_assets.terms.dates import MONTHS, days_of
@@ -37,7 +37,7 @@ class Atom:
     start: int
     end: int
     key: str
-    """As it is compared; of a date `2024-03-01`, of a cell its heading."""
+    """The atom as it is compared; a date is `2024-03-01`, a cell is its heading."""
     number: Number | None = None
     parts: tuple["Atom", ...] = ()
     """The words of a name of several."""

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
+from rag_assets.answering.checks.analysed_passages import Passage, are_alike
 from rag_assets.answering.checks.matching import ENOUGH, Match, strength_in
-from rag_assets.answering.checks.passages import Passage, are_alike
 from rag_assets.answering.checks.sources import SourcePlace
 from rag_assets.terms.numbers import bears_out
 
 NEAR_BEST = 0.8
-"""Share of the best strength from which a number is found there as well."""
+"""A number is found in another place as well from this share of the best strength on."""
 
 
 def wrong_headings(
@@ -57,7 +57,7 @@ def foreign_values(matches: Sequence[Match], places: Sequence[SourcePlace]) -> I
 
 
 def _numbers(matches: Sequence[Match]) -> Iterator[Match]:
-    """Those that the sources have, written in digits or with a unit."""
+    """The numbers that the sources have, written in digits or with a unit."""
     for match in matches:
         if match.atom.number is not None and match.is_covered and not match.atom.is_counted:
             yield match

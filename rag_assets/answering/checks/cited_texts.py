@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rag_assets.answering.checks.passages import sentences_of
+from rag_assets.answering.checks.analysed_passages import sentences_of
 from rag_assets.answering.checks.verifying import CitedSentence
 from rag_assets.citations.cited_sources import CitedText
 
@@ -91,7 +91,7 @@ class MarkedSentence:
     """A sentence with the numbers behind it."""
 
     text: str
-    """Without its marks."""
+    """The sentence without its marks."""
     numbers: tuple[int, ...]
 
 

@@ -12,7 +12,7 @@ def sources_of(
     """What the citations of one sentence say; cells of one row are one row.
 
     Args:
-        citations: Of the sentence.
+        citations: The citations of the sentence.
         units: Texts of the units by `unit_id`; None where nobody holds them. A citation that points
             nowhere in them says nothing.
     """

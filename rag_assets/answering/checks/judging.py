@@ -51,7 +51,7 @@ class AskedJudge:
     """Names of all sources: of a text whose source is not known, it may be any of them."""
 
     def reading_since(self, purges: int) -> "AskedJudge":
-        """The same judge, for texts that are read from now on: see `store.purges`."""
+        """This judge, for texts that are read from now on: see `store.purges`."""
         return replace(self, model=self.model.reading_since(purges))
 
     def judge(self, sentence: str, sources: Sequence[Source], /) -> bool | None:

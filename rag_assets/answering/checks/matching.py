@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from rag_assets.answering.checks.atoms import Atom, atoms_of, dates_of, folded
-from rag_assets.answering.checks.passages import (
+from rag_assets.answering.checks.analysed_passages import (
     DASHES,
     Passage,
     Term,
@@ -21,6 +20,7 @@ from rag_assets.answering.checks.passages import (
     lemma_of,
     parts_of,
 )
+from rag_assets.answering.checks.atoms import Atom, atoms_of, dates_of, folded
 from rag_assets.answering.checks.sources import SourcePlace
 from rag_assets.terms import compared_words
 from rag_assets.terms.chemical_elements import formula_of
@@ -33,14 +33,15 @@ _DIGITS = "0123456789"
 _UNSIGNED = r"(?<![\s(\[=:][-\u2212\u2013])(?<!\A[-\u2212\u2013])"
 """No sign before a number: a dash behind a word joins a name, `X-20%`."""
 VERBATIM = 0.8
-"""Where the number stands inside a name of the source: `X-20%`."""
+"""The strength of a number that stands inside a name of the source: `X-20%`."""
 PART_OF_UNIT = 0.9
-"""Where the sentence says the rest of a unit in words: `a mole of it takes 18.8 kJ`."""
+"""The strength where the sentence says the rest of a unit in words: `a mole of it takes 18.8
+kJ`."""
 _COMPARING = {
     comparator: frozenset(each.split()[0] for each in phrases if each.endswith((" than", " än")))
     for comparator, phrases in (("<", compared_words.LESS), (">", compared_words.MORE))
 }
-"""Words that compare, by the comparator that they stand for."""
+"""The words that compare, by the comparator that they stand for."""
 _RUN = re.compile(r"[^\W\d_]+|\d+")
 _LISTED = r"(?:['\u2019]s)?\W{0,3}(?:(?:[^\W\d]{0,12}\d\w{0,12}|and|or|och|eller)\W{1,3}){0,5}"
 """What may stand between the words of a name: `Eaton 3S and 5E` has an Eaton 5E."""
@@ -63,7 +64,7 @@ class Match:
     atom: Atom
     strength: float
     found: tuple[FoundNumber, ...] = ()
-    """Of a number: where the sources bear it out, best first."""
+    """The places where the sources bear out a number, best first."""
 
     @property
     def is_covered(self) -> bool:

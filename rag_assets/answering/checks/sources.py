@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from rag_assets.answering.checks.passages import Passage, passage_of, passages_of
+from rag_assets.answering.checks.analysed_passages import Passage, passage_of, passages_of
 from rag_assets.citations.cited_sources import CitedPair, CitedText, Source
 from rag_assets.terms import compared_words
 from rag_assets.terms.numbers import Number
@@ -26,11 +26,11 @@ class SourcePlace:
     """Position of its source among the sources."""
     passage: Passage
     heading: Passage | None = None
-    """Of a cell."""
+    """The heading of a cell; None for a sentence."""
 
     @property
     def numbers(self) -> tuple[Number, ...]:
-        """Its numbers; of a cell, those of the value first."""
+        """The numbers of the place; those of a cell's value come before those of its heading."""
         return self.passage.numbers + (self.heading.numbers if self.heading else ())
 
 

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from rag_assets.answering.checks.analysed_passages import DASHES, Passage, passage_of, sentences_of
 from rag_assets.answering.checks.cells import foreign_values, wrong_headings
 from rag_assets.answering.checks.matching import Match, covered_share, matches_of
-from rag_assets.answering.checks.passages import DASHES, Passage, passage_of, sentences_of
 from rag_assets.answering.checks.sources import SourcePlace, languages_differ, places_of
 from rag_assets.citations.cited_sources import CitedText, Source
 from rag_assets.citations.sentences import PROVEN, Compared
@@ -21,7 +21,7 @@ from rag_assets.citations.sentences import PROVEN, Compared
 FEW_ATOMS = 2
 """Numbers and names that a source hardly has by chance: with fewer, words are looked at too."""
 FEW_WORDS = 0.25
-"""Share of its words below which a sentence is about something else than its sources."""
+"""A sentence that shares fewer of its words with its sources is about something else."""
 _HYPHEN = re.compile(r"(?<=[^\W\d])-\s*(?=[^\W\d])")
 _SPOKEN = re.compile(r"[<>\u2264\u2265\u00b1~\u2248+-]?\s?\d+(?:[.,]\d+)*|[%\u00b0]|[^\W\d_]+")
 

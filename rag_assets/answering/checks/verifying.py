@@ -28,7 +28,7 @@ from rag_assets.answering.checks.sources import SourcePlace, places_of
 from rag_assets.terms.numbers import Number
 
 LIKE = 0.6
-"""Share of letters from which two names are close."""
+"""Two names are close from this share of common letters on."""
 
 CHANGED = "computed again, its tables give something else"
 
@@ -40,8 +40,8 @@ class CitedSentence:
     text: str
     sources: tuple[Source, ...]
     nowhere: tuple[str, ...] = ()
-    """Its citations that point nowhere, as they are written."""
-    told: Checked | None = None
+    """The citations that point nowhere, as they are written."""
+    checked: Checked | None = None
     """What was compared, where it says just what its citations say: see `sentences.retelling`."""
 
     @property
@@ -95,7 +95,7 @@ def verify(
     """`answer` with what was compared of each sentence, and what the judge says of it.
 
     Args:
-        answer: Of any outcome.
+        answer: An answer of any outcome.
         units: Texts of the units by `unit_id`, as they are in the index; None to take the words
             that the citations quote as they are.
         catalogue: The tables, to compute again what is cited as computed; without them the result
@@ -133,7 +133,7 @@ def _cited(
         sentence.text,
         sources_of(sentence.citations, units),
         nowhere,
-        told=_told(sentence, catalogue) if is_our_own else None,
+        checked=_told(sentence, catalogue) if is_our_own else None,
     )
 
 
@@ -152,7 +152,7 @@ def _told(sentence: Sentence, catalogue: "Catalogue | None") -> Checked:
 
 
 def _verdict(sentence: CitedSentence, judge: SupportJudge | None) -> SentenceVerdict:
-    checked = sentence.told or check(sentence.text, sentence.sources)
+    checked = sentence.checked or check(sentence.text, sentence.sources)
     judged = None
     if judge is not None and checked.agrees and not checked.is_proven:
         judged = judge.judge(sentence.text, sentence.sources)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rag_assets.answering.condensation import rules
+from rag_assets.answering.condensation import by_rules
 from rag_assets.answering.condensation.conversation import (
     BYTES_PER_TOKEN,
     REMEMBERED_TOKENS,
@@ -23,7 +23,7 @@ from rag_assets.answering.condensation.conversation import (
 )
 from rag_assets.models.language.calls import LanguageModel, Message, Request
 from rag_assets.models.language.prompts import Prompt, read_prompt
-from rag_assets.table_lookup.words.wording import folded, words_of
+from rag_assets.table_lookup.words.word_forms import folded, words_of
 
 if TYPE_CHECKING:
     from rag_assets.table_lookup.tables.catalogue import Catalogue
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 PACKAGE, PROMPT = "rag_assets.answering.condensation", "condense"
 LONGEST_QUESTION = 500
-"""Characters of a completed question; no search needs more."""
+"""The most characters of a completed question; no search needs more."""
 OUTPUT_TOKENS = 400
 OF_A_TURN = 20
 """Tokens that JSON puts around a turn, and more."""
@@ -68,12 +68,12 @@ def condense(
     """
     question = " ".join(question.split())
     if not turns:
-        return rules.condensed(question, turns, catalogue=catalogue)
+        return by_rules.condensed(question, turns, catalogue=catalogue)
     asked = _asked(question, turns, model, every_source=every_source)
     if isinstance(asked, Condensed):
         return asked
     return replace(
-        rules.condensed(question, turns, catalogue=catalogue),
+        by_rules.condensed(question, turns, catalogue=catalogue),
         note=f"the follow-up was completed by rules, not by the language model {model.name}: "
         f"{asked.reason}",
     )

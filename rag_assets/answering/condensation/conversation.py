@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 REMEMBERED_TOKENS = 4_000
-"""Of a conversation, as in P1, section 3."""
+"""The tokens of a conversation that are remembered, as in P1, section 3."""
 BYTES_PER_TOKEN = 3
 """An estimate on the safe side, as no model's tokenizer is asked."""
 
@@ -14,15 +14,15 @@ class Turn:
     """A question and what was answered."""
 
     question: str
-    """As it was asked."""
+    """The question as it was asked."""
     answer: str = ""
-    """In words; empty where there was none."""
+    """The answer in words; empty where there was none."""
     sources: frozenset[str] | None = None
     """Names of the sources whose text may stand in it; None where nobody knows."""
 
     @property
     def tokens(self) -> int:
-        """An estimate."""
+        """An estimate of the tokens of both."""
         return 2 + tokens_in(self.question + self.answer)
 
 
@@ -49,7 +49,7 @@ class Condensed:
     """A question that needs no history."""
 
     question: str
-    """What is searched and looked up."""
+    """The whole question, which is searched and looked up."""
     is_follow_up: bool
     """Whether anything was carried over."""
     note: str = ""

@@ -10,7 +10,7 @@ from rag_assets.table_lookup.question.linking import TableLinks, links_of
 from rag_assets.table_lookup.question.quantities import quantities
 from rag_assets.table_lookup.question.question import AskedQuestion
 from rag_assets.table_lookup.question.value_mentions import value_mentions
-from rag_assets.table_lookup.words.wording import QuestionWord
+from rag_assets.table_lookup.words.word_forms import QuestionWord
 from rag_assets.terms.formulas import formula
 from rag_assets.terms.units import pint_dimension
 
@@ -26,16 +26,16 @@ class Kind(NamedTuple):
 
     what: Literal["name", "formula", "number", "bare number", "quantity", "value", "heading"]
     table: str = ""
-    """Of a value or a heading, `SOURCE/TABLE`."""
+    """The table of a value or a heading, as `SOURCE/TABLE`."""
     of: str = ""
-    """Of a value its column, of a quantity its dimension."""
+    """The column of a value, or the dimension of a quantity."""
 
 
 NAME = Kind("name")
 FORMULA = Kind("formula")
 NUMBER = Kind("number")
 BARE = Kind("bare number")
-"""Without a unit."""
+"""The kind of a number without a unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +44,9 @@ class Mention:
 
     text: str
     start: int
-    """Its first character in the text."""
+    """The first character of the mention in the text."""
     end: int
-    """One past its last."""
+    """One past the last character of the mention."""
     kinds: frozenset[Kind]
 
     def has(self, *what: str) -> bool:
@@ -59,7 +59,7 @@ class Mention:
         return self.has("name", "formula", "value")
 
     def within(self, table: str) -> "Mention":
-        """The same, of all tables only in this one."""
+        """The mention without its kinds in tables other than this one."""
         return replace(self, kinds=frozenset(k for k in self.kinds if k.table in ("", table)))
 
 

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 FEW_TERMS = 3
 """A question with no more terms than these, and no name of its own, leans on the one before."""
 TABLE_SHARE = 0.5
-"""Share of the terms of a question to a table that are its values and headings, at least."""
+"""The least share of the terms of a question to a table that are its values and headings."""
 SHORT_ANSWER = 12
-"""Words of an answer that is a name, so that the next question may be about it."""
+"""The most words of an answer that is a name, so that the next question may be about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Said:
     """The last question, whole, and the names in its answer."""
 
     question: str
-    """Without its question mark."""
+    """The question without its question mark."""
     mentions: tuple[Mention, ...]
     answered: tuple[Mention, ...]
     """Things that a short answer names."""
@@ -38,7 +38,7 @@ class Said:
         return cls(question, mentions_of(question, catalogue), tuple(things))
 
     def within(self, table: str) -> "Said":
-        """The same, with what its mentions are in one table."""
+        """The question and its answer, with the mentions in one table alone."""
         return replace(self, mentions=tuple(each.within(table) for each in self.mentions))
 
     @property
@@ -59,7 +59,7 @@ class FollowUp:
     """A question that may lean on the last one."""
 
     text: str
-    """Without what such questions begin and end with (`and what about ... then?`)."""
+    """The text without what such questions begin and end with (`and what about ... then?`)."""
     is_opened: bool
     """Whether it began so."""
     mentions: tuple[Mention, ...]
@@ -74,7 +74,7 @@ class FollowUp:
         return cls(text, not asked.startswith(text), mentions_of(text, catalogue))
 
     def within(self, table: str) -> "FollowUp":
-        """The same, with what its mentions are in one table."""
+        """The question with the mentions in one table alone."""
         return replace(self, mentions=tuple(each.within(table) for each in self.mentions))
 
     @property
@@ -107,7 +107,7 @@ class FollowUp:
 
     @property
     def _end_of_first_clause(self) -> int:
-        """From there on such a word may stand for a thing that this question names itself."""
+        """The place after which a pointing word may stand for a thing named here."""
         own = min((each.end for each in self.mentions if each.is_thing), default=len(self.text))
         clause = words.CLAUSE.search(self.text, own)
         return clause.start() if clause else len(self.text)

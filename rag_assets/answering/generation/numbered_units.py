@@ -14,9 +14,9 @@ from rag_assets.citations.sentences import Sentence
 from rag_assets.retrieval.hits import Hit
 
 LEAST_TEXT = 200
-"""Characters of a unit that is worth showing."""
+"""The fewest characters of a unit that are worth showing."""
 LONGEST_NAME = 200
-"""Characters of a name, a section or a key that are shown."""
+"""At most so many characters of a name, a section or a key are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +24,12 @@ class NumberedUnit:
     """A unit as the model sees it."""
 
     number: int
-    """From 1."""
+    """The number of the unit, from 1."""
     hit: Hit
     row: RowCells | None
-    """Its cells, if it is a row."""
+    """The cells of a row; None for a chunk."""
     text: str
-    """Of a chunk, with what stands around it."""
+    """The text of a chunk, with what stands around it."""
 
     @property
     def sources(self) -> frozenset[str]:
@@ -127,7 +127,7 @@ def numbered_units(
     Args:
         hits: Best first.
         rows: The cells of those that are rows, by their unit.
-        characters: Of headers and texts together, at most.
+        characters: The most characters of headers and texts together.
         results: What was computed from tables.
         beside: What else will stand between fences.
     """

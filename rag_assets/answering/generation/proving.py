@@ -34,7 +34,8 @@ class ProvenSentence:
 
     sentence: Sentence
     faults: tuple[str, ...]
-    """In words; none where it agrees with what it cites and cites nothing that is not there."""
+    """What is wrong with it, in words; none where it agrees with what it cites and cites nothing
+    that is not there."""
 
     @property
     def holds(self) -> bool:
@@ -42,7 +43,7 @@ class ProvenSentence:
         return self.sentence.judged is not False
 
     def without_belief(self) -> "ProvenSentence":
-        """The same sentence, which does not hold: its model said so before it had a source."""
+        """This sentence as one that does not hold: its model said so before it had a source."""
         sentence = replace(self.sentence, compared="nothing", judged=False)
         return ProvenSentence(sentence, (*self.faults, "you said so before a source did"))
 

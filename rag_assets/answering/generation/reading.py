@@ -17,7 +17,7 @@ from rag_assets.answering.checks.cited_texts import (
 from rag_assets.answering.generation.markup import is_polite, plain_answer
 
 LONGEST = 400
-"""Characters of a sentence that is looked at."""
+"""At most so many characters of a sentence are looked at."""
 _SOURCES = (
     r"(?:the |these |any of the |de |dessa )?"
     r"(?:(?:provided|given|available|numbered|cited|supplied|retrieved|angivna|givna) )*"
@@ -56,9 +56,9 @@ _FORMS = [
 ]
 
 LONGEST_ANSWER = 20_000
-"""Characters that are read: no answer that was asked for is longer."""
+"""At most so many characters are read: no answer that was asked for is longer."""
 MOST_SENTENCES = 40
-"""That are read; a model that writes more repeats itself."""
+"""At most so many sentences are read; a model that writes more repeats itself."""
 ABSENT = "NOT IN THE SOURCES"
 """What the prompt asks a model to begin a line with that says what the sources leave open."""
 _ABSENT = re.compile(
@@ -77,9 +77,10 @@ class ReadAnswer:
 
     sentences: tuple[MarkedSentence, ...]
     absent: tuple[str, ...]
-    """What it says that the sources leave open; an empty text where it does not say what."""
+    """What the answer says that the sources leave open; an empty text where it does not say
+    what."""
     to_compute: str = ""
-    """What it asks to have computed, in words; empty where it asks for nothing."""
+    """What the answer asks to have computed, in words; empty where it asks for nothing."""
 
 
 def read_answer(text: str) -> ReadAnswer:
@@ -109,7 +110,7 @@ def read_answer(text: str) -> ReadAnswer:
 
 
 def _sentences(paragraph: str) -> Iterator[MarkedSentence]:
-    """Those of a paragraph that say something, with the numbers that they take from each other."""
+    """The sentences of a paragraph that say something, with the numbers they share."""
     sentences = [each for each in marked_sentences(paragraph) if any(map(str.isalnum, each.text))]
     numbers: tuple[int, ...] = ()
     found: list[MarkedSentence] = []

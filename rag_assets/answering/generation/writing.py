@@ -30,17 +30,17 @@ PACKAGE = "rag_assets.answering.generation"
 REVISION = 3
 """Raise it when the same calls should give another answer."""
 CHARACTERS_PER_TOKEN = 3
-"""Fewer than texts with many numbers have: what is shown fits."""
+"""Fewer characters for a token than texts with many numbers have: what is shown fits."""
 LASTING = frozenset({"done", "too_long", "not_allowed"})
 """Outcomes that the same call has every time."""
 SENTENCES = 4
-"""Of an answer, that a model is asked for at most."""
+"""The most sentences that a model is asked for."""
 LONGEST_FAULTS = 4_000
-"""Characters of all faults that are named."""
+"""The most characters of all faults that are named."""
 MOST_COMPUTATIONS = 2
-"""That a model may ask for."""
+"""The most computations that a model may ask for."""
 REMEMBERED_TOKENS = 1_000
-"""Of the conversation so far, which is shown."""
+"""At most so many tokens of the conversation so far are shown."""
 
 Rules: TypeAlias = Literal["answer", "answer_without_rules"]
 """The prompt that an answer is written by; the second one is for comparison alone."""
@@ -51,9 +51,9 @@ class Written:
     """What a model wrote, checked."""
 
     sentences: tuple[Sentence, ...]
-    """Those that are delivered."""
+    """The sentences that are delivered."""
     absent: tuple[str, ...] = ()
-    """What it says that the sources leave open."""
+    """What the answer says that the sources leave open."""
     reason: str = ""
     """Why there is no sentence, in words."""
     left_out: tuple[Sentence, ...] = ()
@@ -114,7 +114,7 @@ class _Asked:
     """Names of the sources whose text stands in that."""
 
     @property
-    def told(self) -> str:
+    def tables_text(self) -> str:
         """What is told of the tables."""
         return "\n".join(self.notes)
 
@@ -125,7 +125,7 @@ class _Asked:
         return "\n\n".join(turns)
 
     def with_computed(self, asked: str) -> "_Asked":
-        """The same with the result of a computation, or with why there is none."""
+        """This question with the result of a computation, or with why there is none."""
         assert self.tables is not None, "a computation was offered"
         found = self.tables.computed(asked)
         if isinstance(found, str):
@@ -139,11 +139,11 @@ class Writer:
 
     model: LanguageModelClient
     sentences: int
-    """That the model is asked for, at most."""
+    """The most sentences that the model is asked for."""
     unsupported: Literal["mark", "leave_out"]
     further_queries: int
     output_tokens: int
-    """Longest answer."""
+    """The most tokens of an answer."""
     rules: Rules = "answer"
     asks_again: bool = True
     """Whether the model is asked again for an answer with faults."""
@@ -154,7 +154,7 @@ class Writer:
     prompts: Mapping[str, Prompt] = field(default_factory=lambda: prompts_of("answer"))
 
     def reading_since(self, purges: int) -> "Writer":
-        """The same writer, for texts that are read from now on: see `store.purges`."""
+        """This writer, for texts that are read from now on: see `store.purges`."""
         model, judge = self.model.reading_since(purges), self.judge
         if isinstance(judge, AskedJudge):
             judge = judge.reading_since(purges)
@@ -167,7 +167,7 @@ class Writer:
 
     @property
     def fingerprint(self) -> str:
-        """Of all that makes an answer to a question from the same units what it is."""
+        """A hash of all that decides an answer to a question from the same units."""
         return identity.fingerprint(
             REVISION,
             self.model.identity,
@@ -242,7 +242,7 @@ class Writer:
             rows,
             characters=self._room(asked),
             results=asked.results,
-            beside=asked.told + asked.conversation,
+            beside=asked.tables_text + asked.conversation,
         )
         if not units.all:
             return (
@@ -276,7 +276,12 @@ class Writer:
     def _room(self, asked: _Asked) -> int:
         """Characters of what is shown: the answer, and the faults, have to fit besides."""
         tokens = self.model.context_tokens - 2 * self.output_tokens
-        beside = (self.prompts[self.rules].text, asked.question, asked.told, asked.conversation)
+        beside = (
+            self.prompts[self.rules].text,
+            asked.question,
+            asked.tables_text,
+            asked.conversation,
+        )
         taken = sum(map(len, beside)) + LONGEST_FAULTS // 4
         return max(0, tokens * CHARACTERS_PER_TOKEN - taken)
 
@@ -286,7 +291,7 @@ class Writer:
         if self.rules == "answer":
             values |= {"absent": ABSENT, "compute": COMPUTE}
         parts = [f"Sources:\n\n{units.as_text}"]
-        beside = {"Tables": asked.told, "The conversation so far": asked.conversation}
+        beside = {"Tables": asked.tables_text, "The conversation so far": asked.conversation}
         for name, told in beside.items():
             if told:
                 parts.append(f"{name}:\n<{units.fence}>\n{told}\n</{units.fence}>")

@@ -15,7 +15,7 @@ class AnswerNumber:
 
     mean: float
     low: float | None
-    """None with fewer than two clusters; `high` likewise."""
+    """The lower end; None, as `high` is, with fewer than two clusters."""
     high: float | None
 
 
@@ -29,7 +29,7 @@ class AnswersOfDomain:
     """How many questions had each outcome."""
     clusters: int
     numbers: Mapping[str, AnswerNumber]
-    """Of those that were answered."""
+    """The means over the questions that were answered."""
 
 
 def by_domain(measured: Sequence[MeasuredAnswer], *, samples: int) -> list[AnswersOfDomain]:

@@ -20,14 +20,14 @@ from rag_assets import identity, schemas
 from rag_assets.answering.answer import Answer
 from rag_assets.answering.assistant import Assistant, open_assistant
 from rag_assets.answering.measuring import REVISION
-from rag_assets.answering.measuring.answer_means import AnswersOfDomain, by_domain
-from rag_assets.answering.measuring.bench import Bench, MeasuredAnswer, bench_of
-from rag_assets.answering.measuring.judged_items import (
+from rag_assets.answering.measuring.answer_items import (
     References,
     ShownText,
     answer_items,
     context_item,
 )
+from rag_assets.answering.measuring.answer_means import AnswersOfDomain, by_domain
+from rag_assets.answering.measuring.bench import Bench, MeasuredAnswer, bench_of
 from rag_assets.change.data_versions import current_version
 from rag_assets.config import Config
 from rag_assets.evaluation import results
@@ -49,7 +49,7 @@ from rag_assets.table_lookup.arm import arms_of
 
 FILE = "answer_evaluation.json"
 JUDGMENTS_FILE = "answer_judgments.parquet"
-"""Beside it: what each judge said of each answer, in the schema `JUDGMENTS`."""
+"""The file beside it with what each judge said of each answer, in the schema `JUDGMENTS`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class AnswerEvaluation:
     """Answers and judgments behind which a call failed in a way that may pass: these are asked for
     again."""
     judged: Mapping[str, Sequence[JudgedMean]] = field(default_factory=dict)
-    """By domain, what the judges of the config say; empty without one."""
+    """What the judges of the config say, by domain; empty without one."""
     spending: Mapping[str, int | float | str] = field(default_factory=dict)
     """What the language model took: see `models.language.spending`; empty without one. What judges
     took stands behind their name."""
@@ -217,7 +217,7 @@ def spending_of(judges: Sequence[RubricJudge]) -> Mapping[str, int | float | str
 
 
 def file_of(store: Store, variant: str) -> Path:
-    """Where the evaluation of a variant's answers is kept."""
+    """The file of the evaluation of a variant's answers."""
     return results.folder_of(store, variant) / FILE
 
 

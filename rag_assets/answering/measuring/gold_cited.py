@@ -14,7 +14,8 @@ from rag_assets.evaluation.gold import DocumentGold, DocumentKey, Gold, RowGold
 from rag_assets.evaluation.quotes import normalized
 
 SHORTEST_PART = 15
-"""Letters and digits of a quote at the edge of a unit that tell it apart."""
+"""A part of a quote at the edge of a unit has at least so many letters and digits, which tell it
+apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class GoldPlaces:
 
 
 def places_of(quote: str, text: str) -> Iterator[tuple[int, int]]:
-    """Where `quote` stands in `text`, or the part of it that is there at an edge."""
+    """The places of `quote` in `text`, or of the part of it that is there at an edge."""
     wanted = normalized(quote)
     held, places = _with_places(text)
     if not wanted or not held:

@@ -19,15 +19,16 @@ class FiveNumbers:
     """What is said of citations, each from 0 to 1; None where there is nothing to measure."""
 
     coverage: float | None
-    """Share of sentences that cite something."""
+    """The share of sentences that cite something."""
     validity: float | None
-    """Share of citations whose unit is there and was shown."""
+    """The share of citations whose unit is there and was shown."""
     support_recall: float | None
-    """Share of sentences that are supported: proven by comparing, or by the judge of the config."""
+    """The share of sentences that are supported: proven by comparing, or by the judge of the
+    config."""
     support_precision: float | None
-    """Share of citations that agree with their sentence by themselves."""
+    """The share of citations that agree with their sentence by themselves."""
     completeness: float | None = None
-    """Share of the gold that is cited; for whoever knows it."""
+    """The share of the gold that is cited; for whoever knows it."""
 
 
 def five_numbers(

@@ -42,9 +42,9 @@ class Told:
     outcome: Outcome
     sentences: tuple[Sentence, ...] = ()
     reason: str = ""
-    """See `Answer.reason`."""
+    """Why there is no answer: see `Answer.reason`."""
     missing: tuple[str, ...] = ()
-    """See `Answer.missing`."""
+    """The names that are not shown: see `Answer.missing`."""
     readings: tuple[str, ...] = ()
     planned_as: str = ""
 
@@ -136,7 +136,7 @@ def _refused(
 def _nowhere(
     names: Sequence[Name], index: "VariantIndex", filters: Filters | None
 ) -> tuple[Name, ...]:
-    """Those of `names` that no unit of the index holds."""
+    """The names that no unit of the index holds."""
     return tuple(name for name in names if _is_nowhere(name, index, filters))
 
 
@@ -157,7 +157,7 @@ def _is_nowhere(name: Name, index: "VariantIndex", filters: Filters | None) -> b
 def _nothing(
     names: Sequence[Name], results: Results, index: "VariantIndex", filters: Filters | None
 ) -> Told:
-    """That `names` are nowhere, what was searched for them, and what is near."""
+    """An outcome that says that `names` are nowhere, what was searched, and what is near."""
     searched = index.select(filters or Filters(), ["unit_id"], most=MOST_UNITS).num_rows
     sentences = tuple(
         Sentence(
@@ -174,7 +174,7 @@ def _nothing(
 
 
 def _said(missing: Sequence[Name], nowhere: Sequence[Name]) -> str:
-    """That what is shown does not hold some names, or that nothing does."""
+    """A clause that says which names are not shown, and which are nowhere."""
     elsewhere = [name for name in missing if name not in nowhere]
     said = [f"nothing in the index holds {_listed(nowhere)}"] if nowhere else []
     said += [f"nothing that is shown holds {_listed(elsewhere)}"] if elsewhere else []

@@ -22,9 +22,9 @@ from rag_assets.terms.words import Vocabulary, parts_of, terms, words_of
 WORDS = 1.0
 """Weight of the words that a piece holds, where its cosine with the question counts 1."""
 LONG_ROW = 400
-"""Characters of a row that may be cut where it is shown."""
+"""A row of more characters may be cut where it is shown."""
 AROUND = 1_500
-"""Characters that are kept before a passage, and as many behind it, at most."""
+"""At most so many characters are kept before a passage, and as many behind it."""
 
 Embed = Callable[[Sequence[str]], np.ndarray]
 """(n, d) float32 unit vectors of n texts."""

@@ -24,16 +24,16 @@ from rag_assets.terms.words import JOINING
 NEAREST = 3
 """Names that are told instead of one that is not there."""
 LIKENESS = 0.6
-"""Of two names, from which one is told for the other (`difflib`)."""
+"""A name is told for another one from this likeness on (`difflib`)."""
 SHORTEST_STEM = 4
-"""Letters that two forms of a word share, at least."""
+"""Two forms of a word share at least so many letters."""
 LONGEST_ENDING = 2
 LONG_CODE = 5
-"""Letters and digits of a code from which it may be parted otherwise: `SrCo 1-x Nb x O 3`."""
+"""A code of so many letters and digits may be parted otherwise: `SrCo 1-x Nb x O 3`."""
 SHORTEST_NUMBER = 3
-"""Digits of a number that names something."""
+"""The fewest digits of a number that names something."""
 MOST_CAPITALS = 0.5
-"""Share of words with capitals from which on capitals tell nothing."""
+"""Capitals tell nothing in a text with a larger share of words that have them."""
 
 _TOKEN = re.compile(r"[^\W_]+(?:[-./:+'\u2019][^\W_]+)*")
 _PART = re.compile(r"[^\W\d_]+|\d+")
@@ -52,7 +52,7 @@ class Name:
     """A name of a question."""
 
     text: str
-    """As the question has it."""
+    """The name as the question has it."""
     words: tuple[str, ...]
 
     @property
@@ -139,12 +139,12 @@ def names_of(question: str) -> tuple[Name, ...]:
 def missing_of(
     names: Sequence[Name], hits: Iterable[Hit], rows: Mapping[str, RowCells] | None = None
 ) -> tuple[Name, ...]:
-    """Those of `names` that no unit holds whole, its title and address included.
+    """The names that no unit holds whole, its title and address included.
 
     A chemical formula may be a cell of a row that is written in another way.
 
     Args:
-        names: Of a question.
+        names: The names of a question.
         hits: The units.
         rows: The cells of those that are rows, by their unit.
     """

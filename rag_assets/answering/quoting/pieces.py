@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from rag_assets.documents.chunks.passages import SEPARATOR, Block, DocumentText
+from rag_assets.documents.chunks.regions import SEPARATOR, Block, DocumentText
 from rag_assets.documents.chunks.sentences import Grade, grades
 from rag_assets.documents.chunks.tokens import Words
 
@@ -22,7 +22,7 @@ Range: TypeAlias = tuple[int, int]
 """First character, and one past the last."""
 
 LONGEST_HEADING = 14
-"""Words of a heading, at most."""
+"""The most words of a heading."""
 _WORD = re.compile(r"\S+")
 _ITEM = re.compile(
     r"[ \t]*(?:[-*+\u2022\u25cf\u25aa\u25e6]|\(?\d{1,3}[.)]|\(?[a-z][.)])[ \t]+(?=\S)"
@@ -43,8 +43,8 @@ class Piece:
     """One past the last character."""
     kind: PieceKind
     lead: Range | None = None
-    """What it is read with: the introduction of its list, the header row of its table, or the first
-    half of its sentence, before the break of a page or a column."""
+    """The text that it is read with: the introduction of its list, the header row of its table, or
+    the first half of its sentence, before the break of a page or a column."""
 
     @property
     def ranges(self) -> tuple[Range, ...]:

@@ -24,7 +24,7 @@ import numpy as np
 NULL = 0.5
 """Relevance from which a unit is a reference; P1, figure 10, has the same."""
 CUT = 0.005
-"""In sentences; larger ones joined what comes from two units, on dev."""
+"""The price of a segment, in sentences; larger ones joined what comes from two units, on dev."""
 LONGEST = 4
 UNITS_A_SENTENCE = 2
 """Units that are compared with the segments of a sentence: those nearest to the sentence alone."""
@@ -70,7 +70,7 @@ class Segment:
     start: int
     """First sentence, from 0."""
     end: int
-    """One past the last."""
+    """One past the last sentence."""
     unit: int | None
     """Place of the unit among the units; None where none is relevant enough."""
     score: float
@@ -103,7 +103,7 @@ def match_references(
     """The segments of an answer, each with its unit.
 
     Args:
-        sentences: Of the answer, in order.
+        sentences: The sentences of the answer, in order.
         units: Texts of the units that it may come from, best first.
         scorer: Says how relevant a unit is: `Calibrated`, or a cross-encoder as it is.
         null: Relevance below which a segment has no unit.
@@ -224,7 +224,7 @@ def disagreements(
     Args:
         segments: What `match_references` found.
         cited: For each sentence the places of the units that it cites.
-        sentences: Of the answer.
+        sentences: The sentences of the answer.
         units: Texts of the units.
         scorer: What found the segments.
     """

@@ -16,11 +16,11 @@ class FilledCell:
     """A cell that is not empty, of a column that is not hidden."""
 
     column: str
-    """Its name at the source."""
+    """The name of the column at the source."""
     heading: str
     """The name in plain words, unit included."""
     value: str
-    """Canonical value."""
+    """The canonical value."""
     is_number: bool
 
 
@@ -34,7 +34,7 @@ class RowCells:
     title: str
     row_key: str
     cells: tuple[FilledCell, ...]
-    """In the table's order."""
+    """The filled cells in the table's order."""
 
 
 def rows_among(

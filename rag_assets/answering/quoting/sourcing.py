@@ -20,7 +20,7 @@ from rag_assets.retrieval.hits import Hit
 from rag_assets.store import Store
 
 RERANKER = "late_interaction"
-"""Its scores are moved to probabilities; the curve was fitted for it."""
+"""The reranker whose scores are moved to probabilities; the curve was fitted for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class PossibleSource:
     """What a sentence may come from."""
 
     name: str
-    """How it is shown: the source as the text has it, or where the unit is from."""
+    """The source as the text has it, or where the unit is from."""
     text: str
     unit_id: str | None = None
 
@@ -49,7 +49,7 @@ class SourcedSentence:
 
     @property
     def units(self) -> tuple[int, ...]:
-        """Its sources: what it cites, else what it was given."""
+        """The places of its sources: what it cites, else what it was given."""
         return self.cited or (() if self.given is None else (self.given,))
 
 
@@ -97,7 +97,7 @@ class SourcedText:
 
     sentences: Sequence[SourcedSentence]
     sources: Sequence[PossibleSource]
-    """What they may come from; sentences name them by their places here."""
+    """The sources that sentences may come from; they name them by their places here."""
 
 
 def sourced(
@@ -158,7 +158,7 @@ def open_scorer(store: Store, config: Config) -> RelevanceScorer:
 
 
 def _place_of(hit: Hit) -> str:
-    """Where a unit is from: a document with its page, or a row with its key."""
+    """The place of a unit: a document with its page, or a row with its key."""
     if hit.domain == "table":
         return f"{hit.source}/{hit.table}, row {hit.row_key}"
     return f"{hit.uri}#page={hit.pages[0]}" if hit.pages else hit.uri

@@ -38,14 +38,14 @@ class AnswerDifference:
     """Largest difference between the scores of a unit in both answers."""
     units: tuple[UnitDifference, ...]
     citations_gone: tuple[str, ...]
-    """Each in words."""
+    """The citations that only the first answer has, each in words."""
     citations_new: tuple[str, ...]
     sentences: tuple[str, ...]
     """All sentences, those of the first answer alone after `- `, of the second after `+ `."""
 
     @property
     def record(self) -> Mapping[str, JsonValue]:
-        """The same as JSON."""
+        """The difference as JSON."""
         return {
             "equal": self.is_equal,
             "outcome": {"before": self.outcomes[0], "after": self.outcomes[1]},
@@ -89,7 +89,7 @@ def _citations(answer: Answer) -> dict[str, Citation]:
 def _told_apart(
     first: Mapping[str, Citation], second: Mapping[str, Citation]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """In words, the citations that only the first has, and those that only the second has.
+    """The citations that only the first has, and those that only the second has, in words.
 
     Where both cite the same words of different units, the units are named.
     """

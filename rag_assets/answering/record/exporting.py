@@ -11,9 +11,9 @@ from collections.abc import Callable
 import pyarrow as pa
 
 from rag_assets.answering.answer import Answer, from_json, to_json
+from rag_assets.answering.record.answer_rows import IDS_AT_ONCE, select, units_of
 from rag_assets.answering.record.database import AnswersFile
 from rag_assets.answering.record.kept import KeptAnswer, context_json
-from rag_assets.answering.record.rows import IDS_AT_ONCE, select, units_of
 from rag_assets.identity import canonical_json
 from rag_assets.schemas import ANSWERS, ANSWERS_TABLE
 from rag_assets.store import Store

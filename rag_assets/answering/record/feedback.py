@@ -6,9 +6,9 @@ It lies in the file of kept answers, and is erased with its answer.
 from dataclasses import astuple, dataclass
 from typing import Literal, TypeAlias
 
+from rag_assets.answering.record.answer_rows import units_of
 from rag_assets.answering.record.database import AnswersFile
 from rag_assets.answering.record.kept import KeptAnswer
-from rag_assets.answering.record.rows import units_of
 from rag_assets.process import clock
 
 FeedbackKind: TypeAlias = Literal["up", "down", "right_source"]
@@ -24,14 +24,14 @@ class Feedback:
 
     answer_id: str
     unit_id: str
-    """Empty where it is about the answer."""
+    """The unit that it is about; empty where it is about the answer."""
     kind: FeedbackKind
     rank: int | None
-    """Of the unit among those that were shown, from 1."""
+    """The place of the unit among those that were shown, from 1."""
     index_version: str
-    """That answered."""
+    """The version of the index that answered."""
     given_at: str
-    """ISO 8601, UTC."""
+    """The time when it was given: ISO 8601, UTC."""
 
 
 def give(

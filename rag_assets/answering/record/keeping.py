@@ -6,13 +6,13 @@ from collections.abc import Callable
 from threading import Lock
 
 from rag_assets.answering.answer import Answer
+from rag_assets.answering.record.answer_rows import Prepared, insert
 from rag_assets.answering.record.database import (
     AnswersFile,
     AnswersFileError,
     answers_of,
 )
 from rag_assets.answering.record.kept import AnswerContext, KeptAnswer, new_id
-from rag_assets.answering.record.rows import Prepared, insert
 from rag_assets.config import Config
 from rag_assets.process import clock
 from rag_assets.store import Store

@@ -40,7 +40,7 @@ class Conditions:
     query_side: QuerySide
     """The retriever that searched them, with its settings."""
     versions: Versions
-    """Of documents that are searched where no filter says otherwise."""
+    """The versions of documents that are searched where no filter says otherwise."""
     answering: Mapping[str, JsonValue]
     """The section `answering` of the config."""
     program: str
@@ -68,18 +68,18 @@ class AnswerContext:
 
     conditions: Conditions
     retriever: RetrieverName | None = None
-    """As the caller named it; None: the one that answers unless another is named."""
+    """The retriever that the caller named; None: the one that answers unless another is named."""
     filters: Filters | None = None
     history: tuple[str, ...] = ()
     """Earlier questions of the conversation, the oldest first."""
     user: str | None = None
-    """Who asked, as the caller says."""
+    """The user who asked, as the caller says."""
     plan: Mapping[str, JsonValue] | None = None
     """The lookup plan that the question was turned into."""
     checks: Mapping[str, JsonValue] = field(default_factory=dict)
     """What checks found, by their names."""
     cost: Mapping[str, float] = field(default_factory=dict)
-    """What it cost, by kind, such as `tokens`."""
+    """The cost by its kind, such as `tokens`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +87,9 @@ class KeptAnswer:
     """An answer as it was kept."""
 
     answer_id: str
-    """UUIDv7: see `new_id`."""
+    """The id of the answer, a UUIDv7: see `new_id`."""
     kept_at: datetime
-    """UTC."""
+    """The time when it was kept, in UTC."""
     answer: Answer
     context: AnswerContext
 

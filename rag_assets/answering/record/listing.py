@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import date
 
 from rag_assets.answering.answer import Outcome
+from rag_assets.answering.record.answer_rows import select
 from rag_assets.answering.record.database import AnswersFile
 from rag_assets.answering.record.kept import KeptAnswer
-from rag_assets.answering.record.rows import select
 from rag_assets.answering.record.staleness import Served, TouchedSentence
 from rag_assets.identity import MOST_NAMED, id_that_begins
 
@@ -24,7 +24,7 @@ class AnswerFilter:
     user: str | None = None
     outcome: Outcome | None = None
     text: str | None = None
-    """Words that question or answer contain, without regard to case."""
+    """Words in the question or the answer, whatever their case."""
     before: str | None = None
     """Id of an answer: only those that were kept before it."""
 
@@ -35,7 +35,7 @@ class ListedAnswer:
 
     kept: KeptAnswer
     touched: tuple[TouchedSentence, ...] | None
-    """Its sentences whose sources changed; None where nothing serves to compare with."""
+    """The sentences whose sources changed; None where nothing serves to compare with."""
 
 
 def find(
@@ -49,8 +49,8 @@ def find(
     """The newest `limit` answers that meet `wanted`, newest first.
 
     Args:
-        file: Where they are kept.
-        wanted: Which ones.
+        file: The file of kept answers.
+        wanted: The conditions on them.
         served: What serves now, to tell stale answers by.
         limit: How many.
         stale_only: Only answers with a sentence whose source changed.

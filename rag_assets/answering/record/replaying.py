@@ -24,7 +24,7 @@ class ReplayError(LookupError):
 
 
 Ask: TypeAlias = Callable[[Assistant, KeptAnswer], Answer]
-"""Has an assistant answer the question of a kept answer."""
+"""A function that has an assistant answer the question of a kept answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Replayed:
 
     kept: KeptAnswer
     answer: Answer
-    """What was answered now."""
+    """The answer that was given now."""
     difference: AnswerDifference
     notes: tuple[str, ...]
     """What else is not as it was then, in words."""

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
+from rag_assets.answering.record.answer_rows import units_of
 from rag_assets.answering.record.kept import KeptAnswer
-from rag_assets.answering.record.rows import units_of
 from rag_assets.citations.kinds import PlanCitation, Span
 from rag_assets.columns.sql import is_one_of, parts_of, quoted
 from rag_assets.config import Config
@@ -37,7 +37,7 @@ class TouchedSentence:
     """A sentence of an answer whose source is no longer what was cited."""
 
     sentence: int
-    """Its place in the answer, from 1."""
+    """The place of the sentence in the answer, from 1."""
     text: str
     why: str
     """What became of its source, in words."""

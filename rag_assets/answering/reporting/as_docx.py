@@ -3,14 +3,14 @@
 from io import BytesIO
 from typing import TYPE_CHECKING
 
+from rag_assets.answering.reporting.cited_report import CitedReport
 from rag_assets.answering.reporting.layout import LaidSection, laid_out
-from rag_assets.answering.reporting.report import CitedReport
 
 if TYPE_CHECKING:
     from docx.document import Document
 
 LONGEST_TITLE = 255
-"""Characters of the title among the properties of a document, at most."""
+"""The most characters of the title among the properties of a document."""
 
 
 def as_docx(report: CitedReport) -> bytes:

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from rag_assets.answering.reporting.cited_report import CitedReport
 from rag_assets.answering.reporting.layout import laid_out
-from rag_assets.answering.reporting.report import CitedReport
 from rag_assets.citations.card import Card
 from rag_assets.reports import pages
 

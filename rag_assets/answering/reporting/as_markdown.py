@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
+from rag_assets.answering.reporting.cited_report import CitedReport
 from rag_assets.answering.reporting.layout import LaidSection, LaidTable, laid_out
-from rag_assets.answering.reporting.report import CitedReport
 
 _SPECIAL = re.compile(r"((?<!\w)_|_(?!\w)|[\\`*\[\]<>|~$])")
 _BEGINS_BLOCK = re.compile(r"^(\s*)([#+-]|\d+[.)])(?=\s|$)")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 FEWEST = 2
 """Things that are compared, at least."""
 MOST = 6
-"""At most: a table with more columns fits no page."""
+"""The most things that are compared: a table with more columns fits no page."""
 
 
 def side_by_side(prompt: str, sides: Sequence[str], catalogue: "Catalogue") -> "SideBySide | None":

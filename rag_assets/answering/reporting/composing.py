@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from rag_assets.answering.quoting.highlighting import passages_of
 from rag_assets.answering.quoting.row_cells import rows_among
+from rag_assets.answering.reporting.cited_report import NotCovered, ReportSection
 from rag_assets.answering.reporting.decomposition import (
     MOST_PARTS,
     OF_REQUESTS,
@@ -21,7 +22,6 @@ from rag_assets.answering.reporting.decomposition import (
     SubQuestion,
 )
 from rag_assets.answering.reporting.gathering import FoundFor, GatheredUnits
-from rag_assets.answering.reporting.report import NotCovered, ReportSection
 from rag_assets.citations.sentences import Sentence
 from rag_assets.retrieval.filters import SECTION_MARK
 from rag_assets.retrieval.hits import Hit
@@ -44,7 +44,7 @@ class SectionText:
     """What was written of a sub-topic."""
 
     sentences: tuple[Sentence, ...]
-    """None where its sources do not say what is asked."""
+    """The sentences; none where the sources do not say what is asked."""
     note: str = ""
     """What stands in its way, in words; else empty."""
 

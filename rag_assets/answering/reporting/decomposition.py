@@ -58,7 +58,7 @@ _LINE_ITEM = re.compile(
     r"|(?P<number>\d{1,2}(?:\.\d{1,2})+)[.)]?|\(?\d{1,2}[.)]|\(?[a-z][.)])[ \t]+(?=\S)",
     re.MULTILINE,
 )
-"""The same where each item has a line of its own."""
+"""The mark of an item of a list in which each item has a line of its own."""
 _SENTENCE_END = re.compile(r"[.?!:]+(?=\s+[\"'`(\[]?[A-ZÅÄÖ0-9]|\s*$)|\n\s*\n")
 _EDGES = " \t\n.,;:?!"
 
@@ -70,7 +70,7 @@ class SubQuestion:
     title: str
     """The part in words, as the heading of a section."""
     question: str
-    """What is searched: the part with the main topic."""
+    """The query that is searched: the part with the main topic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +80,9 @@ class Decomposition:
     prompt: str
     """What is searched of all of it: without greeting and signature."""
     title: str
-    """The main topic."""
+    """The main topic of the prompt."""
     parts: tuple[SubQuestion, ...]
-    """At least one; exactly one where the prompt has one topic."""
+    """The sub-questions; exactly one where the prompt has one topic."""
     by: DecomposedBy = "rules"
     note: str = ""
     """Why it was not taken apart, or not by a model that was asked to; else empty."""

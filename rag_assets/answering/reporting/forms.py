@@ -9,7 +9,7 @@ from rag_assets.answering.reporting.as_markdown import as_markdown
 
 if TYPE_CHECKING:
     from rag_assets.answering.assistant import Assistant
-    from rag_assets.answering.reporting.report import CitedReport
+    from rag_assets.answering.reporting.cited_report import CitedReport
 
 Progress: TypeAlias = Callable[[str], None]
 Form: TypeAlias = "Callable[[CitedReport, Assistant, Progress], str | bytes]"
@@ -20,4 +20,5 @@ FORMS: Mapping[str, Form] = {
     ),
     "docx": lambda report, _assistant, _progress: as_docx(report),
 }
-"""By the endings of their files. What takes long is told to `progress`, as is each search."""
+"""The writer of a report by the ending of its file. What takes long is told to `progress`, as is
+each search."""

@@ -41,8 +41,8 @@ class FoundFor:
     candidates: tuple[Hit, ...]
     """All that were looked at, best first."""
     hits: tuple[Hit, ...]
-    """Those of the report: what it found itself, in its own order, then what the whole prompt
-    found and no sub-question did, where it is about this one."""
+    """The units for the report: what the sub-question found itself, in its own order, then what the
+    whole prompt found and no sub-question did, where it is about this one."""
     headed: tuple[Hit, ...] = ()
     """Units under a heading that fits it, or beside what was found: see `under_headings`."""
 
@@ -52,9 +52,9 @@ class GatheredUnits:
     """The units of a report."""
 
     units: tuple[Hit, ...]
-    """In the order in which they were taken; none repeats another."""
+    """The units in the order in which they were taken; none repeats another."""
     by_part: tuple[FoundFor, ...]
-    """For each sub-question, in their order."""
+    """What was found for each sub-question, in their order."""
     retriever: str
     searched: int
     """Units that the searches ranked, each counted once."""

@@ -3,10 +3,10 @@
 import re
 from dataclasses import dataclass
 
-from rag_assets.answering.reporting.report import CitedReport, NotCovered, ReportSection
+from rag_assets.answering.reporting.cited_report import CitedReport, NotCovered, ReportSection
 from rag_assets.citations.kinds import Span
-from rag_assets.citations.places import numbered_places
 from rag_assets.citations.sentences import Sentence
+from rag_assets.citations.source_numbers import numbered_places
 from rag_assets.citations.values import Value
 from rag_assets.table_lookup.comparing import SideBySide
 
@@ -22,7 +22,8 @@ class LaidSentence:
 
     text: str
     marks: str
-    """Such as ` [1] [2]`; with a word where a source is superseded or does not support it all."""
+    """The numbers, such as ` [1] [2]`; with a word where a source is superseded or does not support
+    it all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,8 @@ class LaidReport:
     not_covered: tuple[str, ...]
     """A line for each sub-topic that the sources do not cover."""
     sources: tuple[tuple[str, str], ...]
-    """Where the numbers point, from 1: the place as the citations have it, and as it is shown."""
+    """The places that the numbers point to, from 1: as the citations have it, and as it is
+    shown."""
 
 
 def laid_out(report: CitedReport) -> LaidReport:

@@ -24,9 +24,9 @@ from rag_assets.workers import Json
 PACKAGE = "rag_assets.answering.reporting"
 PROMPT = "decompose"
 TOKENS = 600
-"""Of the answer, at most."""
+"""The most tokens of the answer."""
 LONGEST = 300
-"""Characters of a title or a question, at most."""
+"""The most characters of a title or a question."""
 
 
 class _ToldPart(BaseModel):

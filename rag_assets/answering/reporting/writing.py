@@ -11,18 +11,18 @@ from rag_assets.answering.answer import Scope, Shown
 from rag_assets.answering.asking import AnswerSources, StageTimes, allows_lookup, set_filters
 from rag_assets.answering.generation.writing import Writer
 from rag_assets.answering.quoting.row_cells import rows_among
+from rag_assets.answering.reporting.cited_report import CitedReport
 from rag_assets.answering.reporting.comparison import side_by_side
 from rag_assets.answering.reporting.composing import ReadingList, SectionText, compose
 from rag_assets.answering.reporting.decomposition import Decomposer, SubQuestion, as_listed
 from rag_assets.answering.reporting.gathering import gather
-from rag_assets.answering.reporting.report import CitedReport
 from rag_assets.answering.reporting.under_headings import with_headings
 from rag_assets.config import RetrieverName
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.hits import Hit
 
 MOST_CHARACTERS = 10_000
-"""Of a prompt: four pages, more than anybody writes to ask for a report."""
+"""The most characters of a prompt: four pages, more than anybody writes to ask for a report."""
 
 
 class PromptError(ValueError):

@@ -28,7 +28,7 @@ from rag_assets.config import Chunking, Config, HeaderRules, addresses
 from rag_assets.config.documents import DEFAULT_CHUNKINGS
 from rag_assets.documents.chunks.chunking import CountedText, chunks_of, counted
 from rag_assets.documents.chunks.header_fields import fields_of, rules_of
-from rag_assets.documents.chunks.passages import Block, Chunk
+from rag_assets.documents.chunks.regions import Block, Chunk
 from rag_assets.documents.chunks.tokens import TokenCounter, tokenizer_file
 from rag_assets.documents.elements.site_furniture import repeated_texts, set_aside
 from rag_assets.documents.step_tables import CUTTING
@@ -41,11 +41,12 @@ REVISION = CUTTING
 DOCUMENTS_A_BATCH = 512
 ELEMENTS_A_BATCH = 65_536
 BYTES_A_BATCH = 128 * 2**20
-"""Bytes of files, about as much as their texts. Three batches are in memory: one is being read, one
-cut and one committed. A run that is stopped waits for the first. An Arrow column holds 2 GiB."""
+"""Bytes of files in a batch, about as much as their texts. Three batches are in memory: one is
+being read, one cut and one committed. A run that is stopped waits for the first. An Arrow column
+holds 2 GiB."""
 ELEMENTS_AT_ONCE = 65_536
 HASH_SHOWN = 12
-"""Digits of a hash that a person sees."""
+"""A person sees so many digits of a hash."""
 
 CONTENT = pa.schema([item for item in schemas.CHUNKS if item.name not in schemas.SYSTEM_COLUMNS])
 _BLOCK_COLUMNS = ["index", "type", "text", "page", "section_path", "language", "image"]
@@ -350,6 +351,7 @@ class _ChunkingPass:
             contents_of = octets(part["row_fingerprint"]).view("<u8")
             if self._descriptions:
                 self._add_descriptions(contents_of, part["image"])
+            # A sum, as Lance returns rows in no fixed order: equal elements have an equal one.
             of_runs = np.add.reduceat(contents_of, starts)
             np.add.at(sums, owner[is_known], of_runs[is_known])
             np.add.at(counts, owner[is_known], lengths[is_known])
@@ -403,14 +405,14 @@ class _ChunkingPass:
         return found
 
     def _described_block(self, block: Block) -> Block:
-        """With the description of its picture, which is the text of a figure without own words."""
+        """A block with its picture's description; a figure without words has it as text."""
         described = self._descriptions.get(block.image or "")
         if described and block.type == "figure" and not block.text:
             return block._replace(text=described)
         return block._replace(description=described)
 
     def _places(self, positions: np.ndarray) -> dict[str, _Place]:
-        """Where the documents at these positions of the manifest come from."""
+        """The places that the documents at these positions of the manifest come from."""
         return _places_of(self._files.take(pa.array(positions)))
 
     def _rows(

@@ -36,7 +36,7 @@ import numpy as np
 
 from rag_assets.documents.chunks.cuts import IN_FORMULA, class_of, hashes, lowest, paragraphs, ranks
 from rag_assets.documents.chunks.headers import Headers, header_row
-from rag_assets.documents.chunks.passages import (
+from rag_assets.documents.chunks.regions import (
     Block,
     Chunk,
     DocumentText,
@@ -58,7 +58,7 @@ STRATEGIES: dict[str, Strategy] = {
     "sentences": telling_sections,
 }
 LEAST_SHARE = 4
-"""If possible, both sides of a cut have at least the limit divided by this."""
+"""Both sides of a cut have, where that is possible, at least the limit divided by this."""
 SHORT = 3
 """A text of up to this many times the limit is cut by its paragraphs, a longer one by content."""
 SURELY_TOO_LONG = 4
@@ -231,7 +231,7 @@ class _Cutter:
         return self._tokens(first, last) <= self._budget
 
     def _half(self, first: int, last: int) -> int:
-        """Where half of the paragraphs have begun, unless that leaves too little on a side.
+        """The place where half of the paragraphs have begun, unless a side gets too little.
 
         An edited sentence changes the tokens of a paragraph and not how many there are: it cuts the
         part that it lies in once more, or once less, and moves no cut.
@@ -246,7 +246,7 @@ class _Cutter:
         return self._middle(first, last)
 
     def _middle(self, first: int, last: int) -> int:
-        """Where the words from `first` up to `last`, which do not fit, are cut by content.
+        """The place at which words from `first` up to `last` that do not fit are cut.
 
         If two chunks can hold them, both parts fit, unless that takes a worse place: a third chunk
         would be one more that an edit changes.
@@ -390,13 +390,13 @@ class _SentenceCutter(_Cutter):
         return hashes(self._document.text, self._words)
 
     def _overlapping(self, lowest: int, place: int) -> int:
-        """As in other chunks, from the beginning of a sentence on."""
+        """The first word that is repeated, moved on to the beginning of a sentence."""
         first = super()._overlapping(lowest, place)
         begins = np.flatnonzero(self._grades[first:place] <= Grade.SENTENCE)
         return first + int(begins[0]) if len(begins) else place
 
     def _middle(self, first: int, last: int) -> int:
-        """Where the words from `first` up to `last`, which do not fit, are cut.
+        """The place at which words from `first` up to `last` that do not fit are cut.
 
         A cut at the edge is worse than one in the middle, and one inside a sentence worse than
         both. Of equally good places the lowest hash is taken: an edit elsewhere does not move it.

@@ -10,7 +10,7 @@ same way. With cuts at a fixed length, every cut after an edit would move.
 
 import numpy as np
 
-from rag_assets.documents.chunks.passages import DocumentText
+from rag_assets.documents.chunks.regions import DocumentText
 from rag_assets.documents.chunks.tokens import Words
 from rag_assets.schemas import HEADINGS
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from rag_assets.documents.chunks.passages import Block, DocumentText
+from rag_assets.documents.chunks.regions import Block, DocumentText
 from rag_assets.documents.elements.site_furniture import repeated_texts, set_aside
 from rag_assets.schemas import DOCUMENT_FILES_TABLE
 from rag_assets.store import Store
@@ -20,7 +20,7 @@ def texts_of(
         store: Holds the tables.
         elements: The table of elements.
         descriptions: The table with figures in words, if a model describes them.
-        documents: Their ids.
+        documents: The ids of the documents.
     """
     rows = store.read_keys(elements, column="document_id", keys=documents, columns=_COLUMNS)
     described = _descriptions(store, descriptions)

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 from rag_assets.config import HeaderRules
-from rag_assets.documents.chunks.passages import Block
+from rag_assets.documents.chunks.regions import Block
 from rag_assets.schemas import HEADINGS
 
 MOST_CHARACTERS = 8_000
-"""Of the first page: a rule never reads more."""
+"""A rule reads at most so many characters of the first page."""
 MOST_OF_A_VALUE = 200
 """A value is cut there, at a word."""
 

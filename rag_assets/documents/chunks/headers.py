@@ -9,7 +9,7 @@ the description by a vision model.
 import re
 from functools import cached_property
 
-from rag_assets.documents.chunks.passages import DocumentText, Region
+from rag_assets.documents.chunks.regions import DocumentText, Region
 from rag_assets.documents.chunks.tokens import TokenCounter
 from rag_assets.schemas import HEADINGS
 
@@ -134,7 +134,7 @@ class Headers:
 
     @cached_property
     def _references(self) -> dict[tuple[tuple[str, ...], str], int]:
-        """By section and number of a figure the block that first names it."""
+        """The block that first names a figure, by the section and number of the figure."""
         found: dict[tuple[tuple[str, ...], str], int] = {}
         for place, block in enumerate(self._document.blocks):
             if block.type in ("text", "list"):

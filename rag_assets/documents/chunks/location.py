@@ -30,7 +30,7 @@ class ChunkLocation:
     elements: str
     """The table that holds its elements."""
     elements_version: int | None
-    """At this version; None: the newest."""
+    """The version of that table; None for the newest."""
     within: str
     """A filter on that table that selects its elements."""
 
@@ -46,7 +46,7 @@ class _Held:
 def locate_chunk(
     store: Store, config: Config, *, variant: str | None, unit_id: str
 ) -> ChunkLocation:
-    """Where the chunk `unit_id` of `variant` comes from; of what serves, if none is named.
+    """The place that the chunk `unit_id` of `variant` comes from; of what serves, if none is named.
 
     Raises:
         NotShownError: There is no such chunk, or its document is gone.

@@ -26,7 +26,7 @@ class Table:
     spans: tuple[Span, ...]
     markdown: str
     text: str
-    """See `plain_text`."""
+    """The table as plain text: see `plain_text`."""
 
 
 def table_of_unit(store: Store, config: Config, *, variant: str | None, unit_id: str) -> Table:

@@ -16,7 +16,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from rag_assets.documents.chunks.passages import Block, DocumentText
+from rag_assets.documents.chunks.regions import Block, DocumentText
 from rag_assets.documents.chunks.tokens import Words
 from rag_assets.schemas import HEADINGS
 
@@ -44,7 +44,7 @@ _INNER_END = re.compile(rf"[{_WIDE_STOPS}{_WIDE_COMMAS}][{_CLOSERS}]*(?=[^\s{_CL
 _GOES_ON = ",;:.)]}-\u2013\u2014/\u2026%=<>|"
 """What begins with one of these begins no sentence."""
 _LONGEST_END = 80
-"""Characters of a word that are looked at."""
+"""At most so many characters of a word are looked at."""
 
 _NEVER_LAST = frozenset(
     """fig figs eq eqs ref refs no nos nr vol pp p approx ca cf vs viz e.g i.e dr prof mr mrs ms
@@ -70,7 +70,8 @@ _DEFINITION = re.compile(
     r"\W{0,3}(?:[^\s:]{1,40}[ \t]+){0,5}[^\s:]{1,40}\s?[:\u2013\u2014][*_]*\s+\S"
 )
 _FEWEST_PAIRS = 0.75
-"""Share of the lines of a key-value list that are pairs: a value may go on in the next line."""
+"""The least share of the lines of a key-value list that are pairs: a value may go on in the next
+line."""
 
 
 def grades(document: DocumentText, words: Words, *, room: int) -> np.ndarray:
@@ -101,7 +102,7 @@ def grades(document: DocumentText, words: Words, *, room: int) -> np.ndarray:
 
 
 def ends_without_blank(text: str) -> list[int]:
-    """Where a sentence or clause of Chinese or Japanese ends and the next follows at once."""
+    """The ends of Chinese and Japanese sentences and clauses that no blank follows."""
     return [match.end() for match in _INNER_END.finditer(text)]
 
 
@@ -143,7 +144,7 @@ def _goes_on(after: str) -> bool:
 
 
 def _starts_of_items(block: Block) -> Iterator[int]:
-    """Where the items of a list begin, the pairs of a key-value list, or the lines of code."""
+    """The places where items of a list, pairs of a key-value list, or lines of code begin."""
     if "\n" not in block.text or block.type == "formula":
         return
     all_begin = block.type == "code" or _is_key_value(block)

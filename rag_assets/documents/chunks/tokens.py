@@ -29,7 +29,7 @@ FILE = "tokenizer.json"
 MOST_PARTS = 250_000
 """Distinct parts of words whose counts are kept."""
 MOST_CHARACTERS = 4_000_000
-"""Characters of all those parts: a text without blanks is one part, however long."""
+"""The most characters of all kept parts: a text without blanks is one part, however long."""
 PARTS_AT_ONCE = 1_024
 """Parts that go through the tokenizer as one text."""
 CHARACTERS_AT_ONCE = 4_000_000
@@ -192,7 +192,7 @@ class TokenCounter:
         return before[begins_word]
 
     def _begin_part(self, content: bytes, kinds: np.ndarray) -> np.ndarray:
-        """Where parts of words, whose tokens are theirs, and blanks begin: few parts differ."""
+        """The places where parts of words with tokens of their own, and blanks, begin."""
         if not self._splits_punctuation:
             kinds = kinds == BLANK
         begins = np.diff(kinds, prepend=kinds[:1]) != 0
@@ -204,7 +204,7 @@ class TokenCounter:
         return np.flatnonzero(begins)
 
     def _with_known(self, content: bytes, kinds: np.ndarray) -> Iterator[tuple[int, int]]:
-        """Where words begin and end in which the tokenizer may find what it knows as a whole.
+        """Where words begin and end that may hold what the tokenizer knows as a whole.
 
         Which of two that overlap it takes, and whether it takes one inside a word, is its own.
         """

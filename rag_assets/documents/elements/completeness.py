@@ -16,7 +16,7 @@ from rag_assets import quality
 from rag_assets.quality import Example, Tally
 
 FEWEST_DOCUMENTS = 20
-"""With fewer documents a few bad files are a large share, so they block nothing."""
+"""A corpus of fewer documents is blocked by nothing: a few bad files are a large share of it."""
 LETTERS_OF_A_LANGUAGE = 500
 """The language of a document with at least so many letters should be known."""
 
@@ -37,7 +37,7 @@ class DamageMeasure(ShareMeasure):
     """A total: the share of documents that lack more than the `allowed` share."""
 
     allowed: float
-    """Share of `whole` that may be missing from a document."""
+    """The share of `whole` that may be missing from a document."""
 
 
 DAMAGED = (
@@ -45,7 +45,7 @@ DAMAGED = (
     DamageMeasure("documents_without_letters_share", "lost_letters", "layer_letters", allowed=0.2),
     DamageMeasure("documents_garbled_share", "garbled", "letters", allowed=0.1),
 )
-"""Of all documents together: if most are damaged, the parser is broken."""
+"""Shares of damaged documents in all: if most are damaged, the parser is broken."""
 
 CORPUS = (
     ShareMeasure("empty_pages_share", "empty_pages", "parsed"),
@@ -53,7 +53,7 @@ CORPUS = (
     ShareMeasure("lost_figures_share", "lost_figures", "figures"),
     ShareMeasure("unknown_language_share", "of_unknown_language", "documents"),
 )
-"""Of all documents together."""
+"""Shares over all documents together."""
 
 DOCUMENTS = (
     ShareMeasure("most_pages_lost", "lost_pages", "pages_to_read"),
@@ -61,7 +61,7 @@ DOCUMENTS = (
     ShareMeasure("documents_in_doubt", "in_doubt", "whole"),
     ShareMeasure("most_letters_garbled", "garbled", "letters"),
 )
-"""Of each document: the total is that of the worst one."""
+"""Shares for each document: the total is that of the worst one."""
 
 
 def measure(accounts: Iterable[Row], *, into: Tally, names: Mapping[str, str]) -> None:

@@ -42,11 +42,11 @@ class Image:
     base64: str = field(repr=False)
     """The bytes as they travel."""
     media_type: str
-    """image/png or image/jpeg."""
+    """The media type: image/png or image/jpeg."""
     width: int
-    """Pixels."""
+    """The width in pixels."""
     height: int
-    """Pixels."""
+    """The height in pixels."""
 
     @classmethod
     def of(cls, data: bytes, *, media_type: str, width: int, height: int) -> "Image":
@@ -68,7 +68,7 @@ class Element(NamedTuple):
     """One block of a document: made for each, so it has to be cheap."""
 
     type: str
-    """One of `schemas.ELEMENT_TYPES`."""
+    """The type, one of `schemas.ELEMENT_TYPES`."""
     text: str
     """Markdown; a heading has no leading #, code no fences."""
     page: int | None = None
@@ -80,9 +80,9 @@ class Element(NamedTuple):
     section_path: tuple[str, ...] = ()
     """Headings above it, outermost first; a heading belongs to the section that it opens."""
     box: Box | None = None
-    """x0, y0, x1, y1 in points from the top left of the page."""
+    """The place on the page as x0, y0, x1, y1, in points from its top left."""
     cells: Cells | None = None
-    """Rows of a table; the text of a wide cell stands in its first place alone."""
+    """The rows of a table; the text of a wide cell stands in its first place alone."""
     spans: tuple[Span, ...] | None = None
     """Cells of a table that reach over several rows or columns."""
     image: Image | None = None
@@ -90,7 +90,7 @@ class Element(NamedTuple):
     link: str | None = None
     """Path of a figure's picture from the document on, or its `data:` link, until it is read."""
     confidence: float | None = None
-    """Of the text recognition, 0 to 1; None for text that the file itself holds."""
+    """How sure the text recognition is, 0 to 1; None for text that the file itself holds."""
     problem: str | None = None
     """Why a table is not sound, or a figure has no picture; its text is kept."""
 

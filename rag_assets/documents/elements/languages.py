@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets.documents.elements.rows import CONTENT
+from rag_assets.documents.elements.element_rows import CONTENT
 from rag_assets.quality.languages import language_of_each
 
 

@@ -25,7 +25,7 @@ class FileContent:
     key: str
     """Fingerprint of what the elements are made from."""
     file: SourceFile
-    """One of the files that hold the bytes."""
+    """The file, or one of several, that holds the bytes."""
     parser: Parser
 
 
@@ -35,7 +35,7 @@ class ParsedContent:
 
     content: FileContent
     elements: list[Element]
-    """In reading order; empty if nothing could be read."""
+    """The elements in reading order; empty if nothing could be read."""
     pages: int
     """Pages parsed; 0 for formats without pages."""
     problems: list[ParseProblem]
@@ -57,13 +57,13 @@ class OpenFile:
 
     content: FileContent
     path: Path
-    """Of its copy, which workers read."""
+    """The path of the copy that workers read."""
     is_copied: bool = False
     """Whether there is such a copy."""
     tasks: int = 0
-    """How many tasks are planned for it and not done."""
-    told: float = field(default_factory=time.monotonic)
-    """When its progress was last reported."""
+    """The number of tasks that are planned for it and not done."""
+    reported_at: float = field(default_factory=time.monotonic)
+    """The time at which its progress was last reported."""
     parts: dict[int, list[Element]] = field(default_factory=dict)
     """Elements by their page; all under 0 in a file without pages."""
     problems: list[ParseProblem] = field(default_factory=list)
@@ -72,7 +72,7 @@ class OpenFile:
     failed: dict[int, ParseProblem] = field(default_factory=dict)
     """Pages that no parser could read."""
     costly: Counter[str] = field(default_factory=Counter)
-    """For each parser how many pages it hung on, crashed on, or ran out of memory on."""
+    """The number of pages that each parser hung on, crashed on, or ran out of memory on."""
 
     def result(self, chain: Chain) -> ParsedContent:
         """What came of it, once no task is left; `chain` had its part in it."""
@@ -113,7 +113,7 @@ class PageRange:
 
     opened: OpenFile
     pages: list[int] | None
-    """None: the file as a whole."""
+    """The numbers of the pages; None stands for the file as a whole."""
     chain: tuple[Parser, ...]
     """The parser that reads them, and those that try next if it fails."""
     length: int

@@ -16,9 +16,9 @@ _FURNITURE = ("page_header", "page_footer", "footnote")
 SHIFT = 12.0
 """Points by which the left edges of two parts of a table may differ."""
 WIDTH = 0.7
-"""Share of the width of the wider part that the other one has at least."""
+"""Two parts of a table are at least this share of the width of the wider one."""
 MOSTLY = 0.8
-"""Share of the cells of a column that are numbers, in a column of numbers."""
+"""A column of numbers has at least this share of cells that are numbers."""
 
 
 def with_page_flow(elements: Sequence[Element]) -> list[Element]:

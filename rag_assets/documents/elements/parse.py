@@ -26,11 +26,11 @@ from rag_assets.columns.keys import KeyIndex
 from rag_assets.config import Config
 from rag_assets.config.addresses import accounts_table
 from rag_assets.documents.elements.element import Element
+from rag_assets.documents.elements.element_rows import CONTENT, pictures, to_arrow
 from rag_assets.documents.elements.languages import language_of_documents, with_languages
 from rag_assets.documents.elements.parse_report_rows import Accounts, DocumentAccount
 from rag_assets.documents.elements.parsing import FileContent, ParsedContent, Parsing
 from rag_assets.documents.elements.reuse import SHOWING_PICTURES, Reuse
-from rag_assets.documents.elements.rows import CONTENT, pictures, to_arrow
 from rag_assets.documents.figures import linked_pictures
 from rag_assets.documents.files import FILE_COLUMNS, SourceFile
 from rag_assets.documents.parsers import parsers_of
@@ -41,7 +41,7 @@ from rag_assets.documents.step_tables import PARSING, elements_of
 from rag_assets.identity import fingerprint, fingerprints
 from rag_assets.media.media_types import PDF
 from rag_assets.store import Store, images
-from rag_assets.store.places import remove_folder
+from rag_assets.store.table_locations import remove_folder
 from rag_assets.workers.executors import for_parsing
 
 REVISION = PARSING
@@ -49,7 +49,8 @@ REVISION = PARSING
 DOCUMENTS_A_BATCH = 512
 SECONDS_A_BATCH = 5.0
 MEMORY_A_WORKER = 4 << 30
-"""Bytes; a parser that wants more fails with a reason instead of taking the machine down."""
+"""The most bytes of a worker: a parser that wants more fails with a reason instead of taking the
+machine down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,7 @@ def refresh_elements(
                 )
                 yield from work.transform(changed, parsing)
 
+        # Outside of the pass, which holds the lock of its table: this locks all tables of elements.
         images.begin(store, log=log)
         parsing_work = sync.Work(
             store=store,
@@ -148,7 +150,7 @@ def derivation(
 
 
 def readable(config: Config, files: pa.Table, *, parser: str) -> pa.Table:
-    """Those of `files` (`FILE_COLUMNS`) that `parser` can try; it refuses the others at sight."""
+    """The files (`FILE_COLUMNS`) that `parser` can try; it refuses the others at sight."""
     types = pa.array(parsers_of(config.parsers[parser], name=parser), pa.string())
     is_ok = pc.equal(files["status"], "ok")
     return files.filter(pc.and_(is_ok, pc.is_in(files["media_type"], types)))
@@ -216,7 +218,7 @@ class _ParsingPass:
         self._manifest = pa.table([[]] * len(FILE_COLUMNS), names=FILE_COLUMNS)
 
     def lost(self) -> str | None:
-        """Which side table is gone, so that the documents have to be parsed once more.
+        """The side table that is gone, so that documents have to be parsed once more.
 
         Pictures and accounts are written when documents are parsed. Elements of a release that kept
         no accounts are not up to date: they get one anyway.
@@ -281,6 +283,7 @@ class _ParsingPass:
             if reason := self._refusal(file):
                 refused.append(sync.Failure(file.document_id, reason, file.uri))
             else:
+                # Each content is parsed once: copies of a file get the elements of the first.
                 by_content.setdefault(content, []).append(file)
         if refused:
             self._accounts.drop(sorted(self._without_elements(failure.key for failure in refused)))
@@ -356,6 +359,8 @@ class _ParsingPass:
         for item, file in kept:
             rows.add(item, file)
         found = (element for elements in rows.elements.values() for element in elements)
+        # Before the commit that names them: a picture without a name is swept up, and a name
+        # without its picture would stay a hole.
         images.keep(self.store, pictures(found), log=self._log)
         engines = (engine for item, _ in kept for engine in item.engines)
         table = with_languages(to_arrow(rows.elements, engine=self._engine, engines=engines))
@@ -372,7 +377,7 @@ class _ParsingPass:
         return sync.Batch(table, list(rows.elements), rows.failed)
 
     def _without_elements(self, documents: Iterable[str]) -> set[str]:
-        """Those of `documents` of which no earlier version was read."""
+        """The documents among `documents` of which no earlier version was read."""
         keys = list(documents)
         return set(keys).difference(sync.held_groups(self.store, self._target, keys))
 

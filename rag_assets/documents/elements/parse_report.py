@@ -27,15 +27,16 @@ class Account:
     pages: int = 0
     """Pages or slides of the file; 0 where there are none."""
     letters: Sequence[int] = ()
-    """Letters and digits in the text layer of each page; empty where there is none."""
+    """The number of letters and digits in the text layer of each page; empty where there is
+    none."""
     scanned: Sequence[int] = ()
     """Pages that show something and have no text layer."""
     engines: dict[int, str] = field(default_factory=dict)
-    """For each page that was read the engine that read it."""
+    """The engine that read each page."""
     replaced: dict[int, str] = field(default_factory=dict)
-    """For pages that a later engine of the chain read: why the earlier ones did not."""
+    """Why the earlier engines of the chain did not read a page that a later one read."""
     failed: dict[int, str] = field(default_factory=dict)
-    """For pages that no engine could read: why."""
+    """Why no engine could read a page."""
     left_out: int = 0
     """Number of pages beyond a limit: no engine tried to read them."""
     is_linked: bool = False
@@ -66,13 +67,13 @@ class Completeness:
     empty: Sequence[int]
     """Pages that were read and gave neither a word nor a picture."""
     layer_letters: int
-    """Letters and digits that the text layer has."""
+    """The number of letters and digits in the text layer."""
     lost_letters: int
-    """How many of them are missing, page by page."""
+    """The letters of the text layer that are missing, counted page by page."""
     letters: int
-    """Letters and digits of the elements."""
+    """The number of letters and digits of the elements."""
     garbled: int
-    """How many of those belong to garbled text."""
+    """The letters of the elements that belong to garbled text."""
     tables: int
     """Tables that the layout analysis found."""
     sound_tables: int
@@ -82,9 +83,9 @@ class Completeness:
     kept_figures: int
     """Figures whose picture or words are kept."""
     words: int
-    """Words that the parts of an Office file show."""
+    """The number of words that the parts of an Office file show."""
     lost_words: Mapping[str, int]
-    """Those of them that no element has, and how often each is missing."""
+    """The words of the file that no element has, and how often each is missing."""
 
 
 def measured(account: Account, elements: Sequence[Element]) -> Completeness:

@@ -30,9 +30,9 @@ class DocumentAccount:
 
     document_id: str
     fingerprint: str
-    """What its elements were made from."""
+    """The fingerprint of what its elements were made from."""
     content: str
-    """The same, without the helpers of its parser."""
+    """The fingerprint without the helpers of its parser."""
     account: Account
     elements: Sequence[Element]
     language: str | None
@@ -67,7 +67,7 @@ class Accounts:
         return self._store.version(self.table) if self._store.exists(self.table) else None
 
     def with_account(self, fingerprints: Iterable[str], *, version: int | None) -> set[str]:
-        """Those of `fingerprints` that have an account in `version` of the table."""
+        """The fingerprints among `fingerprints` that have an account in `version` of the table."""
         return set(self._made_from(list(fingerprints), version=version))
 
     def copy(self, copies: Sequence[AccountCopy], *, of: "Accounts", version: int | None) -> None:

@@ -40,8 +40,8 @@ from rag_assets.workers import Done, Failed, Json, Outcome, Task, failure_of
 from rag_assets.workers.executors import Executor
 
 MOST_FAILURES = 3
-"""After so many pages that a parser hung on, crashed on or ran out of memory on, it gets no more
-pages of that file."""
+"""A parser that hung, crashed or ran out of memory on so many pages gets no more pages of that
+file."""
 PAGES_A_SCAN = 4
 """Pages that one task of text recognition reads."""
 SECONDS_A_SCAN = 60.0
@@ -289,6 +289,7 @@ class Parsing:
     def _add_first(self, *parts: PageRange) -> None:
         for part in reversed(parts):
             part.opened.tasks += 1
+            # Before other files: whoever is begun is finished first, so that few files are open.
             self._waiting.appendleft(part)
 
     def _task(self, part: PageRange) -> Task:
@@ -322,10 +323,12 @@ class Parsing:
         problem = problem_of(outcome, part.parser)
         if part.pages is None:
             part.opened.problems.append(problem)
+        # Some page of the range is to blame: each by itself, so that the others are kept.
         elif len(part.pages) > 1:
             single = (replace(part, pages=[page], length=1) for page in part.pages)
             self._add_first(*single)
         else:
+            # An error costs nothing; a page that hangs or crashes costs a process and its time.
             if outcome.kind != "error":
                 part.opened.costly[part.parser.name] += 1
             self._pass_on(part, (*part.problems, problem))
@@ -333,8 +336,8 @@ class Parsing:
     def _tell(self, opened: OpenFile) -> None:
         """Report the pages of a long file that are done, every few seconds."""
         done, pages = len(opened.parts.keys() | opened.failed.keys()), opened.account.pages
-        if pages and time.monotonic() - opened.told >= SECONDS_A_REPORT:
-            opened.told = time.monotonic()
+        if pages and time.monotonic() - opened.reported_at >= SECONDS_A_REPORT:
+            opened.reported_at = time.monotonic()
             self._log(f"{opened.content.file.uri}: {done:,} of {pages:,} pages parsed")
 
     def _keep_pages(self, part: PageRange, elements: Sequence[Element]) -> None:

@@ -13,8 +13,8 @@ from rag_assets import schemas
 from rag_assets.change import sync
 from rag_assets.change.quarantine import entries
 from rag_assets.columns.sql import is_one_of, parts_of
+from rag_assets.documents.elements.element_rows import CONTENT
 from rag_assets.documents.elements.parse_report_rows import Accounts
-from rag_assets.documents.elements.rows import CONTENT
 from rag_assets.store import Store, images
 from rag_assets.store.catalog import name_of
 from rag_assets.store.damage import DamagedTablesError
@@ -79,7 +79,7 @@ class ElementStock:
         return {document: mark for document, mark in plain.items() if stored.get(document) == mark}
 
     def without_pictures(self, documents: Collection[str]) -> set[str]:
-        """Those of `documents` that show pictures which are gone."""
+        """The documents among `documents` that show pictures which are gone."""
         gone: set[str] = set()
         for part in parts_of(sorted(documents)):
             where = f"{images.KEY} IS NOT NULL AND {is_one_of('document_id', part)}"

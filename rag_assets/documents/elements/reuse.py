@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets.change import sync
+from rag_assets.documents.elements.element_rows import renamed
 from rag_assets.documents.elements.parse_report_rows import AccountCopy, Accounts
 from rag_assets.documents.elements.reusable_elements import ElementStock, log_damaged, other_stocks
-from rag_assets.documents.elements.rows import renamed
 from rag_assets.documents.files import SourceFile
 from rag_assets.media.media_types import HTML, MARKDOWN, PDF
 from rag_assets.store import Store
@@ -36,7 +36,7 @@ class _Reused:
 
     file: SourceFile
     content: str
-    """What its elements are made of now."""
+    """The content that its elements are made of now, as a fingerprint."""
     origin: str
     """The document whose elements are copied."""
     before: str

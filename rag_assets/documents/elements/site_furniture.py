@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets.columns.sql import is_one_of, parts_of
-from rag_assets.documents.chunks.passages import LEFT_OUT, Block
+from rag_assets.documents.chunks.regions import LEFT_OUT, Block
 from rag_assets.media.media_types import HTML
 from rag_assets.schemas import HEADINGS
 from rag_assets.store import Store
@@ -22,10 +22,10 @@ from rag_assets.store import Store
 FEWEST_PAGES, LEAST_SHARE = 3, 1 / 3
 _ASIDE = (*LEFT_OUT, *HEADINGS)
 LONGEST = 1_000
-"""Characters of a text that may be furniture."""
+"""The most characters of a text that may be furniture."""
 
 _DATED = 100
-"""Characters of a text in which dates and page numbers may differ."""
+"""The most characters of a text in which dates and page numbers may differ."""
 _DATE = re.compile(
     r"""\b(?:
       \d{1,2}[./-]\d{1,2}[./-](?:19|20)\d\d | (?:19|20)\d\d(?:[./-]\d{1,2}){0,2}
@@ -45,7 +45,7 @@ def repeated_texts(
         store: Holds the elements.
         elements: The generation of their table.
         files: Documents of the manifest with `document_id`, `source`, `uri` and `media_type`.
-        version: Of the table.
+        version: The version of the table.
     """
     pages = files.filter(pc.equal(files["media_type"], HTML)).to_pylist()
     if len(pages) < FEWEST_PAGES:
@@ -101,5 +101,5 @@ def _edge(
 
 
 def _key(text: str) -> str:
-    """By which two texts are one: their words; of a short one dates do not count."""
+    """The words of a text; two texts with the same are one. Dates of a short one do not count."""
     return " ".join((_DATE.sub("0", text) if len(text) <= _DATED else text).split())

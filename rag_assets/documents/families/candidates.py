@@ -61,7 +61,7 @@ class Candidate:
 
     @cached_property
     def number(self) -> tuple[str, bool, date | None]:
-        """Its number, whether that is a public one, and the year that the name gives with it."""
+        """The document's number, whether it is a public one, and the year in its name."""
         name = self.uri.rpartition("/")[2]
         if found := PUBLIC.match(name):
             return self.stated.number or number_of(found["number"]), True, year_of(found)
@@ -85,7 +85,7 @@ class Candidate:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """Of its name and its title."""
+        """The words of its name and its title."""
         return frozenset(words_of(self.uri.rpartition("/")[2])) | {*words_of(self.stated.title)}
 
     @cached_property

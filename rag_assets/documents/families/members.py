@@ -45,13 +45,14 @@ class Membership:
     """What a document is among its versions."""
 
     family: str | None
-    """None for a document without other versions."""
+    """The id of the family; None for a document without other versions."""
     place: int | None
-    """From 0, the oldest; copies of one version share it. None for proposals and drafts."""
+    """The place among the versions, from 0 for the oldest, which copies of one version share. None
+    for proposals and drafts."""
     status: Status
     linked_by: LinkedBy | None
     evidence: str
-    """One sentence on what the document itself says; no other document is named."""
+    """A sentence on what the document itself says; it names no other document."""
 
 
 ALONE = Membership(None, None, "current", None, "")

@@ -36,7 +36,7 @@ class SectionChange:
     """What became of one section."""
 
     section: str
-    """Its headings, outermost first, joined by ' > '."""
+    """The headings of the section, outermost first, joined by ' > '."""
     kind: Literal["added", "removed", "changed"]
     added: Sequence[str] = ()
     """Sentences, lines of tables included."""
@@ -81,7 +81,7 @@ def read_sections(store: Store, elements: str, document: str) -> list[tuple[Sequ
 def _sections(
     elements: Sequence[tuple[Sequence[str], str]],
 ) -> Mapping[str, tuple[str, Sequence[str]]]:
-    """By its comparable name each section's name and its sentences."""
+    """The name and the sentences of each section, by its comparable name."""
     found: dict[str, tuple[str, list[str]]] = {}
     for path, text in elements:
         name = " > ".join(path) or NO_SECTION

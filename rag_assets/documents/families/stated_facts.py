@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from rag_assets.documents.chunks.passages import Block
+from rag_assets.documents.chunks.regions import Block
 from rag_assets.documents.families.version_marks import (
     UNKNOWN,
     DocumentVersion,
@@ -19,7 +19,7 @@ from rag_assets.documents.families.version_marks import (
 from rag_assets.schemas import HEADINGS
 
 LONGEST_LINE = 120
-"""Characters: longer lines are prose, which tells of other documents too."""
+"""The most characters of a line: longer lines are prose, which tells of other documents too."""
 TITLE_WITHIN = 10
 """Elements among which the title is looked for."""
 SKETCH = 64
@@ -100,20 +100,20 @@ class Stated:
 
     title: str = ""
     number: str = ""
-    """Of the document, such as `STD-1234`, spelled as `number_of` gives it."""
+    """The number of the document, such as `STD-1234`, spelled as `number_of` gives it."""
     is_public: bool = False
     """Whether the number is that of a public standard, which is unique in the world."""
     version: DocumentVersion = UNKNOWN
     replaces: tuple[str, ...] = ()
     qualifiers: tuple[tuple[str, str], ...] = ()
-    """Which plant, batch or volume it is of, by the label."""
+    """The plant, batch or volume that it is of, each with its label."""
     language: str = ""
     sketch: tuple[int, ...] = ()
     """The least hashes of the shingles of its text (bottom-k, Broder 1997)."""
 
     @property
     def record(self) -> Mapping[str, object]:
-        """For JSON."""
+        """The statements as JSON."""
         return {
             "title": self.title,
             "number": self.number,

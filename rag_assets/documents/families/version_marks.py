@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 Scale: TypeAlias = Literal["number", "letter", "date"]
 SCALES: tuple[Scale, ...] = ("number", "letter", "date")
-"""In the order in which versions are compared."""
+"""The scales of versions, in the order in which they are compared."""
 
 WORDS = (
     r"versions?|vers?\.?|revisions?|rev\.?|releases?|editions?|issues?|utg[åa]va|utg\.?|ausgabe|"
@@ -100,7 +100,7 @@ class NamedVersion:
     base: str
     """The path with `*` in the place of the version, lower case, separators made one."""
     mark: Literal["worded", "marked", "day", "dotted"]
-    """By what it is told: a word (`rev B`), a `v`, a date, or dots alone."""
+    """The mark by which it is told: a word (`rev B`), a `v`, a date, or dots alone."""
     before: str = field(default="")
     """The word before it, lower case."""
 

@@ -36,7 +36,7 @@ NUMBERED = frozenset(
         "case step exercise lesson unit level python windows"
     )
 )
-"""After these words stands the number of one among several, not a version."""
+"""Words before the number of one among several, which is no version."""
 
 OF_ONE_VERSION = frozenset(
     _words(

@@ -31,7 +31,7 @@ from rag_assets.store.damage import DamagedTablesError
 
 FIGURES_A_BATCH = 32
 LONGEST_CAPTION = 500
-"""Characters of a figure's own words that are sent to the model."""
+"""At most so many characters of a figure's own words are sent to the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class DescriptionReport(sync.Report):
     """What one pass did, and what it used of the language model."""
 
     spending: Mapping[str, int | float | str] = field(default_factory=dict)
-    """See `Spending.record`."""
+    """What the language model took: see `Spending.record`."""
 
 
 def refresh_descriptions(

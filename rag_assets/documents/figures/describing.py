@@ -15,13 +15,14 @@ from rag_assets.models.language.client import LanguageModelClient
 from rag_assets.store import Store, images
 
 UNANSWERED_IN_A_ROW = 5
-"""After so many figures, each with all its attempts, no other one is sent in this pass."""
+"""After so many figures without an answer, each with all its attempts, no other one is sent in this
+pass."""
 LOST = frozenset({"unavailable", "malformed"})
 """Outcomes of a call that a server did not answer, or answered with what is no answer."""
 OF_INPUT = frozenset({"refused", "too_long"})
 """Outcomes of a call that another attempt would not change, though no model answered."""
 LABEL = 80
-"""Characters of a figure's words by which people are told of it."""
+"""People are told of a figure by at most so many characters of its words."""
 NEXT = "tried again at the next refresh"
 
 CONTENT = pa.schema(
@@ -36,7 +37,7 @@ class PicturedFigure:
     image: str
     words: str
     sources: frozenset[str]
-    """That document's source; none if the manifest does not name it."""
+    """The source of the document; none if the manifest does not name it."""
 
 
 class Describer:

@@ -25,10 +25,10 @@ MARGIN = 2.0
 MARK = (255, 190, 0)
 """Red, green and blue of the mark."""
 MARK_OPACITY = 70
-"""Of 255."""
+"""The opacity of a mark, of 255."""
 SECONDS = 60.0
 MEMORY = 2 << 30
-"""Bytes that drawing a page may take."""
+"""The most bytes that drawing a page may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Picture:
     """A picture of a unit."""
 
     data: bytes
-    """PNG."""
+    """The picture as PNG."""
     kind: Literal["page", "figure"]
     uri: str
     """The document, below its source root."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rag_assets.change.tracing import Row
 
 SAME_LINE = 0.3
-"""Of the height of the lower of two letters: what they share of it where they are of one line."""
+"""Two letters of one line share at least this much of the height of the lower one."""
 MARGIN = 2.0
 """Points by which a letter may stand out of its block."""
 
@@ -63,7 +63,7 @@ def placed_quotes(
 
 
 def in_slice(unit: "Row", words: tuple[int, int]) -> tuple[int, int]:
-    """Where words of a chunk's text stand in what its document says, without the header."""
+    """The place of words of a chunk's text in what its document says, without the header."""
     length = int(str(unit["char_end"])) - int(str(unit["char_start"]))
     header = len(str(unit["text"])) - length
     start, end = (min(max(each - header, 0), length) for each in words)
@@ -144,7 +144,7 @@ def letters_of(text: str) -> str:
 
 
 def places(quote: str, letters: str) -> list[int]:
-    """Where `quote` begins in `letters`."""
+    """The places in `letters` at which `quote` begins."""
     return (
         [each.start() for each in re.finditer(f"(?={re.escape(quote)})", letters)] if quote else []
     )

@@ -16,11 +16,12 @@ class Chain:
     """The helpers of a PDF engine, as the config has them."""
 
     fallback: tuple[Parser, ...]
-    """They get the pages on which the engine failed, one after the other; all are installed."""
+    """The parsers that get the pages on which the engine failed, one after the other; all are
+    installed."""
     ocr: Parser | None
     """Reads pages without a text layer; None if there is no such parser."""
     no_ocr: str
-    """Why there is none, and what to do about it."""
+    """Why there is no parser for such pages, and what to do about it."""
     version: str
     """Versions of all helpers: part of the fingerprint of documents that need them."""
 

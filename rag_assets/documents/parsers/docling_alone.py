@@ -25,6 +25,6 @@ def set_up() -> None:
 
 
 def _no_program(raise_if_unavailable: bool = False) -> None:
-    """Where LibreOffice is, for docling: nowhere."""
+    """Stands in for docling's search for LibreOffice: there is none."""
     if raise_if_unavailable:
         raise RuntimeError("LibreOffice is not used here")

@@ -26,7 +26,7 @@ UNKNOWN = "is of a kind that is not read here, such as WMF or EMF: put a PNG or 
 DRAWINGS = ("WMF", "EMF", "EPS")
 """Formats, as Pillow calls them, that it leaves to the machine to draw: Windows, Ghostscript."""
 LARGEST_FILE = 50_000_000
-"""Bytes; a larger file beside a document is not read."""
+"""A file beside a document that has more bytes is not read."""
 MOST_PIXELS = 178_956_970
 """Pillow refuses larger pictures as decompression bombs: they could use up a worker's memory or
 time, and their document would be lost with them."""

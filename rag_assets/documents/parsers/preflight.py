@@ -43,13 +43,13 @@ The slowest good files take a second of one core for 118 kB of HTML (tables), 10
 a page is given (`parsers.NAME.seconds_per_page`) that is at least six times what they take.
 """
 BYTES_OF_OTHERS = 100_000
-"""The same for formats that nobody has measured: as for the slowest of those that were."""
+"""Bytes for a page of formats that nobody has measured: as for the slowest of those that were."""
 PICTURE_BYTES_A_PAGE = 1_000_000
-"""The same for the pictures of an Office file."""
+"""Bytes for a page of the pictures of an Office file."""
 FEWEST_LETTERS = 20
 """A page with fewer has no text layer: a stamp or a page number may lie on a scan."""
 PICTURE = 0.3
-"""Share of a page that pictures cover from which they may show text."""
+"""Pictures that cover a larger share of a page may show text."""
 STROKES = 60
 """Drawn shapes from which they may be letters turned into outlines."""
 
@@ -71,7 +71,8 @@ class Inspection:
     scanned: list[int] = field(default_factory=list)
     """Pages that show something and have no text layer."""
     letters: list[int] = field(default_factory=list)
-    """Letters and digits in the text layer of each page; empty for other formats than PDF."""
+    """The number of letters and digits in the text layer of each page; empty for formats other than
+    PDF."""
     shown: list[str] = field(default_factory=list)
     """The texts that a Word file or slides show."""
     hidden: str = ""

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from docling_core.types.doc import TableCell, TableData
 
 FEWEST_CELLS = 2
-"""Rows and columns below which a table is taken for text set in a box."""
+"""A table with fewer rows or columns is taken for text set in a box."""
 FEWEST_FILLED = 0.3
-"""Share of filled cells below which a table is taken for text."""
+"""A table with a smaller share of filled cells is taken for text."""
 FEWEST_AGREEING = 0.5
-"""Share of rows that must fill two cells or more."""
+"""At least this share of the rows must fill two cells or more."""
 
 PHRASE_GAP = 0.6
 """Distance between two words, in heights of type, from which they may stand in two columns."""
@@ -41,7 +41,8 @@ OVERHANG = 0.1
 COLUMN_GAP = 0.25
 """Width, in heights of type, of a strip between two columns."""
 MOST_CROSSING = 0.15
-"""Share of the rows whose words may cross such a strip: headers that reach over columns."""
+"""The largest share of rows whose words cross a strip between columns: headers may reach over
+columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +65,10 @@ def table_of(
     """A table, or text that was taken for one: an abstract in a box, a list of authors.
 
     Args:
-        cells: Its rows.
-        page: Its page.
-        box: Its place on the page.
-        spans: Its wide cells.
+        cells: The rows of the table.
+        page: The page that it is on.
+        box: The place of the table on the page.
+        spans: The wide cells of the table.
         text: Its words in reading order, for when it is none; else those of its cells.
         markdown: The table as its file writes it; else it is written from the cells.
     """

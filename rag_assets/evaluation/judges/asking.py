@@ -60,7 +60,7 @@ class RubricJudge:
 
     @property
     def fingerprint(self) -> str:
-        """Of all that its judgments, and what they are worth, depend on, beside the items."""
+        """A hash of all that its judgments, and their worth, depend on beside the items."""
         hashes = [rubric.hash for rubric in self.rubrics]
         names = {rubric.name for rubric in self.rubrics}
         own = [each.key for each in self.labels.labels if task_of(each.of).rubric in names]

@@ -24,7 +24,7 @@ from rag_assets.evaluation.non_inferiority import Outcome
 TIE = 0.5
 """The score of two answers that are equally good."""
 MARGIN = 0.05
-"""Share of its scale that a candidate may lose."""
+"""The share of its scale that a candidate may lose."""
 Scores: TypeAlias = Mapping[str, float | None]
 """The score of each item by its id; None where it failed."""
 
@@ -80,9 +80,9 @@ class BoundedMean:
     items: int
     failed: int
     mean: float | None
-    """Of those that were scored; None if none was."""
+    """The mean of the scored items; None if none was scored."""
     worst: float
-    """With each failure at the lowest score, or a difference at its lowest."""
+    """The mean with each failure at the lowest score, or at the lowest difference."""
     best: float
     low: float | None
     """Lower end of the 95 % interval of `worst`; None with fewer than two clusters."""
@@ -109,7 +109,8 @@ class JudgedMean:
     people: PoweredMean | None = None
     """The mean as people would score; None without labels of such items."""
     verdict: Outcome = "HOLD"
-    """Of a difference: may the arm take the place of the first?"""
+    """Whether the arm may take the place of the first one, as a difference tells: see
+    `verdict_of`."""
 
     @property
     def name(self) -> str:
@@ -126,8 +127,8 @@ class JudgedRow:
     gold: str
     """The page or row of its first gold."""
     arms: Sequence[Sequence[JudgedItem]]
-    """For each arm what can be judged of it, one item of each kind. A pair is an answer of the arm
-    beside that of the first arm, which has none."""
+    """What can be judged of each arm, one item of each kind. A pair is an answer of the arm beside
+    that of the first arm, which has none."""
 
     def ids(self, rubric: Rubric) -> set[str]:
         """Ids of what `rubric` may be asked about."""
@@ -145,7 +146,7 @@ class JudgedArm:
 
     means: list[JudgedMean]
     differences: list[JudgedMean]
-    """From the first arm, which has none."""
+    """The differences from the first arm, which has none itself."""
 
 
 def judgments_of(
@@ -293,7 +294,7 @@ class _People:
         *,
         is_generator: bool,
     ) -> "_People":
-        """Of a weighted sum nothing was said."""
+        """What people said of one dimension; of a weighted sum they said nothing."""
         name = f"{rubric.name}/{dimension}"
         if dimension not in rubric.dimensions:
             return cls({}, "people label its parts, not the sum")

@@ -37,7 +37,7 @@ TASKS: Mapping[str, str] = {
     "pair": "answer_ranking/preference",
     "sentence": "sentence_support/support",
 }
-"""What is labelled most, by a short name."""
+"""The tasks that are labelled most, by a short name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class LabelTask:
     """What people are asked of one kind of item: a dimension of a rubric, as judges are."""
 
     of: str
-    """`RUBRIC/DIMENSION`."""
+    """The name of the task: `RUBRIC/DIMENSION`."""
     kind: ItemKind
     asks: str
     parts: tuple[str, ...]
@@ -109,18 +109,18 @@ class ItemLabel:
     """What one person said of an item."""
 
     item: str
-    """See `verdicts.item_id`."""
+    """The id of the item: see `verdicts.item_id`."""
     of: str
     """The task: `RUBRIC/DIMENSION`."""
     label: str
-    """One of the labels of its task, or `SKIPPED`."""
+    """A label of its task, or `SKIPPED`."""
     labeller: str
     about: str
     """What stands for the question that it is about: items of one are not independent."""
     drawn: bool
     """Whether it was asked as the next one of the sample, not as a disputed one."""
     at: str
-    """ISO 8601, UTC."""
+    """The time when it was given: ISO 8601, UTC."""
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -129,7 +129,7 @@ class ItemLabel:
 
     @property
     def score(self) -> float | None:
-        """None where it was skipped."""
+        """The score of the label; None where the item was skipped."""
         return task_of(self.of).scores.get(self.label)
 
 
@@ -140,7 +140,7 @@ class LabelFile:
     labels: tuple[ItemLabel, ...] = ()
     """The last one of each item and labeller."""
     problems: tuple[str, ...] = ()
-    """Lines that are no labels, and why."""
+    """The lines that are no labels, and why."""
 
     def on(self, of: str, labeller: str | None = None) -> list[ItemLabel]:
         """The labels of one task; those of one labeller if one is named."""

@@ -20,9 +20,9 @@ EVIDENCE_CHARACTERS = 200
 """Most that a judge writes before it gives a score."""
 EVIDENCE: Json = {"type": "string", "maxLength": EVIDENCE_CHARACTERS}
 TOKENS = 60
-"""Of a reply beside its dimensions."""
+"""The tokens of a reply beside its dimensions."""
 DIMENSION_TOKENS = 100
-"""Of the evidence, the score and the name of a dimension."""
+"""The tokens of a dimension in a reply: its evidence, its score and its name."""
 OVERALL = "overall"
 """The dimension that is computed: the weighted sum of the others."""
 
@@ -74,7 +74,7 @@ class Rubric(Section):
 
     @property
     def tokens(self) -> int:
-        """Of a reply that keeps to its lengths."""
+        """The tokens of a reply that keeps to its lengths."""
         return TOKENS + DIMENSION_TOKENS * len(self.dimensions)
 
     def applies_to(self, item: JudgedItem) -> bool:
@@ -89,7 +89,7 @@ class Rubric(Section):
 
     @property
     def weights(self) -> Mapping[str, float]:
-        """Of the dimensions that have one."""
+        """The weights of the dimensions that have one."""
         return {name: one.weight for name, one in self.dimensions.items() if one.weight is not None}
 
     def scores_schema(self) -> Mapping[str, Json]:

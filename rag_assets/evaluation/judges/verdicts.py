@@ -19,7 +19,7 @@ ParseState: TypeAlias = Literal["parsed", "repaired", "failed"]
 """`parsed`: the first reply followed the schema. `repaired`: a later one did, or its ranks had to
 be counted again. `failed`: there is no score."""
 Order: TypeAlias = Literal["", "ab", "ba"]
-"""Of a pair, which answer was shown first; empty for all else."""
+"""The answer of a pair that was shown first; empty for all else."""
 
 JUDGMENTS = pa.schema(
     [
@@ -48,7 +48,7 @@ JUDGMENTS = pa.schema(
         column("seconds", pa.float64(), "until the last reply was there, all requests together"),
     ]
 )
-"""One row for each item, judge, rubric, dimension and order."""
+"""The judgments: one row for each item, judge, rubric, dimension and order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +57,17 @@ class JudgedItem:
 
     kind: ItemKind
     parts: Mapping[str, str]
-    """Its texts by name, such as question, answer, reference, context: a rubric says which it
-    shows. Of a pair, `answer 1`, `answer 2`, and so on where more than two are ranked."""
+    """The texts by their names, such as question, answer, reference, context: a rubric says which
+    it shows. A pair has `answer 1`, `answer 2`, and so on where more than two are ranked."""
     sources: frozenset[str] = frozenset()
     """Names of the sources whose text stands in the parts."""
     writers: frozenset[str] = frozenset()
-    """Which language models wrote it, as their servers state them; two may have written a pair."""
+    """The language models that wrote it, as their servers state them; two may have written a
+    pair."""
 
     @property
     def item_id(self) -> str:
-        """See `item_id`."""
+        """The id of the item: see `item_id`."""
         return item_id(self.kind, self.parts)
 
 

@@ -25,7 +25,7 @@ def judged_lines(
     yield f"| --- | --- | --- | --- |{' ---: |' * len(columns)}"
     for name, each in every.items():
         found = [[one for one in means if one.name == name] for means in columns.values()]
-        cells = " | ".join(told(one[0], signed=signed) if one else "-" for one in found)
+        cells = " | ".join(mean_text(one[0], signed=signed) if one else "-" for one in found)
         scale = "{:g} to {:g}".format(*each.scale)
         yield f"| {each.judge} | {each.rubric} | {each.dimension} | {scale} | {cells} |"
     if not signed:
@@ -46,7 +46,7 @@ def notes_of(means: Sequence[JudgedMean]) -> Iterator[str]:
             )
 
 
-def told(mean: JudgedMean, *, signed: bool = False) -> str:
+def mean_text(mean: JudgedMean, *, signed: bool = False) -> str:
     """What a judge says, and what people would; of a difference what that decides.
 
     `4.12 (3.90 to 4.30, n 20); people 3.85 (3.52 to 4.18, 60 labels)`.

@@ -17,10 +17,10 @@ from pydantic import TypeAdapter
 
 from rag_assets import identity, schemas
 from rag_assets.answering.assistant import Assistant, open_models
+from rag_assets.answering.measuring.answer_items import References, ShownText, answer_items
 from rag_assets.answering.measuring.answer_means import AnswerNumber, mean_over
 from rag_assets.answering.measuring.bench import Bench, bench_of, place_of
 from rag_assets.answering.measuring.evaluating import spending_of
-from rag_assets.answering.measuring.judged_items import References, ShownText, answer_items
 from rag_assets.answering.quoting.row_cells import rows_among
 from rag_assets.change.data_versions import current_version
 from rag_assets.config import NOBODY, AnswerExperiment, Config

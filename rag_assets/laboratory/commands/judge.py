@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rag_assets.evaluation.judges.labels import LabelFile, LabelTask
     from rag_assets.laboratory.judges.agreement import JudgeAgreement
     from rag_assets.laboratory.judges.kappa import Kappa
-    from rag_assets.questions.judged_items import ToJudge
+    from rag_assets.questions.items_to_label import ToJudge
 
 SUMMARY = "label what judges judge, and see how far they and people agree"
 EXAMPLES = """\
@@ -85,7 +85,7 @@ def _name_of(labeller: str) -> str:
 def _label(config: Config, task: "LabelTask", labeller: str) -> Reply:
     """Ask a person, and say how far the labellers agree by now."""
     from rag_assets.evaluation.judges.labels import read_labels
-    from rag_assets.questions.judged_items import Labelling
+    from rag_assets.questions.items_to_label import Labelling
 
     file = config.questions.labels_file
     labelling = Labelling(task, _items(config, task), file, labeller)
@@ -128,7 +128,7 @@ def _agreement(config: Config) -> Reply:
 
 def _items(config: Config, task: "LabelTask") -> Mapping[str, "ToJudge"]:
     from rag_assets.answering.assistant import Assistant
-    from rag_assets.questions.judged_items import ItemSources
+    from rag_assets.questions.items_to_label import ItemSources
 
     assistant = Assistant(Store.of(config), config)
     return ItemSources.of(config, lambda: assistant.index).items(task)

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, ValidationError
 
 from rag_assets.answering.condensation.by_model import condense
+from rag_assets.answering.condensation.by_rules import condensed
 from rag_assets.answering.condensation.conversation import Condensed, Turn
-from rag_assets.answering.condensation.rules import condensed
 from rag_assets.config import Config, Experiment, QuestionSet
 from rag_assets.evaluation import questions as question_sets
 from rag_assets.evaluation.json_lines import QuestionsError

@@ -5,8 +5,8 @@ from itertools import product
 
 import pyarrow.compute as pc
 
+from rag_assets.evaluation.evaluation_wording import Row, bar_of
 from rag_assets.evaluation.experiment_runs import Factor
-from rag_assets.evaluation.wording import Row, bar_of
 from rag_assets.laboratory.experiments.design import (
     METRIC,
     QUESTIONS,

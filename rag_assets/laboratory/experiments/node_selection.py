@@ -18,14 +18,14 @@ from rag_assets.retrieval.units import UnitTable
 from rag_assets.terms.words import JOINING, lemma_of, words_of
 
 SHORTEST = 3
-"""Characters of a keyword."""
+"""The fewest characters of a keyword."""
 TABLES_KEPT = 2
 
 
 def select_nodes(
     units: UnitTable, queries: Sequence[str], depth: int, where: str | None, /
 ) -> list[Ranking]:
-    """The units of a table that hold a keyword of each query: see `retrieval.search_call`."""
+    """The units of a table that hold a keyword of each query: see `retrieval.search_context`."""
     texts, permitted = _lowered(units), partial(units.permitted, where=where)
     return [selected(texts, each, depth=depth, permitted=permitted) for each in queries]
 

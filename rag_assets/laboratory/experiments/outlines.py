@@ -24,9 +24,9 @@ class Bookmark:
 
     title: str
     page: int
-    """Where it leads, from 1."""
+    """The page that it leads to, from 1."""
     level: int
-    """From 1."""
+    """The level of the heading, from 1."""
 
 
 def read(path: str) -> Json:

@@ -6,10 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets.evaluation.experiment_runs import TOP_N
-from rag_assets.evaluation.flaws import SOUND, flaw_rows
-from rag_assets.evaluation.summary import ALL_QUESTIONS, where
-from rag_assets.evaluation.wording import (
+from rag_assets.evaluation.evaluation_wording import (
     ABOUT_DIFFERENCES,
     DOMAIN_NAMES,
     SHOWN_METRICS,
@@ -25,6 +22,9 @@ from rag_assets.evaluation.wording import (
     verdict,
     with_interval,
 )
+from rag_assets.evaluation.experiment_runs import TOP_N
+from rag_assets.evaluation.flaws import SOUND, flaw_rows
+from rag_assets.evaluation.summary import ALL_QUESTIONS, where
 from rag_assets.laboratory.experiments.design import Measure
 from rag_assets.laboratory.experiments.layout import Means, pivot, plots, value_of
 from rag_assets.laboratory.experiments.results import ExperimentResult

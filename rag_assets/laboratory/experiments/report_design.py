@@ -18,7 +18,7 @@ from rag_assets.evaluation.judges.asking import RubricJudge, open_judges
 from rag_assets.evaluation.judges.judged_means import judged_arms, judgments_of, scores_of
 from rag_assets.evaluation.judges.kept_items import save_items
 from rag_assets.evaluation.judges.verdicts import Judgment, save_judgments
-from rag_assets.evaluation.judges.wording import LEGEND, notes_of, told
+from rag_assets.evaluation.judges.wording import LEGEND, mean_text, notes_of
 from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.results import folder_of
 from rag_assets.identity import fingerprint
@@ -232,9 +232,9 @@ def judged_reports(
         {
             "judge": mean.judge,
             "dimension": mean.dimension,
-            PARTS: told(mean),
-            BROAD: told(other),
-            "difference": told(difference, signed=True),
+            PARTS: mean_text(mean),
+            BROAD: mean_text(other),
+            "difference": mean_text(difference, signed=True),
         }
         for mean, other, difference in zip(parts.means, broad.means, parts.differences, strict=True)
     ]

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from rag_assets.answering.reporting.report import ReportSection
+from rag_assets.answering.reporting.cited_report import ReportSection
 from rag_assets.citations.kinds import Span
 from rag_assets.evaluation.metrics import ndcg
 from rag_assets.retrieval.hits import Hit

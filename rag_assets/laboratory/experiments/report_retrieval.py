@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from rag_assets.answering.generation.writing import Writer
-from rag_assets.answering.measuring.judged_items import NumberedTexts, ShownText, writers_of
+from rag_assets.answering.measuring.answer_items import NumberedTexts, ShownText, writers_of
+from rag_assets.answering.reporting.cited_report import ReportSection
 from rag_assets.answering.reporting.composing import ReadingList, compose
 from rag_assets.answering.reporting.decomposition import Decomposer, Decomposition, SubQuestion
 from rag_assets.answering.reporting.gathering import gather
-from rag_assets.answering.reporting.report import ReportSection
 from rag_assets.answering.reporting.writing import ModelSections
 from rag_assets.config import Config, RetrieverName
 from rag_assets.evaluation.intervals import Clusters, Intervals, cluster_bootstrap
@@ -137,7 +137,7 @@ def report_item(
     if not sections:
         return []
     numbered = NumberedTexts.of(shown, [each for one in sections for each in one.sentences])
-    told = (f"## {one.title}\n\n{numbered.told(one.sentences)}" for one in sections)
+    told = (f"## {one.title}\n\n{numbered.with_numbers(one.sentences)}" for one in sections)
     parts = {
         "prompt": prompt.prompt,
         "expected": "\n".join(_expected(prompt)),

@@ -20,7 +20,7 @@ from rag_assets.laboratory.judges.calibration import (
     with_people,
 )
 from rag_assets.laboratory.judges.kappa import Kappa
-from rag_assets.questions.judged_items import CHECKS, GOLD, JUDGE, ToJudge
+from rag_assets.questions.items_to_label import CHECKS, GOLD, JUDGE, ToJudge
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,8 +122,8 @@ def why_not(kappa: Kappa, *, judge: str, is_generator: bool) -> str:
         )
     if not kappa.low >= LEAST_KAPPA:
         return (
-            f"its kappa with people is {told(kappa)}, and the lower end must be {LEAST_KAPPA:g} at "
-            f"least: {_more(kappa)}"
+            f"its kappa with people is {kappa_text(kappa)}, and the lower end must be "
+            f"{LEAST_KAPPA:g} at least: {_more(kappa)}"
         )
     return ""
 
@@ -135,7 +135,7 @@ def refusal(
     return why_not(with_people(judged, labels, task), judge=judge, is_generator=is_generator)
 
 
-def told(kappa: Kappa) -> str:
+def kappa_text(kappa: Kappa) -> str:
     """Kappa in figures: `0.71 [0.62, 0.79] on 200 items`."""
     return f"{kappa.estimate:.2f} [{kappa.low:.2f}, {kappa.high:.2f}] on {kappa.items:,} items"
 

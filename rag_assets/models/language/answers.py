@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
 """JSON as a model writes it that is told to in words alone."""
 SHOWN = 200
-"""Characters of a fault that a reason shows."""
+"""A reason shows at most so many characters of a fault."""
 STATED = ("root", "owned_by", "parent", "meta", "digest", "revision")
 """What servers say of a model besides its name that stays the same from start to start."""
 CONTEXT = ("max_model_len", "context_length", "max_context_length", "n_ctx", "n_ctx_train")
@@ -96,7 +96,7 @@ def judged(text: str, finish_reason: str | None, *, schema: Mapping[str, Json] |
 
 
 def statement_of(model: str, said: Mapping[str, Json]) -> str:
-    """Which model it is, by what its server says of it."""
+    """A name of the model, by what its server says of it."""
     more = {key: said[key] for key in STATED if said.get(key)}
     return f"{model} {canonical_json(more)}" if more else model
 

@@ -37,9 +37,9 @@ class AttachedPicture:
     """A picture that a message shows."""
 
     media_type: str
-    """Such as image/png."""
+    """The media type of the picture, such as image/png."""
     data: bytes = field(repr=False)
-    """Of the file."""
+    """The bytes of the picture's file."""
 
     @property
     def hash(self) -> str:
@@ -87,7 +87,8 @@ class Completion:
     """Until the whole answer was there, waiting for the next attempt included; as it was when the
     call was made, if it was kept."""
     cost: float | None = None
-    """By the prices of the config; None without them. What is kept has cost nothing again."""
+    """The cost by the prices of the config; None without them. A kept answer has cost nothing
+    again."""
     is_kept: bool = False
     """Whether the answer came from the file of kept calls, and nothing was sent."""
     is_answered: bool = False
@@ -104,7 +105,7 @@ class LanguageModel(Protocol):
 
     @property
     def identity(self) -> str:
-        """Which model it is, as the server states it."""
+        """The identity of the model, as the server states it."""
         ...
 
     @property
@@ -125,5 +126,5 @@ class LanguageModel(Protocol):
         ...
 
     def reading_since(self, purges: int) -> Self:
-        """The same model, for texts read when the state had had so many `store.purges`."""
+        """This model, for texts read when the state had had so many `store.purges`."""
         ...

@@ -46,9 +46,9 @@ IN_WORDS = "Answer with JSON alone, which follows this JSON schema: "
 Part = TypeVar("Part")
 
 LARGEST_BODY = 64 * 2**20
-"""Bytes of an answer."""
+"""The most bytes of an answer."""
 SECONDS_TO_STATE = 10.0
-"""For a server to say which model it serves."""
+"""The most seconds that a server may take to say which model it serves."""
 MODELS_SHOWN = 10
 NO_KEY = "none"
 """The SDK sends no request without a key; servers that need none ignore it."""
@@ -129,7 +129,7 @@ class ChatServer:
         return self._completion(call, text, finish_reason, read=read, written=written)
 
     def stated(self) -> str:
-        """Which model the server says that it serves.
+        """The identity of the model that the server says it serves.
 
         Raises:
             ServerError: It does not say.

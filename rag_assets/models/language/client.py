@@ -26,10 +26,11 @@ if TYPE_CHECKING:
     from rag_assets.workers import Json
 
 CHARACTERS_PER_TOKEN = 8
-"""More than any text of words has: what exceeds the context even so is not sent. Some servers would
-cut it without a word."""
+"""More characters for a token than any text of words has: what exceeds the context even so is not
+sent, as some servers would cut it without a word."""
 TOKENS_PER_PICTURE = 16_384
-"""More than servers count for one, by which calls that run side by side keep to a budget."""
+"""More tokens than servers count for a picture: by this, calls that run side by side keep to a
+budget."""
 
 
 class StreamedCompletion:
@@ -68,11 +69,11 @@ class LanguageModelClient:
         """Contact nobody yet.
 
         Args:
-            name: Of the entry of the config.
-            settings: That entry.
+            name: The name of the entry in the config.
+            settings: The entry itself.
             address: Gives the address of the server, and starts it if need be.
-            identity: Which model it is, if that is known without asking the server.
-            file: Where calls are kept.
+            identity: The identity of the model, if it is known without asking the server.
+            file: The file of kept calls.
             patience: How long to wait for an answer, if that is less than the entry says.
         """
         self.name = name
@@ -90,7 +91,7 @@ class LanguageModelClient:
 
     @property
     def identity(self) -> str:
-        """Which model it is, as the server states it; as it last did while it does not answer."""
+        """The model as the server states it, or last stated it if it does not answer."""
         with self._lock:
             if not self._identity:
                 self._identity = self._stated()
@@ -107,7 +108,7 @@ class LanguageModelClient:
         return stated
 
     def reading_since(self, purges: int) -> Self:
-        """The same model, for texts that are read from now on: see `kept_calls.keep`."""
+        """This model, for texts that are read from now on: see `kept_calls.keep`."""
         same = copy(self)
         same._purges = purges
         return same

@@ -47,7 +47,7 @@ class EmbeddedServer:
 
     @property
     def identity(self) -> str:
-        """Which model it is, by its packages."""
+        """The identity of the model, by its packages."""
         return f"{ALIAS} ({WEIGHTS} {version(WEIGHTS)}, {ENGINE} {version(ENGINE)})"
 
     @property
@@ -56,7 +56,7 @@ class EmbeddedServer:
         return self._process.pid if self._process and self._process.poll() is None else None
 
     def address(self) -> Address:
-        """Where it listens.
+        """The address at which the server listens.
 
         Raises:
             PassingError: It does not start.

@@ -12,7 +12,8 @@ from threading import Thread
 
 CONTEXT_TOKENS = 8_192
 THREADS = 1
-"""More of them wait for each other actively, which is slower wherever other work runs too."""
+"""The threads that compute: more of them wait for each other actively, which is slower wherever
+other work runs too."""
 SECONDS_BETWEEN_LOOKS = 1.0
 
 

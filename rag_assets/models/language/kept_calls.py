@@ -197,6 +197,7 @@ def erase(file: CallsFile, call_ids: Iterable[str]) -> None:
         return
     with file.writing() as connection:
         connection.executemany("DELETE FROM calls WHERE call_id = ?", [[one] for one in left])
+    # A deletion leaves the bytes in the file and its log until it is written anew.
     file.shrink()
     file.close()
 
@@ -218,6 +219,7 @@ def _put(
 
     def write() -> None:
         with file.writing() as connection:
+            # Asked inside the transaction: a purge waits for this one, and finds what it wrote.
             if not unless():
                 connection.execute(statement, list(row.values()))
 

@@ -73,5 +73,5 @@ def open_entry(
 
 
 def address_of(settings: LanguageModelSettings) -> Address:
-    """Where the server of an entry is, and its key from the environment."""
+    """The address of an entry's server, and its key from the environment."""
     return Address(str(settings.base_url), os.environ.get(settings.key_variable, ""))

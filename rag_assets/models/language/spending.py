@@ -27,7 +27,7 @@ class Spending:
     """Sums over the calls of one run; safe to share between threads."""
 
     currency: str = ""
-    """Empty without prices."""
+    """The currency of the prices; empty without prices."""
     calls: int = 0
     """Calls that were sent."""
     kept: int = 0
@@ -35,7 +35,7 @@ class Spending:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     milliseconds: float = 0.0
-    """Of all calls, one after the other."""
+    """The duration of all calls, one after the other."""
     cost: float = 0.0
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     """How many calls, kept ones included, had which outcome."""
@@ -112,7 +112,7 @@ class Budget:
                     self._changed.notify_all()
 
     def _over(self, running: list[tuple[int, int]]) -> str:
-        """Which limit is reached once calls that run have used all that they may."""
+        """The limit that is reached once calls that run have used all that they may, in words."""
         read, written = (sum(part) for part in zip(*running, strict=True)) if running else (0, 0)
         limit, most = self._settings.max_tokens, self._settings.max_cost
         if limit is not None and self._spending.tokens + read + written >= limit:

@@ -2,5 +2,5 @@
 
 Read in this order: `record` (what was told, and what waits to be told), `messages` (how several
 changes become one message), `channels` (how a message reaches Slack, Teams, a program or a mail
-server), `telling` (the loop: look, compare with the record, tell, write the record).
+server), `dispatch` (the loop: look, compare with the record, tell, write the record).
 """

@@ -32,12 +32,12 @@ SECONDS_TO_MAIL = 30
 """A mail takes several questions and answers."""
 SECONDS_TO_READ = 3
 LONGEST_BODY = 4_096
-"""Bytes that are read of an answer, within so many seconds."""
+"""At most so many bytes are read of an answer, within `SECONDS_TO_READ`."""
 LONGEST_ANSWER = 200
-"""Characters of an answer that are shown."""
+"""At most so many characters of an answer are shown."""
 HIDDEN = "***"
 SHORTEST_SECRET = 8
-"""Characters of a part of a URL: a shorter one may be any word."""
+"""A part of a URL is hidden from so many characters on: a shorter one may be any word."""
 MOVED = "(it leads to another address: give that one)"
 LOGGED_IN = 235
 """Answer of a mail server, RFC 4954."""

@@ -35,14 +35,14 @@ WORDS: Mapping[ProblemKind, str] = {
 MOST_SHOWN = 20
 """Changes that a message describes: services refuse long messages."""
 LONGEST_MESSAGE = 24_000
-"""Bytes of what a message describes: Teams refuses more than 28 KB, again and again."""
+"""The most bytes that a message describes: Teams refuses more than 28 KB, again and again."""
 AROUND_A_LINE = 110
-"""Bytes that the form of Teams adds to each line."""
+"""The bytes that the form of Teams adds to each line."""
 LONGEST_REASON = 600
-"""Characters."""
+"""The most characters of a reason."""
 LONGEST_HEADING = 250
 MOST_LINES = 12
-"""Lines of a reason."""
+"""The most lines of a reason."""
 SLACK_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
@@ -63,7 +63,7 @@ class AlertMessage:
     title: str
     entries: Sequence[MessagePart]
     record: Mapping[str, Json]
-    """The same for programs."""
+    """The message as data, for programs."""
 
     @property
     def text(self) -> str:
@@ -132,7 +132,7 @@ def headers(message: AlertMessage, channel: Email) -> Mapping[str, str]:
 
 
 def link_of(problem: Problem, *, ui_url: str | None) -> str:
-    """Where the Dagster UI shows the problem; empty without the URL of the UI."""
+    """The page of the Dagster UI that shows the problem; empty without the URL of the UI."""
     if ui_url is None:
         return ""
     root = ui_url.rstrip("/")

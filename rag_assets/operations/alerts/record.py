@@ -33,7 +33,7 @@ class Change:
 
     problem: Problem
     ended: datetime | None = None
-    """When it was seen to be over (UTC); None if it began."""
+    """The time when it was seen to be over (UTC); None if it began."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +45,11 @@ class ChannelRecord:
     failure: str = ""
     """Why the last attempt failed; empty if it did not."""
     told: dict[str, datetime] = field(default_factory=dict)
-    """When each problem that is open was told, by its key."""
+    """The time when each open problem was told, by its key."""
     unanswered: int = 0
     """Attempts in a row that got no answer in time."""
     again_at: datetime | None = None
-    """When to try again (UTC), after an attempt without an answer."""
+    """The time of the next attempt (UTC), after one without an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class AlertRecord:
     """Failures of commands of which Dagster has no run, such as those of a full disk."""
     channels: dict[str, ChannelRecord] = field(default_factory=dict)
     looked_at: datetime | None = None
-    """When (UTC)."""
+    """The time of the last look (UTC)."""
     pings: dict[str, str] = field(default_factory=dict)
     """The last call of each ping: the run and what was said of it."""
 

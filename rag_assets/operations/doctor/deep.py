@@ -14,11 +14,11 @@ from rag_assets.index.encoders import IndexEncoder
 from rag_assets.index.steps import UnitVectors
 from rag_assets.index.units import matrix_of
 from rag_assets.models.tasks import part_of
-from rag_assets.operations.doctor import rules
+from rag_assets.operations.doctor import fault_rules
+from rag_assets.operations.doctor.examined_tables import ExaminedTable, Practice
 from rag_assets.operations.doctor.faults import Fault
 from rag_assets.operations.doctor.indexes import made_anew
-from rag_assets.operations.doctor.rows import found
-from rag_assets.operations.doctor.subjects import ExaminedTable, Practice
+from rag_assets.operations.doctor.row_faults import found
 from rag_assets.operations.doctor.table_scan import Census
 from rag_assets.retrieval.lexical import SCORE
 from rag_assets.store import Store
@@ -51,7 +51,7 @@ def faults_of(practice: Practice, table: ExaminedTable, census: Census) -> Itera
     text = practice.config.index.text
     if detail := _other_rankings(practice.store, census, queries=queries, settings=text):
         yield Fault(
-            rule=rules.OTHER_RANKING,
+            rule=fault_rules.OTHER_RANKING,
             subject=table.subject(practice.store),
             detail=detail,
             variants=table.variants,
@@ -84,7 +84,7 @@ def _other_vectors(
     ]
     cosines = np.einsum("ij,ij->i", matrix_of(held.combine_chunks()), again)
     is_other = np.isin(census.row_ids, row_ids[~(1 - cosines <= FARTHEST)])
-    yield from found(practice, table, rules.OTHER_VECTOR, delete=census.rows(is_other))
+    yield from found(practice, table, fault_rules.OTHER_VECTOR, delete=census.rows(is_other))
 
 
 def _embedded(practice: Practice, encoder: IndexEncoder, texts: Sequence[str]) -> np.ndarray | None:

@@ -19,9 +19,9 @@ from rag_assets.documents.parsers import ParserUnavailableError
 from rag_assets.graph import STEPS
 from rag_assets.models.hosted import ServerError
 from rag_assets.models.weights import WeightsError
-from rag_assets.operations.doctor import rules
+from rag_assets.operations.doctor import fault_rules
+from rag_assets.operations.doctor.examined_tables import ExaminedTable, Practice
 from rag_assets.operations.doctor.faults import EXAMPLES, Fault, reopened
-from rag_assets.operations.doctor.subjects import ExaminedTable, Practice
 from rag_assets.store import serving_pointer
 from rag_assets.tables.exported import ExportRunsError
 
@@ -99,14 +99,14 @@ def waiting(practice: Practice, table: ExaminedTable, planned: StepPlan) -> Faul
     )
     if planned.plan.rebuild_reason:
         is_older = planned.plan.rebuild_reason == OTHER_COLUMNS
-        rule = rules.OTHER_COLUMNS if is_older else rules.LOST
+        rule = fault_rules.OTHER_COLUMNS if is_older else fault_rules.LOST
         return fault(rule=rule, detail=planned.plan.rebuild_reason)
     if not planned.differs:
         return None
     serving = serving_pointer.serving_variant(practice.store, practice.config)
     is_served = not table.variants or serving in table.variants
     return fault(
-        rule=rules.BEHIND if is_served else rules.BEHIND_UNSERVED,
+        rule=fault_rules.BEHIND if is_served else fault_rules.BEHIND_UNSERVED,
         count=max(1, len(planned.added) + len(planned.changed) + len(planned.removed)),
         detail=f"{', '.join(planned.differs)} changed since: {len(planned.added):,} to add, "
         f"{len(planned.changed):,} to change, {len(planned.removed):,} to remove",
@@ -118,9 +118,9 @@ def faults_of(practice: Practice, table: ExaminedTable, planned: StepPlan) -> It
     """What the step would do, although its record says that nothing is due."""
     failed = set(planned.unfinished)
     found = {
-        rules.MISSING: [key for key in planned.added if key not in failed],
-        rules.STALE: [key for key in planned.changed if key not in failed],
-        rules.ORPHAN: planned.removed,
+        fault_rules.MISSING: [key for key in planned.added if key not in failed],
+        fault_rules.STALE: [key for key in planned.changed if key not in failed],
+        fault_rules.ORPHAN: planned.removed,
     }
     for rule, keys in found.items():
         if keys:
@@ -130,12 +130,12 @@ def faults_of(practice: Practice, table: ExaminedTable, planned: StepPlan) -> It
 def command_of(table: ExaminedTable) -> str:
     """The refresh that brings a table up to date."""
     if not table.variants:
-        return rules.REFRESH
-    return f"{rules.REFRESH} --variant {table.variants[0]}"
+        return fault_rules.REFRESH
+    return f"{fault_rules.REFRESH} --variant {table.variants[0]}"
 
 
 def _of_keys(
-    practice: Practice, table: ExaminedTable, rule: rules.Rule, keys: Sequence[str]
+    practice: Practice, table: ExaminedTable, rule: fault_rules.Rule, keys: Sequence[str]
 ) -> Fault:
     return Fault(
         rule=rule,

@@ -12,27 +12,27 @@ from rag_assets.index.steps import UnitVectors
 from rag_assets.operations.doctor import (
     deep,
     differences,
+    fault_rules,
     files,
     indexes,
     language_models,
     leftovers,
     pointers,
     records,
-    rows,
-    rules,
+    row_faults,
     sets,
     side_tables,
     source_files,
     texts,
     unions,
 )
+from rag_assets.operations.doctor.examined_tables import ExaminedTable, Practice, step_tables
 from rag_assets.operations.doctor.faults import Fault
-from rag_assets.operations.doctor.subjects import ExaminedTable, Practice, step_tables
 from rag_assets.operations.doctor.table_scan import Census, census_of
 from rag_assets.store.catalog import generation_in
 from rag_assets.store.damage import DAMAGE, DamagedTablesError, is_of_files
-from rag_assets.store.places import UnreachableTablesError
-from rag_assets.store.rows import MissingTableError
+from rag_assets.store.rows_by_id import MissingTableError
+from rag_assets.store.table_locations import UnreachableTablesError
 
 
 @dataclass(slots=True)
@@ -43,7 +43,7 @@ class Examination:
     tables: int = 0
     """Tables that were read."""
     rows: int = 0
-    """Rows of them."""
+    """The number of rows of these tables."""
 
     @property
     def found(self) -> Sequence[Fault]:
@@ -57,7 +57,7 @@ class Examination:
 
 
 def examine(practice: Practice) -> Examination:
-    """Look for everything that `rules` names; nothing is written.
+    """Look for everything that `fault_rules` names; nothing is written.
 
     Raises:
         UnreachableTablesError: The object store that holds the tables does not answer.
@@ -117,7 +117,7 @@ class _Looker:
         if self._is_written(table):
             found = [
                 Fault(
-                    rule=rules.BEING_WRITTEN,
+                    rule=fault_rules.BEING_WRITTEN,
                     subject=table.subject(store),
                     variants=table.variants,
                 )
@@ -160,7 +160,7 @@ class _Looker:
             return [fault]
         census = census_of(practice.store, step)
         self.censuses[practice.store.known_as(step.table)] = census
-        found = list(rows.faults_of(practice, table, census))
+        found = list(row_faults.faults_of(practice, table, census))
         if waits := records.unfinished(practice, table):
             return [*found, waits]
         is_comparable = not self._unsound.intersection(self._known(step))

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from rag_assets.operations.doctor.rules import Rule
+from rag_assets.operations.doctor.fault_rules import Rule
 from rag_assets.store import Store
 
 EXAMPLES = 3
@@ -23,10 +23,10 @@ class RowsAt:
     """Rows of one version of a table, by where they lie."""
 
     table: str
-    """A generation."""
+    """The generation of the table."""
     version: int
     row_ids: np.ndarray
-    """uint64."""
+    """The ids of the rows, uint64."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,13 +41,13 @@ class Fault:
     detail: str = ""
     """What exactly is wrong, if the rule does not say it."""
     variants: tuple[str, ...] = ()
-    """Who reads it."""
+    """The variants that read the table."""
     command: str = ""
     """What mends it, if not the command of its rule."""
     delete: RowsAt | None = field(default=None, repr=False)
-    """Rows that a repair deletes, so that their step makes them again."""
+    """The rows that a repair deletes, so that their step makes them again."""
     remake: RowsAt | None = field(default=None, repr=False)
-    """Rows that a repair marks as stale: their step replaces them, and keeps their vectors."""
+    """The rows that a repair marks as stale: their step replaces them, and keeps their vectors."""
     mends: Sequence[Mend] = field(default=(), repr=False)
     is_redone: bool = False
     """Whether the steps of its variants have to run."""
@@ -66,7 +66,7 @@ class Fault:
 
     @property
     def record(self) -> Mapping[str, str | int | Sequence[str]]:
-        """For programs."""
+        """The fault as data, for programs."""
         return {
             "code": self.rule.code,
             "name": self.rule.name,

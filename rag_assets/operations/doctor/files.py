@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from rag_assets.operations.doctor import rules
+from rag_assets.operations.doctor import fault_rules
+from rag_assets.operations.doctor.examined_tables import ExaminedTable, Practice
 from rag_assets.operations.doctor.faults import Fault, Log, Mend
-from rag_assets.operations.doctor.subjects import ExaminedTable, Practice
 from rag_assets.store import Store, exports
 from rag_assets.store.complete_sets import CompleteSet, all_sets
 from rag_assets.store.damage import DamagedTablesError
-from rag_assets.store.mending import damage_of, drop_damaged_parts
+from rag_assets.store.repair import damage_of, drop_damaged_parts
 
 IN_A_BUCKET = "delete the table in the object store, and run `rag-assets refresh`"
 """A connection that fails looks like damage: nothing is removed there."""
@@ -27,7 +27,7 @@ def damaged_by(
     store = practice.store
     is_of_source = of is not None and of.step.kind.reads_sources
     return Fault(
-        rule=rules.DAMAGED,
+        rule=fault_rules.DAMAGED,
         subject=store.uri(table).rpartition("/")[2].removesuffix(".lance"),
         detail=wrong.partition("\n")[0],
         variants=of.variants if of else tuple(practice.variants),
@@ -67,7 +67,7 @@ def lost(practice: Practice, table: ExaminedTable) -> Fault | None:
     if not hit:
         return None
     return Fault(
-        rule=rules.LOST,
+        rule=fault_rules.LOST,
         subject=table.subject(store),
         detail=f"the table of {table.step.asset}",
         variants=hit,

@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from functools import partial
 
 from rag_assets.index.indexes import TOP, measured_recall
-from rag_assets.operations.doctor import rules
+from rag_assets.operations.doctor import fault_rules
+from rag_assets.operations.doctor.examined_tables import ExaminedTable, Practice
 from rag_assets.operations.doctor.faults import Fault, Log, Mend
-from rag_assets.operations.doctor.subjects import ExaminedTable, Practice
 from rag_assets.retrieval.lexical import SCORE
 from rag_assets.store import Store
 from rag_assets.store.ann import is_searched_exactly
 from rag_assets.store.atomic import take_away
 from rag_assets.store.damage import DAMAGE
-from rag_assets.store.mending import drop_indexes, missing_index_files
+from rag_assets.store.repair import drop_indexes, missing_index_files
 from rag_assets.store.search_indexes import VECTOR, text_index_name, vector_index_name
 from rag_assets.store.text_parts import TEXT, text_index
 
@@ -30,25 +30,25 @@ def faults_of(practice: Practice, table: ExaminedTable) -> Iterator[Fault]:
         is_redone=True,
     )
     if gone := missing_index_files(practice.store, table.step.table):
-        rule = rules.TEXT_INDEX if _text_name(practice) in gone else rules.VECTOR_INDEX
+        rule = fault_rules.TEXT_INDEX if _text_name(practice) in gone else fault_rules.VECTOR_INDEX
         yield wrong(
             rule=rule, detail=f"files of {', '.join(gone)} are gone, cut short or overwritten"
         )
         return
     try:
         if _has_other_settings(practice, table):
-            yield wrong(rule=rules.BEHIND, detail="a search index is by other settings")
+            yield wrong(rule=fault_rules.BEHIND, detail="a search index is by other settings")
             return
         if detail := _text(practice, table):
-            yield wrong(rule=rules.TEXT_INDEX, detail=detail)
+            yield wrong(rule=fault_rules.TEXT_INDEX, detail=detail)
         else:
             _search(practice, table)
         if detail := _vectors(practice, table):
-            yield wrong(rule=rules.VECTOR_INDEX, detail=detail)
+            yield wrong(rule=fault_rules.VECTOR_INDEX, detail=detail)
         elif detail := _recall(practice, table):
-            yield wrong(rule=rules.LOW_RECALL, detail=detail)
+            yield wrong(rule=fault_rules.LOW_RECALL, detail=detail)
     except DAMAGE as error:
-        yield wrong(rule=rules.TEXT_INDEX, detail=str(error).partition("\n")[0])
+        yield wrong(rule=fault_rules.TEXT_INDEX, detail=str(error).partition("\n")[0])
 
 
 def _has_other_settings(practice: Practice, table: ExaminedTable) -> bool:

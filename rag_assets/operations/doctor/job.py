@@ -8,7 +8,7 @@ from rag_assets.store import Store
 
 DOCTOR_JOB = "doctor"
 CHARACTERS = 1_000
-"""Of a cell of the table of findings: examples and remedies are shown whole."""
+"""The most characters of a cell of the table of findings: examples and remedies are shown whole."""
 
 
 def doctor_job(config: Config) -> dg.JobDefinition:
@@ -22,8 +22,8 @@ def doctor_job(config: Config) -> dg.JobDefinition:
         op="Reads every table once; nothing is written.",
     )
     def examine_state(context: dg.OpExecutionContext) -> None:
+        from rag_assets.operations.doctor.examined_tables import Practice
         from rag_assets.operations.doctor.examining import examine
-        from rag_assets.operations.doctor.subjects import Practice
 
         practice = Practice(Store.of(config), config, list(config.variants), context.log.info)
         done = examine(practice)

@@ -3,18 +3,18 @@
 from collections.abc import Iterator, Mapping
 
 from rag_assets.models.language.probing import ProbeFault, probe
-from rag_assets.operations.doctor import rules
+from rag_assets.operations.doctor import fault_rules
+from rag_assets.operations.doctor.examined_tables import Practice
+from rag_assets.operations.doctor.fault_rules import Rule
 from rag_assets.operations.doctor.faults import Fault
-from rag_assets.operations.doctor.rules import Rule
-from rag_assets.operations.doctor.subjects import Practice
 
 RULES: Mapping[ProbeFault, Rule] = {
-    "unreachable": rules.MODEL_UNREACHABLE,
-    "key": rules.KEY_REFUSED,
-    "unknown": rules.MODEL_UNKNOWN,
-    "answer": rules.NO_ANSWER,
-    "structure": rules.NO_STRUCTURE,
-    "context": rules.SMALLER_CONTEXT,
+    "unreachable": fault_rules.MODEL_UNREACHABLE,
+    "key": fault_rules.KEY_REFUSED,
+    "unknown": fault_rules.MODEL_UNKNOWN,
+    "answer": fault_rules.NO_ANSWER,
+    "structure": fault_rules.NO_STRUCTURE,
+    "context": fault_rules.SMALLER_CONTEXT,
 }
 
 

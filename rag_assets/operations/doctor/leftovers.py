@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from rag_assets.change.reclaim import remove_unnamed, unnamed_tables
 from rag_assets.graph import STEPS
-from rag_assets.operations.doctor import rules
+from rag_assets.operations.doctor import fault_rules
+from rag_assets.operations.doctor.examined_tables import Practice
 from rag_assets.operations.doctor.faults import Fault, Log
-from rag_assets.operations.doctor.subjects import Practice
 from rag_assets.store import Store
 from rag_assets.store.atomic import take_away
 from rag_assets.store.catalog import folder_of
@@ -28,19 +28,19 @@ def faults_of(practice: Practice) -> Iterator[Fault]:
     late = LATE * config.clean_up.keep_days
     for generation, is_overdue in unnamed_tables(store, config, STEPS, keep_days=late).items():
         yield Fault(
-            rule=rules.UNNAMED if is_overdue else rules.KEPT_AS_STOCK,
+            rule=fault_rules.UNNAMED if is_overdue else fault_rules.KEPT_AS_STOCK,
             subject=folder_of(generation),
             mends=[partial(_remove, generation=generation)] if is_overdue else (),
         )
     for generation in store.begun():
         yield Fault(
-            rule=rules.REMNANT,
+            rule=fault_rules.REMNANT,
             subject=folder_of(generation),
             mends=[partial(_drop, generation=generation)],
         )
     for file in _bad_caches(store.root):
         yield Fault(
-            rule=rules.BAD_CACHE,
+            rule=fault_rules.BAD_CACHE,
             subject=str(file.relative_to(store.root)),
             mends=[partial(_unlink, file=file)],
         )

@@ -5,10 +5,10 @@ from functools import partial
 
 from rag_assets.change import embeddable
 from rag_assets.config import Config
-from rag_assets.operations.doctor import rules
+from rag_assets.operations.doctor import fault_rules
+from rag_assets.operations.doctor.examined_tables import Practice
 from rag_assets.operations.doctor.faults import Fault, Log
 from rag_assets.operations.doctor.sets import is_kept
-from rag_assets.operations.doctor.subjects import Practice
 from rag_assets.operations.serving_index.promotion import roll_back
 from rag_assets.store import Store, serving_pointer
 from rag_assets.store.serving_pointer import CURRENT, FOLDER, DamagedPointerError, ServingPointer
@@ -21,7 +21,7 @@ def faults_of(practice: Practice) -> Iterator[Fault]:
         pointer = serving_pointer.current(store)
     except DamagedPointerError as error:
         yield Fault(
-            rule=rules.DAMAGED_POINTER,
+            rule=fault_rules.DAMAGED_POINTER,
             subject=f"{FOLDER}/{CURRENT}",
             detail=str(error).partition(":")[0],
             command="rag-assets rollback",
@@ -33,12 +33,12 @@ def faults_of(practice: Practice) -> Iterator[Fault]:
     yield from _gone(practice, pointer)
     if why_not := embeddable.why_not(store, practice.config, pointer):
         yield Fault(
-            rule=rules.NO_MODEL, subject=f"serving pointer {pointer.number}", detail=why_not
+            rule=fault_rules.NO_MODEL, subject=f"serving pointer {pointer.number}", detail=why_not
         )
     for other in embeddable.kept(store, practice.config)[1:]:
         if not embeddable.can_serve(store, practice.config, other):
             yield Fault(
-                rule=rules.NO_WAY_BACK,
+                rule=fault_rules.NO_WAY_BACK,
                 subject=f"serving pointer {other.number}",
                 detail=other.variant,
             )
@@ -50,7 +50,7 @@ def _gone(practice: Practice, pointer: ServingPointer) -> Iterator[Fault]:
     gone = [pin for pin in pointer.pins if not is_kept(practice.store, pin)]
     if gone:
         yield Fault(
-            rule=rules.PIN_GONE,
+            rule=fault_rules.PIN_GONE,
             subject=f"serving pointer {pointer.number}",
             count=len(gone),
             examples=[f"version {pin.version} of {pin.table}" for pin in gone],

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from rag_assets.change.data_versions import Identities, content_of
-from rag_assets.operations.doctor import rules
+from rag_assets.operations.doctor import fault_rules
 from rag_assets.operations.doctor.differences import command_of
+from rag_assets.operations.doctor.examined_tables import ExaminedTable, Practice, step_tables
 from rag_assets.operations.doctor.faults import Fault, Log, reopened
 from rag_assets.operations.doctor.files import damaged, damaged_by
-from rag_assets.operations.doctor.subjects import ExaminedTable, Practice, step_tables
 from rag_assets.operations.doctor.table_scan import Census
 from rag_assets.store import Store, exports
 from rag_assets.store.atomic import take_away
@@ -28,7 +28,7 @@ def unfinished(practice: Practice, table: ExaminedTable) -> Fault | None:
     if store.ended(step.table) is not None:
         return None
     return Fault(
-        rule=rules.UNFINISHED,
+        rule=fault_rules.UNFINISHED,
         subject=table.subject(store),
         variants=table.variants,
         command=command_of(table),
@@ -51,7 +51,7 @@ def false_record(practice: Practice, table: ExaminedTable, census: Census) -> Fa
     if (found.rows, found.data_version) == (ended.rows, ended.data_version):
         return None
     return Fault(
-        rule=rules.FALSE_RECORD,
+        rule=fault_rules.FALSE_RECORD,
         subject=table.subject(store),
         detail=f"{ended.rows:,} rows are recorded, {found.rows:,} are there"
         if found.rows != ended.rows
@@ -72,7 +72,7 @@ def stray_records(practice: Practice) -> Iterator[Fault]:
             is_kept = is_of_recipe(file.stem) or file.stem.startswith(exports.PREFIX)
             if is_kept and file.stem not in made and not store.exists(file.stem):
                 yield Fault(
-                    rule=rules.STRAY_RECORD,
+                    rule=fault_rules.STRAY_RECORD,
                     subject=str(file.relative_to(store.root)),
                     mends=[partial(_removed, file=file)],
                 )
@@ -100,7 +100,7 @@ def export_faults(practice: Practice) -> Iterator[Fault]:
                 continue
             if (found.rows, found.data_version) != (left.rows, left.data_version):
                 yield Fault(
-                    rule=rules.FALSE_RECORD,
+                    rule=fault_rules.FALSE_RECORD,
                     subject=f"exports/{exported.about.name}",
                     detail=f"{left.rows:,} rows are recorded, {found.rows:,} are there",
                     variants=tuple(practice.variants),

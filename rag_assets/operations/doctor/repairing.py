@@ -17,14 +17,14 @@ from rag_assets.graph import STEPS
 from rag_assets.models.hosted import ServerError
 from rag_assets.models.replicas import EncoderError
 from rag_assets.models.weights import WeightsError
+from rag_assets.operations.doctor.examined_tables import Practice
 from rag_assets.operations.doctor.examining import Examination, examine
 from rag_assets.operations.doctor.faults import Fault, Log, RowsAt
-from rag_assets.operations.doctor.subjects import Practice
 from rag_assets.operations.serving_index.promotion import NothingReadError, promote_refreshed
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.store import Store, serving_pointer
 from rag_assets.store.catalog import name_of
-from rag_assets.store.mending import delete_rows, mark_stale
+from rag_assets.store.repair import delete_rows, mark_stale
 from rag_assets.store.serving_pointer import ServingPointerError
 from rag_assets.tables.exported import ExportRunsError
 from rag_assets.workers.ray_pool import ClusterError

@@ -8,17 +8,17 @@ from pathlib import Path
 from rag_assets.change import embeddable
 from rag_assets.change.completing import is_nothing_yet, joint_made_from
 from rag_assets.graph import STEPS
-from rag_assets.operations.doctor import rules
+from rag_assets.operations.doctor import fault_rules
+from rag_assets.operations.doctor.examined_tables import Practice
 from rag_assets.operations.doctor.faults import Fault, Log
-from rag_assets.operations.doctor.subjects import Practice
 from rag_assets.store import Store, complete_sets
 from rag_assets.store.atomic import take_away
 from rag_assets.store.catalog import folder_of
 from rag_assets.store.complete_sets import CompleteSet, all_sets, file_of
 from rag_assets.store.damage import DAMAGE, DamagedTablesError
-from rag_assets.store.mending import missing_index_files
 from rag_assets.store.pins import Pin, holds
-from rag_assets.store.rows import MissingTableError
+from rag_assets.store.repair import missing_index_files
+from rag_assets.store.rows_by_id import MissingTableError
 
 
 def faults_of(practice: Practice) -> Iterator[Fault]:
@@ -31,7 +31,7 @@ def faults_of(practice: Practice) -> Iterator[Fault]:
         found = CompleteSet.read(file)
         if found is None:
             yield Fault(
-                rule=rules.UNREADABLE_SET,
+                rule=fault_rules.UNREADABLE_SET,
                 subject=f"{complete_sets.FOLDER}/{file.name}",
                 variants=(variant,),
                 mends=[partial(_forgotten, file=file)],
@@ -41,7 +41,7 @@ def faults_of(practice: Practice) -> Iterator[Fault]:
         gone = [pin for pin in found.pins if not is_kept(practice.store, pin)]
         if gone:
             yield Fault(
-                rule=rules.PIN_GONE,
+                rule=fault_rules.PIN_GONE,
                 subject=f"variant {variant}",
                 count=len(gone),
                 examples=[f"version {pin.version} of {pin.table}" for pin in gone],
@@ -71,7 +71,7 @@ def tags(practice: Practice) -> Iterator[Fault]:
             ]
             if strange:
                 yield Fault(
-                    rule=rules.TAGGED,
+                    rule=fault_rules.TAGGED,
                     subject=folder_of(table),
                     count=len(strange),
                     examples=strange,
@@ -104,7 +104,7 @@ def _unrecorded(practice: Practice, variant: str, recorded: CompleteSet | None) 
     if all(left and pinned.get(name) == left.data_version for name, left in newest.items()):
         return
     yield Fault(
-        rule=rules.UNRECORDED_SET,
+        rule=fault_rules.UNRECORDED_SET,
         subject=f"variant {variant}",
         variants=(variant,),
         is_redone=True,

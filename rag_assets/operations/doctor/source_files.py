@@ -8,12 +8,12 @@ from rag_assets import schemas
 from rag_assets.columns.keys import ABSENT, KeyIndex
 from rag_assets.columns.sql import quoted
 from rag_assets.identity import document_ids
-from rag_assets.operations.doctor import rules
+from rag_assets.operations.doctor import fault_rules
+from rag_assets.operations.doctor.examined_tables import Practice
 from rag_assets.operations.doctor.faults import EXAMPLES, Fault
-from rag_assets.operations.doctor.subjects import Practice
 from rag_assets.sources.files.listing import Listing, look
 from rag_assets.sources.files.overlaps import without_rows
-from rag_assets.sources.places import SourceError
+from rag_assets.sources.source_locations import SourceError
 
 COLUMNS = ["document_id", "uri", "size"]
 
@@ -28,7 +28,7 @@ def faults_of(practice: Practice) -> Iterator[Fault]:
         try:
             listings.append(look(source, without=practice.config.state_dir))
         except SourceError as error:
-            yield Fault(rule=rules.SOURCE_MOVED, subject=source.name, detail=str(error))
+            yield Fault(rule=fault_rules.SOURCE_MOVED, subject=source.name, detail=str(error))
     for listing in without_rows(listings, practice.config.sources.tables):
         yield from _moved(practice, listing)
 
@@ -49,7 +49,7 @@ def _moved(practice: Practice, listing: Listing) -> Iterator[Fault]:
     gone = held["uri"].filter(pa.array(is_gone)).to_pylist()
     if moved := [*new, *changed, *gone]:
         yield Fault(
-            rule=rules.SOURCE_MOVED,
+            rule=fault_rules.SOURCE_MOVED,
             subject=name,
             count=len(moved),
             examples=moved[:EXAMPLES],

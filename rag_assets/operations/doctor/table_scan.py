@@ -40,14 +40,14 @@ class Census:
 
     step: Step
     table: str
-    """The generation."""
+    """The generation of the table."""
     version: int
     row_ids: np.ndarray
     high: np.ndarray
     """First half of the hash of the key of each row; `low` is the second."""
     low: np.ndarray
     content: np.ndarray
-    """Hash of `row_fingerprint`."""
+    """The hash of each `row_fingerprint`."""
     group: np.ndarray | None = None
     """Hash of the input of each row, where one input gives several."""
     place: np.ndarray | None = None
@@ -72,7 +72,7 @@ class Census:
         return self.high, self.low
 
     def rows(self, is_wanted: np.ndarray) -> RowsAt:
-        """Those of the rows that are wanted."""
+        """The rows that are wanted, by where they lie."""
         return RowsAt(self.table, self.version, self.row_ids[is_wanted])
 
 

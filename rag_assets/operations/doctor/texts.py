@@ -11,10 +11,10 @@ import pyarrow as pa
 from rag_assets.columns.sql import KEYS_PER_STATEMENT
 from rag_assets.documents.chunks.document_texts import texts_of
 from rag_assets.documents.steps import CHUNKS, FIGURE_DESCRIPTIONS, PARSED_DOCUMENTS
-from rag_assets.operations.doctor import rules
+from rag_assets.operations.doctor import fault_rules
+from rag_assets.operations.doctor.examined_tables import ExaminedTable, Practice
 from rag_assets.operations.doctor.faults import Fault, RowsAt
-from rag_assets.operations.doctor.rows import found
-from rag_assets.operations.doctor.subjects import ExaminedTable, Practice
+from rag_assets.operations.doctor.row_faults import found
 from rag_assets.operations.doctor.table_scan import Census
 from rag_assets.schemas import TABLE_ROWS_TABLE, slice_of
 from rag_assets.tables.serialize import PARTS, serialized
@@ -58,7 +58,7 @@ def _slices(practice: Practice, table: ExaminedTable, census: Census) -> Iterato
         wrong.append(census.group[is_chosen][~np.array(is_slice, bool)])
     hit = np.concatenate([np.empty(0, np.uint64), *wrong])
     rows = census.rows(np.isin(census.group, hit))
-    yield from found(practice, table, rules.NO_SLICE, delete=rows)
+    yield from found(practice, table, fault_rules.NO_SLICE, delete=rows)
 
 
 def _written(practice: Practice, table: ExaminedTable, census: Census) -> Iterator[Fault]:
@@ -85,11 +85,11 @@ def _written(practice: Practice, table: ExaminedTable, census: Census) -> Iterat
         keys = pa.array(wrong, pa.string())
         row_ids = store.row_ids(census.table, column="row_id", keys=keys, version=census.version)
         rows_at = RowsAt(census.table, census.version, row_ids)
-        yield from found(practice, table, rules.NOT_SERIALIZED, remake=rows_at)
+        yield from found(practice, table, fault_rules.NOT_SERIALIZED, remake=rows_at)
 
 
 def _sample(values: np.ndarray, *, of: int, practice: Practice) -> np.ndarray:
-    """So many of `values`, spread evenly over them; all for a deep examination."""
+    """A number of `values`, spread evenly over them; all for a deep examination."""
     if practice.is_deep or len(values) <= of:
         return values
     return values[np.linspace(0, len(values) - 1, of).astype(np.int64)]

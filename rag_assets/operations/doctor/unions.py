@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from rag_assets.columns.keys import ABSENT, DigestIndex
-from rag_assets.operations.doctor import rules
+from rag_assets.operations.doctor import fault_rules
+from rag_assets.operations.doctor.examined_tables import ExaminedTable, Practice
 from rag_assets.operations.doctor.faults import Fault, reopened
-from rag_assets.operations.doctor.rows import found
-from rag_assets.operations.doctor.subjects import ExaminedTable, Practice
+from rag_assets.operations.doctor.row_faults import found
 from rag_assets.operations.doctor.table_scan import Census
 
 
@@ -25,7 +25,7 @@ def other_texts(
     is_there = places != ABSENT
     is_other = np.zeros(len(units), bool)
     is_other[is_there] = units.hashed[is_there] != texts.hashed[places[is_there]]
-    yield from found(practice, table, rules.OTHER_TEXT, delete=units.rows(is_other))
+    yield from found(practice, table, fault_rules.OTHER_TEXT, delete=units.rows(is_other))
 
 
 def joint_faults(
@@ -49,7 +49,7 @@ def joint_faults(
     wrong = joint.rows(beyond | is_other)
     if lacking or len(wrong.row_ids):
         yield Fault(
-            rule=rules.JOINT_DIFFERS,
+            rule=fault_rules.JOINT_DIFFERS,
             subject=table.subject(practice.store),
             count=lacking + len(wrong.row_ids),
             detail=f"{lacking:,} units are lacking, {int(beyond.sum()):,} are in no part, "
@@ -71,7 +71,7 @@ def mixed_parts(
     if any(len({encoder for _, encoder in part.encoders}) > 1 for part in parts):
         return  # told of the part
     yield Fault(
-        rule=rules.MIXED_MODELS,
+        rule=fault_rules.MIXED_MODELS,
         subject=table.subject(practice.store),
         count=len(encoders),
         examples=sorted(encoders),

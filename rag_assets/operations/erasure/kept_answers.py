@@ -13,15 +13,15 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from rag_assets.answering.record.answer_rows import delete
 from rag_assets.answering.record.database import (
     AnswersFile,
     AnswersFileError,
     answers_of,
 )
 from rag_assets.answering.record.exporting import export
-from rag_assets.answering.record.rows import delete
 from rag_assets.config import Config
-from rag_assets.operations.erasure import rows as erasure
+from rag_assets.operations.erasure import erased_rows as erasure
 from rag_assets.operations.erasure.traces import Traces
 from rag_assets.process import clock
 from rag_assets.schemas import ANSWERS_TABLE

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from rag_assets.columns.sql import quoted_name
 from rag_assets.config.training import WEIGHTS
-from rag_assets.operations.erasure.rows import (
+from rag_assets.operations.erasure.erased_rows import (
     document_tables,
     rows_of,
     rows_of_all_versions,
@@ -41,7 +41,7 @@ class RemainingTrace:
 
     place: str
     trace: str
-    """One of the traces that were found there."""
+    """A trace that was found there, out of several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Proof:
     files: int
     tables: int
     versions: int
-    """Of all tables together."""
+    """The number of versions of all tables together."""
     left: Sequence[RemainingTrace]
 
 

@@ -19,12 +19,18 @@ from rag_assets.change import completing
 from rag_assets.change.quarantine import QUARANTINE, forget
 from rag_assets.evaluation.experiment_runs import lock_of, root_of
 from rag_assets.models.language.kept_calls import calls_file
-from rag_assets.operations.erasure import kept_answers, model_calls, proof, run_records, state_files
-from rag_assets.operations.erasure import rows as erasure
+from rag_assets.operations.erasure import erased_rows as erasure
+from rag_assets.operations.erasure import (
+    kept_answers,
+    model_calls,
+    proof,
+    run_records,
+    state_files,
+)
+from rag_assets.operations.erasure.erased_rows import DOCUMENT, UNIT, generations_of
 from rag_assets.operations.erasure.kept_answers import AffectedAnswers
 from rag_assets.operations.erasure.model_calls import AffectedCalls
 from rag_assets.operations.erasure.proof import Proof
-from rag_assets.operations.erasure.rows import DOCUMENT, UNIT, generations_of
 from rag_assets.operations.erasure.scope import (
     IMAGE,
     MANIFEST,
@@ -74,6 +80,7 @@ def lock_everything(state: PurgeContext, stack: ExitStack) -> None:
         names = [name for name in store.names() if not name.startswith(NESTED)]
         with ExitStack() as tables:
             tables.enter_context(store.lock(*names, log=state.log))
+            # A refresh may have made a table while these locks were waited for.
             if names == [name for name in store.names() if not name.startswith(NESTED)]:
                 stack.push(tables.pop_all())
                 return
@@ -99,6 +106,7 @@ def erase_all(state: PurgeContext, plan: PurgePlan) -> None:
     """
     document, store = plan.document, state.store
     ids = {DOCUMENT: document.document_id, COPIES: [each.document_id for each in plan.copies]}
+    # First: a purge that goes on after a kill knows the copies, whose rows may be gone by then.
     write_atomically(begun_file(store, document), json.dumps(ids))
     state_files.erase(state.root, plan.files)
     state.log(f"{len(plan.files):,} reports and other files removed")
@@ -126,6 +134,7 @@ def erase_pictures(state: PurgeContext) -> None:
 
 def finish(state: PurgeContext, plan: PurgePlan) -> None:
     """Rewrite Dagster's databases, which are closed, and erase the document from the manifest."""
+    # The manifest comes last: until then the document can be named to go on with a killed purge.
     run_records.write_anew(state.home, gone=plan.records.runs)
     for generation in generations_of(state.store, MANIFEST):
         with state.store.lock(MANIFEST, log=state.log):
@@ -213,6 +222,7 @@ def _erase_pinned(state: PurgeContext, plan: PurgePlan, tables: Sequence[str]) -
     serving_pointer.forget_purged(store, moved)
     blocked_candidate.clear(store)  # its verdict quotes questions
     blocked_candidate.clear_beside(store)
+    # Asked anew: the sets and the pointer name other versions since they were moved.
     still_pinned = _needed_pins(store)
     for generation in tables:
         keep_only(

@@ -17,12 +17,17 @@ from rag_assets.columns.sql import quoted
 from rag_assets.config import Config
 from rag_assets.config.training import WEIGHTS
 from rag_assets.identity import SHORTEST_START, document_id, id_that_begins
-from rag_assets.operations.erasure import kept_answers, model_calls, run_records, state_files
-from rag_assets.operations.erasure import rows as erasure
+from rag_assets.operations.erasure import erased_rows as erasure
+from rag_assets.operations.erasure import (
+    kept_answers,
+    model_calls,
+    run_records,
+    state_files,
+)
+from rag_assets.operations.erasure.erased_rows import DOCUMENT, UNIT, AffectedTable, generations_of
 from rag_assets.operations.erasure.kept_answers import AffectedAnswers
 from rag_assets.operations.erasure.model_calls import AffectedCalls
 from rag_assets.operations.erasure.proof import trace_in_file
-from rag_assets.operations.erasure.rows import DOCUMENT, UNIT, AffectedTable, generations_of
 from rag_assets.operations.erasure.run_records import AffectedRecords
 from rag_assets.operations.erasure.state_files import FileGroup
 from rag_assets.operations.erasure.traces import (
@@ -34,7 +39,7 @@ from rag_assets.operations.erasure.traces import (
     words_of,
 )
 from rag_assets.sources.files.listing import look
-from rag_assets.sources.places import SourceError
+from rag_assets.sources.source_locations import SourceError
 from rag_assets.store import Store, images
 from rag_assets.store.catalog import folder_of, name_of
 from rag_assets.store.exports import PREFIX
@@ -47,8 +52,8 @@ IMAGE = images.KEY
 TEXTS = (DOCUMENT, "text", "cells", "section_path")
 """Columns with what a document says, after the one that names it."""
 MUCH = 0.1
-"""Share of the n-grams of the shorter one that makes a former document a copy: a phrase that two
-documents have by chance does not."""
+"""A former document is a copy from this share of the n-grams of the shorter one on: a phrase that
+two documents have by chance is less."""
 _START = re.compile(rf"[0-9a-f-]{{{SHORTEST_START},}}", re.IGNORECASE)
 """What may be the start of an id."""
 
@@ -66,7 +71,7 @@ class Document:
     document_id: str
     source: str
     uri: str
-    """Empty if only its id is still known."""
+    """The URI of the document; empty if only its id is still known."""
 
     @property
     def name(self) -> str:
@@ -93,9 +98,9 @@ class PurgePlan:
     """Reports, evaluations, experiments and other files with traces."""
     records: AffectedRecords
     answers: AffectedAnswers
-    """Kept answers that cite, show or quote it."""
+    """The kept answers that cite, show or quote it."""
     calls: AffectedCalls
-    """Kept calls of language models that quote or name it."""
+    """The kept calls of language models that quote or name it."""
     kept_now: Callable[[], tuple[AffectedAnswers, AffectedCalls]] = field(repr=False)
     """Looks for both again: some are kept while the purge goes on."""
     questions: Mapping[str, Sequence[str]]
@@ -107,7 +112,7 @@ class PurgePlan:
 
     @property
     def document_ids(self) -> list[str]:
-        """Of all documents that are erased."""
+        """The ids of all documents that are erased."""
         return [each.document_id for each in (self.document, *self.copies)]
 
     @property

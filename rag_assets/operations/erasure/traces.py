@@ -16,12 +16,12 @@ from typing import TypeAlias
 from urllib.parse import quote
 
 NGRAM_WORDS = 4
-"""Words of an n-gram: fewer occur by chance, more are cut off in the previews of records."""
+"""The words of an n-gram: fewer occur by chance, more are cut off in the previews of records."""
 SHORTEST_WORD = 6
-"""Bytes of a single word that is a trace; shorter ones occur in any file by chance."""
+"""The fewest bytes of a single word that is a trace; shorter ones occur in any file by chance."""
 BLOCK = 8 * 2**20
 OVERLAP = 2**16
-"""Bytes that two blocks of a file share: no n-gram is longer."""
+"""The bytes that two blocks of a file share: no n-gram is longer."""
 
 WORD = re.compile(rb"[0-9a-z_\x80-\xff]+")
 WITHOUT_BLANKS = re.compile(
@@ -30,7 +30,7 @@ WITHOUT_BLANKS = re.compile(
 )
 """Letters of Chinese, Japanese, Thai, Lao, Burmese and Khmer, which put no blanks between words."""
 LETTER = 3
-"""Bytes of one of these."""
+"""The bytes of a letter of these scripts."""
 LONG_ESCAPE = re.compile(rb"\\+u(d[89ab][0-9a-f]{2})\\+u(d[c-f][0-9a-f]{2})|\\+u([0-9a-f]{4})")
 SHORT_ESCAPE = re.compile(rb"\\+[nrt\"]")
 ENTITY = re.compile(rb"&(?:#\d{1,7}|#x[0-9a-f]{1,6}|amp|lt|gt|quot|apos);")
@@ -45,12 +45,12 @@ class Traces:
     """The names, n-grams and words to search for."""
 
     names: frozenset[bytes]
-    """In the form of `plain`."""
+    """The names to search for, in the form of `plain`."""
     longer: frozenset[bytes]
     """Names of other documents that contain one of `names`: those are no traces."""
     ngrams: frozenset[Ngram]
     words: frozenset[bytes]
-    """Words of this document alone. They count in tables only: records of Dagster have other
+    """The words of this document alone. They count in tables only: records of Dagster have other
     words."""
 
     @cached_property

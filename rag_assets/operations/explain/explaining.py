@@ -37,7 +37,7 @@ class FoundUnit:
     pointer: ServingPointer | None
     """What serves, if that was searched."""
     row: Row
-    """Of the joint table, without its vector."""
+    """The row of the joint table, without its vector."""
 
     @property
     def unit_id(self) -> str:
@@ -63,7 +63,7 @@ class UnitLineage:
     steps: Sequence[UnitStep]
 
     def record(self) -> dict[str, Json]:
-        """The same as JSON."""
+        """The lineage as JSON."""
         return asdict(self) | {
             "steps": [
                 asdict(step) | {"is_exact": step.made.is_exact if step.made else None}
@@ -114,7 +114,7 @@ def _tables(
 
 
 def compact(complete_set: CompleteSet, unit: Row) -> dict[str, Json]:
-    """The same in short, for each hit of a search: no table but the searched one is read."""
+    """The lineage in short, for each hit of a search: no table but the searched one is read."""
     pin = complete_set.documents if unit["domain"] == "document" else complete_set.rows
     return {
         "document_id": as_json(unit["document_id"]),

@@ -9,14 +9,14 @@ from rag_assets.store import Store
 
 JOB = "explain"
 CHARACTERS = 1_000
-"""Of a cell: what a step was made from is shown whole."""
+"""The most characters of a cell: what a step was made from is shown whole."""
 
 
 class ExplainConfig(dg.Config):
     """Which unit to explain."""
 
     unit_id: str
-    """Of a search hit, or its beginning."""
+    """The id of a search hit, or its beginning."""
     variant: str = ""
     """The one that serves unless given."""
 

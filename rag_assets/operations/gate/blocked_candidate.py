@@ -31,7 +31,8 @@ class HeldBack:
     """Sentences, the most important first."""
     remedy: str
     verdict: Verdict | None
-    """None where it was not complete or not consistent, so that nobody judged it."""
+    """The verdict of the gate; None where the index was not complete or not consistent, so that
+    nobody judged it."""
 
     @property
     def outcome(self) -> str:

@@ -29,8 +29,8 @@ from rag_assets.evaluation.projection import IndexedGold
 from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.scores import gold_items_by_level, scored, units_of
 from rag_assets.evaluation.superseded_gold import split_superseded
+from rag_assets.operations.gate.compared_rankings import Side, UnsearchableError
 from rag_assets.operations.gate.flaws import Examined, blocking_flaws
-from rag_assets.operations.gate.sides import Side, UnsearchableError
 from rag_assets.operations.gate.verdicts import (
     BeforeAndNow,
     DenseAlone,
@@ -49,10 +49,10 @@ class Comparison:
 
     margin: float
     difference: PairedDifference | None = None
-    """None if every question was left out."""
+    """The difference on all questions; None if every question was left out."""
     measured: tuple[BeforeAndNow, ...] = ()
     dense: DenseAlone | None = None
-    """None unless it was asked for."""
+    """What dense search alone finds; None unless it was asked for."""
     slices: tuple[SliceDifference, ...] = ()
     lost: tuple[NamedQuestion, ...] = ()
     left_out: tuple[NamedQuestion, ...] = ()
@@ -152,7 +152,7 @@ def _dense_alone(
     margin: float,
     log: Callable[[str], None],
 ) -> DenseAlone:
-    """The same questions, answered by the vectors of either side alone."""
+    """Compare the vectors of both sides alone on these questions."""
     alone = [(each.side.dense_alone(), each.gold) for each in (serving, candidate)]
     try:
         _, before, now = _answers(*alone, questions, log=log)

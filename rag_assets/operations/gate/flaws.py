@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from rag_assets.config.training import LEARNED, place_in_state
-from rag_assets.evaluation import flaws, rules
+from rag_assets.evaluation import flaws, question_flaws
 from rag_assets.evaluation.evidence import Evidence
 from rag_assets.evaluation.flaws import Flaw
 from rag_assets.evaluation.index_contents import contents_of
@@ -20,7 +20,7 @@ from rag_assets.evaluation.projection import IndexedGold
 from rag_assets.evaluation.question_words import question_words
 from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.summary import ALL_SPLITS, DIFFERENCES
-from rag_assets.operations.gate.sides import Side
+from rag_assets.operations.gate.compared_rankings import Side
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,11 @@ def _flaws(examined: Examined, questions: Sequence[Question]) -> list[Flaw]:
         differences=DIFFERENCES.empty_table(),
         words=question_words(examined.side.index, questions, indexed=examined.gold),
     )
-    looked_for = (rules.arm_returned_nothing, rules.question_in_index, rules.ties_decide)
+    looked_for = (
+        question_flaws.arm_returned_nothing,
+        question_flaws.question_in_index,
+        question_flaws.ties_decide,
+    )
     found = [flaw for rule in looked_for for flaw in rule(evidence)]
     return [flaw for flaw in found if flaw.blocking]
 
@@ -77,7 +81,7 @@ def _lacking(serving: Side, candidate: Side) -> Iterator[Flaw]:
     )
     lacking = [*now.lacks(before)]
     count = sum(number for _, number in lacking)
-    if count > rules.POOL_SHARE * before.size:
+    if count > question_flaws.POOL_SHARE * before.size:
         yield flaws.BY_NAME["unlike_runs"].found(
             f"it lacks {count:,} of the {before.size:,} documents and rows that "
             f"{serving.complete_set.variant} holds",

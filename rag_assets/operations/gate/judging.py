@@ -16,10 +16,11 @@ from rag_assets.evaluation.non_inferiority import default_margin
 from rag_assets.evaluation.questions import Question, read_questions
 from rag_assets.evaluation.smoke_tests import proofs, smoke_tests
 from rag_assets.models.weights import ModelMismatchError
+from rag_assets.operations.gate.compared_rankings import Side, UnsearchableError
 from rag_assets.operations.gate.comparison import Comparison, compare
 from rag_assets.operations.gate.known_items import ask_known_items
 from rag_assets.operations.gate.rules import Ruling, decide, needs_known_items
-from rag_assets.operations.gate.sides import Side, UnsearchableError
+from rag_assets.operations.gate.verdict_wording import smoke_text
 from rag_assets.operations.gate.verdicts import (
     Basis,
     Compared,
@@ -28,7 +29,6 @@ from rag_assets.operations.gate.verdicts import (
     Verdict,
     utc_now,
 )
-from rag_assets.operations.gate.wording import smoke_text
 from rag_assets.operations.serving_index.consistency import encoder_ids
 from rag_assets.store import Store
 from rag_assets.store.catalog import name_of

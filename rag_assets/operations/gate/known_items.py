@@ -18,7 +18,7 @@ from rag_assets.evaluation.gold import DocumentGold, Gold, RowGold
 from rag_assets.evaluation.known_items import Rarity, sentences_to_ask
 from rag_assets.evaluation.non_inferiority import LARGEST_MARGIN, questions_needed
 from rag_assets.evaluation.projection import IndexedGold
-from rag_assets.operations.gate.sides import Side
+from rag_assets.operations.gate.compared_rankings import Side
 from rag_assets.operations.gate.verdicts import KnownItems
 from rag_assets.store import Store
 from rag_assets.store.pins import Pin
@@ -26,10 +26,11 @@ from rag_assets.store.pins import Pin
 SEEN = 10
 """Units of a ranking among which the known item must be."""
 ONE_IN = 5
-"""One unit in so many is asked for. And where one side alone is asked by vectors, no more than one
-in so many counts: among the first ten of a dozen, a model that was spoiled finds nearly all."""
+"""One unit in so many is asked for. Where one side alone is asked by vectors, no more than one in
+so many counts: among the first ten of a dozen, a model that was spoiled finds nearly all."""
 FEW = questions_needed(LARGEST_MARGIN)
-"""With fewer questions known items are asked as well, and at least so many: fewer show little."""
+"""With fewer questions known items are asked as well, and at least so many of them: fewer show
+little."""
 DRAWN_FOR_ONE = 3
 """Units that are drawn for each query: some have no sentence, some only one index holds."""
 VALUES = 3
@@ -45,7 +46,7 @@ class _Query:
     document: tuple[str, str] | None
     """Source and URI; None for a row."""
     text_hash: str
-    """Of the unit."""
+    """The hash of the unit's text."""
 
     def items(self, indexed: IndexedGold) -> frozenset[str]:
         """Ids of the units of an index that hold what it was cut from."""
@@ -172,6 +173,7 @@ def _shared(serving: Side, candidate: Side, *, queries: int) -> list[_SharedItem
         [each for each in known if (each.query.document is None) == is_row]
         for is_row in (False, True)
     ]
+    # Half for each domain, and what one has too few of the other fills up.
     half = max(queries // 2, queries - min(map(len, by_domain)))
     return [each for part in by_domain for each in part[:half]][:queries]
 
@@ -182,6 +184,7 @@ def _cut(store: Store, joint: Pin, *, queries: int) -> Iterator[_Query]:
     seen: set[str] = set()
     for domain, cut in (("document", _of_documents), ("table", _of_rows)):
         ids = units.filter(pc.equal(units["domain"], domain))["unit_id"].to_pylist()
+        # By their ids, which are hashes: a fair draw, and the same one whoever asks again.
         for query in cut(store, joint, sorted(ids)[: DRAWN_FOR_ONE * queries]):
             if query.text not in seen:
                 seen.add(query.text)
@@ -195,6 +198,7 @@ def _of_documents(store: Store, joint: Pin, unit_ids: Sequence[str]) -> Iterator
     texts = [schemas.slice_of(one["text"], one["char_start"], one["char_end"]) for one in units]
     rarity = Rarity(texts)
     for unit, text in zip(units, texts, strict=True):
+        # The rarest: a common sentence would be found in many units, and prove little of this one.
         if sentence := max(sentences_to_ask(text), key=rarity.of, default=None):
             document = (unit["source"], unit["uri"])
             gold = DocumentGold("/".join(document), quote=sentence)

@@ -19,19 +19,19 @@ from rag_assets.evaluation.non_inferiority import (
 )
 from rag_assets.operations.gate.comparison import Comparison
 from rag_assets.operations.gate.known_items import FEW
-from rag_assets.operations.gate.verdicts import DenseAlone, KnownItems
-from rag_assets.operations.gate.wording import (
+from rag_assets.operations.gate.verdict_wording import (
     counted,
     dense_text,
     difference_text,
     known_items_text,
     slice_text,
 )
+from rag_assets.operations.gate.verdicts import DenseAlone, KnownItems
 
 MOST_MOVED = 0.2
-"""Share of the known-item queries whose first hit may change while their unit stays."""
+"""The largest share of the known-item queries whose first hit may change while their unit stays."""
 LEAST_OF_WORDS = 0.5
-"""Of the known items that words find, a model that was not spoiled finds at least this share."""
+"""A model that was not spoiled finds at least this share of the known items that words find."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from rag_assets.evaluation.non_inferiority import (
 )
 
 SHORTENED_TO = 100
-"""Characters of a question that a verdict keeps."""
+"""A verdict keeps at most so many characters of a question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,9 @@ class Compared:
     """The variant that is to serve."""
     serving_retriever: str | None
     retriever: str
-    """That of the candidate."""
+    """The retriever of the candidate."""
     metric: str
-    """Such as `hit_rate@10`."""
+    """The metric, such as `hit_rate@10`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class NamedQuestion:
 
     question_id: str
     text: str
-    """Shortened."""
+    """The question, shortened."""
     reason: str
     """What became of it, one sentence."""
     found_now: str = ""
@@ -57,7 +57,7 @@ class BeforeAndNow:
     """A metric of what served and of the candidate, on the same questions."""
 
     metric: str
-    """Such as `hit_rate@1`."""
+    """The metric, such as `hit_rate@1`."""
     serving: float
     candidate: float
     difference: PairedDifference
@@ -69,16 +69,16 @@ class KnownItems:
 
     queries: int
     serving: float
-    """Share of the queries that find their unit among the first ones."""
+    """The share of the queries that find their unit among the first ones in what serves."""
     candidate: float
     unchanged: int
     """Queries whose unit has the same text on both sides."""
     moved: int
-    """Those of them whose first hit is another one."""
+    """Queries among the unchanged whose first hit is another one."""
     by_words: bool = False
     """Whether what served was asked by words alone, as its model was gone."""
     seen: int = 10
-    """How many first ones count."""
+    """So many first hits count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class DenseAlone:
     status: SliceStatus
     """Whether a loss is shown, or looked like; `fine` where there were no questions."""
     measured: tuple[BeforeAndNow, ...] = ()
-    """Empty if no questions were asked."""
+    """The metrics of both sides; empty if no questions were asked."""
     lost: tuple[NamedQuestion, ...] = ()
     """Questions that it finds no more, or further down."""
     known_items: KnownItems | None = None
@@ -108,13 +108,13 @@ class Basis:
     """Fingerprints of all that a verdict rests on."""
 
     serving: str
-    """Of the complete set that served; empty if there was none."""
+    """The fingerprint of the complete set that served; empty if there was none."""
     candidate: str
     questions: str
     retriever: str
-    """Of what searches on both sides, with its settings."""
+    """The fingerprint of what searches on both sides, with its settings."""
     judge: str
-    """Of the rules of the gate and their settings."""
+    """The fingerprint of the rules of the gate and their settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +127,13 @@ class Verdict:
     compared: Compared
     basis: Basis
     judged_at: str
-    """ISO 8601, UTC."""
+    """The time of the verdict: ISO 8601, UTC."""
     remedy: str = ""
     """What to do, where it is no PASS."""
     margin: float | None = None
     """A loss up to this size is accepted."""
     difference: PairedDifference | None = None
-    """None if no questions were asked."""
+    """The difference on all questions; None if none were asked."""
     slices: tuple[SliceDifference, ...] = ()
     lost: tuple[NamedQuestion, ...] = ()
     """Questions on which the candidate is worse."""
@@ -147,7 +147,8 @@ class Verdict:
     measured: tuple[BeforeAndNow, ...] = ()
     """What serves, by several metrics; empty if no questions were asked."""
     dense: DenseAlone | None = None
-    """None where both have the same model, or none asks it beside something else."""
+    """What dense search alone finds; None where both have the same model, or no retriever asks it
+    beside something else."""
 
     @property
     def allows(self) -> bool:

@@ -121,7 +121,7 @@ def fused_hits(
     cutoff: int,
     fusion: ReciprocalRanks,
 ) -> np.ndarray:
-    """The same for reciprocal rank fusion of dense search and `words`."""
+    """Whether fusion of dense search and `words` may find gold, as (questions,) bool."""
     return np.array(
         [
             _may_hit(int(_ahead(scores, one.gold).sum()), ranking, cutoff=cutoff, fusion=fusion)
@@ -132,7 +132,7 @@ def fused_hits(
 
 
 def _ahead(scores: np.ndarray, gold: np.ndarray) -> np.ndarray:
-    """Which units of the pool stand before the best unit with gold, for certain."""
+    """The units of the pool that stand before the best unit with gold, for certain."""
     return scores > scores[gold].max() + SAME_SCORE
 
 

@@ -39,7 +39,7 @@ from rag_assets.index.encoders import encoder_of
 from rag_assets.index.steps import CHUNK_VECTORS, ROW_VECTORS
 from rag_assets.index.units import matrix_of
 from rag_assets.models.paths import load_for_queries
-from rag_assets.operations.gate.sides import Side, serving_side
+from rag_assets.operations.gate.compared_rankings import Side, serving_side
 from rag_assets.operations.gate.verdicts import BeforeAndNow
 from rag_assets.operations.model_preview.bounds import (
     ReciprocalRanks,
@@ -83,12 +83,12 @@ class ModelPreview:
     variant: str
     serving: str
     retriever: str
-    """That is to search the candidate."""
+    """The retriever that is to search the candidate."""
     basis: Basis
     metric: str
-    """Such as `hit_rate@10`."""
+    """The metric, such as `hit_rate@10`."""
     serving_hits: float
-    """Share of the questions that find their gold now."""
+    """The share of the questions that find their gold now."""
     bound: float
     """Largest share that the candidate can reach."""
     difference: PairedDifference
@@ -97,7 +97,8 @@ class ModelPreview:
     dense: Sequence[BeforeAndNow]
     """Dense search alone at the first hit and at those of the metric: now, and at most."""
     likely: Sequence[BeforeAndNow]
-    """The same as it is likely to be; where the whole index is embedded, it is the same."""
+    """Dense search alone as it is likely to be; equal to `dense` where the whole index is
+    embedded."""
     dense_status: SliceStatus
     """What the gate would say of that."""
     asks_dense: bool
@@ -107,7 +108,7 @@ class ModelPreview:
     lost: Sequence[str]
     """Questions that are answered now and that the candidate cannot answer; the first few."""
     units: int
-    """Of the index that serves."""
+    """The number of units of the index that serves."""
     pool: int
     """Units that the bound rests on."""
     embedded: int
@@ -139,13 +140,13 @@ class _Answers:
     hits: np.ndarray
     """(questions,) bool: of the retriever that is bounded."""
     dense: Mapping[int, np.ndarray]
-    """The same of dense search alone, by cutoff."""
+    """The hits of dense search alone, by cutoff: (questions,) bool."""
     near: Sequence[Sequence[RankedUnit]]
-    """By dense search."""
+    """The units that dense search finds for each question."""
     unseen: frozenset[DocumentKey]
     """Documents that a search never returns."""
     words: Sequence[Sequence[RankedUnit]]
-    """By words; empty unless the basis needs it."""
+    """The units that search by words finds for each question; empty unless the basis needs it."""
 
 
 def preview(store: Store, config: Config, *, variant: str, log: Log) -> ModelPreview:
@@ -352,7 +353,7 @@ def _embedded(
 
 
 def _vectors(store: Store, table: str, units: Sequence[str]) -> dict[str, np.ndarray]:
-    """Those of `units` that `table` has."""
+    """The vectors of those among `units` that `table` has."""
     if not store.exists(table):
         return {}
     rows = store.read_keys(table, column="unit_id", keys=units, columns=["unit_id", "vector"])
@@ -415,7 +416,7 @@ def _bound(
     *,
     config: Config,
 ) -> np.ndarray:
-    """Which questions may find their gold, as (questions,) bool."""
+    """Whether each question may find its gold, as (questions,) bool."""
     questions, cutoff = pool_questions(measured.gold, pool), config.gate.cutoff
     if not measured.words:
         return dense_hits(queries, matrix, questions, cutoff=cutoff)

@@ -16,11 +16,11 @@ Collapse: TypeAlias = Literal["unit", "page", "document"]
 """What a ranking counts: see `evaluation.projection`."""
 
 MOST_SHARE = 0.15
-"""Of the units of the index: a preview is to be cheap beside the backfill."""
+"""The largest share of the index's units in a preview: it is to be cheap beside the backfill."""
 ALWAYS_CHEAP = 2_000
 """Units that a preview may embed in any index."""
 NEAR_SHARE = 0.5
-"""Of these units gold and its neighbours take so much where not all fit; the rest is a sample."""
+"""The share of the pool for gold and its neighbours, where not all fit; the rest is a sample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class GoldUnits:
     question: Question
     goal: GoldItems
     units: Mapping[str, RankedUnit]
-    """By unit id; never empty."""
+    """The units that show the gold, by unit id; never empty."""
 
     def is_hit(self, ranking: Sequence[RankedUnit], *, cutoff: int) -> bool:
         """Whether anything relevant is among the first `cutoff` items of `ranking`."""
@@ -90,7 +90,7 @@ def units_to_embed(
 
 
 def pool_questions(gold: Sequence[GoldUnits], pool: Mapping[str, RankedUnit]) -> list[PoolQuestion]:
-    """Where the gold of each question stands in `pool`, and what its units count as."""
+    """The questions with the places of their gold in `pool`, and what its units count as."""
     places = {unit: place for place, unit in enumerate(pool)}
     items = {
         collapse: codes_of(pool.values(), collapse)

@@ -129,7 +129,7 @@ class Embedding:
     reused: Amount = NOTHING
     """Units whose text is embedded already."""
     tokens: Amount | None = NOTHING
-    """Of the texts, as the model counts them; None if nothing is known of them."""
+    """The tokens of the texts, as the model counts them; None if nothing is known of them."""
 
     def __add__(self, other: "Embedding") -> "Embedding":
         is_known = self.tokens is not None and other.tokens is not None

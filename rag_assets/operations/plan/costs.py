@@ -26,7 +26,8 @@ A_MILLION = 1_000_000
 LAPTOP = TypeAdapter(dict[str, float]).validate_python(
     read_data(Path(__file__).with_name("laptop.yaml"))
 )
-"""Seconds for an item of each kind, or a token of a model by its path, on two cores of a laptop."""
+"""The seconds for an item of each kind, or a token of a model by its path, on two cores of a
+laptop."""
 UNSURE = (3.0, 1.0, 1 / 3)
 """What a guess is divided by for little, the usual and much time."""
 
@@ -36,11 +37,12 @@ class Cost:
     """What the work on one asset takes."""
 
     seconds: Amount | None = None
-    """None where such work was not measured here yet, or nobody knows how much there is."""
+    """The time; None where such work was not measured here yet, or nobody knows how much there
+    is."""
     money: Amount | None = None
-    """None for a model without a price, and where the work can only be estimated."""
+    """The price; None for a model without one, and where the work can only be estimated."""
     currency: str = ""
-    """Empty for a model without a price."""
+    """The currency of the price; empty for a model without one."""
 
 
 def costs_of(store: Store, config: Config, plan: VariantPlan) -> Mapping[str, Cost]:

@@ -26,7 +26,7 @@ class FilesPlan:
 
     plan: Plan
     rows: pa.Table
-    """What it will hold (`FILE_COLUMNS`)."""
+    """The rows that the manifest will hold (`FILE_COLUMNS`)."""
     changes: Changes
     failures: Sequence[str]
     """Why sources, folders and files cannot be read."""
@@ -41,7 +41,7 @@ class DocumentsPlan:
     to_parse: Sequence[str]
     """Documents whose elements are missing or were made from something else."""
     chunks: Plan | None
-    """As the elements stand; None where there are none yet."""
+    """The plan of the chunks as the elements stand; None where there are none yet."""
     to_cut: Sequence[str]
     """Documents whose chunks are missing or may change."""
     gone: Sequence[str]

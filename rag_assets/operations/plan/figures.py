@@ -18,7 +18,7 @@ from rag_assets.operations.plan.amounts import Amount, Changes
 from rag_assets.store import Store
 
 FIGURES_A_DOCUMENT = (0, 1, 50)
-"""Where no document was parsed yet: few, usual and many."""
+"""The figures of a document, few, usual and many, where no document was parsed yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +26,10 @@ class FiguresPlan:
     """What will become of the descriptions of figures."""
 
     plan: Plan | None
-    """As the elements stand; None where there are none yet."""
+    """The plan as the elements stand; None where there are none yet."""
     changes: Changes
     model: str
-    """Entry of `language_models`."""
+    """The entry of `language_models` that describes them."""
 
     @property
     def calls(self) -> Amount:

@@ -39,11 +39,11 @@ from rag_assets.tables import serialize
 from rag_assets.tables.steps import SERIALIZED_ROWS, TABLE_ROWS
 
 TOKENS_A_CELL = (4.0, 8.0, 17.0)
-"""Of a row as text, empty cells counted: few, usual and many."""
+"""The tokens of a cell of a row as text, empty cells counted: few, usual and many."""
 
 
 CELLS_A_ROW = 20
-"""Where the table was not looked at."""
+"""The cells of a row, where the table was not looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class AssetPlan:
 
     asset: str
     counted: str
-    """What its changes count: files, documents, rows or units."""
+    """The plural of what its changes count: files, documents, rows or units."""
     changes: Changes
     plan: Plan | None = None
     """What was decided about its table as the tables above stand, if that can be decided."""
@@ -69,11 +69,11 @@ class VariantPlan:
 
     variant: str
     assets: Sequence[AssetPlan]
-    """In the order in which they are made."""
+    """The plans of the assets, in the order in which these are made."""
     failures: Sequence[str]
     """Why sources, tables and files cannot be read: what is held of them stays."""
     rows_read: int
-    """Rows that were read at the sources to tell."""
+    """The number of rows that were read at the sources to tell."""
     documents_estimated: int
     """Documents whose chunks are estimated."""
     is_built: bool
@@ -245,7 +245,7 @@ class _Planning:
         return self._plan(SERIALIZED_ROWS, changes, plan)
 
     def _with_unwritten(self, rows: RowsPlan, written: Plan | None) -> RowsPlan:
-        """With the rows of `table_rows` that are still to be written, where they are not many."""
+        """The rows, with those of `table_rows` still to be written where these are few."""
         if written is None or written.pending is None or not written.pending.num_rows:
             return rows
         keys = written.pending["key"]

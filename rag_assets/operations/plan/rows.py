@@ -22,11 +22,11 @@ from rag_assets.sources.exporting import PlannedTable
 from rag_assets.sources.planned import PlannedExport, planned_exports
 from rag_assets.store import Store
 from rag_assets.store.exports import ExportedTable
-from rag_assets.tables import rows
+from rag_assets.tables import table_rows
 from rag_assets.tables.exported import source_table
 from rag_assets.tables.planned import planned_rows
 
-CAME = rows.CONTENT.append(schemas.ROW_FINGERPRINT)
+CAME = table_rows.CONTENT.append(schemas.ROW_FINGERPRINT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,21 +34,21 @@ class RowsPlan:
     """What will become of the tables at the sources and of their rows."""
 
     exports: Mapping[str, Changes]
-    """Rows at the source, by asset."""
+    """The changes of rows at the source, by asset."""
     table_rows: Plan
-    """As the exported tables stand."""
+    """The plan of `table_rows` as the exported tables stand."""
     changes: Changes
-    """Of `table_rows`."""
+    """The changes of `table_rows`."""
     came: pa.Table
     """New and changed rows of tables that moved, with all columns of `table_rows` (`CAME`)."""
     unread: int
     """New and changed rows of which only the number is known."""
     unread_cells: int
-    """Their cells."""
+    """The number of cells of the unread rows."""
     failures: Sequence[str]
     """Why tables and sources cannot be read."""
     rows_read: int
-    """Rows that were read at the sources to know."""
+    """The number of rows that were read at the sources to know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def rows_plan(store: Store, config: Config, *, allow_shrink: bool = False) -> Ro
     for source, each in found:
         exports[_asset(source, each)] += _changes_of(each.export.report)
     parts = [_of_table(store, source, each) for source, each in found]
-    stands = decide(rows.derivation(store, sources=config.table_sources))
+    stands = decide(table_rows.derivation(store, sources=config.table_sources))
     own = Changes.of(stands.added, stands.changed, len(stands.removed))
     return RowsPlan(
         exports=dict(exports),
@@ -113,7 +113,7 @@ def _of_table(store: Store, source: TableSource, found: PlannedExport) -> _OfTab
 
 
 def _of_held(store: Store, held: ExportedTable, planned: PlannedTable) -> _OfTable:
-    """The same of a table that keeps its columns."""
+    """The changes of a table that keeps its columns."""
     counts = planned.counts
     if planned.came is None:
         many = counts.added + counts.changed

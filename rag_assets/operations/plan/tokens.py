@@ -16,7 +16,8 @@ from rag_assets.models.weights import is_here
 from rag_assets.operations.plan.amounts import Amount
 
 BYTES_PER_TOKEN = (6.0, 4.0, 2.5)
-"""Where the tokenizer is not known: for few, the usual number and many tokens."""
+"""The bytes of a token where the tokenizer is not known: for few, the usual number and many
+tokens."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class ModelTokens:
 
     @classmethod
     def of(cls, model: EmbeddingModel, encoder: IndexEncoder | None) -> Self:
-        """Those of the config's `model`, of which the state knows the `encoder`."""
+        """The counter of the config's `model`, of which the state knows the `encoder`."""
         return cls(model, encoder.max_tokens if encoder else model.max_tokens or inf)
 
     def of_texts(self, texts: pa.ChunkedArray) -> np.ndarray:

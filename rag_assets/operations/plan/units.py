@@ -29,7 +29,8 @@ class UnitsPlan:
     """What will become of one table of units, before its texts change."""
 
     plan: Plan | None
-    """None where there are no texts yet, or of a model that the state does not know."""
+    """The plan as the texts stand; None where there are none yet, or the state does not know the
+    model."""
     changes: Changes
     embedding: Embedding
     is_new: bool

@@ -23,7 +23,7 @@ class Failing(NamedTuple):
     name: str
     """The file, row, table or source, as a person writes it."""
     version: str
-    """What is another one as soon as it fails anew."""
+    """The version of the input: another one as soon as it fails anew."""
 
 
 def failing(label: str, reason: str, *, version: str = "") -> Failing:

@@ -237,7 +237,7 @@ def _stale_index(store: Store, config: Config) -> Iterator[Problem]:
 
 
 def _why_unserved(store: Store, config: Config, variant: str) -> str | None:
-    """That nobody has judged the newest index of what serves; None if it serves or was judged."""
+    """A sentence if nobody has judged the newest index of what serves; else None."""
     if _held_back(store, config):
         return None
     with suppress(ServingPointerError, MissingTableError):

@@ -36,7 +36,7 @@ class DiskUse:
     cache: Path
     """What other projects of the user share lies here; the state itself where nothing is shared."""
     shared: int
-    """Bytes in it, which are not part of the state."""
+    """The bytes of that folder, which are not part of the state."""
 
     @property
     def total(self) -> int:

@@ -7,7 +7,7 @@ from datetime import datetime
 from rag_assets.config import ProblemKind
 
 NAMED = 3
-"""So many of the files or rows that a problem is about are named."""
+"""A problem names at most so many of the files or rows that it is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Problem:
     subject: str
     """The source, table, asset, run or files that it is about, as a person writes it."""
     since: datetime
-    """When it was first seen, or began (UTC)."""
+    """The time when it was first seen, or began (UTC)."""
     reason: str
     """What happened, one sentence or a few lines."""
     remedy: str
@@ -43,7 +43,7 @@ class Problem:
         return tuple(f"{self.kind}:{name}" for name in self.names or (self.subject,))
 
     def without(self, keys: Collection[str]) -> "Problem | None":
-        """The same without what has these `keys`; None if nothing is left."""
+        """The problem without what has these `keys`; None if nothing is left."""
         left = [key not in keys for key in self.keys]
         if all(left) or not any(left):
             return self if all(left) else None

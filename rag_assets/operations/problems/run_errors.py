@@ -16,7 +16,8 @@ JUDGED = "ASSET_CHECK_EVALUATION"
 BLOCKED = "nothing after it was built"
 """Start of the reason of a failed check; the next lines give examples and the remedy."""
 HELD_BACK = "held back"
-"""The same for the gate of what serves, after which nothing comes."""
+"""Start of the reason of a failed check of the gate: it holds an index back, and nothing comes
+after it."""
 INTERRUPTS = frozenset({"DagsterExecutionInterruptedError", "KeyboardInterrupt"})
 OWN = "rag_assets."
 """Start of the message of this project's own errors: the name of their class."""

@@ -45,7 +45,7 @@ GOOD_RUNS = 10
 """So many good runs tell how long a run usually takes."""
 TIMES_AS_LONG = 3
 SHORTEST_OVERLONG = 3_600
-"""Seconds: a run that is shorter is never too long, unless the config says so."""
+"""The fewest seconds of a run that took too long, unless the config says otherwise."""
 STEPS_NAMED = 3
 TICKS_LOOKED_AT = 32
 LONGEST_RUN = timedelta(hours=6)
@@ -144,7 +144,7 @@ class _Work:
     job: str
     variant: str | None
     assets: frozenset[str]
-    """Of a run of single assets."""
+    """The assets that a run of single assets was to make."""
 
     @classmethod
     def of(cls, run: "dg.DagsterRun") -> "_Work":
@@ -181,12 +181,12 @@ class _Failures:
 
     @property
     def open(self) -> Sequence["RunRecord"]:
-        """Those after which the work was not done."""
+        """The failed runs after which the work was not done."""
         done = self.done.storage_id if self.done else 0
         return [run for run in self.runs if run.storage_id > done]
 
     def healed(self, after: datetime) -> Sequence["RunRecord"]:
-        """Those that ended after a time, and whose work was done since."""
+        """The failed runs that ended after a time, and whose work was done since."""
         done = self.done.storage_id if self.done else 0
         return [
             run

@@ -46,7 +46,7 @@ def entries_of(
 
 
 def unknown(store: Store, entries: Iterable[QuarantineEntry]) -> list[QuarantineEntry]:
-    """Those of `entries` that nobody acknowledged."""
+    """The entries that nobody acknowledged."""
     accepted = acknowledged(store)
     return [each for each in entries if version_of(each) not in accepted]
 
@@ -66,7 +66,7 @@ def is_of_source(entry: QuarantineEntry) -> bool:
 
 
 def left_out(store: Store, config: Config, entries: Iterable[QuarantineEntry]) -> list[Problem]:
-    """Those of `entries` that are single files, rows or units, the largest groups first.
+    """The problems of single files, rows or units, the largest groups first.
 
     A file that fails on the way to several tables is told once.
     """

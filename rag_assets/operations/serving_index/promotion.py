@@ -25,8 +25,8 @@ from rag_assets.graph import STEPS
 from rag_assets.operations.gate import blocked_candidate
 from rag_assets.operations.gate import judging as gate
 from rag_assets.operations.gate.blocked_candidate import HeldBack
+from rag_assets.operations.gate.verdict_wording import headline, in_short
 from rag_assets.operations.gate.verdicts import Verdict
-from rag_assets.operations.gate.wording import headline, in_short
 from rag_assets.operations.problems.current import are_questions_lost, named_results, why_stale
 from rag_assets.operations.serving_index.consistency import encoder_ids, inconsistencies
 from rag_assets.retrieval.opening import OutdatedIndexError
@@ -48,7 +48,7 @@ from rag_assets.store.serving_pointer import (
 
 Log: TypeAlias = Callable[[str], None]
 RIVALS = 3
-"""So often is the newest index looked at again because another process moved the pointer."""
+"""How often the newest index is looked at again because another process moved the pointer."""
 ACCEPTED = "dense search alone finds less, which was accepted"
 Status: TypeAlias = Literal["moved", "unchanged", "held", "rolled back", "judged"]
 """`unchanged`: the candidate is what serves. `rolled back`: a rollback from it stands. `judged`:
@@ -69,12 +69,12 @@ class PromotionResult:
 
     status: Status
     pointer: ServingPointer | None
-    """What serves now."""
+    """The pointer that serves now."""
     variant: str
-    """Of the candidate."""
+    """The variant of the candidate."""
     verdict: Verdict | None = None
     reasons: Sequence[str] = ()
-    """Sentences for people."""
+    """The reasons, in sentences for people."""
     remedy: str = ""
     """What to do, where it was held."""
 
@@ -142,6 +142,7 @@ def _promoted(store: Store, config: Config, *, log: Log) -> PromotionResult:
         return _unchanged(store, candidate, pointer)
     is_there = pointer is not None and serving_pointer.is_held(store, pointer)
     can_serve = pointer is not None and embeddable.can_serve(store, config, pointer)
+    # A person went back from this very content: the next nightly run may not undo that.
     if pointer and can_serve and _was_left(store, candidate, pointer):
         return PromotionResult(
             status="rolled back",
@@ -218,7 +219,7 @@ def promote(
     Args:
         store: Holds its tables.
         config: As it is now.
-        variant: Its name.
+        variant: The name of the variant.
         override: Why it is to serve whatever the gate says: a person's words, which are recorded.
         accept_dense: Why it is to serve although dense search alone finds less; may be empty, and
             is recorded.
@@ -232,6 +233,8 @@ def promote(
     """
     config.variant(variant)
     _read_new_questions(store, config, log=log)
+    # Before anything is looked at: if another process moves the pointer from here on, this is
+    # refused.
     after = serving_pointer.number_now(store)
     pointer = _serving_or_last(store)
     candidate = _candidate(store, config, variant, by="promote")
@@ -459,7 +462,7 @@ def _was_left(store: Store, candidate: ServingPointer, pointer: ServingPointer) 
 
 
 def _unchanged(store: Store, candidate: ServingPointer, pointer: ServingPointer) -> PromotionResult:
-    """The same rows are searched alike; where they lie in other files by now, those are pinned."""
+    """Keep the pointer: the same rows are searched alike; where files are others, pin those."""
     same = replace(
         pointer,
         complete_set=candidate.complete_set,
@@ -482,6 +485,7 @@ def _moved(
     *,
     after: int | None = None,
 ) -> PromotionResult:
+    # To judge takes minutes, in which a clean-up may have taken the tables away.
     if not serving_pointer.is_held(store, candidate):
         raise GonePinsError(candidate.number, variant=candidate.variant)
     expected = (pointer.number if pointer else 0) if after is None else after
@@ -506,6 +510,7 @@ def _held(
     remedy: str,
 ) -> PromotionResult:
     before = blocked_candidate.read(store)
+    # What is held stays held since its first night, whatever the reasons are by now.
     since = before.since if before and before.variant == variant else _now()
     blocked_candidate.record(store, HeldBack(variant, since, tuple(reasons), remedy, verdict))
     return PromotionResult(

@@ -15,13 +15,13 @@ class ServingStatus:
     """The serving pointer, as `rag-assets status` tells it."""
 
     variant: str
-    """As the config calls it now."""
+    """The name of the variant in the config now."""
     number: int
     since: str
-    """ISO 8601, UTC."""
+    """The time of the move: ISO 8601, UTC."""
     by: MovedBy
     reason: str | None
-    """Of an override."""
+    """Why the gate was overridden, in the words of who asked for it."""
     restores: int | None
     """The number that a rollback went back to."""
     retriever: str

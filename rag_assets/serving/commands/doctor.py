@@ -39,8 +39,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Reply:
     """Examine, and mend what was found if that is asked for."""
+    from rag_assets.operations.doctor.examined_tables import Practice
     from rag_assets.operations.doctor.examining import examine
-    from rag_assets.operations.doctor.subjects import Practice
 
     config = configuration.load()
     names = [options.variant] if options.variant else list(config.variants)

@@ -150,9 +150,9 @@ def _chosen(store: Store, config: Config, options: argparse.Namespace, *, varian
     from rag_assets.evaluation import questions as imported
     from rag_assets.evaluation.choosing import choose_retriever
     from rag_assets.evaluation.evaluate import parsed_file
+    from rag_assets.evaluation.evaluation_wording import smoke_sentence
     from rag_assets.evaluation.json_lines import QuestionsError
     from rag_assets.evaluation.smoke_tests import smoke_tests
-    from rag_assets.evaluation.wording import smoke_sentence
     from rag_assets.table_lookup.arm import arms_of
 
     failures: list[Failure] = []
@@ -230,7 +230,7 @@ def _check_readable(questions: Path) -> None:
 
 def _compared(result: "EvaluationResult") -> Iterator[str]:
     """The paired differences, their verdicts, and what follows for the retriever that serves."""
-    from rag_assets.evaluation.wording import advice, differences_table, domains_of
+    from rag_assets.evaluation.evaluation_wording import advice, differences_table, domains_of
 
     rows = differences_table(result, domains=domains_of(result)[-1:])
     if rows:

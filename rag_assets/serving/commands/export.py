@@ -16,7 +16,7 @@ EXAMPLES = """\
   rag-assets export laboratory/tests --to tests.csv     by its ending"""
 
 LONGEST_NAME = 200
-"""Characters of a file's name that is made of the table's."""
+"""The most characters of a file's name that is made of the table's."""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:

@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> Reply:  # noqa: ARG001 - every command t
 
 def _row(store: Store, pointer: ServingPointer, *, why_not: str | None) -> dict[str, Json]:
     """A record, and `why_not` queries can be embedded for it any more."""
-    from rag_assets.operations.gate.wording import in_short, measured_rows
+    from rag_assets.operations.gate.verdict_wording import in_short, measured_rows
     from rag_assets.operations.serving_index.status import recorded_verdict, words_of
 
     verdict = recorded_verdict(pointer)

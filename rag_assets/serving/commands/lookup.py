@@ -35,7 +35,7 @@ EXAMPLES = """\
   rag-assets lookup                                  the tables that can be asked"""
 
 OWN = "own"
-"""In a condition: the value of the row that is named by --like."""
+"""Stands in a condition for the value of the row that is named by --like."""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:

@@ -82,8 +82,8 @@ def _lines(found: "ModelPreview") -> Iterator[str]:
 
 def _rows(found: "ModelPreview") -> Iterator[dict[str, Json]]:
     """Dense search alone, then the retriever where that is bounded as well."""
+    from rag_assets.operations.gate.verdict_wording import interval_text
     from rag_assets.operations.gate.verdicts import BeforeAndNow
-    from rag_assets.operations.gate.wording import interval_text
 
     fused = BeforeAndNow(found.metric, found.serving_hits, found.bound, found.difference)
     rows = [

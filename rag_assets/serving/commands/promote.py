@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> Reply:
 
 
 def _record(done: "PromotionResult") -> dict[str, Json]:
-    from rag_assets.operations.gate.wording import measured_rows
+    from rag_assets.operations.gate.verdict_wording import measured_rows
 
     pointer = done.pointer
     return {
@@ -80,7 +80,7 @@ def _record(done: "PromotionResult") -> dict[str, Json]:
 
 
 def _text(done: "PromotionResult") -> str:
-    from rag_assets.operations.gate.wording import verdict_text
+    from rag_assets.operations.gate.verdict_wording import verdict_text
 
     pointer = done.pointer
     if done.status == "unchanged" and pointer:

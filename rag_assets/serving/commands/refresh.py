@@ -22,7 +22,7 @@ from rag_assets.serving.newer_defaults import hint
 from rag_assets.serving.planning_errors import planning_errors
 from rag_assets.serving.refresh_run import RefreshOutcome
 from rag_assets.serving.replies import OK, PARTLY, Json, Reply, UsageError, say
-from rag_assets.serving.status_text import told
+from rag_assets.serving.status_text import problem_lines
 from rag_assets.store import MissingIndexError, Store, serving_pointer
 from rag_assets.store.serving_pointer import ServingPointerError, serving_variant
 
@@ -230,7 +230,7 @@ def _paragraphs(
     if evaluation:
         yield evaluation
     if missing:
-        yield "\n".join(["Not in the index as it should be:", *told(missing)])
+        yield "\n".join(["Not in the index as it should be:", *problem_lines(missing)])
     yield judged
     if outcome.errors:
         lines = [f"  {step}: {_in_short(reason)}" for step, reason in outcome.errors.items()]

@@ -17,8 +17,8 @@ from rag_assets.serving.replies import (
 from rag_assets.serving.searching import add_search_options, check_names, filters_of, prompt_of
 
 if TYPE_CHECKING:
+    from rag_assets.answering.reporting.cited_report import CitedReport
     from rag_assets.answering.reporting.forms import Form
-    from rag_assets.answering.reporting.report import CitedReport
 
 SUMMARY = "write a report on several topics, with citations"
 EXAMPLES = """\
@@ -51,7 +51,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Reply:
     """Write one report, into a file or to stdout."""
-    from rag_assets.answering.reporting.report import to_json
+    from rag_assets.answering.reporting.cited_report import to_json
 
     output: Path | None = options.output
     form = _form_of(output or Path("report.md"))

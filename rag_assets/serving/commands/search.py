@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> Reply:
 
 
 def _origins(index: "VariantIndex", found: "Sequence[Results]") -> "Mapping[str, Json]":
-    """Where each hit comes from, in short, by its id; `rag-assets explain` says all of it."""
+    """The origin of each hit, in short, by its id; `rag-assets explain` says all of it."""
     from rag_assets.operations.explain.explaining import COMPACT_COLUMNS, compact
 
     units = sorted({hit.unit_id for results in found for hit in results})
@@ -128,7 +128,7 @@ def _searched_too(results: "Results") -> list[str]:
 
 
 def _versions(results: "Results") -> list[str]:
-    """Which versions of documents were searched, if that made a difference."""
+    """The versions of documents that were searched, if that made a difference."""
     if not results.left_out:
         return []
     count = f"{results.left_out:,} documents are" if results.left_out > 1 else "1 document is"
@@ -179,7 +179,7 @@ def _shown(hit: "Hit") -> str:
 
 
 def _place(hit: "Hit") -> str:
-    """Where the hit comes from, in the form of a citation."""
+    """The place that the hit comes from, in the form of a citation."""
     if hit.domain == "table":
         return f"{hit.uri}, row {hit.row_key}: {hit.title}"
     pages = ", ".join(map(str, hit.pages))

@@ -23,7 +23,7 @@ EXAMPLES = """\
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 PORT = 8000
 SECONDS_TO_END = 30
-"""For which answers that are on their way are waited for, when the server is told to stop."""
+"""The seconds that answers on their way get when the server is told to stop."""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:

@@ -27,7 +27,7 @@ EXAMPLES = """\
 
 PAGES = (".html", ".htm")
 AROUND = 6
-"""Lines that are shown before the hit, and as many behind it."""
+"""So many lines are shown before the hit, and as many behind it."""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:

@@ -12,7 +12,7 @@ from rag_assets.answering.record.differing import AnswerDifference
 from rag_assets.answering.record.feedback import Feedback, FeedbackKind
 from rag_assets.answering.record.listing import ListedAnswer
 from rag_assets.answering.record.staleness import TouchedSentence
-from rag_assets.answering.reporting.report import CitedReport
+from rag_assets.answering.reporting.cited_report import CitedReport
 from rag_assets.citations.values import Value
 from rag_assets.config import Versions
 from rag_assets.documents.families.shown import DocumentMember
@@ -203,7 +203,7 @@ class SentenceEvent(ReplyBody):
     """A sentence that was compared with what it cites: the event `sentence`."""
 
     place: int
-    """From 1."""
+    """The place of the sentence in the answer, from 1."""
     sentence: JsonValue
     mark: str
     """What is told behind it: that nothing was compared, or that it does not hold."""
@@ -216,7 +216,7 @@ class PageBody(Body):
     offset: int = Field(0, ge=0, le=LAST_OFFSET)
 
     def page(self, entries: Sequence[Entry]) -> Sequence[Entry]:
-        """That part of `entries`."""
+        """The wanted part of `entries`."""
         return entries[self.offset : self.offset + self.limit]
 
 
@@ -240,9 +240,9 @@ class ColumnReply(ReplyBody):
     """A column of a table."""
 
     name: str
-    """At the source."""
+    """The name of the column at the source."""
     heading: str
-    """In plain words, without its unit."""
+    """The heading in plain words, without its unit."""
     unit: str | None
     is_numeric: bool
     filled: int
@@ -260,13 +260,13 @@ class TableReply(ReplyBody):
     title: str
     rows: int
     unit_id: str | None
-    """Of a table inside a document."""
+    """The unit of a table inside a document; null for a table of a source."""
     pages: list[int]
     columns: list[ColumnReply]
 
 
 class ValuesQuery(PageBody):
-    """Of which column the values are wanted."""
+    """The column whose values are wanted."""
 
     source: Name
     table: Name
@@ -297,7 +297,7 @@ class RowReply(ReplyBody):
     unit_id: str
     row_key: str
     cells: list[Value]
-    """In the order of the columns."""
+    """The cells in the order of the columns."""
 
 
 class RowsReply(PageReply[RowReply]):
@@ -407,7 +407,7 @@ class HistoryQuery(Body):
     text: Name | None = None
     """Question or answer contains it."""
     stale: bool = False
-    """Only answers with a sentence whose source changed."""
+    """Whether only answers are wanted with a sentence whose source changed."""
 
 
 class HistoryEntry(ReplyBody):
@@ -445,12 +445,12 @@ class KeptReply(HistoryEntry):
     """One of your answers."""
 
     index_version: str
-    """That answered; `unpromoted` where none had a number."""
+    """The index that answered; `unpromoted` where none had a number."""
     answer: Answer
     history: Sequence[str]
     """Earlier questions of its conversation."""
     tables_gone: list[str]
-    """Without which it cannot be run again as it was."""
+    """The missing tables, without which it cannot be run again as it was."""
     feedback: list[Feedback]
 
 
@@ -475,11 +475,11 @@ class FeedbackBody(Body):
     answer_id: AnswerId
     kind: FeedbackKind
     unit_id: UnitId | None = None
-    """Of `right_source`."""
+    """The unit that is meant by `right_source`."""
 
 
 class HealthReply(ReplyBody):
-    """That the process answers, and by which index."""
+    """The state of the process, and the index by which it answers."""
 
     status: Literal["ok"] = "ok"
     index_version: str | None

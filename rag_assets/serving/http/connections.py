@@ -10,7 +10,8 @@ import asyncio
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 SECONDS_IDLE = 15.0
-"""After which a connection is looked at; it ends if it did nothing since the look before."""
+"""After so many seconds a connection is looked at; it ends if it did nothing since the look
+before."""
 PIECE_BYTES = 4_096
 """What is read of a connection before the others have their turn."""
 

@@ -30,14 +30,14 @@ LOOPBACK = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:\d+)?", re.ASCII | re.
 MOST_BYTES = 1 << 20
 MOST_CONNECTIONS = 500
 SECONDS_TO_SEND = 10.0
-"""In which a client has to send its whole request."""
+"""The seconds within which a client has to send its whole request."""
 MOST_SENDING = 128
 """Requests that are being sent; more are told to come back, as they are of those that wait."""
 MOST_WAITING = 64
 """Requests that wait for one in work to end."""
 SECONDS_TO_WAIT = 30.0
 SECONDS_TO_ANSWER = 120.0
-"""In which a reply has to begin, or a streamed answer to be made."""
+"""The seconds within which a reply has to begin, or a streamed answer to be made."""
 LATE = f"this took longer than {SECONDS_TO_ANSWER:.0f} seconds: ask for less, or filter"
 SLOW = f"the request did not arrive within {SECONDS_TO_SEND:.0f} seconds"
 TOO_LARGE = f"a request has at most {MOST_BYTES:,} bytes"

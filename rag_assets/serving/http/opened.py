@@ -39,7 +39,7 @@ class Opened:
     index_version: str
     """The number of the serving pointer, which `rag-assets history` lists; or `UNPROMOTED`."""
     serves: ServingPointer | CompleteSet
-    """What it was opened from."""
+    """The pointer or the complete set that the index was opened from."""
 
     @property
     def index(self) -> "VariantIndex":
@@ -108,6 +108,7 @@ class ServedIndex:
             yield opened
         except OutdatedIndexError:
             with self._lock:
+                # Only if nobody has opened another one meanwhile.
                 if self._opened is opened:
                     self._opened = None
             raise

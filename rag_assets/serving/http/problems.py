@@ -97,9 +97,9 @@ def statuses() -> "Sequence[tuple[tuple[type[Exception], ...], HTTPStatus]]":
     from rag_assets.retrieval.opening import OutdatedIndexError
     from rag_assets.store import MissingTableError
     from rag_assets.store.damage import DamagedTablesError
-    from rag_assets.store.places import UnreachableTablesError
     from rag_assets.store.records_file import RecordsFileError
     from rag_assets.store.serving_pointer import ServingPointerError
+    from rag_assets.store.table_locations import UnreachableTablesError
     from rag_assets.table_lookup.plans.plan import PlanError
     from rag_assets.table_lookup.plans.sandbox import SandboxError
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from rag_assets.answering.condensation.conversation import Turn
     from rag_assets.answering.record.database import AnswersFile
     from rag_assets.answering.record.staleness import Served as StaleIndex
-    from rag_assets.answering.reporting.report import CitedReport
-    from rag_assets.questions.judged_items import Labelling, ToJudge
+    from rag_assets.answering.reporting.cited_report import CitedReport
+    from rag_assets.questions.items_to_label import Labelling, ToJudge
 
 _SENTENCES = TypeAdapter(Sentence)
 
@@ -43,7 +43,7 @@ class Service:
     config: Config
     served: ServedIndex
     user: str
-    """Who asks: the person at this machine."""
+    """The user who asks: the person at this machine."""
     metrics: Metrics
     streams: AnswerStreams = field(default_factory=AnswerStreams)
     to_label: dict[str, "Mapping[str, ToJudge]"] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class Service:
 
     @property
     def answers(self) -> "AnswersFile":
-        """Where answers are kept."""
+        """The file of kept answers."""
         from rag_assets.answering.record.database import answers_of
 
         return answers_of(self.served.store)
@@ -77,7 +77,7 @@ class Service:
             ValueError: Nothing is labelled under this name.
         """
         from rag_assets.evaluation.judges.labels import task_of
-        from rag_assets.questions.judged_items import ItemSources, Labelling
+        from rag_assets.questions.items_to_label import ItemSources, Labelling
 
         task = task_of(of)
         if anew or of not in self.to_label:
@@ -151,7 +151,7 @@ class Service:
 
     def tell_report(self, body: ReportBody, tell: Tell) -> None:
         """Write a report, telling what is done as events: progress, and done."""
-        from rag_assets.answering.reporting.report import to_json
+        from rag_assets.answering.reporting.cited_report import to_json
 
         def doing(line: str) -> None:
             tell(Event("progress", bodies.ProgressEvent(doing=line).model_dump_json()))

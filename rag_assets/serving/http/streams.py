@@ -19,14 +19,14 @@ from rag_assets.serving.http.problems import failed
 from rag_assets.workers import GIVEN_UP, AbandonedError, abandoned_once, raise_if_abandoned
 
 SECONDS_KEPT = 300.0
-"""For which the events of an answer that is made stay readable."""
+"""For so many seconds the events of an answer that is made stay readable."""
 SECONDS_WITHOUT_READER = 10.0
-"""After which an answer that nobody reads is given up."""
+"""After so many seconds an answer that nobody reads is given up."""
 SECONDS_TO_GIVE_UP = 5.0
-"""In which a thread has to end when the server does."""
+"""Within so many seconds a thread has to end when the server does."""
 MOST_STREAMS = 200
 MOST_BYTES_KEPT = 64 << 20
-"""Of all events; the oldest answers that are made go before."""
+"""The most bytes of all events; the oldest answers that are made go before."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing_extensions import override
 from rag_assets.sources.cells import json_value
 from rag_assets.sources.databases import mysql, postgres
 from rag_assets.sources.databases.limits import Watch
-from rag_assets.sources.places import SourceError
+from rag_assets.sources.source_locations import SourceError
 
 if TYPE_CHECKING:
     import sqlite3
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 CONNECT_SECONDS = 10
 STEPS_BETWEEN_LOOKS = 100_000
-"""Of SQLite's machine, a few milliseconds."""
+"""The steps of SQLite's machine between two looks at the time: a few milliseconds."""
 MYSQL = ("mysql", "mariadb")
 CHARSET_DRIVERS = ("pymysql", "mysqldb", "mysqlconnector")
 

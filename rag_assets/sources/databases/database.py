@@ -38,7 +38,7 @@ from rag_assets.sources.origins import (
     TableRequest,
     Value,
 )
-from rag_assets.sources.places import Database, SourceError, shown
+from rag_assets.sources.source_locations import Database, SourceError, shown
 from rag_assets.store.completions import ForeignKey
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ class DatabaseTables(Origin):
         )
 
     def _foreign_key(self, declared: "ReflectedForeignKeyConstraint") -> ForeignKey:
-        """Its names as they are: to SQLite capitals do not matter, and it may leave columns out."""
+        """The key by real names: SQLite ignores capitals, and may leave columns out."""
         table, others = declared["referred_table"], declared["referred_columns"]
         if self.engine.dialect.name == "sqlite":
             tables = {name.casefold(): name for name in self._inspector.get_table_names()}
@@ -355,7 +355,7 @@ class DatabaseTables(Origin):
         return is_new
 
     def _takes_any_bytes(self) -> bool:
-        """From now on replace what SQLite holds as text and is not UTF-8; False if it is done."""
+        """Replace from now on what is no UTF-8 in SQLite; False if it does so already."""
         from sqlalchemy import event
 
         if self._is_lenient:

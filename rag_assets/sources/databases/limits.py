@@ -14,18 +14,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from rag_assets.sources.places import SourceError
+from rag_assets.sources.source_locations import SourceError
 
 PATIENCE = 5.0
-"""Seconds after which it is asked who holds what is waited for."""
+"""After so many seconds of waiting it is asked who holds what is waited for."""
 LONG = 60.0
-"""Seconds after which a table that nobody holds is named, too."""
+"""After so many seconds a table that nobody holds is named, too."""
 
 Reached: TypeAlias = Literal["lock", "statement"]
 STATES: dict[str, Reached] = {"55P03": "lock", "57014": "statement"}
-"""SQLSTATEs of PostgreSQL."""
+"""The limit that each SQLSTATE of PostgreSQL tells of."""
 NUMBERS: dict[int, Reached] = {1205: "lock", 1969: "statement", 3024: "statement"}
-"""Errors of MariaDB and MySQL."""
+"""The limit that each error of MariaDB and MySQL tells of."""
 SAID: dict[str, Reached] = {
     "database is locked": "lock",
     "database table is locked": "lock",
@@ -83,12 +83,12 @@ class LimitError(SourceError):
 
 @dataclass(slots=True)
 class Watch:
-    """KnownFiles after the sessions of one source."""
+    """Looks after the sessions of one source."""
 
     source: str
     limits: Limits
     holders: Callable[[Sequence[int]], list[str] | None]
-    """Who holds what these sessions wait for; None where they do not wait."""
+    """Tells who holds what these sessions wait for; None where they do not wait."""
     log: Callable[[str], None]
     sessions: set[int] = field(default_factory=set)
     """Numbers of the sessions of this refresh, as the server counts them."""
@@ -159,7 +159,7 @@ class Watch:
 
 
 def reached_by(error: BaseException) -> Reached | None:
-    """Which limit an error of a driver, or one that it led to, tells of."""
+    """The limit that an error of a driver, or one that it led to, tells of."""
     below: BaseException | None = error
     while below is not None:
         state = getattr(below, "sqlstate", None)

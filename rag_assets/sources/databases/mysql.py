@@ -25,7 +25,8 @@ TYPES = (
 UNKNOWN_VARIABLE = 1193
 ZONE = "SET time_zone = '+00:00'"
 CHARSET = {"charset": "utf8mb4"}
-"""For drivers that do not say so themselves: any other turns characters into question marks."""
+"""The character set for drivers that do not say it themselves: any other turns characters into
+question marks."""
 
 
 def spelled(column: str, data_type: str, *, is_mariadb: bool) -> str | None:

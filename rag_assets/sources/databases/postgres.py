@@ -17,7 +17,8 @@ from rag_assets.columns.sql import quoted_name
 from rag_assets.sources.origins import Increment, Value
 
 OLDEST_VERSION = (14,)
-"""Before PostgreSQL 14 no function hashes a row: such a server is read like any other database."""
+"""The oldest version that is read in its own way: before PostgreSQL 14 no function hashes a row,
+and such a server is read like any other database."""
 
 ROW = "rag_row"
 
@@ -105,7 +106,7 @@ class Facts:
     """What the server says about itself and about a table."""
 
     server: str
-    """Its version, and what it was built for."""
+    """The version of the server, and what it was built for."""
     kind: str
     """`r` and `p` are tables, `m` a materialized view, `v` a view, `f` a foreign table."""
     relations: Sequence[int]
@@ -116,7 +117,8 @@ class Facts:
     For a view that is its definition, with those of the views that it looks at.
     """
     cluster: str | None
-    """Which data directory answers, and since which restore; None if it may not be told."""
+    """The data directory that answers, and the restore that it is of; None if it may not be
+    told."""
 
     @property
     def is_numbered(self) -> bool:

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
 
 WHOLE_FROM_SHARE = 0.3
-"""Where more of the rows moved, all are read."""
+"""If a larger share of the rows moved, all rows are read."""
 LONGEST_MEMORY = 1 << 30
-"""So many transactions later, their numbers may soon begin anew."""
+"""After so many transactions their numbers may soon begin anew."""
 
 
 @dataclass(slots=True)

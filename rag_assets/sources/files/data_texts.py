@@ -22,7 +22,7 @@ from rag_assets.media.encodings import utf16_of
 from rag_assets.sources.files.mails import BEFORE, MAIL, MULTIPART, WEB_ARCHIVE, mail_of
 
 PART = 16_384
-"""Bytes of each part that is looked at; a multiple of two, as letters of UTF-16 are."""
+"""The bytes of each part that is looked at; a multiple of two, as letters of UTF-16 are."""
 PARTS = 8
 """Parts that are looked at of a long file; one that has no more is looked at as a whole."""
 MOST_LINES = 1_000
@@ -59,42 +59,47 @@ KINDS = {
 """What each kind is called, and what to do about a file of it."""
 
 ENCODED_SHARE = 2 / 3
-"""Of the letters of a file, from which it is taken for encoded bytes."""
+"""A larger share of encoded letters makes a file encoded bytes."""
 MOST_BLANKS = 0.12
-"""Of the letters of code without line breaks, or of encoded bytes unless digits are many."""
+"""The largest share of blanks in code without line breaks, and in encoded bytes unless digits are
+many."""
 DIGITS = b"0123456789"
 FEWEST_ENCODED = 600
 """Encoded letters; a key or a few checksums are less."""
 FEWEST_ROWS = 100
-"""Lines of a table that is no part of a text."""
+"""A table has at least so many lines; a shorter one is part of a text."""
 ROWS_SHARE = 0.9
-"""Of the lines that are rows of a table: title, header and notes are few."""
+"""The least share of the lines of a table that are rows: title, header and notes are few."""
 NUMBERS_SHARE = 0.6
-"""Of the words of a line that are numbers, above which it is a row."""
+"""A line is a row if a larger share of its words are numbers."""
 DIGITS_SHARE = 0.2
-"""Of the letters of a table of numbers that are digits, blanks included."""
+"""The least share of digits among the letters of a table of numbers, blanks included."""
 MOST_SPACED = 0.2
-"""Of the commas of a CSV table that a blank follows; after one of prose there is a blank."""
+"""The largest share of the commas of a CSV table that a blank follows; after one of prose there is
+a blank."""
 FEWEST_ENTRIES = 50
-"""Lines of a log."""
+"""A log has at least so many lines."""
 TIMES_SHARE = 0.03
-"""Of the letters of a log that are digits: its times have 14 of them."""
+"""The least share of digits among the letters of a log: its times have 14 of them."""
 ENTRIES_SHARE = 0.5
-"""Of the lines that begin an entry of a log: messages go on in further lines."""
+"""The least share of the lines of a log that begin an entry: messages go on in further lines."""
 DUMPED_SHARE = 0.8
-"""Of the letters of a file that are rows of a dump."""
+"""The least share of the letters of a dump that belong to its rows."""
 FEWEST_DUMPED = 20
 TAGS_SHARE = 0.2
-"""Of the letters of an XML file that are tags."""
+"""The least share of tags among the letters of an XML file."""
 LONG_LINE = 400
-"""Letters a line on average, from which text may be code without line breaks."""
+"""Text may be code without line breaks if its lines have more letters on average."""
 FEWEST_MINIFIED = 2_000
 CODE_SHARE = 0.03
-"""Of the letters of code that are braces, `;` or `=`; brackets are those of links, too."""
+"""The least share of braces, `;` and `=` among the letters of code; brackets are those of links,
+too."""
 MOST_FOREIGN = 0.2
-"""Of the bytes of code that are not ASCII; Chinese and Japanese prose has no blanks either."""
+"""The largest share of bytes of code that are not ASCII; Chinese and Japanese prose has no blanks
+either."""
 MOST_BACKSLASHES = 0.01
-"""Of the letters of code; formulas in LaTeX have more, and braces too."""
+"""The largest share of backslashes among the letters of code; formulas in LaTeX have more, and
+braces too."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +107,7 @@ class _Sample:
     """What is looked at of a file."""
 
     parts: Sequence[bytes]
-    """From its beginning to its end, in UTF-8; all of it if it is short."""
+    """Parts from the beginning to the end of the file, in UTF-8; all of it if it is short."""
     is_whole: bool
 
     def text(self, number: int) -> str:
@@ -130,7 +135,7 @@ class _Sample:
         return max(self.count(b"\n"), self.count(b"\r"))
 
     def share(self, letters: bytes) -> float:
-        """The same of all."""
+        """The share of `letters` among all letters."""
         return self.count(letters) / max(1, self.size)
 
     @cached_property
@@ -195,9 +200,9 @@ _JSON = re.compile(
 _KEY = re.compile(r'"\s*:')
 _NOTEBOOK = re.compile(r'"(?:nbformat|cell_type)"\s*:')
 _MOST_CUT = 64
-"""Letters of a number or a word that the end of a part may cut."""
+"""The most letters of a number or a word that the end of a part may cut."""
 _FEWEST_VALUES = 50
-"""Of a list in JSON without names: a few numbers in brackets are none."""
+"""The fewest values of a list in JSON without names: a few numbers in brackets are none."""
 
 _ROOT = re.compile(r"(?:\s|<!--.*?-->|<!DOCTYPE[^>]*>)*+<([A-Za-z_][\w.:-]*)[\s/>]", re.DOTALL)
 _TAG = re.compile(r"<[^<>]{1,1000}>")

@@ -26,7 +26,7 @@ CONTENT = pa.schema(
     [item for item in schemas.DOCUMENT_FILES if item.name not in schemas.SYSTEM_COLUMNS]
 )
 ROWS = pa.schema([*CONTENT, schemas.FINGERPRINT])
-"""Rows of the manifest as they are found out."""
+"""The schema of rows of the manifest, as they are found out."""
 _LOOK = ("size", "modified", "mark")
 """What tells that a file moved."""
 _SEEN = pa.schema(

@@ -19,7 +19,7 @@ from rag_assets.config import DocumentSource, redacted
 from rag_assets.identity import fingerprint
 from rag_assets.media.encodings import is_unicode
 from rag_assets.sources.landing import first_line
-from rag_assets.sources.places import SourceError, local_path
+from rag_assets.sources.source_locations import SourceError, local_path
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -41,7 +41,7 @@ class Entry:
     uri: str
     """Path below the root, NFC, with forward slashes."""
     path: str
-    """Where to open it: a local path, or the object's path in its bucket."""
+    """The path by which it is opened: a local one, or the object's path in its bucket."""
     size: int
     modified: int
     """Microseconds since 1970, UTC."""
@@ -92,7 +92,7 @@ class Listing:
 
     @property
     def fingerprint(self) -> str:
-        """The same, unlike any other while a file is not settled."""
+        """The hash `seen`, but unlike any other while a file is not settled."""
         settled = all(map(self.is_settled, self.entries))
         return fingerprint(self.seen, None if settled else self.looked_at)
 

@@ -38,13 +38,13 @@ Minutes and letters have the others too, and memos and manuscripts say when they
 
 
 def mail_in(head: bytes) -> str | None:
-    """Which kind of mail begins with `head`, if any; headers stand before everything else."""
+    """The kind of mail that begins with `head`, if any; headers stand before everything else."""
     text = head.decode(utf16_of(head) or "utf-8", "ignore")
     return mail_of(text.lstrip(BEFORE))
 
 
 def mail_of(start: str) -> str | None:
-    """Which kind of mail a text is that begins with `start`, if any."""
+    """The kind of mail of a text that begins with `start`, if any."""
     mailbox = _MAILBOX.match(start)
     headers = _headers(start[mailbox.end() :] if mailbox else start)
     is_of_people = not _WRITTEN_BY_PEOPLE.isdisjoint(headers)

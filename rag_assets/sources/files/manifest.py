@@ -39,8 +39,8 @@ from rag_assets.sources.files import detection
 from rag_assets.sources.files.known_files import CONTENT, RECIPE, ROWS, KnownFiles
 from rag_assets.sources.files.listing import Entry, Listing, look, look_of
 from rag_assets.sources.files.overlaps import without_rows
-from rag_assets.sources.places import SourceError
 from rag_assets.sources.readability import Look
+from rag_assets.sources.source_locations import SourceError
 from rag_assets.sources.step_tables import FILES
 from rag_assets.store import Store
 
@@ -76,7 +76,8 @@ class _Manifest:
     allow_shrink: bool
     log: Callable[[str], None]
     rows: pa.Table = field(default_factory=partial(pa.Table.from_batches, [], schema=ROWS))
-    """Of all files. `Schema.empty_table` would import pandas, which a refresh may not need."""
+    """The rows of all files. `Schema.empty_table` would import pandas, which a refresh may not
+    need."""
     unreadable: list[sync.Failure] = field(default_factory=list)
     kept: set[str] = field(default_factory=set)
     """Documents of the table whose files cannot be read now."""
@@ -240,6 +241,8 @@ class _Manifest:
             self.unopened.setdefault(listing.source.name, {})[entry.uri] = reason
             return self._unread(listing, entry, reason)
         row = _row(key, listing.source, read, content)
+        # Only what stood still for a while: a clock that ticks in seconds does not tell two writes
+        # apart.
         if known and read == entry and listing.is_settled(entry):
             known.add(entry, row)
         return row
@@ -259,6 +262,8 @@ class _Manifest:
         """
         for _ in range(MOST_READS):
             content = _read(listing, entry)
+            # Looked at again after reading: a file that is being written gives a hash of no version
+            # of it.
             now = _as_it_is(listing, entry)
             if now == entry:
                 return entry, content
@@ -351,6 +356,7 @@ class _Manifest:
         if not gone.num_rows:
             return
         mine = self.rows.filter(pa.array(_is_in(self.rows["source"], [name])))
+        # By content: a folder that was renamed has lost no document.
         here = set(mine["sha256"].to_pylist()) - {None}
         lost = [sha256 for sha256 in gone["sha256"].to_pylist() if sha256 not in here]
         sync.guard_shrink(name, held=held, removed=len(lost), allow_shrink=self.allow_shrink)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from rag_assets.config import TableSource
 from rag_assets.sources.entries import spec_of
 from rag_assets.sources.files.listing import Entry, Listing
-from rag_assets.sources.places import SUFFIXES, SourceError, TabularFiles, place_of
+from rag_assets.sources.source_locations import SUFFIXES, SourceError, TabularFiles, place_of
 
 
 def without_rows(listings: Sequence[Listing], tables: Sequence[TableSource]) -> list[Listing]:
@@ -68,5 +68,5 @@ def _is_tabular(entry: Entry) -> bool:
 
 
 def _place(entry: Entry, listing: Listing) -> str:
-    """Where a file really lies, whatever link leads to it."""
+    """The real place of a file, whatever link leads to it."""
     return os.path.realpath(entry.path) if listing.filesystem is None else entry.path

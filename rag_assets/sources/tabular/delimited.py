@@ -39,7 +39,7 @@ BATCH_ROWS = 50_000
 FIRST_ROWS = 1_000
 REJECTS_SHOWN = 100
 LONGEST_LINE = 64_000_000
-"""Bytes; a longer line of a CSV file is left out."""
+"""The most bytes of a line of a CSV file; a longer one is left out."""
 COLUMNS_AT_ONCE = 8
 """DuckDB plans a statement in the square of its expressions: 500 columns at once take minutes."""
 
@@ -47,7 +47,7 @@ _CSV = (
     f"all_varchar = true, header = true, max_line_size = {LONGEST_LINE}, hive_partitioning = false"
 )
 PLACE = "rowid"
-"""Where a row stands, as DuckDB calls it; a column of that name would hide it."""
+"""The column in which DuckDB says where a row stands; a column of that name would hide it."""
 _SEPARATOR = re.compile(r'\ufeff?"?sep=([^"\r\n])"?\r?\n?', re.IGNORECASE)
 """The first line by which Excel is told what stands between cells."""
 _NO_NUMBER = "('', 'na', 'n/a', 'nan', 'null', 'none', '-')"
@@ -185,9 +185,9 @@ class _Reading:
     """How the numbers of a column are read."""
 
     mark: Mark | None
-    """None: as the plain numbers that they are, if they are some."""
+    """The decimal mark; None where the numbers are plain, if they are numbers."""
     why: str = ""
-    """Who tells the mark; empty where there was nothing to decide."""
+    """What tells the mark; empty where there was nothing to decide."""
     is_open: bool = False
     """Whether they might be numbers, and nobody can tell which."""
 

@@ -33,7 +33,7 @@ from rag_assets.sources.column_types import (
 from rag_assets.sources.files.listing import Entry, Listing, look, look_of
 from rag_assets.sources.landed import Landed, Notes
 from rag_assets.sources.origins import Increment, Origin, Reading, TableRequest
-from rag_assets.sources.places import SUFFIXES, SourceError, TabularFiles, local_path
+from rag_assets.sources.source_locations import SUFFIXES, SourceError, TabularFiles, local_path
 from rag_assets.sources.tabular import delimited, workbooks
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 BATCH_ROWS = 50_000
 LONGEST_NAME = 200
-"""Bytes of a table's name, percent-encoded: a letter beyond ASCII takes up to 12."""
+"""The most bytes of a table's name, percent-encoded: a letter beyond ASCII takes up to 12."""
 LETTERS_KEPT = 20
 _NO_SHEETS: Mapping[str | None, bool] = {None: True}
 """A file that is one table."""
@@ -54,7 +54,7 @@ class TabularFile:
     entry: Entry
     sheet: str | None = None
     hidden_sheets: int = 0
-    """Of its workbook, left out."""
+    """The number of hidden sheets of its workbook, which are left out."""
 
 
 class FileTables(Origin):
@@ -70,7 +70,7 @@ class FileTables(Origin):
 
     @cached_property
     def tables(self) -> dict[str, TabularFile]:
-        """By name; of a workbook no more is read than the names of its sheets.
+        """The tables by name; of a workbook no more is read than the names of its sheets.
 
         A file that cannot be named stands there too, with its problem.
         """

@@ -38,7 +38,7 @@ from rag_assets.media.workbooks import (
     opened,
 )
 from rag_assets.sources.landed import WHOLE, Notes
-from rag_assets.sources.places import SourceError
+from rag_assets.sources.source_locations import SourceError
 
 if TYPE_CHECKING:
     from openpyxl.worksheet._read_only import ReadOnlyWorksheet
@@ -91,7 +91,7 @@ def sheet_names(
 
 
 def _charts(archive: ZipFile) -> set[str]:
-    """By what the workbook calls them, its sheets that show a chart."""
+    """The sheets that show a chart, by the name that the workbook gives them inside."""
     with archive.open("xl/_rels/workbook.xml.rels") as file:
         return {
             part.attrib["Id"]
@@ -115,7 +115,7 @@ def rows(
 
     Args:
         path: The workbook.
-        sheet: Its name; None: the first.
+        sheet: The name of the sheet; None: the first.
         label: Names the file in reasons.
         keep_hidden: Whether hidden rows and columns are read.
         hidden_sheets: How many sheets of the workbook were left out.
@@ -247,10 +247,10 @@ class _Column:
 
     name: str
     place: int
-    """Of the column of the sheet, from 1."""
+    """The number of the column in the sheet, from 1."""
     kind: pa.DataType
     of: Callable[[SheetCell], Value]
-    """What it holds of a cell."""
+    """Takes the value of the column out of a cell."""
     seen: "_Kind"
     role: Literal["value", "unit", "shown"] = "value"
 

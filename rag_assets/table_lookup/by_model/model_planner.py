@@ -24,7 +24,7 @@ from rag_assets.table_lookup.plans.plan import (
     PlanValue,
     plan_from_json,
 )
-from rag_assets.table_lookup.words.wording import folded
+from rag_assets.table_lookup.words.word_forms import folded
 from rag_assets.terms.units import converted
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ OUTPUT_TOKENS = 500
 MOST_CONDITIONS, MOST_VALUES, MOST_COLUMNS = 6, 8, 6
 MOST_ROWS_ASKED = 50
 LONGEST_HEADING = 120
-"""Characters of a heading that are shown."""
+"""At most so many characters of a heading are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class ModelPlanner:
     model: LanguageModel
 
     def reading_since(self, purges: int) -> "ModelPlanner":
-        """The same planner, for texts that are read from now on: see `store.purges`."""
+        """This planner, for texts that are read from now on: see `store.purges`."""
         return replace(self, model=self.model.reading_since(purges))
 
     @property

@@ -30,7 +30,7 @@ MOST_VALUES_OF_COLUMN = 20
 FEW = 8
 """A column of no more texts than these is a choice, whose values are all offered."""
 LONGEST_VALUE = 80
-"""Characters; longer values are texts to read."""
+"""The most characters of a value; longer ones are texts to read."""
 CLOSE = 0.8
 """How alike a word and a value are written, from which it may be a slip of the pen."""
 SHORTEST_SLIP = 5
@@ -54,7 +54,7 @@ class OfferedNumber:
 
     @property
     def text(self) -> str:
-        """As it is offered: `500 MPa`."""
+        """The number with its unit, as it is offered: `500 MPa`."""
         return f"{canonical_number(self.value)} {self.unit or ''}".strip()
 
 
@@ -63,7 +63,7 @@ class Offer:
     """What a plan for one question may be made of."""
 
     tables: tuple[TableLinks, ...]
-    """Likeliest first."""
+    """The tables, the likeliest first."""
     columns: tuple[OfferedColumn, ...]
     numbers: tuple[OfferedNumber, ...]
     words: tuple[str, ...]
@@ -87,7 +87,7 @@ class Offer:
 
 
 def table_name(table: TableLinks) -> str:
-    """`SOURCE/TABLE`."""
+    """The name of a table in a prompt, `SOURCE/TABLE`."""
     return f"{table.info.source}/{table.info.table}"
 
 
@@ -134,7 +134,7 @@ class _Linked:
 
     table: TableLinks
     values: Mapping[str, Sequence[str]]
-    """By column."""
+    """The values of each column that the question mentions, by column."""
     headings: Sequence[str]
     """Columns whose heading is mentioned, best first."""
     words: Sequence[str]

@@ -17,7 +17,7 @@ from rag_assets.table_lookup.question.linking import TableLinks, links_of
 from rag_assets.table_lookup.question.quantities import Quantity, counted_words
 from rag_assets.table_lookup.question.question import ORDINALS, AskedQuestion
 from rag_assets.table_lookup.words import vocabulary
-from rag_assets.table_lookup.words.wording import QuestionWord, folded, forms, words_of
+from rag_assets.table_lookup.words.word_forms import QuestionWord, folded, forms, words_of
 from rag_assets.terms.formulas import formula
 from rag_assets.terms.units import converted
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MOST_ROWS_FOUND = 50
 """A plan of a planner that selects more rows to show has most likely missed a condition."""
 CONFIDENCE = 0.5
-"""Of a plan by a planner: the least at which a reading counts."""
+"""The confidence of a plan by a planner: the least at which a reading counts."""
 _PART = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
 _BEFORE_NUMBER, _BEFORE_WORD = r"(?<!\d)(?<!\d[.,])", r"(?<![^\W_])"
 _AFTER = r"(?![^\W_])(?![.,]\d)"
@@ -40,7 +40,7 @@ class Unplanned:
     """A question for which a planner has no plan."""
 
     reason: str
-    """In a clause."""
+    """Why there is no plan, as a clause."""
 
 
 @dataclass(frozen=True, slots=True)

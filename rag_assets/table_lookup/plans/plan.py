@@ -87,16 +87,17 @@ class LookupPlan:
     """Columns that are wanted, by their names at the source; none: those that the rows are
     selected by."""
     order_by: str | None = None
-    """Rows in which it is empty are left out; without it, rows come in the order of their keys."""
+    """The column by which rows are ordered; rows in which it is empty are left out. Without it,
+    rows come in the order of their keys."""
     descending: bool = False
     limit: int | None = None
-    """Rows that equal the last one in `order_by` are kept too."""
+    """The most rows; rows that equal the last one in `order_by` are kept too."""
     operation: Operation = "rows"
     column: str | None = None
     """What is aggregated. `difference`: of the two rows that are selected, without its sign.
     `count` without a column counts rows; `distinct` counts the different values of one."""
     other: str | None = None
-    """Of `change` and `percent`, which are of one row: the column that `column` is compared with;
+    """The column that `column` is compared with, for `change` and `percent`, which are of one row;
     `percent` is of its number."""
     group_by: str | None = None
     """A column, for each value of which the operation is done: with `limit` for so many of the

@@ -27,7 +27,7 @@ from rag_assets.table_lookup.tables.catalogue import ROW_ID, ROW_KEY, Catalogue,
 from rag_assets.table_lookup.tables.cells import decimals, folded_column, number_of
 
 FLOAT_DIGITS = 12
-"""Digits of what is computed from numbers that could not keep all of theirs."""
+"""The digits of what is computed from numbers that could not keep all of theirs."""
 SUMMED = ("sum", "mean", "range")
 MEAN_DECIMALS = 12
 _WIDE = Context(prec=700)
@@ -44,14 +44,14 @@ class Found:
     """The rows in the plan's order, as positions in `Catalogue.rows`: of an aggregate, those whose
     cells it was computed from."""
     row_ids: Sequence[str]
-    """Their units."""
+    """The ids of the rows' units."""
     row_keys: Sequence[str]
     value: Number | None
-    """Of an aggregate; None for `rows`, and where there is nothing to compute from."""
+    """The result of an aggregate; None for `rows`, and where there is nothing to compute from."""
     unread: int
     """Filled cells of the aggregated column, of rows that fulfil all else, that are no numbers."""
     sql: str
-    """What was run, to read."""
+    """The SQL that was run, to read."""
 
 
 def run_plan(plan: LookupPlan, catalogue: Catalogue, *, seconds: float = SECONDS) -> Found:
@@ -170,7 +170,7 @@ def _median(ordered: Sequence[Number]) -> Number:
 
 
 def _change(plan: LookupPlan, taken: pa.Table) -> Number:
-    """From the other column to the column of the one row, or what that is in percent of it."""
+    """The change from the other column to the column of one row, or its percentage."""
     if len(taken) != 1:
         raise PlanError(
             "where",

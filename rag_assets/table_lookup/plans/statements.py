@@ -36,9 +36,9 @@ class SqlNames:
     """What the columns of a table are called in SQL, where upper and lower case are the same."""
 
     plain: Mapping[str, str]
-    """By the name at the source."""
+    """The name of each column in SQL, by its name at the source."""
     folded: Mapping[str, str]
-    """Of the folded form of each column of texts."""
+    """The name in SQL of the folded form of each column of texts."""
 
     @classmethod
     def of(cls, table: TableInfo) -> "SqlNames":
@@ -118,7 +118,7 @@ def _aggregated(plan: LookupPlan, table: TableInfo, given: "Given") -> "exp.Sele
 
 
 def _aggregate(plan: LookupPlan, table: TableInfo) -> "exp.Expression":
-    """Of a mean its sum: `running` divides, as DuckDB would divide by binary floats.
+    """The aggregate in SQL; of a mean its sum, as DuckDB would divide by binary floats.
 
     Sums do not hang on the order of the cells: of floats they are those of `fsum`.
     """

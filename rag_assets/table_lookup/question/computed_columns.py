@@ -9,7 +9,7 @@ from rag_assets.table_lookup.question.linking import TableLinks
 from rag_assets.table_lookup.question.mentions import CLOSE, LEAST_OF_ADJECTIVE, ColumnMention
 from rag_assets.table_lookup.question.question import AskedQuestion, Mark
 from rag_assets.table_lookup.words import vocabulary
-from rag_assets.table_lookup.words.wording import forms
+from rag_assets.table_lookup.words.word_forms import forms
 
 WHOLE = 0.6
 """Share of a heading that a word of the table's title must say to mean the column."""

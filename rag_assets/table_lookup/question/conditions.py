@@ -13,7 +13,7 @@ from rag_assets.table_lookup.question.question import AskedQuestion
 from rag_assets.table_lookup.question.value_mentions import ValueMention
 from rag_assets.table_lookup.words import vocabulary
 from rag_assets.table_lookup.words.adjectives import DATES
-from rag_assets.table_lookup.words.wording import folded
+from rag_assets.table_lookup.words.word_forms import folded
 
 TELLING = 0.8
 """Share of rows with a value of their own, from which the values of a column are names of rows."""

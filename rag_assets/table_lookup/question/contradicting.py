@@ -20,7 +20,7 @@ from rag_assets.table_lookup.words.vocabulary import (
     OR,
     WHICH,
 )
-from rag_assets.table_lookup.words.wording import forms
+from rag_assets.table_lookup.words.word_forms import forms
 
 _CODED_END = re.compile(
     rf"(?P<code>\d+)\s*(?:=|is|är)\s*(?:the )?(?:(?P<high>{'|'.join(HIGH_ENDS)})"

@@ -9,7 +9,7 @@ import re
 from rag_assets.table_lookup.plans.plan import LookupPlan
 from rag_assets.table_lookup.tables.table_contents import TableInfo
 from rag_assets.table_lookup.words.adjectives import PARTIES, PEOPLE
-from rag_assets.table_lookup.words.wording import folded, forms, words_of
+from rag_assets.table_lookup.words.word_forms import folded, forms, words_of
 
 _NO_SUPERLATIVES = frozenset(
     {

@@ -7,7 +7,7 @@ from rag_assets.table_lookup.question.linked_columns import LinkedColumn
 from rag_assets.table_lookup.question.linking import TableLinks
 from rag_assets.table_lookup.question.mentions import ColumnMention
 from rag_assets.table_lookup.question.question import AskedQuestion
-from rag_assets.table_lookup.words.wording import folded
+from rag_assets.table_lookup.words.word_forms import folded
 
 _YES = frozenset(("yes", "true", "ja", "y", "j", "1", "x"))
 _NO = frozenset(("no", "false", "nej", "n", "0"))

@@ -8,7 +8,7 @@ from rag_assets.table_lookup.question.draft import Draft
 from rag_assets.table_lookup.question.linked_columns import LinkedColumn
 from rag_assets.table_lookup.question.linking import TableLinks
 from rag_assets.table_lookup.words import adjectives
-from rag_assets.table_lookup.words.wording import forms
+from rag_assets.table_lookup.words.word_forms import forms
 
 _NAMING = re.compile(
     r"\b(?:name|names|formula|designation|title|symbol|namn|beteckning|benämning|titel|number|no|nr"

@@ -10,8 +10,7 @@ from functools import cached_property
 from rag_assets.table_lookup.tables.catalogue import ColumnInfo
 from rag_assets.table_lookup.tables.headings import words_and_unit
 from rag_assets.table_lookup.words import vocabulary
-from rag_assets.table_lookup.words.word_lists import words
-from rag_assets.table_lookup.words.wording import (
+from rag_assets.table_lookup.words.word_forms import (
     folded,
     forms,
     plain_words,
@@ -19,6 +18,7 @@ from rag_assets.table_lookup.words.wording import (
     stem,
     words_of,
 )
+from rag_assets.table_lookup.words.word_lists import words
 from rag_assets.tables.headings import humanised
 from rag_assets.terms.dates import IS_DATE
 from rag_assets.terms.formulas import names_of

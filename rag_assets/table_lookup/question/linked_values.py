@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from rag_assets.table_lookup.question.linked_columns import LinkedColumn
-from rag_assets.table_lookup.words.wording import folded, plain_words, squashed, stem
+from rag_assets.table_lookup.words.word_forms import folded, plain_words, squashed, stem
 from rag_assets.terms.formulas import Formula, formula, names_of, symbols_by_name
 
 LONGEST = 60

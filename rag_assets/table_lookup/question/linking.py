@@ -25,7 +25,7 @@ from rag_assets.table_lookup.question.linked_values import (
 from rag_assets.table_lookup.question.question import AskedQuestion, parsed
 from rag_assets.table_lookup.tables.catalogue import Catalogue, TableInfo
 from rag_assets.table_lookup.words import vocabulary
-from rag_assets.table_lookup.words.wording import folded, folded_lemmas, forms, words_of
+from rag_assets.table_lookup.words.word_forms import folded, folded_lemmas, forms, words_of
 from rag_assets.terms.formulas import Formula
 
 LONGEST_VALUE_WORDS = 12

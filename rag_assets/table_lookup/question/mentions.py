@@ -7,7 +7,7 @@ from rag_assets.table_lookup.question.linked_columns import IMPLIED_WORDS, Linke
 from rag_assets.table_lookup.question.linking import TableLinks
 from rag_assets.table_lookup.question.question import AskedQuestion
 from rag_assets.table_lookup.words import vocabulary
-from rag_assets.table_lookup.words.wording import squashed
+from rag_assets.table_lookup.words.word_forms import squashed
 
 LONGEST_HEADING = 9
 """Words of a question that are read as one heading, at most."""

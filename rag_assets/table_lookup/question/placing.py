@@ -12,7 +12,7 @@ from rag_assets.table_lookup.question.mentions import ColumnMention, is_operatio
 from rag_assets.table_lookup.question.quantities import Quantity, plain_unit
 from rag_assets.table_lookup.question.question import ORDINALS, AskedQuestion
 from rag_assets.table_lookup.words import adjectives, vocabulary
-from rag_assets.table_lookup.words.wording import folded, forms, plain_words
+from rag_assets.table_lookup.words.word_forms import folded, forms, plain_words
 from rag_assets.terms.dates import Day, day_after, packed
 from rag_assets.terms.units import converted, pint_unit
 

@@ -15,7 +15,7 @@ from typing import Final
 from rag_assets.citations.values import Number, exact
 from rag_assets.table_lookup.tables.cells import Comparison, number_of
 from rag_assets.table_lookup.words import adjectives, vocabulary, word_lists
-from rag_assets.table_lookup.words.wording import folded
+from rag_assets.table_lookup.words.word_forms import folded
 from rag_assets.terms.dates import Day, days_of
 from rag_assets.terms.units import converted, is_money, pint_unit
 

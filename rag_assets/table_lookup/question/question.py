@@ -13,7 +13,13 @@ from rag_assets.table_lookup.question.quantities import (
     quantities,
 )
 from rag_assets.table_lookup.words import adjectives, vocabulary
-from rag_assets.table_lookup.words.wording import QuestionWord, folded, forms, lemmas_of, words_of
+from rag_assets.table_lookup.words.word_forms import (
+    QuestionWord,
+    folded,
+    forms,
+    lemmas_of,
+    words_of,
+)
 
 _WH = frozenset(["which", "what", "who", "vilken", "vilket", "vilka", "vad", "vem", "how", "hur"])
 _WHICH = frozenset(["which", "who", "whose", "vilken", "vilket", "vem", "vems"])

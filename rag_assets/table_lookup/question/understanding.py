@@ -26,7 +26,7 @@ from rag_assets.table_lookup.question.suggesting import suggestions_for
 from rag_assets.table_lookup.question.time_limit import go_on
 from rag_assets.table_lookup.tables.catalogue import Catalogue
 from rag_assets.table_lookup.words import vocabulary
-from rag_assets.table_lookup.words.wording import folded, squashed
+from rag_assets.table_lookup.words.word_forms import folded, squashed
 from rag_assets.terms.formulas import formula
 
 UnclearKind: TypeAlias = Literal[

@@ -11,7 +11,7 @@ from rag_assets.table_lookup.question.quantities import base_adjective
 from rag_assets.table_lookup.question.question import AskedQuestion
 from rag_assets.table_lookup.words import vocabulary
 from rag_assets.table_lookup.words.countries import spellings_like, spellings_of
-from rag_assets.table_lookup.words.wording import QuestionWord, folded, lemmas_of, squashed, stem
+from rag_assets.table_lookup.words.word_forms import QuestionWord, folded, lemmas_of, squashed, stem
 from rag_assets.terms.formulas import formula
 
 if TYPE_CHECKING:

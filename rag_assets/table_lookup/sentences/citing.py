@@ -115,7 +115,7 @@ def _extremes_kept(found: Found, catalogue: Catalogue) -> Found:
 
 
 def absence(found: Found, *, phrases: Phrases) -> Absence:
-    """That a plan selected no row."""
+    """The citation that says that a plan selected no row."""
     return Absence(
         scope=f"table {found.table.source}/{found.table.table}",
         looked_for=where_in_words(found.plan, found.table, phrases=phrases).strip(),

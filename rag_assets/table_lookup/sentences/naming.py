@@ -11,7 +11,7 @@ from rag_assets.table_lookup.tables.catalogue import Catalogue, ColumnInfo, Tabl
 from rag_assets.table_lookup.words.phrases import Phrases
 
 _TELLS_FROM = 0.3
-"""Share of rows with a value of their own, from which a column of texts names them."""
+"""A column of texts names rows if at least this share of them has a value of its own."""
 _CODE = re.compile(
     r"[0-9a-f]{16,}|[0-9a-f-]{32,}|\S*://\S+|10\.\d{4,}/\S+|\d{4}-\d\d-\d\d.*", re.IGNORECASE
 )

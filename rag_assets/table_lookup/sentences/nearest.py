@@ -18,7 +18,7 @@ from rag_assets.table_lookup.words.phrases import Phrases
 
 NEAREST_SHOWN = 3
 LIKENESS = 0.6
-"""Of two texts, from which one is shown for the other (`difflib`, share of common letters)."""
+"""One text is shown for another from this likeness on (`difflib`, share of common letters)."""
 
 
 def nearest_rows(found: Found, catalogue: Catalogue) -> list[Found]:
@@ -74,7 +74,7 @@ def closest(
 
 
 def nearest_texts(asked: Sequence[str], values: Sequence[str]) -> tuple[str, ...]:
-    """Those of `values` that are spelled most like one of `asked`, best first."""
+    """The texts among `values` that are spelled most like one of `asked`, best first."""
     by_folded = {folded(value): value for value in values}
     near = [
         each

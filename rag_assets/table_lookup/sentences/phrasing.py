@@ -14,9 +14,9 @@ from rag_assets.table_lookup.tables.catalogue import Catalogue, ColumnInfo
 from rag_assets.table_lookup.words.phrases import PHRASES, Language, Phrases
 
 ROWS_SHOWN = 3
-"""Rows that are told one by one; of more, the first so many after a sentence that counts them."""
+"""The rows that are told one by one; of more, so many after a sentence that counts them."""
 MOST_SHOWN = 10
-"""The same where so many were asked for."""
+"""The rows that are told one by one where so many were asked for."""
 NAMES_SHOWN = 5
 COLUMNS_SHOWN = 6
 
@@ -35,12 +35,12 @@ def sentences_of(
     if not found.row_keys:
         return (nothing(found, phrases=phrases),)
     if found.plan.operation == "rows":
-        return told(found, catalogue, phrases)
+        return row_sentences(found, catalogue, phrases)
     return (_computed(found, catalogue, phrases), *_unread(found, catalogue, phrases))
 
 
 def nothing(found: Found, *, phrases: Phrases) -> Sentence:
-    """That no row was found, and what was searched."""
+    """A sentence that says that no row was found, and what was searched."""
     where = where_in_words(found.plan, found.table, phrases=phrases)
     text = phrases.nothing.format(title=found.table.title, where=where, searched=found.table.rows)
     return Sentence(text, (citing.absence(found, phrases=phrases),))
@@ -130,7 +130,7 @@ def _unread(found: Found, catalogue: Catalogue, phrases: Phrases) -> tuple[Sente
     return (Sentence(text, (citing.computed(found, catalogue, phrases=phrases),)),)
 
 
-def told(found: Found, catalogue: Catalogue, phrases: Phrases) -> tuple[Sentence, ...]:
+def row_sentences(found: Found, catalogue: Catalogue, phrases: Phrases) -> tuple[Sentence, ...]:
     """The rows one by one, after a sentence that counts them where there are more."""
     names = names_of(found, catalogue, phrases=phrases)
     counting: tuple[Sentence, ...] = ()

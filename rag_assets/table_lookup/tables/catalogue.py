@@ -65,11 +65,11 @@ class Catalogue:
         """Use `catalogue_of`; tests may hand in their own tables.
 
         Args:
-            data_version: Of the rows.
+            data_version: The data version of the rows.
             load: Gives the tables of sources by source and name, and the names of those that are
                 too large.
             load_documents: Gives the sound tables inside documents, and how many are not sound.
-            document_version: Of the units of documents.
+            document_version: The data version of the units of documents.
             glossary: Other words for what a question says. Those that are names of columns are
                 left out: a question is linked to headings and names without it.
         """

@@ -19,9 +19,9 @@ Comparison: TypeAlias = Literal[
 """How a condition compares a cell."""
 
 NUMERIC_FROM = 0.8
-"""Share of the filled cells that must be numbers, so that a column is one of numbers."""
+"""A column is one of numbers if at least this share of its filled cells are numbers."""
 MOST_DIGITS = 38
-"""Of a decimal number in Arrow and DuckDB."""
+"""The most digits of a decimal number in Arrow and DuckDB."""
 FARTHEST_DIGIT = 330
 """A number whose first digit is farther from the decimal point is left a text."""
 _NUMBER = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][+-]?\d{1,3})?")
@@ -147,7 +147,7 @@ class ColumnCells(NamedTuple):
 
     name: str
     heading: str
-    """As the source has it, unit included."""
+    """The heading as the source has it, unit included."""
     is_hidden: bool
     texts: pa.Array
     """Canonical values; NULL is an empty cell."""

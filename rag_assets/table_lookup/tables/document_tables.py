@@ -24,7 +24,7 @@ from rag_assets.table_lookup.tables.table_contents import TableContents, content
 LEAST_COLUMNS, LEAST_ROWS = 2, 2
 MOST_DOCUMENT_TABLES = 2_000
 LONGEST_HEADER = 60
-"""Characters; a longer cell is text, no heading."""
+"""The most characters of a heading; a longer cell is text."""
 _RULE = re.compile(r"\|?\s*:?-{3,}:?\s*(\|\s*:?-{3,}:?\s*)*\|?")
 _BETWEEN = re.compile(r"(?<!\\)\|")
 _COLUMNS = ("unit_id", "source", "uri", "index", "title", "section", "pages", "text", "text_hash")

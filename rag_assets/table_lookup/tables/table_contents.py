@@ -36,15 +36,15 @@ class ColumnInfo:
     """A column of a table."""
 
     name: str
-    """At the source."""
+    """The name of the column at the source."""
     heading: str
-    """In plain words, the unit taken off."""
+    """The heading in plain words, without its unit."""
     unit: str | None
-    """As the heading states it; None for texts, and for numbers without one."""
+    """The unit as the heading states it; None for texts, and for numbers without one."""
     is_numeric: bool
-    """Its cells are numbers. A few may be none (`280 max`): see `unread`."""
+    """Whether its cells are numbers. A few may be none (`280 max`): see `unread`."""
     is_hidden: bool
-    """Its values may select rows, and are never shown."""
+    """Whether its values are never shown; they may select rows."""
     filled: int
     """Cells that are not empty."""
     unread: int
@@ -53,8 +53,8 @@ class ColumnInfo:
     minimum: Number | None
     maximum: Number | None
     scale: int | None
-    """Digits after the decimal point that its numbers are kept with; None of texts, and of numbers
-    that lie too far apart to keep all digits."""
+    """The digits after the decimal point that its numbers are kept with; None for texts, and for
+    numbers that lie too far apart to keep all digits."""
     values: tuple[str, ...]
     """Distinct texts, the most frequent first, at most `MOST_VALUES`; none for numbers."""
     names: frozenset[str] = frozenset()
@@ -74,13 +74,13 @@ class TableInfo:
 
     source: str
     table: str
-    """At the source; of a table inside a document, `URI#INDEX` of its unit."""
+    """The name at the source; of a table inside a document, `URI#INDEX` of its unit."""
     title: str
     rows: int
-    """How many."""
+    """The number of rows."""
     columns: tuple[ColumnInfo, ...]
     pages: tuple[int, ...] = ()
-    """Of the document that it is in."""
+    """The pages of the document that it is in."""
     unit_id: str | None = None
     """The unit of a table inside a document; None for a table of a source."""
 
@@ -98,7 +98,7 @@ class TableContents:
     """`ROW_ID`, `ROW_KEY`, `TEXT_HASH`, then the columns: numbers where numeric (see
     `cells.numbers_of`), else string. NULL is an empty cell; there is no NaN."""
     texts: pa.Table
-    """The same with all cells as canonical texts."""
+    """The rows with all cells as canonical texts."""
 
 
 def contents_of(
@@ -119,7 +119,7 @@ def contents_of(
         info: Source, table and title.
         row_ids: The unit of each row.
         row_keys: The key of each row.
-        text_hashes: Of the text of each unit.
+        text_hashes: The hash of each unit's text.
         cells: The columns.
         pages: See `TableInfo`.
         unit_id: See `TableInfo`.

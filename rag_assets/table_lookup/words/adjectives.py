@@ -22,4 +22,4 @@ PARTIES: Final = phrases("parties")
 AMOUNTS: Final = phrases("amounts")
 """Headings that `how much` asks for."""
 DATES: Final = phrases("dates")
-"""Words of a heading of a date that say no more than that."""
+"""Words in a heading that say that it is a date, and no more."""

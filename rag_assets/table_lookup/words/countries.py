@@ -3,10 +3,10 @@
 import gettext
 from functools import cache
 
-from rag_assets.table_lookup.words.wording import squashed
+from rag_assets.table_lookup.words.word_forms import squashed
 
 SHORTEST_ADJECTIVE, SAME_BEGINNING = 5, 4
-"""Letters of an adjective (`German`), and how many of them a name must begin with."""
+"""The fewest letters of an adjective (`German`), and how many of them a name must begin with."""
 
 
 @cache
@@ -17,7 +17,7 @@ def spellings_of(text: str) -> frozenset[str]:
 
 @cache
 def spellings_like(word: str) -> frozenset[str]:
-    """Those of the countries whose name begins like an adjective: `German`, `Swedish`."""
+    """The spellings of the countries whose name begins like an adjective: `German`, `Swedish`."""
     if len(word) < SHORTEST_ADJECTIVE or not word.isalpha():
         return frozenset()
     begin = squashed(word)[:SAME_BEGINNING]

@@ -16,7 +16,7 @@ class Suggestions:
     """Templates of questions that can be read; `{where}` begins with a space, or is empty."""
 
     operations: Mapping[str, str]
-    """By the operation that is asked for."""
+    """The template for each operation that may be asked for."""
     count: str
     within: str
     counted_within: str
@@ -34,18 +34,18 @@ class Phrases:
     where: str
     conjunction: str
     comparisons: Mapping[str, str]
-    """By `plan.COMPARISONS`."""
+    """The words for each of `plan.COMPARISONS`."""
     row: str
     count: str
     count_column: str
     superlatives: Mapping[str, str]
-    """`max` and `min`."""
+    """The words for `max` and `min`."""
     total: Mapping[str, str]
     """`mean`, `median` and `sum`."""
     range: str
     difference: str
     change: str
-    """Of `change` and `percent`."""
+    """The template for `change` and `percent`."""
     distinct: str
     groups: str
     """What `distinct` counts, where not all of it is told."""

@@ -53,7 +53,7 @@ GROUPING: Final = words("grouping")
 BEFORE_A_ROW: Final = words("before_a_row")
 """Words before the key of a row of which something is asked."""
 BY: Final = words("by")
-"""The same where something is computed."""
+"""Words before the key of a row for which something is computed."""
 BEFORE_HEADING: Final = words("before_heading")
 """Words after which a general word is a heading, where the table has it as one: `the amount`."""
 AT_THE_END: Final = keys_by_phrase("at_the_end")

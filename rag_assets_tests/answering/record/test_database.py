@@ -14,11 +14,11 @@ import pytest
 
 from rag_assets.answering.answer import FIRST_FORMAT, Outcome
 from rag_assets.answering.record import database
+from rag_assets.answering.record.answer_rows import Prepared, delete, select
 from rag_assets.answering.record.database import AnswersFile
 from rag_assets.answering.record.keeping import add
 from rag_assets.answering.record.kept import KeptAnswer, new_id
 from rag_assets.answering.record.listing import AnswerFilter, find, one
-from rag_assets.answering.record.rows import Prepared, delete, select
 from rag_assets.process import clock
 from rag_assets.store import records_file
 from rag_assets_testing.recorded_answers import answer, context

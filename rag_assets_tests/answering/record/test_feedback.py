@@ -2,11 +2,11 @@
 
 import pytest
 
+from rag_assets.answering.record.answer_rows import Prepared, delete
 from rag_assets.answering.record.database import answers_of
 from rag_assets.answering.record.feedback import FeedbackError, feedback_on, give
 from rag_assets.answering.record.keeping import add
 from rag_assets.answering.record.kept import KeptAnswer, new_id
-from rag_assets.answering.record.rows import Prepared, delete
 from rag_assets.process import clock
 from rag_assets.store import Store
 from rag_assets_testing.recorded_answers import answer, context

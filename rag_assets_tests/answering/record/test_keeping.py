@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_assets.answering.record import keeping
+from rag_assets.answering.record.answer_rows import Prepared
 from rag_assets.answering.record.database import (
     AnswersFile,
     AnswersFileError,
@@ -20,7 +21,6 @@ from rag_assets.answering.record.database import (
 from rag_assets.answering.record.keeping import add, keep
 from rag_assets.answering.record.kept import KeptAnswer, canonical, new_id
 from rag_assets.answering.record.listing import one
-from rag_assets.answering.record.rows import Prepared
 from rag_assets.config import Config
 from rag_assets.identity import UnknownIdError
 from rag_assets.process import clock

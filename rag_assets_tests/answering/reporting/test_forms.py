@@ -12,7 +12,7 @@ from rag_assets.answering.quoting.unit_citations import span_of
 from rag_assets.answering.reporting.as_docx import as_docx
 from rag_assets.answering.reporting.as_html import as_html
 from rag_assets.answering.reporting.as_markdown import as_markdown
-from rag_assets.answering.reporting.report import (
+from rag_assets.answering.reporting.cited_report import (
     CitedReport,
     NotCovered,
     ReportFormatError,

@@ -11,7 +11,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, 
 
 from rag_assets.config import ConfigError
 from rag_assets.documents.chunks.chunking import chunks_of, counted
-from rag_assets.documents.chunks.passages import (
+from rag_assets.documents.chunks.regions import (
     SEPARATOR,
     Block,
     DocumentText,

@@ -4,7 +4,7 @@ import pytest
 
 from rag_assets.config import HeaderRules
 from rag_assets.documents.chunks.header_fields import MOST_OF_A_VALUE, fields_of, rules_of
-from rag_assets.documents.chunks.passages import Block
+from rag_assets.documents.chunks.regions import Block
 
 
 def fields(*blocks, presets=("standard",), elements=40, **own):

@@ -16,7 +16,7 @@ from rag_assets.documents.elements.element import (
     markdown_of,
     to_json,
 )
-from rag_assets.documents.elements.rows import to_arrow
+from rag_assets.documents.elements.element_rows import to_arrow
 
 TABLE = Element(
     type="table",

@@ -3,7 +3,7 @@
 import pytest
 
 from rag_assets.documents.chunks.document_texts import texts_of
-from rag_assets.documents.chunks.passages import Block
+from rag_assets.documents.chunks.regions import Block
 from rag_assets.documents.elements.site_furniture import set_aside
 
 pytestmark = pytest.mark.usefixtures("in_process")

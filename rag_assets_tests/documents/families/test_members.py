@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_assets.documents.chunks.passages import Block
+from rag_assets.documents.chunks.regions import Block
 from rag_assets.documents.families.candidates import Candidate
 from rag_assets.documents.families.decisions import (
     Decision,

@@ -13,7 +13,7 @@ from rag_assets.change.sync import Batch, Target, Work, refresh, with_recipe
 from rag_assets.config import Config, Variant, addresses
 from rag_assets.documents import assets
 from rag_assets.documents.elements.element import Element, Image
-from rag_assets.documents.elements.rows import pictures, to_arrow
+from rag_assets.documents.elements.element_rows import pictures, to_arrow
 from rag_assets.documents.figures import describing
 from rag_assets.documents.figures.describe import DescriptionReport, refresh_descriptions
 from rag_assets.graph import STEPS

@@ -79,7 +79,7 @@ def test_a_figure_of_a_file_without_pages_to_draw_is_shown_itself(project):
     Image.new("RGB", (4, 3), (255, 0, 0)).save(red, "JPEG")
     from rag_assets.documents.elements.element import Element
     from rag_assets.documents.elements.element import Image as Picture
-    from rag_assets.documents.elements.rows import pictures
+    from rag_assets.documents.elements.element_rows import pictures
 
     image = Picture.of(red.getvalue(), media_type="image/jpeg", width=4, height=3)
     keep(project.store, pictures([Element(type="figure", text="", image=image)]), log=print)

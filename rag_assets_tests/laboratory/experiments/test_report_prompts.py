@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from rag_assets.answering.quoting.unit_citations import span_of
-from rag_assets.answering.reporting.report import ReportSection
+from rag_assets.answering.reporting.cited_report import ReportSection
 from rag_assets.citations.sentences import Sentence
 from rag_assets.laboratory.experiments.report_prompts import (
     ReportPromptsError,

@@ -10,7 +10,7 @@ from pathlib import Path
 import dagster as dg
 
 from rag_assets.config import Config
-from rag_assets.operations.alerts.telling import Teller
+from rag_assets.operations.alerts.dispatch import Teller
 from rag_assets.operations.problems.problem import Problem
 from rag_assets.operations.problems.runs import NIGHTLY_JOB
 from rag_assets.serving import dagster_instance

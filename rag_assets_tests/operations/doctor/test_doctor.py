@@ -3,9 +3,9 @@
 import pytest
 from _pytest.mark.structures import ParameterSet
 
+from rag_assets.operations.doctor.examined_tables import Practice
+from rag_assets.operations.doctor.fault_rules import RULES
 from rag_assets.operations.doctor.repairing import repair
-from rag_assets.operations.doctor.rules import RULES
-from rag_assets.operations.doctor.subjects import Practice
 from rag_assets_testing.faults import comparing
 from rag_assets_testing.faults.built import small as built
 from rag_assets_testing.faults.harming import HARMS, Built
@@ -38,7 +38,7 @@ AT_NIGHT = {
     *("chunks made from another", "text of a unit altered", "vector that is no number"),
 }
 """Deeds that differ from another one with the same code by the table alone, or the value."""
-THE_DOCTOR = ["rag_assets/operations/doctor", "rag_assets/store/mending.py"]
+THE_DOCTOR = ["rag_assets/operations/doctor", "rag_assets/store/repair.py"]
 
 
 def of_the_night(harm: str) -> ParameterSet:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from unittest.mock import patch
 
 from rag_assets.operations.doctor import repairing
+from rag_assets.operations.doctor.examined_tables import Practice
 from rag_assets.operations.doctor.examining import Examination, examine
 from rag_assets.operations.doctor.repairing import Repair
-from rag_assets.operations.doctor.subjects import Practice
 from rag_assets.store import Store
 from rag_assets_testing.faults.project import Project
 

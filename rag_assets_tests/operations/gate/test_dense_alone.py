@@ -9,10 +9,10 @@ import yaml
 
 from rag_assets import config as configuration
 from rag_assets.index.embed import refresh_rows
+from rag_assets.operations.gate.compared_rankings import Side
 from rag_assets.operations.gate.judging import judge
-from rag_assets.operations.gate.sides import Side
+from rag_assets.operations.gate.verdict_wording import verdict_markdown, verdict_text
 from rag_assets.operations.gate.verdicts import Verdict
-from rag_assets.operations.gate.wording import verdict_markdown, verdict_text
 from rag_assets.operations.serving_index import promotion
 from rag_assets.operations.serving_index.promotion import promote_refreshed
 from rag_assets.serving import cli

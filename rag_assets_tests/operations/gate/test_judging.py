@@ -15,8 +15,8 @@ from rag_assets.evaluation.gold import DocumentGold
 from rag_assets.evaluation.questions import refresh_questions
 from rag_assets.models.weights import WeightsError
 from rag_assets.operations.gate.judging import basis_of, judge
+from rag_assets.operations.gate.verdict_wording import verdict_markdown, verdict_plot, verdict_text
 from rag_assets.operations.gate.verdicts import Verdict
-from rag_assets.operations.gate.wording import verdict_markdown, verdict_plot, verdict_text
 from rag_assets.operations.problems.current import state_problems
 from rag_assets.operations.serving_index.promotion import (
     PromotionResult,

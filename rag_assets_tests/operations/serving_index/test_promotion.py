@@ -16,8 +16,8 @@ from hypothesis.stateful import (
 )
 
 from rag_assets.documents.chunks.location import locate_chunk
+from rag_assets.operations.doctor.examined_tables import Practice
 from rag_assets.operations.doctor.repairing import repair
-from rag_assets.operations.doctor.subjects import Practice
 from rag_assets.operations.gate import blocked_candidate
 from rag_assets.operations.problems import current as problems
 from rag_assets.operations.problems.current import state_problems

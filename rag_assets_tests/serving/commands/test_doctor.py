@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rag_assets import config as configuration
-from rag_assets.operations.doctor.rules import RULES
+from rag_assets.operations.doctor.fault_rules import RULES
 from rag_assets.serving import cli
 from rag_assets.serving.replies import FAILED, OK, PARTLY
 from rag_assets_testing.faults import project

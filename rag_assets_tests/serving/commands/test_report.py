@@ -7,7 +7,7 @@ import docx
 import pytest
 
 from rag_assets import config as configuration
-from rag_assets.answering.reporting.report import FORMAT, from_json
+from rag_assets.answering.reporting.cited_report import FORMAT, from_json
 from rag_assets.serving import cli
 from rag_assets.serving.replies import FAILED, OK, USAGE
 from rag_assets_testing import scripted_language_model as scripted

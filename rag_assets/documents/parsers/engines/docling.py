@@ -61,7 +61,7 @@ def options(settings: "config.Docling") -> dict[str, Json]:
 
 
 def missing_weights(options: Mapping[str, Json]) -> str | None:
-    """Which weights are not under `artifacts_path`."""
+    """The names of weights that are not under `artifacts_path`."""
     if not options.get("artifacts_path"):
         return None
     folder = Path(str(options["artifacts_path"]))

@@ -84,7 +84,7 @@ class BundledModel(BaseLayoutModel):
 
     @classmethod
     def get_options_type(cls) -> type[BundledOptions]:
-        """By which docling finds it."""
+        """The options by whose type docling finds this model."""
         return BundledOptions
 
     def predict_layout(
@@ -112,7 +112,7 @@ class WordGrid(BaseTableStructureModel):
 
     @classmethod
     def get_options_type(cls) -> type[WordGridOptions]:
-        """By which docling finds it."""
+        """The options by whose type docling finds this model."""
         return WordGridOptions
 
     def predict_tables(

@@ -99,7 +99,7 @@ def options(settings: "config.Marker", heading_levels: Mapping[int, int]) -> dic
 
 
 def options_without_language_model(options: Mapping[str, Json]) -> dict[str, Json]:
-    """The same arguments of `parse`, but no language model is sent anything."""
+    """The arguments of `parse`, changed so that no language model is sent anything."""
     settings = cast("Mapping[str, Json]", options.get("settings") or {})
     silent = {"llm": None, "redo_inline_math": False}
     return {**options, "settings": {**settings, **silent}}
@@ -112,7 +112,7 @@ def calls_servers(settings: "config.Marker") -> bool:
 
 
 def missing_weights(options: Mapping[str, Json]) -> str | None:
-    """Which weights of the servers to start are not on this machine."""
+    """The names of weights of the servers to start that are not on this machine."""
     settings = cast("Mapping[str, Json]", options.get("settings") or {})
     if not settings.get("local_models"):
         return None

@@ -25,7 +25,7 @@ WORD_GAP = 0.2
 RULE_WIDTH = 3.0
 """Points; a thinner shape is a rule."""
 FRAME_SHARE = 0.8
-"""Of a block's area that a shape covers which only frames or shades it."""
+"""A shape that covers a larger share of a block's area only frames or shades it."""
 
 _STEPS = 100
 """Parts of a point that PDFium's whole numbers tell apart."""

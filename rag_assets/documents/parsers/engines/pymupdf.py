@@ -52,7 +52,7 @@ TYPES = {
 FIELD_SIZE = 10.0
 """Points: the type in which the value of a form's field is written."""
 FIELD_SHARE = 0.6
-"""Of the height of a field, for its type."""
+"""The size of a field's type, as a share of the field's height."""
 TALL_FIELD = 40.0
 """Points; the value of a taller field stands at its top."""
 MULTILINE = 4096

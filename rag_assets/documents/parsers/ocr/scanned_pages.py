@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 DOTS_AN_INCH = 200
 MOST_PIXELS = 5_000
-"""Of the longer side of a picture: a plan is drawn smaller, so that it fits into memory."""
+"""The most pixels of the longer side of a picture: a plan is drawn smaller, so that it fits into
+memory."""
 
 PARAGRAPH_GAP = 1.4
 """Rows that are further apart than this many times the usual distance begin a paragraph."""
@@ -31,11 +32,12 @@ TALLER = 1.35
 """A row so many times as tall as the one before is set in other type."""
 
 LEAST_IN_COLUMN = 0.25
-"""Share of the lines that each side of a gutter has."""
+"""The least share of the lines on each side of a gutter."""
 MOST_ACROSS = 0.25
-"""Share of the lines that may cross a gutter: titles, wide figures."""
+"""The largest share of the lines that cross a gutter: titles, wide figures."""
 COLUMN_WIDTH = 0.2
-"""Of the text, that the lines of a column reach over: the cells of a table are narrower."""
+"""The least share of the text's width that the lines of a column reach over: the cells of a table
+are narrower."""
 STEPS = 200
 BULLETS = ("•", "◦", "▪", "\u2013 ", "- ")
 
@@ -46,9 +48,9 @@ class Line:
 
     text: str
     box: Box
-    """x0, y0, x1, y1 in pixels from the top left."""
+    """The place as x0, y0, x1, y1, in pixels from the top left."""
     confidence: float
-    """0 to 1."""
+    """How sure the recognition is, 0 to 1."""
     slope: float = 0.0
     """How far it sinks for each pixel to the right."""
 
@@ -70,7 +72,7 @@ class _Row:
 
     x0: float
     y: float
-    """Its middle."""
+    """The middle of the row."""
     height: float
     lines: list[Line] = field(default_factory=list)
 
@@ -164,7 +166,7 @@ def _beside(lines: Sequence[_Placed], gutter: float) -> Iterator[list[_Placed]]:
 
 
 def _gutter(lines: Sequence[_Placed]) -> float | None:
-    """Where a page of columns is empty from top to bottom, titles across it aside."""
+    """The place at which a page of columns is empty from top to bottom, titles across it aside."""
     if len(lines) < 6:
         return None
     left, right = min(line.x0 for line in lines), max(line.x1 for line in lines)

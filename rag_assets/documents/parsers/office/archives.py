@@ -21,18 +21,18 @@ OFFICE = "application/vnd.openxmlformats-officedocument."
 """How the media types of Office files begin."""
 
 LARGEST_UNPACKED = 2_000_000_000
-"""Bytes that an Office file may unpack to, the archives in it included."""
+"""The most bytes that an Office file may unpack to, the archives in it included."""
 LARGEST_RATIO = 200
-"""Bytes that may come of one packed byte of a member that is not small."""
+"""The most bytes that may come of one packed byte of a member that is not small."""
 SMALL_MEMBER = 50_000_000
-"""Bytes: a member up to this size harms nobody, whatever its ratio."""
+"""A member of up to so many bytes harms nobody, whatever its ratio."""
 LARGEST_PICTURE = 100_000_000
-"""Bytes that a picture may unpack to before it is left out."""
+"""The most bytes that a picture may unpack to; a larger one is left out."""
 MOST_MEMBERS = 50_000
 DEEPEST = 3
 """Archives within archives that are looked into."""
 PROLOG = 1 << 16
-"""Bytes before the first element of an XML file in which a document type would stand."""
+"""The bytes before the first element of an XML file, in which a document type would stand."""
 
 DAMAGED = "is a damaged Office file: restore it from a good copy"
 _REMEDY = (

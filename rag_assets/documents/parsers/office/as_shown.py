@@ -42,7 +42,7 @@ _REWRITTEN = re.compile(
 """What a part holds that has to be rewritten."""
 _HIDDEN_SLIDE = re.compile(rb"<(?:\w+:)?sld\b[^>]*\sshow=[\"'](?:0|false)")
 _PRIVATE = range(0xF020, 0xF100)
-"""Where programs put the letters of a font of signs."""
+"""The range in which programs put the letters of a font of signs."""
 _BOX, _TICKED_BOX = "\u2610", "\u2612"
 _OFF = ("0", "false", "off", "none")
 

@@ -29,7 +29,8 @@ Part: TypeAlias = Any
 MOST_SERIES = 255
 """What Excel draws in one chart."""
 MOST_VALUES = 50_000
-"""Of one chart; what plots more is data, and its chart is a figure wherever that comes from."""
+"""The most values of one chart; what plots more is data, and its chart is a figure wherever that
+comes from."""
 MOST_NAMED = 40
 """Categories that a figure names one by one; of more it names the first and the last."""
 DEEPEST = 8

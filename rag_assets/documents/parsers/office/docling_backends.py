@@ -45,7 +45,7 @@ _ASIDE = re.compile(
 )
 """Names that themes and generators of web pages give to what stands beside the text."""
 MOST_PIECES = 2_000
-"""Of one line; to mark one takes as long as there are others."""
+"""The most pieces of one line that are marked: the time for one grows with the number of all."""
 _UNFOLDED = ["tabpanel", "region"]
 """Roles of what a page shows once its tab or heading is clicked."""
 _WITHIN_A_LINE = re.compile(

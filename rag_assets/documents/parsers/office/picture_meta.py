@@ -6,7 +6,7 @@
 ALT = "rag_assets__alt"
 """The alternative text of a picture on a web page."""
 LINK = "rag_assets__link"
-"""Where a picture on a web page lies: see `pictures.link_of`."""
+"""The address of a picture on a web page: see `pictures.link_of`."""
 ABOVE, BELOW = "\ue0f1", "\ue0f2"
 """First letter of a paragraph that stands above or below the text of a web page."""
 GLUE = "\ue0f3"

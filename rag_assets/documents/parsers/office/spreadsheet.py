@@ -38,7 +38,7 @@ PARSER = Parser(
 )
 
 MOST_CELLS = 50_000
-"""Of one sheet; a larger one holds data and is no table to read."""
+"""The most cells of one sheet; a larger one holds data and is no table to read."""
 
 _LITERAL = re.compile(r'"[^"]*"|\[[^\]]*\]|AM/PM', re.IGNORECASE)
 """What a format shows as it stands, and colours, places and languages."""
@@ -158,7 +158,7 @@ def _shown(value: object, form: str) -> str:
 
 
 def _time_shown(value: datetime | time, form: str) -> str:
-    """Those parts of a point in time that its format shows, as ISO 8601 orders them."""
+    """The parts of a point in time that its format shows, as ISO 8601 orders them."""
     clock = "%H:%M:%S" if "s" in form else "%H:%M" if "h" in form else ""
     if isinstance(value, time):
         return value.strftime(clock or "%H:%M:%S")

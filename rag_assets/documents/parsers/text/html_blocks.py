@@ -21,7 +21,7 @@ TABLE = re.compile(r"<(/?)table(?=[\s/>])", re.IGNORECASE)
 DEEPEST = 8
 """Tables within each other; a file that nests more is a trap, and its tables stay as written."""
 LARGEST = 200_000
-"""Characters of a run; a larger one is data, and stays as it is written."""
+"""The most characters of a run; a larger one is data, and stays as it is written."""
 
 
 def without_comments(html: str) -> str:

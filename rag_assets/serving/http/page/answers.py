@@ -28,9 +28,9 @@ class Link:
 
     number: int
     place: str
-    """Where it points, for people."""
+    """The place that it points to, for people."""
     url: str
-    """Of its evidence card; empty where there is nothing to open."""
+    """The URL of its evidence card; empty where there is nothing to open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class ToldAnswer:
     """A whole answer."""
 
     answer_id: str | None
-    """Of the kept answer; None where answers are not kept."""
+    """The id of the kept answer; None where answers are not kept."""
     index_version: str
     answer: Answer
     sentences: tuple[tuple[Sentence, tuple[Link, ...]], ...]

@@ -115,7 +115,7 @@ def style_of_cards() -> Response:
 
 @router.get("/")
 def ask_page(service: Served, opened: Answering) -> Response:
-    """Where one asks."""
+    """The page on which one asks."""
     return _page("ask", "Ask", opened=opened, config=service.config)
 
 
@@ -221,7 +221,7 @@ async def feedback(request: Request, service: Served) -> Response:
 
 @router.get("/label")
 def label_page(service: Served, of: str = "sentence") -> Response:
-    """Where one labels what judges judge."""
+    """The page on which one labels what judges judge."""
     return _page("label", "Label", names=[*TASKS], asked=_to_label(service, of, anew=True))
 
 
@@ -239,7 +239,7 @@ async def label(request: Request, service: Served) -> Response:
 
 @router.get("/docs")
 def about_the_api(request: Request) -> Response:
-    """Where the API is described."""
+    """The page that describes the API."""
     return _page("api", "API", routes=request.app.openapi()["paths"])
 
 

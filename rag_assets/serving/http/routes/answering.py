@@ -13,8 +13,8 @@ from starlette.concurrency import run_in_threadpool
 
 from rag_assets.answering.answer import Answer
 from rag_assets.answering.checks.judging import open_judge
+from rag_assets.answering.reporting.cited_report import to_json
 from rag_assets.answering.reporting.forms import FORMS
-from rag_assets.answering.reporting.report import to_json
 from rag_assets.serving.http.bodies import (
     AnswerReply,
     AskBody,

@@ -14,7 +14,7 @@ from rag_assets.table_lookup.tables.catalogue import ROW_ID
 
 router = APIRouter(prefix="/v1", tags=["search"])
 WHOLE_ID = 36
-"""Characters of an id that is no beginning."""
+"""The characters of an id that is no beginning."""
 PNG = {200: {"content": {"image/png": {}}, "description": "The page, with the unit marked."}}
 
 

@@ -48,13 +48,13 @@ def documents(
 
 @for_machines.get("/healthz")
 async def healthy(service: Served) -> HealthReply:
-    """That the process answers."""
+    """Tell that the process answers."""
     return HealthReply(index_version=service.served.version)
 
 
 @for_machines.get("/readyz")
 def ready(service: Served) -> HealthReply:
-    """That an index is open and its models are loaded; else 503 with the reason."""
+    """Tell that an index is open and its models are loaded; else 503 with the reason."""
     if why := service.served.not_ready():
         raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, why)
     return HealthReply(index_version=service.served.version)
