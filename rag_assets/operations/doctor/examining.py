@@ -15,16 +15,12 @@ from rag_assets.operations.doctor import (
     fault_rules,
     files,
     indexes,
-    language_models,
-    leftovers,
-    pointers,
     records,
     row_faults,
     sets,
     side_tables,
-    source_files,
+    surroundings,
     texts,
-    unions,
 )
 from rag_assets.operations.doctor.examined_tables import ExaminedTable, Practice, step_tables
 from rag_assets.operations.doctor.faults import Fault
@@ -71,13 +67,13 @@ def examine(practice: Practice) -> Examination:
     for look in (
         records.stray_records,
         records.export_faults,
-        sets.faults_of,
-        pointers.faults_of,
+        sets.set_faults,
+        sets.pointer_faults,
         sets.tags,
         side_tables.quarantine_faults,
-        leftovers.faults_of,
-        source_files.faults_of,
-        language_models.faults_of,
+        records.leftover_faults,
+        surroundings.source_file_faults,
+        surroundings.language_model_faults,
     ):
         done.faults += looker.guarded(look)
     return done
@@ -184,8 +180,8 @@ class _Looker:
     def _union(self, table: ExaminedTable, census: Census) -> Iterator[Fault]:
         """How the joint table differs from its parts."""
         parts = [self.censuses[name] for name in self._known(table.step)]
-        yield from unions.joint_faults(self._practice, table, census, parts=parts)
-        yield from unions.mixed_parts(self._practice, table, census, parts=parts)
+        yield from texts.joint_faults(self._practice, table, census, parts=parts)
+        yield from texts.mixed_parts(self._practice, table, census, parts=parts)
 
     def _of_source(self, table: ExaminedTable, census: Census) -> Iterator[Fault]:
         """What a table that has the right rows does not have as its inputs say."""
@@ -194,7 +190,7 @@ class _Looker:
         if isinstance(table.step.kind, UnitVectors):
             [texts_of] = self._known(table.step)
             source = self.censuses[texts_of]
-            yield from unions.other_texts(self._practice, table, census, texts=source)
+            yield from texts.other_texts(self._practice, table, census, texts=source)
 
     def _is_written(self, table: ExaminedTable) -> bool:
         """Whether somebody writes the table, or did since it was read."""

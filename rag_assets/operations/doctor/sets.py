@@ -1,4 +1,7 @@
-"""Whether what answers queries can be read as it was when it was recorded."""
+"""Whether what answers queries can be read as it was when it was recorded.
+
+That is the complete set of each variant, and the serving pointer with what it pins.
+"""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -7,11 +10,13 @@ from pathlib import Path
 
 from rag_assets.change import embeddable
 from rag_assets.change.completing import is_nothing_yet, joint_made_from
+from rag_assets.config import Config
 from rag_assets.graph import STEPS
 from rag_assets.operations.doctor import fault_rules
 from rag_assets.operations.doctor.examined_tables import Practice
 from rag_assets.operations.doctor.faults import Fault, Log
-from rag_assets.store import Store, complete_sets
+from rag_assets.operations.serving_index.promotion import roll_back
+from rag_assets.store import Store, complete_sets, serving_pointer
 from rag_assets.store.atomic import take_away
 from rag_assets.store.catalog import folder_of
 from rag_assets.store.complete_sets import CompleteSet, all_sets, file_of
@@ -19,9 +24,10 @@ from rag_assets.store.damage import DAMAGE, DamagedTablesError
 from rag_assets.store.pins import Pin, holds
 from rag_assets.store.repair import missing_index_files
 from rag_assets.store.rows_by_id import MissingTableError
+from rag_assets.store.serving_pointer import CURRENT, FOLDER, DamagedPointerError, ServingPointer
 
 
-def faults_of(practice: Practice) -> Iterator[Fault]:
+def set_faults(practice: Practice) -> Iterator[Fault]:
     """What is wrong with the complete sets of the variants."""
     for variant in practice.variants:
         file = file_of(practice.store, variant)
@@ -114,3 +120,53 @@ def _unrecorded(practice: Practice, variant: str, recorded: CompleteSet | None) 
 def _forgotten(store: Store, log: Log, *, file: Path) -> None:  # noqa: ARG001 - as all mends
     """The record goes: the steps write the next one, once the tables belong together."""
     take_away(file)
+
+
+def pointer_faults(practice: Practice) -> Iterator[Fault]:
+    """What is wrong with what serves, and with what a rollback would go back to."""
+    store = practice.store
+    try:
+        pointer = serving_pointer.current(store)
+    except DamagedPointerError as error:
+        yield Fault(
+            rule=fault_rules.DAMAGED_POINTER,
+            subject=f"{FOLDER}/{CURRENT}",
+            detail=str(error).partition(":")[0],
+            command="rag-assets rollback",
+            mends=[partial(_back, config=practice.config)],
+        )
+        return
+    if pointer is None:
+        return
+    yield from _gone(practice, pointer)
+    if why_not := embeddable.why_not(store, practice.config, pointer):
+        yield Fault(
+            rule=fault_rules.NO_MODEL, subject=f"serving pointer {pointer.number}", detail=why_not
+        )
+    for other in embeddable.kept(store, practice.config)[1:]:
+        if not embeddable.can_serve(store, practice.config, other):
+            yield Fault(
+                rule=fault_rules.NO_WAY_BACK,
+                subject=f"serving pointer {other.number}",
+                detail=other.variant,
+            )
+
+
+def _gone(practice: Practice, pointer: ServingPointer) -> Iterator[Fault]:
+    """Pins of what serves that cannot be read: its variant is built again, and pinned anew."""
+    variant = pointer.variant_in(practice.store, practice.config)
+    gone = [pin for pin in pointer.pins if not is_kept(practice.store, pin)]
+    if gone:
+        yield Fault(
+            rule=fault_rules.PIN_GONE,
+            subject=f"serving pointer {pointer.number}",
+            count=len(gone),
+            examples=[f"version {pin.version} of {pin.table}" for pin in gone],
+            variants=(variant,) if variant else (),
+            is_redone=variant in practice.variants,
+        )
+
+
+def _back(store: Store, log: Log, *, config: Config) -> None:
+    pointer = roll_back(store, config)
+    log(f"serving pointer {pointer.number} serves what {pointer.restores} did")
