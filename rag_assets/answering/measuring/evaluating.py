@@ -1,6 +1,6 @@
 """Measuring answers of one variant on the imported questions.
 
-Five numbers, never one (see `measures`), each with its interval over clusters of questions; they
+Five numbers, never one (see `bench`), each with its interval over clusters of questions; they
 need no judge, and what the judges of the config say stands beside them. How many questions had
 which outcome is told too. Where index, questions and settings are those
 of the evaluation that lies there, it is returned as it is; if a language model failed in some of
@@ -14,14 +14,14 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
 from pydantic import TypeAdapter
 
 from rag_assets import identity, schemas
 from rag_assets.answering.answer import Answer
 from rag_assets.answering.assistant import Assistant, open_assistant
 from rag_assets.answering.measuring import REVISION
-from rag_assets.answering.measuring.answer_means import AnswersOfDomain, by_domain
-from rag_assets.answering.measuring.bench import Bench, MeasuredAnswer, bench_of
+from rag_assets.answering.measuring.bench import NUMBERS, UNITS, Bench, MeasuredAnswer, bench_of
 from rag_assets.answering.measuring.judged_items import (
     References,
     ShownText,
@@ -32,6 +32,7 @@ from rag_assets.change.data_versions import current_version
 from rag_assets.config import Config
 from rag_assets.evaluation import results
 from rag_assets.evaluation.evaluate import fingerprint_of
+from rag_assets.evaluation.intervals import SHARES, cluster_bootstrap, clusters_of
 from rag_assets.evaluation.judges.asking import RubricJudge, open_judges
 from rag_assets.evaluation.judges.judged_means import (
     Calibration,
@@ -50,6 +51,71 @@ from rag_assets.table_lookup.arm import arms_of
 FILE = "answer_evaluation.json"
 JUDGMENTS_FILE = "answer_judgments.parquet"
 """Beside it: what each judge said of each answer, in the schema `JUDGMENTS`."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerNumber:
+    """A mean over answers, with its 95 % interval."""
+
+    mean: float
+    low: float | None
+    """None with fewer than two clusters; `high` likewise."""
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class AnswersOfDomain:
+    """The answers to the questions of one domain."""
+
+    domain: str
+    questions: int
+    outcomes: Mapping[str, int]
+    """How many questions had each outcome."""
+    clusters: int
+    numbers: Mapping[str, AnswerNumber]
+    """Of those that were answered."""
+
+
+def by_domain(measured: Sequence[MeasuredAnswer], *, samples: int) -> list[AnswersOfDomain]:
+    """The answers to the questions of each domain, with intervals from so many samples."""
+    domains = sorted({each.domain for each in measured})
+    return [
+        _of_domain(domain, [each for each in measured if each.domain == domain], samples=samples)
+        for domain in domains
+    ]
+
+
+def _of_domain(domain: str, measured: Sequence[MeasuredAnswer], *, samples: int) -> AnswersOfDomain:
+    outcomes = [each.outcome for each in measured]
+    answered = [each for each in measured if each.numbers]
+    clusters = clusters_of([each.source for each in answered], [each.gold for each in answered])
+    return AnswersOfDomain(
+        domain=domain,
+        questions=len(measured),
+        outcomes={outcome: outcomes.count(outcome) for outcome in sorted({*outcomes})},
+        clusters=clusters.count if answered else 0,
+        numbers={
+            name: number
+            for name in (*NUMBERS, UNITS)
+            if (number := _mean_of(name, answered, samples=samples)) is not None
+        },
+    )
+
+
+def _mean_of(name: str, answered: Sequence[MeasuredAnswer], *, samples: int) -> AnswerNumber | None:
+    """The mean of one number over the answers that have it; None if none has."""
+    having = [(value, each) for each in answered if (value := each.numbers[name]) is not None]
+    if not having:
+        return None
+    clusters = clusters_of([e.source for _, e in having], [e.gold for _, e in having])
+    values = np.array([[value] for value, _ in having], float)
+    limits = None if name == UNITS else SHARES
+    found = cluster_bootstrap(values, clusters, samples=samples, limits=limits)
+    low, high = float(found.low[0]), float(found.high[0])
+    is_known = not np.isnan(low)
+    return AnswerNumber(
+        float(found.means[0]), low if is_known else None, high if is_known else None
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from rag_assets.answering.reporting.decomposition import (
     Decomposition,
     SubQuestion,
     as_listed,
+    request_text,
     titled,
 )
-from rag_assets.answering.reporting.prompt_text import request_text
 from rag_assets.config import Config
 from rag_assets.models.language.calls import LanguageModel, Message, Request
 from rag_assets.models.language.opening import open_language_model
