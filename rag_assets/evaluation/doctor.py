@@ -11,9 +11,8 @@ import pyarrow as pa
 
 from rag_assets.config import Config
 from rag_assets.evaluation import comparison_flaws, flaws, question_flaws
-from rag_assets.evaluation.evidence import Evidence
+from rag_assets.evaluation.evidence import Evidence, contents_of
 from rag_assets.evaluation.flaws import Flaw
-from rag_assets.evaluation.index_contents import contents_of
 from rag_assets.evaluation.results import EvaluationResult
 from rag_assets.evaluation.scores import Scores
 from rag_assets.evaluation.summary import ALL_SPLITS, main_cutoff, where

@@ -3,6 +3,5 @@
 Read `atoms` (what in a sentence can be right or wrong), then `matching` (where a source has it),
 `support` (what was compared, and whether a value stands under its heading), `judging` (models that
 say what comparing cannot), `verifying` (a verdict for each sentence) and `given_texts` (answers
-from anywhere). `terms.compared_words` has the words that
-the rules know.
+from anywhere). `terms.compared_words` has the words that the rules know.
 """

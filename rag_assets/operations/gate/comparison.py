@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from rag_assets.config.training import LEARNED, place_in_state
 from rag_assets.evaluation import flaws, question_flaws
-from rag_assets.evaluation.evidence import Evidence
+from rag_assets.evaluation.evidence import Evidence, contents_of
 from rag_assets.evaluation.flaws import Flaw
 from rag_assets.evaluation.gold import Gold, RowGold
 from rag_assets.evaluation.gold_changes import (
@@ -26,7 +26,6 @@ from rag_assets.evaluation.gold_changes import (
     GoldSides,
     gold_changes,
 )
-from rag_assets.evaluation.index_contents import contents_of
 from rag_assets.evaluation.non_inferiority import (
     Outcome,
     Paired,
