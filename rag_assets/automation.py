@@ -279,7 +279,7 @@ def _clean_up_job(config: Config) -> dg.JobDefinition:
         op="Cleans up table by table; one that is being written is waited for.",
     )
     def clean_up_state(context: dg.OpExecutionContext) -> None:
-        from rag_assets.evaluation.experiment_retention import remove_unused
+        from rag_assets.evaluation.experiment_runs import remove_unused
         from rag_assets.operations.erasure import model_calls
         from rag_assets.operations.erasure.kept_answers import tidy
         from rag_assets.operations.unused_weights import remove_unused_weights

@@ -1,10 +1,11 @@
-r"""From a prompt to sub-questions, by the list of items or headings that it gives itself.
+r"""From a prompt to sub-questions: by the list that it gives itself, or by a language model.
 
     as_listed("Report on steel:\n- corrosion\n- welding").parts
     # Corrosion: corrosion (steel); Welding: welding (steel)
 
 The main topic is carried into each. A prompt that lists nothing stays one question, and the report
-says that taking it apart needs a language model (`model_decomposition`). A prompt is read as people
+says that taking it apart needs a language model. Where such a model gives no answer, the prompt is
+taken apart as it lists parts. A prompt is read as people
 send it: without greeting and signature, its headings and tables as items.
 
     request_text("Hi Anna,\n\nReport on steel, please.\n\nBest regards\nErik")
@@ -12,12 +13,20 @@ send it: without greeting and signature, its headings and tables as items.
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol, TypeAlias
 
+from pydantic import BaseModel
+
+from rag_assets.config import Config
+from rag_assets.models.language.calls import LanguageModel, Message, Request
+from rag_assets.models.language.opening import open_language_model
+from rag_assets.models.language.prompts import read_prompt
 from rag_assets.terms.coverage import HeldTerms, coverage, terms_of
 from rag_assets.terms.words import terms
+from rag_assets.workers import Json
 
 MOST_PARTS = 5
 """Sub-questions of a prompt, at most, as in P4."""
@@ -97,6 +106,12 @@ _TITLE_LINE = re.compile(r"\A#[ \t]+(?P<title>[^\n]+)$", re.MULTILINE)
 _HEADING_LINE = re.compile(
     r"^#{1,6}[ \t]+(?P<heading>[^\n]+)$\n*(?P<below>(?:[^\n#]+\n?)*)", re.MULTILINE
 )
+PACKAGE = "rag_assets.answering.reporting"
+PROMPT = "decompose"
+TOKENS = 600
+"""The most tokens of the answer."""
+LONGEST = 300
+"""The most characters of a title or a question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,3 +267,77 @@ def _row_as_item(match: re.Match[str]) -> str:
 def _heading_as_item(match: re.Match[str]) -> str:
     below = " ".join(match["below"].split())
     return f"- {match['heading'].strip()}{': ' if below else ''}{below}\n"
+
+
+class _ToldPart(BaseModel):
+    title: str
+    question: str
+
+
+class _Told(BaseModel):
+    topic: str
+    parts: list[_ToldPart]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDecomposer:
+    """Has a language model take prompts apart."""
+
+    model: LanguageModel
+
+    def __call__(self, prompt: str) -> Decomposition:
+        """The sub-questions that the model names; those that it lists, with a note, if that fails.
+
+        Raises:
+            AbandonedError: Nobody waits for the task: see `workers.raise_if_abandoned`.
+        """
+        text = read_prompt(PACKAGE, PROMPT).filled(most=str(MOST_PARTS), prompt=prompt)
+        request = Request((Message("user", text),), TOKENS, schema=_schema())
+        completion = self.model.complete(request)
+        if completion.outcome != "done":
+            return self._as_listed(prompt, completion.reason or completion.outcome)
+        told = _Told.model_validate(completion.parsed)
+        parts = {
+            each.question.strip(): SubQuestion(titled(each.title), each.question.strip())
+            for each in told.parts
+            if titled(each.title) and each.question.strip()
+        }
+        if not parts:
+            return self._as_listed(prompt, "it names no sub-question")
+        title = titled(told.topic) or titled(prompt)
+        searched = " ".join(request_text(prompt).split())
+        return Decomposition(searched, title, tuple(parts.values()), by="model")
+
+    def _as_listed(self, prompt: str, reason: str) -> Decomposition:
+        note = f"not taken apart by {self.model.name}, which gave no answer that can be used: "
+        return replace(as_listed(prompt), note=f"{note}{reason}")
+
+
+@contextmanager
+def open_decomposer(config: Config) -> Generator[Decomposer]:
+    """Whoever takes the prompts of reports apart, as the config says; the model is let go of."""
+    if config.answering.report.decomposer == "rules":
+        yield as_listed
+        return
+    with open_language_model(config) as model:
+        yield ModelDecomposer(model)
+
+
+def _schema() -> Mapping[str, Json]:
+    """The JSON schema of the answer."""
+    text: Mapping[str, Json] = {"type": "string", "maxLength": LONGEST}
+    part: Mapping[str, Json] = {
+        "type": "object",
+        "properties": {"title": text, "question": text},
+        "required": ["title", "question"],
+        "additionalProperties": False,
+    }
+    return {
+        "type": "object",
+        "properties": {
+            "topic": text,
+            "parts": {"type": "array", "items": part, "minItems": 1, "maxItems": MOST_PARTS},
+        },
+        "required": ["topic", "parts"],
+        "additionalProperties": False,
+    }

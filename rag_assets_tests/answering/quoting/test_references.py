@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_assets.answering.quoting.references import (
+from rag_assets.answering.quoting.sourcing import (
     Calibrated,
     best_segments,
     disagreements,
