@@ -96,19 +96,12 @@ class Disagreement:
     matched: int
     score: float
     """Relevance of the matched unit."""
-    score_of_cited: float
-    """The best relevance of a cited unit."""
 
 
 def match_references(
     sentences: Sequence[str],
     units: Sequence[str],
     scorer: RelevanceScorer,
-    *,
-    null: float = NULL,
-    cut: float = CUT,
-    longest: int = LONGEST,
-    units_a_sentence: int = UNITS_A_SENTENCE,
 ) -> tuple[Segment, ...]:
     """The segments of an answer, each with its unit.
 
@@ -116,10 +109,6 @@ def match_references(
         sentences: Of the answer, in order.
         units: Texts of the units that it may come from, best first.
         scorer: Says how relevant a unit is: `Calibrated`, or a cross-encoder as it is.
-        null: Relevance below which a segment has no unit.
-        cut: Price of a segment, in sentences.
-        longest: Sentences of a segment, at most.
-        units_a_sentence: Units that are compared with the segments of each sentence.
     """
     if not sentences:
         return ()
@@ -135,22 +124,22 @@ def match_references(
     )
     kept = [
         sorted(range(len(units)), key=lambda unit: (-alone[(place, place + 1), unit], unit))[
-            :units_a_sentence
+            :UNITS_A_SENTENCE
         ]
         for place in range(len(sentences))
     ]
     wanted = [
         ((start, end), unit)
         for start in range(len(sentences))
-        for end in range(start + 2, min(start + longest, len(sentences)) + 1)
+        for end in range(start + 2, min(start + LONGEST, len(sentences)) + 1)
         for unit in sorted({unit for sentence in kept[start:end] for unit in sentence})
     ]
     return best_segments(
         len(sentences),
         alone | _scored(scorer, wanted, sentences, units),
-        null=null,
-        cut=cut,
-        longest=longest,
+        null=NULL,
+        cut=CUT,
+        longest=LONGEST,
     )
 
 
@@ -247,7 +236,7 @@ def disagreements(
             compared = [(sentences[sentence], units[unit]) for unit in [segment.unit, *own]]
             matched, *others = scorer.score(compared).tolist()
             if matched > max(others):
-                found.append(Disagreement(sentence, tuple(own), segment.unit, matched, max(others)))
+                found.append(Disagreement(sentence, tuple(own), segment.unit, matched))
     return tuple(found)
 
 
@@ -285,8 +274,6 @@ def give_references(
     sentences: Sequence[tuple[str, Sequence[int]]],
     units: Sequence[str],
     scorer: RelevanceScorer,
-    *,
-    null: float = NULL,
 ) -> list[SourcedSentence]:
     """A source for each sentence that cites none, and a better one where a citation is wrong.
 
@@ -294,11 +281,10 @@ def give_references(
         sentences: Of the answer, in order: its text, and the places of the units that it cites.
         units: Texts of the units that it may come from, best first.
         scorer: Says how relevant a unit is.
-        null: Relevance from which a unit is a source.
     """
     texts = [text for text, _ in sentences]
     cited = [tuple(places) for _, places in sentences]
-    segments = match_references(texts, units, scorer, null=null)
+    segments = match_references(texts, units, scorer)
     wrong = {
         each.sentence: each
         for each in disagreements(segments, cited, sentences=texts, units=units, scorer=scorer)
