@@ -6,8 +6,9 @@ tables, begun ones, and caches that cannot be read.
 """
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from urllib.parse import quote
@@ -36,7 +37,7 @@ from rag_assets.store.damage import DAMAGE, DamagedTablesError
 from rag_assets.store.pins import Pin, holds
 from rag_assets.store.repair import missing_index_files
 from rag_assets.store.rows_by_id import MissingTableError
-from rag_assets.store.serving_pointer import CURRENT, FOLDER, DamagedPointerError, ServingPointer
+from rag_assets.store.serving_pointer import CURRENT, FOLDER, DamagedPointerError
 
 RECORDS = ("completed", "indexes")
 """Folders of the state with a record for each table."""
@@ -167,6 +168,7 @@ def _drop(store: Store, log: Log, *, generation: str) -> None:
 
 
 def _unlink(store: Store, log: Log, *, file: Path) -> None:  # noqa: ARG001 - as all mends
+    """The file goes: what it held is written again by the steps, or computed again."""
     take_away(file)
 
 
@@ -202,21 +204,13 @@ def set_faults(practice: Practice) -> Iterator[Fault]:
                 rule=fault_rules.UNREADABLE_SET,
                 subject=f"{complete_sets.FOLDER}/{file.name}",
                 variants=(variant,),
-                mends=[partial(_forgotten, file=file)],
+                mends=[partial(_unlink, file=file)],
                 is_redone=True,
             )
             continue
-        gone = [pin for pin in found.pins if not is_kept(practice.store, pin)]
-        if gone:
-            yield Fault(
-                rule=fault_rules.PIN_GONE,
-                subject=f"variant {variant}",
-                count=len(gone),
-                examples=[f"version {pin.version} of {pin.table}" for pin in gone],
-                variants=(variant,),
-                mends=[partial(_forgotten, file=file)],
-                is_redone=True,
-            )
+        if gone := _gone(practice, found.pins, subject=f"variant {variant}"):
+            mends = [partial(_unlink, file=file)]
+            yield replace(gone, variants=(variant,), mends=mends, is_redone=True)
         else:
             yield from _unrecorded(practice, variant, found)
 
@@ -279,11 +273,6 @@ def _unrecorded(practice: Practice, variant: str, recorded: CompleteSet | None) 
     )
 
 
-def _forgotten(store: Store, log: Log, *, file: Path) -> None:  # noqa: ARG001 - as all mends
-    """The record goes: the steps write the next one, once the tables belong together."""
-    take_away(file)
-
-
 def pointer_faults(practice: Practice) -> Iterator[Fault]:
     """What is wrong with what serves, and with what a rollback would go back to."""
     store = practice.store
@@ -300,7 +289,11 @@ def pointer_faults(practice: Practice) -> Iterator[Fault]:
         return
     if pointer is None:
         return
-    yield from _gone(practice, pointer)
+    if gone := _gone(practice, pointer.pins, subject=f"serving pointer {pointer.number}"):
+        # its variant is built again, and pinned anew
+        variant = pointer.variant_in(store, practice.config)
+        of_variant = (variant,) if variant else ()
+        yield replace(gone, variants=of_variant, is_redone=variant in practice.variants)
     if why_not := embeddable.why_not(store, practice.config, pointer):
         yield Fault(
             rule=fault_rules.NO_MODEL, subject=f"serving pointer {pointer.number}", detail=why_not
@@ -314,19 +307,13 @@ def pointer_faults(practice: Practice) -> Iterator[Fault]:
             )
 
 
-def _gone(practice: Practice, pointer: ServingPointer) -> Iterator[Fault]:
-    """Pins of what serves that cannot be read: its variant is built again, and pinned anew."""
-    variant = pointer.variant_in(practice.store, practice.config)
-    gone = [pin for pin in pointer.pins if not is_kept(practice.store, pin)]
-    if gone:
-        yield Fault(
-            rule=fault_rules.PIN_GONE,
-            subject=f"serving pointer {pointer.number}",
-            count=len(gone),
-            examples=[f"version {pin.version} of {pin.table}" for pin in gone],
-            variants=(variant,) if variant else (),
-            is_redone=variant in practice.variants,
-        )
+def _gone(practice: Practice, pins: Iterable[Pin], *, subject: str) -> Fault | None:
+    """The pins of a complete set or of what serves that cannot be read, if there are any."""
+    gone = [pin for pin in pins if not is_kept(practice.store, pin)]
+    if not gone:
+        return None
+    examples = [f"version {pin.version} of {pin.table}" for pin in gone]
+    return Fault(rule=fault_rules.PIN_GONE, subject=subject, count=len(gone), examples=examples)
 
 
 def _back(store: Store, log: Log, *, config: Config) -> None:
