@@ -33,7 +33,7 @@ from lookup import OTHER_HAND, database_config, read_lines, trade_config
 from rag_assets import config as configuration
 from rag_assets.answering.answer import Answer
 from rag_assets.answering.assistant import Assistant
-from rag_assets.answering.measuring.gold_cited import GoldPlaces, places_of
+from rag_assets.answering.measuring.bench import GoldPlaces, places_of
 from rag_assets.answering.quoting.finding import UNITS
 from rag_assets.answering.quoting.pieces import pieces_of, shown
 from rag_assets.citations.kinds import Cell, Computed, Span

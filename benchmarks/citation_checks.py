@@ -33,7 +33,7 @@ from reference_matching_data import (
 
 from rag_assets.answering.checks.judging import open_judge
 from rag_assets.answering.checks.verifying import CitedSentence, verdicts_of
-from rag_assets.answering.quoting.references import (
+from rag_assets.answering.quoting.sourcing import (
     Calibrated,
     Segment,
     best_segments,

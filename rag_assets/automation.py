@@ -24,12 +24,12 @@ from rag_assets.graph import STEPS
 from rag_assets.lineage import records_of, source_key
 from rag_assets.operations.alerts.dispatch import Teller
 from rag_assets.operations.alerts.record import RecordFile
-from rag_assets.operations.backfills import at_low_priority, backfill_schedule
 from rag_assets.operations.problems import lost_runs
 from rag_assets.operations.problems.current import SERVING_INDEX
 from rag_assets.operations.problems.lost_runs import COMMAND_LOCK
 from rag_assets.operations.problems.runs import CLEAN_UP_JOB, NIGHTLY_JOB, name_of
 from rag_assets.operations.run_history import forget_old_runs
+from rag_assets.process.priority import yield_to_others
 from rag_assets.sources.observations import look_at_sources, seen_by_refresh
 from rag_assets.sources.steps import DOCUMENT_FILES, EXPORTS
 from rag_assets.store import Store, images
@@ -279,7 +279,7 @@ def _clean_up_job(config: Config) -> dg.JobDefinition:
         op="Cleans up table by table; one that is being written is waited for.",
     )
     def clean_up_state(context: dg.OpExecutionContext) -> None:
-        from rag_assets.evaluation.experiment_retention import remove_unused
+        from rag_assets.evaluation.experiment_runs import remove_unused
         from rag_assets.operations.erasure import model_calls
         from rag_assets.operations.erasure.kept_answers import tidy
         from rag_assets.operations.unused_weights import remove_unused_weights
@@ -415,3 +415,48 @@ def _alert_sensors(config: Config) -> list[dg.SensorDefinition]:
         return dg.SkipReason("\n".join(lines) or "nothing changed")
 
     return [alerts]
+
+
+def at_low_priority(executor: dg.ExecutorDefinition) -> dg.ExecutorDefinition:
+    """An executor in a process that yields to those that answer and refresh.
+
+    Dagster makes the executor of a run in the process of the run, before its first step.
+    """
+    create = executor.executor_creation_fn
+    assert create is not None, "every executor can be made"
+
+    def created(context: dg.InitExecutorContext) -> dg.Executor:
+        yield_to_others()
+        return create(context)
+
+    return dg.ExecutorDefinition(
+        name=executor.name,
+        config_schema=executor.config_schema,  # ty: ignore[invalid-argument-type] - kept as it is
+        requirements=executor.get_requirements,
+        executor_creation_fn=created,
+        description=executor.description,
+    )
+
+
+def backfill_schedule(
+    job: "dg.UnresolvedAssetJobDefinition", *, config: Config
+) -> dg.ScheduleDefinition:
+    """Builds and keeps fresh every variant that does not serve, once somebody starts it."""
+
+    @dg.schedule(
+        job=job,
+        name="backfills",
+        cron_schedule=config.schedule.cron,
+        execution_timezone=config.schedule.timezone,
+        default_status=dg.DefaultScheduleStatus.STOPPED,
+        description="Builds each variant that does not serve, or brings it up to date, at lower "
+        "priority. Start it while you try variants.",
+    )
+    def backfills() -> Iterator[dg.RunRequest | dg.SkipReason]:
+        serving = serving_variant(Store.of(config), config)
+        others = [name for name in config.variants if name != serving]
+        yield from (dg.RunRequest(partition_key=name) for name in others)
+        if not others:
+            yield dg.SkipReason("the config has no other variant than the one that serves")
+
+    return backfills

@@ -251,7 +251,7 @@ class Assistant:
             ModelMismatchError, MissingTextIndexError, RerankerError, OutdatedIndexError: As
                 `search`.
         """
-        from rag_assets.answering.reporting.model_decomposition import open_decomposer
+        from rag_assets.answering.reporting.decomposition import open_decomposer
         from rag_assets.answering.reporting.writing import write_report
 
         with open_decomposer(self.config) as decomposer:

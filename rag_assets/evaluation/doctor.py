@@ -2,7 +2,7 @@
 
 An evaluation and an experiment are examined when they are made, and keep what was found in their
 record. `flaws_of` adds what only shows later: that an experiment chose the retriever on these very
-questions. `flaws_between` is for whoever compares two evaluations.
+questions.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,12 +13,10 @@ from rag_assets.config import Config
 from rag_assets.evaluation import comparison_flaws, flaws, question_flaws
 from rag_assets.evaluation.evidence import Evidence
 from rag_assets.evaluation.flaws import Flaw
-from rag_assets.evaluation.index_contents import contents_of
 from rag_assets.evaluation.results import EvaluationResult
 from rag_assets.evaluation.scores import Scores
 from rag_assets.evaluation.summary import ALL_SPLITS, main_cutoff, where
 from rag_assets.store import Store
-from rag_assets.store.pins import Pin
 
 EXAMINATIONS: Mapping[str, Callable[[Evidence], Iterator[Flaw]]] = {
     "E001": question_flaws.arm_returned_nothing,
@@ -70,21 +68,6 @@ def flaws_of(store: Store, config: Config, evaluation: EvaluationResult) -> list
     """The flaws of an evaluation, by code: those of its record, and those that show by now."""
     found = [*evaluation.record.flaws, *_chosen_by_experiment(store, config, evaluation)]
     return sorted(found, key=lambda flaw: flaw.code)
-
-
-def flaws_between(
-    store: Store, evaluations: Mapping[str, EvaluationResult], pins: Mapping[str, Pin]
-) -> list[Flaw]:
-    """E002: two evaluations of other questions, or of other documents and rows.
-
-    Args:
-        store: Holds the indexes.
-        evaluations: The evaluations by the name of their variant.
-        pins: The joint table that each of them searched.
-    """
-    asked = {name: _asked(one) for name, one in evaluations.items()}
-    contents = {name: contents_of(store, pin) for name, pin in pins.items()}
-    return [*question_flaws.unlike_questions(asked), *question_flaws.unlike_contents(contents)]
 
 
 def _asked(evaluation: EvaluationResult) -> dict[str, str]:

@@ -56,9 +56,9 @@ def shown_domains(counts: Mapping[str, Cell]) -> list[str]:
     return [name for name in DOMAINS if name in counts]
 
 
-def count_of(result: EvaluationResult, domain: str, *, level: str = "gold") -> int:
+def count_of(result: EvaluationResult, domain: str) -> int:
     """Number of questions of a group."""
-    rows = result.summary_rows(domain=domain, level=level, split="all")
+    rows = result.summary_rows(domain=domain, level="gold", split="all")
     return int(rows[0]["questions"] or 0) if rows else 0
 
 

@@ -1,17 +1,41 @@
 """What the rules for flaws look at: the scores of some arms on some questions, and around them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from rag_assets.evaluation.index_contents import IndexContents
 from rag_assets.evaluation.intervals import Clusters, clusters_of
 from rag_assets.evaluation.non_inferiority import SMALLEST_MARGIN
 from rag_assets.evaluation.question_words import QUESTION_WORDS
 from rag_assets.evaluation.summary import ALL_SPLITS, where
+from rag_assets.store import Store
+from rag_assets.store.pins import Pin
+
+
+@dataclass(frozen=True, slots=True)
+class IndexContents:
+    """The documents and rows of one index, whatever they were cut into."""
+
+    documents: frozenset[str]
+    """The name of each document, `source/uri`."""
+    rows: Mapping[str, int]
+    """Number of rows of each `source/table`."""
+
+    @property
+    def size(self) -> int:
+        """Documents and rows together."""
+        return len(self.documents) + sum(self.rows.values())
+
+    def lacks(self, other: "IndexContents") -> Iterator[tuple[str, int]]:
+        """What `other` has more of: a document, or a table with the number of rows."""
+        yield from ((document, 1) for document in sorted(other.documents - self.documents))
+        for table, count in other.rows.items():
+            if count > self.rows.get(table, 0):
+                yield table, count - self.rows.get(table, 0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,3 +100,17 @@ class Evidence:
         if rows is not None:
             sources, gold = sources[rows], gold[rows]
         return clusters_of(sources.tolist(), gold.tolist())
+
+
+def contents_of(store: Store, joint: Pin) -> IndexContents:
+    """What the units of a joint table come from, at one version."""
+    names = ["domain", "source", "uri"]
+    found = store.read(joint.table, columns=names, version=joint.version)
+    counted = found.group_by(names).aggregate([([], "count_all")])
+    label = pc.binary_join_element_wise(counted["source"], counted["uri"], "/")
+    is_document = pc.equal(counted["domain"], "document")
+    tables = counted.filter(pc.invert(is_document))
+    return IndexContents(
+        documents=frozenset(label.filter(is_document).to_pylist()),
+        rows=dict(zip(tables["uri"].to_pylist(), tables["count_all"].to_pylist(), strict=True)),
+    )

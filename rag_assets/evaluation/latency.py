@@ -53,11 +53,10 @@ def latencies(
     top_k: int,
     filters: Filters | None = None,
     most: int = QUESTIONS,
-    seconds: float = SECONDS,
 ) -> dict[str, Latency]:
     """The latency of each of `retrievers` on at most `most` of `questions`, at least one.
 
-    A retriever that has taken `seconds` is timed on no further question.
+    A retriever that has taken `SECONDS` is timed on no further question.
     """
     plain = index.without_cache()
     step = max(len(questions) // most, 1)
@@ -81,7 +80,7 @@ def latencies(
     for question in questions[::step][:most]:
         shuffle(turns)
         for name in turns:
-            if sum(one[""] for one in taken[name]) < seconds:
+            if sum(one[""] for one in taken[name]) < SECONDS:
                 taken[name].append(ask(name, question))
     return {name: _summed_up(taken[name]) for name in retrievers}
 

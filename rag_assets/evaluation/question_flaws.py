@@ -13,9 +13,8 @@ import pyarrow.compute as pc
 
 from rag_assets.config.questions import KNOWN_ITEMS
 from rag_assets.evaluation import flaws
-from rag_assets.evaluation.evidence import Evidence
+from rag_assets.evaluation.evidence import Evidence, IndexContents
 from rag_assets.evaluation.flaws import Flaw
-from rag_assets.evaluation.index_contents import IndexContents
 from rag_assets.evaluation.intervals import clusters_of, drawn_means, intervals_of
 from rag_assets.evaluation.question_words import words_of
 from rag_assets.evaluation.summary import where

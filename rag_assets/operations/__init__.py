@@ -10,8 +10,8 @@ A wing for each:
 - `explain`: where a unit comes from.
 - `erasure`: erasing one document for good.
 
-`assets` has the asset `serving_index` and the jobs of the room, `backfills` says how the job that
-builds a variant runs. `run_history` takes old runs out of Dagster's records, as a part of the
+`assets` has the asset `serving_index` and the jobs that move it, `jobs` those that look at a state.
+`run_history` takes old runs out of Dagster's records, as a part of the
 clean-up.
 
 May an index serve that another model embedded, if nobody has written questions? Each of 100 units

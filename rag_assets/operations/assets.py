@@ -13,13 +13,11 @@ from rag_assets.change.steps import StepList
 from rag_assets.config import Config
 from rag_assets.graph import STEPS
 from rag_assets.index.steps import JOINT_INDEX
-from rag_assets.operations.doctor.job import doctor_job
-from rag_assets.operations.explain.job import explain_job
 from rag_assets.operations.gate import blocked_candidate
 from rag_assets.operations.gate.blocked_candidate import HeldBack
 from rag_assets.operations.gate.verdict_wording import in_short, verdict_markdown, verdict_plot
 from rag_assets.operations.gate.verdicts import Verdict
-from rag_assets.operations.plan.job import plan_job
+from rag_assets.operations.jobs import doctor_job, explain_job, plan_job
 from rag_assets.operations.problems.current import SERVING_INDEX
 from rag_assets.operations.problems.runs import CONCLUSION, PROMOTE_JOB, ROLLBACK_JOB
 from rag_assets.operations.serving_index import promotion

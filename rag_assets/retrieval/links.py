@@ -12,8 +12,7 @@ import pyarrow as pa
 from rag_assets.config import TextNameKind
 from rag_assets.retrieval.glossary import Glossary
 from rag_assets.retrieval.text_names import NamesInText
-from rag_assets.terms.chemical_elements import SYMBOL_OF
-from rag_assets.terms.formulas import names_of
+from rag_assets.terms.formulas import SYMBOL_OF, names_of
 from rag_assets.terms.names import name_of
 
 KINDS_KEPT = 2

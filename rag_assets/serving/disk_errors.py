@@ -4,7 +4,7 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rag_assets.operations.problems.disk_remedies import remedy_of
+from rag_assets.operations.problems.disk import remedy_of
 from rag_assets.serving.replies import CommandError
 
 

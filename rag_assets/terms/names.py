@@ -15,8 +15,7 @@ from importlib import resources
 from math import gcd
 from typing import TypeAlias
 
-from rag_assets.terms.chemical_elements import formula_of
-from rag_assets.terms.formulas import formula
+from rag_assets.terms.formulas import formula, formula_of
 
 SHORTEST, MOST_WORDS = 3, 10
 """The fewest letters and digits of a name, and the most words: more is a sentence."""

@@ -10,8 +10,8 @@ import pytest
 from rag_assets import config as configuration
 from rag_assets.answering.answer import Scope
 from rag_assets.answering.assistant import Assistant
-from rag_assets.answering.reporting.as_html import as_html
 from rag_assets.answering.reporting.cited_report import CitedReport, ReportSection
+from rag_assets.answering.reporting.forms import as_html
 from rag_assets.citations.kinds import Cell, Span
 from rag_assets.citations.sentences import Sentence
 from rag_assets.identity import UnknownIdError

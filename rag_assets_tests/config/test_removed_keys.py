@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from rag_assets.answering.reporting.composing import ReadingList
 from rag_assets.answering.reporting.decomposition import MOST_PARTS
 from rag_assets.answering.reporting.gathering import MOST_UNITS, NEAR
+from rag_assets.answering.reporting.writing import ReadingList
 from rag_assets.config import (
     ConfigError,
     IndexSettings,

@@ -7,14 +7,13 @@ import pytest
 
 from rag_assets import lineage
 from rag_assets.config import Config, Evaluation, QuestionSet, Retrieval
-from rag_assets.evaluation.doctor import flaws_between, flaws_of
+from rag_assets.evaluation.doctor import flaws_of
 from rag_assets.evaluation.evaluate import evaluate_variant
 from rag_assets.evaluation.questions import refresh_questions
 from rag_assets.evaluation.results import EvaluationResult
 from rag_assets.graph import STEPS
 from rag_assets.laboratory.experiments.run import run_experiment
 from rag_assets.store import Store
-from rag_assets.store.complete_sets import set_of
 from rag_assets_tests.models.tiny import PLAIN_MODELS
 from rag_assets_tests.retrieval import corpus
 
@@ -138,15 +137,3 @@ ARMS = {
     "short": {"signals": ["bm25"], "depth": 3},
     "shortest": {"signals": ["bm25"], "depth": 1},
 }
-
-
-def test_evaluations_of_other_questions_are_not_to_be_compared(project, tmp_path):
-    store = build(project)
-    lines = [question(number) for number in range(COUNT)]
-    first = evaluated(store, with_questions(project, lines, tmp_path))
-    pins = {name: set_of(store, project, "default").joint for name in ("serving", "candidate")}
-    assert flaws_between(store, {"serving": first, "candidate": first}, pins) == []
-    second = evaluated(store, with_questions(project, lines[:-4], tmp_path))
-    [flaw] = flaws_between(store, {"serving": first, "candidate": second}, pins)
-    assert (flaw.code, flaw.blocking) == ("E002", True)
-    assert "serving answered 40 questions and candidate 36; 36 are the same" in flaw.what

@@ -13,14 +13,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from rag_assets.config import Config, Retriever
-from rag_assets.evaluation.experiment_retention import RemovedRuns, remove_unused
 from rag_assets.evaluation.experiment_runs import (
     ARM_RECORD,
     ARMS,
     RECORD,
     ArmRecord,
     RecordedArm,
+    RemovedRuns,
     RunRecord,
+    remove_unused,
     root_of,
     runs_of,
 )

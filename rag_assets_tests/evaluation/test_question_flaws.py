@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_assets.evaluation.doctor import examine
-from rag_assets.evaluation.evidence import Evidence
-from rag_assets.evaluation.index_contents import IndexContents
+from rag_assets.evaluation.evidence import Evidence, IndexContents
 from rag_assets.evaluation.metrics import METRICS
 from rag_assets.evaluation.question_words import QUESTION_WORDS, containment
 from rag_assets.evaluation.summary import CANDIDATE_RECALL, metric_columns, summarize

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from rag_assets import config as configuration
-from rag_assets.operations.problems import disk_remedies
+from rag_assets.operations.problems import disk
 from rag_assets.serving import cli, disk_errors
 from rag_assets.serving.replies import FAILED, OK, CommandError
 from rag_assets.store.atomic import write_atomically
@@ -133,9 +133,9 @@ def test_a_file_elsewhere_is_not_blamed_on_the_state_folder(tmp_path):
     with pytest.raises(CommandError, match="state_dir"), disk_errors.writing(state):
         raise PermissionError(13, "Permission denied", str(state / "lance"))
     said = f"OSError: [Errno 30] Read-only file system: '{source}'"
-    assert disk_remedies.remedy_for(said, folder=state) is None
+    assert disk.remedy_for(said, folder=state) is None
     said = f"OSError: [Errno 30] Read-only file system: '{state / 'lance'}'"
-    assert "state_dir" in (disk_remedies.remedy_for(said, folder=state) or "")
+    assert "state_dir" in (disk.remedy_for(said, folder=state) or "")
 
 
 def test_a_record_that_cannot_be_written_leaves_the_old_one_and_nothing_beside_it(

@@ -39,9 +39,7 @@ def test_a_process_that_yields_hands_its_priority_on_and_lowers_it_once():
 @pytest.mark.parametrize("steps", [None, "dagster:multiprocess_executor"])
 def test_the_run_of_a_backfill_has_low_priority_and_no_other_has(config, monkeypatch, steps):
     lowered: list[str] = []
-    monkeypatch.setattr(
-        "rag_assets.operations.backfills.yield_to_others", lambda: lowered.append("yes")
-    )
+    monkeypatch.setattr("rag_assets.automation.yield_to_others", lambda: lowered.append("yes"))
     execution = Execution(steps=steps)
     made = definitions(config.model_copy(update={"execution": execution}))
 

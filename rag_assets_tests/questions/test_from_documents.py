@@ -219,7 +219,7 @@ def test_what_a_killed_run_asked_is_not_asked_again(home, tmp_path):
 
 def test_a_model_that_is_away_is_asked_no_more_and_later_again(home, tmp_path, monkeypatch):
     monkeypatch.setattr("rag_assets.questions.indexed_passages.DOCUMENTS_AT_ONCE", 1)
-    monkeypatch.setattr("rag_assets.questions.reading.WINDOWS_AT_ONCE", 1)
+    monkeypatch.setattr("rag_assets.questions.from_documents.WINDOWS_AT_ONCE", 1)
     away = []
 
     def script(body):

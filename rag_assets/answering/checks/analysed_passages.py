@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from typing import Literal, TypeAlias
 
 from rag_assets.terms import compared_words
-from rag_assets.terms.chemical_elements import READ_AS_WORDS, SYMBOL_OF, SYMBOLS
+from rag_assets.terms.formulas import READ_AS_WORDS, SYMBOL_OF, SYMBOLS
 from rag_assets.terms.lemmas import is_known, lemmatized
 from rag_assets.terms.numbers import Number, numbers_of
 

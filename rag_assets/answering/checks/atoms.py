@@ -12,8 +12,8 @@ from typing import Literal, TypeAlias
 
 from rag_assets.answering.checks.analysed_passages import Passage, Term, is_word, key_of, passage_of
 from rag_assets.terms import compared_words
-from rag_assets.terms.chemical_elements import SYMBOLS
 from rag_assets.terms.dates import MONTHS, days_of
+from rag_assets.terms.formulas import SYMBOLS
 from rag_assets.terms.numbers import Number
 
 AtomKind: TypeAlias = Literal[

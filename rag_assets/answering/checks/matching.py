@@ -23,7 +23,7 @@ from rag_assets.answering.checks.analysed_passages import (
 from rag_assets.answering.checks.atoms import Atom, atoms_of, dates_of, folded
 from rag_assets.answering.checks.sources import SourcePlace
 from rag_assets.terms import compared_words
-from rag_assets.terms.chemical_elements import formula_of
+from rag_assets.terms.formulas import formula_of
 from rag_assets.terms.numbers import Number, bears_out
 from rag_assets.terms.text_units import Measure, denominator
 

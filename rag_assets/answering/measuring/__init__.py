@@ -1,8 +1,7 @@
 """How good answers are: by comparing, and by the judges of the config if it names any.
 
-Read `evaluating` first, then `bench` (the questions, answered one by one), `measures` and
-`gold_cited` (what is measured of each), `answer_items` (what judges read), `answer_means` and
-`report`.
+Read `evaluating` first, then `bench` (the questions, answered one by one, and what is measured of
+each), `answer_items` (what judges read), `answer_means` and `report`.
 """
 
 REVISION = 4

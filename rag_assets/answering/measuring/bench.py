@@ -1,21 +1,39 @@
-"""The imported questions on one index, answered, and each answer measured by itself."""
+"""The imported questions on one index, answered, and each answer measured by itself.
 
-from collections.abc import Callable, Mapping, Sequence
+Five numbers are told of answers, never one. The citation recall and precision of ALCE (Gao et al.
+2023) are not among them: by rule an answer without citations has the precision 0, and a sentence
+that says `I do not know` lowers recall.
+
+Which gold an answer cites is found out from places: a quote that it touches, a page, a document, a
+row. Gold is anchored to the source, so a quote is looked for in the texts of the units that are
+cited. Letters and digits alone are compared, as in `evaluation.quotes`; of a quote that runs over
+the edge of a unit, at least `SHORTEST_PART` of them must be there.
+"""
+
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from rag_assets.answering.answer import Answer
 from rag_assets.answering.assistant import Assistant
-from rag_assets.answering.measuring.gold_cited import GoldPlaces, cited_units
+from rag_assets.answering.checks.citing import sources_of
+from rag_assets.answering.checks.support import check
+from rag_assets.citations.kinds import Citation, PlanCitation, RowKeys, Rows, Span
 from rag_assets.evaluation import questions as question_sets
-from rag_assets.evaluation.gold import DocumentGold, DocumentKey
+from rag_assets.evaluation.gold import DocumentGold, DocumentKey, Gold, RowGold
 from rag_assets.evaluation.indexed_gold import read_indexed_gold
 from rag_assets.evaluation.questions import Question
+from rag_assets.evaluation.quotes import normalized
 from rag_assets.models.hosted import asked_side_by_side
 
 if TYPE_CHECKING:
     from rag_assets.retrieval.search import VariantIndex
 
+SHORTEST_PART = 15
+"""A part of a quote at the edge of a unit has at least so many letters and digits, which tell it
+apart."""
 NUMBERS = ("coverage", "validity", "support_recall", "support_precision", "completeness")
 UNITS = "cited_units"
 LOGGED_EVERY = 100
@@ -123,7 +141,6 @@ def numbers_of(
         texts: The text of each unit that it cites.
         documents: What each URI of the gold stands for.
     """
-    from rag_assets.answering.measuring.measures import five_numbers
 
     cited = list(answer.citations)
     places = GoldPlaces(documents, texts)
@@ -136,3 +153,137 @@ def _texts(index: "VariantIndex", answer: Answer) -> dict[str, str]:
     cited = {each.cited_unit for each in answer.citations if each.cited_unit is not None}
     rows = index.read(sorted(cited), ["text"]).to_pylist() if cited else []
     return {row["unit_id"]: row["text"] for row in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class GoldPlaces:
+    """Where the gold of some questions lies."""
+
+    documents: Mapping[str, Sequence[DocumentKey]]
+    """The documents that each URI of the gold stands for: see `IndexedGold`."""
+    texts: Mapping[str, str]
+    """The text of each unit that may be cited."""
+
+    def cites(self, gold: Gold, citations: Iterable[Citation]) -> bool:
+        """Whether one of `citations` points to `gold`."""
+        if isinstance(gold, RowGold):
+            return any(_is_among(gold, citation.rows_cited) for citation in citations)
+        return any(
+            self._cites_document(gold, citation)
+            for citation in citations
+            if isinstance(citation, Span)
+        )
+
+    def _cites_document(self, gold: DocumentGold, citation: Span) -> bool:
+        if (citation.source, citation.uri) not in self.documents.get(gold.uri, ()):
+            return False
+        if gold.quote is None:
+            return gold.page is None or gold.page in citation.pages
+        text = self.texts.get(citation.unit_id or "", citation.text)
+        start, end = (citation.start, citation.end) if text is not citation.text else (0, len(text))
+        return any(first < end and start < last for first, last in places_of(gold.quote, text))
+
+
+def places_of(quote: str, text: str) -> Iterator[tuple[int, int]]:
+    """The places of `quote` in `text`, or of the part of it that is there at an edge."""
+    wanted = normalized(quote)
+    held, places = _with_places(text)
+    if not wanted or not held:
+        return
+    at = held.find(wanted)
+    while at >= 0:
+        yield places[at], places[at + len(wanted) - 1] + 1
+        at = held.find(wanted, at + 1)
+    for length in range(min(len(wanted), len(held)) - 1, SHORTEST_PART - 1, -1):
+        if held.endswith(wanted[:length]):
+            yield places[len(held) - length], len(text)
+            break
+    for length in range(min(len(wanted), len(held)) - 1, SHORTEST_PART - 1, -1):
+        if held.startswith(wanted[-length:]):
+            yield 0, places[length - 1] + 1
+            break
+
+
+def cited_units(citations: Iterable[Citation]) -> set[str]:
+    """What a reader has to look at: units, and the result or the absence of a lookup as one each.
+
+    All rows of a plan are one where none of them is cited by itself.
+    """
+    listed = list(citations)
+    units = {each.looked_at for each in listed if not isinstance(each, PlanCitation)}
+    for each in listed:
+        single = (
+            {f"{each.table}|{key}" for key in each.row_keys} if isinstance(each, Rows) else set()
+        )
+        units |= single & units or {each.looked_at}
+    return units
+
+
+def _is_among(gold: RowGold, rows: RowKeys | None) -> bool:
+    """Whether `gold`, whose table is `table` or `source/table`, is one of `rows`."""
+    if rows is None or gold.row_key not in rows.keys:
+        return False
+    return gold.table in (rows.table, f"{rows.source}/{rows.table}")
+
+
+def _with_places(text: str) -> tuple[str, list[int]]:
+    """The letters and digits of `text` as `normalized` has them, and where each one stands."""
+    kept: list[str] = []
+    places: list[int] = []
+    for place, character in enumerate(text):
+        for letter in unicodedata.normalize("NFKC", character).lower():
+            if letter.isalnum():
+                kept.append(letter)
+                places.append(place)
+    return "".join(kept), places
+
+
+@dataclass(frozen=True, slots=True)
+class FiveNumbers:
+    """What is said of citations, each from 0 to 1; None where there is nothing to measure."""
+
+    coverage: float | None
+    """The share of sentences that cite something."""
+    validity: float | None
+    """The share of citations whose unit is there and was shown."""
+    support_recall: float | None
+    """The share of sentences that are supported: proven by comparing, or by the judge of the config."""
+    support_precision: float | None
+    """The share of citations that agree with their sentence by themselves."""
+    completeness: float | None = None
+    """The share of the gold that is cited; for whoever knows it."""
+
+
+def five_numbers(
+    answers: Sequence[Answer], *, units: Mapping[str, str] | None = None
+) -> FiveNumbers:
+    """The five numbers of answers.
+
+    Args:
+        answers: Those without sentences are left out.
+        units: Texts of the units by `unit_id`; None to take citations by their word.
+    """
+    sentences = [sentence for answer in answers for sentence in answer.sentences]
+    cited = [(each.text, citation) for each in sentences for citation in each.citations]
+    valid = [
+        _is_valid(citation, answer, units) for answer in answers for citation in answer.citations
+    ]
+    return FiveNumbers(
+        coverage=_mean([bool(sentence.citations) for sentence in sentences]),
+        validity=_mean(valid),
+        support_recall=_mean([sentence.is_supported for sentence in sentences]),
+        support_precision=_mean(
+            [check(text, sources_of([citation], units)).agrees for text, citation in cited]
+        ),
+    )
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return fmean(values) if values else None
+
+
+def _is_valid(citation: Citation, answer: Answer, units: Mapping[str, str] | None) -> bool:
+    if citation.cited_unit is None:
+        return True
+    shown = {each.unit_id for each in answer.shown}
+    return not citation.points_nowhere(units) and (not shown or citation.cited_unit in shown)

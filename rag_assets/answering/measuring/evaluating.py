@@ -1,6 +1,6 @@
 """Measuring answers of one variant on the imported questions.
 
-Five numbers, never one (see `measures`), each with its interval over clusters of questions; they
+Five numbers, never one (see `bench`), each with its interval over clusters of questions; they
 need no judge, and what the judges of the config say stands beside them. How many questions had
 which outcome is told too. Where index, questions and settings are those
 of the evaluation that lies there, it is returned as it is; if a language model failed in some of

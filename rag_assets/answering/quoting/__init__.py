@@ -2,5 +2,5 @@
 
 Read `finding` first, then `names` (which names of a question the found units hold), `highlighting`
 and `pieces` (which parts of a unit fit best) and `unit_citations`. `sourcing` goes the other way:
-for sentences of an answer from anywhere, with `references`, the units they come from.
+for sentences of an answer from anywhere, it finds the units that they come from.
 """

@@ -1,20 +1,32 @@
-r"""From a prompt to sub-questions, by the list of items or headings that it gives itself.
+r"""From a prompt to sub-questions: by the list that it gives itself, or by a language model.
 
     as_listed("Report on steel:\n- corrosion\n- welding").parts
     # Corrosion: corrosion (steel); Welding: welding (steel)
 
 The main topic is carried into each. A prompt that lists nothing stays one question, and the report
-says that taking it apart needs a language model (`model_decomposition`).
+says that taking it apart needs a language model. Where such a model gives no answer, the prompt is
+taken apart as it lists parts. A prompt is read as people
+send it: without greeting and signature, its headings and tables as items.
+
+    request_text("Hi Anna,\n\nReport on steel, please.\n\nBest regards\nErik")
+    # Report on steel, please.
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol, TypeAlias
 
-from rag_assets.answering.reporting.prompt_text import request_text
+from pydantic import BaseModel
+
+from rag_assets.config import Config
+from rag_assets.models.language.calls import LanguageModel, Message, Request
+from rag_assets.models.language.opening import open_language_model
+from rag_assets.models.language.prompts import read_prompt
 from rag_assets.terms.coverage import HeldTerms, coverage, terms_of
 from rag_assets.terms.words import terms
+from rag_assets.workers import Json
 
 MOST_PARTS = 5
 """Sub-questions of a prompt, at most, as in P4."""
@@ -61,6 +73,45 @@ _LINE_ITEM = re.compile(
 """The mark of an item of a list in which each item has a line of its own."""
 _SENTENCE_END = re.compile(r"[.?!:]+(?=\s+[\"'`(\[]?[A-ZÅÄÖ0-9]|\s*$)|\n\s*\n")
 _EDGES = " \t\n.,;:?!"
+_FLAGS = re.IGNORECASE | re.VERBOSE
+_HEADER = re.compile(
+    r"(?:subject|from|to|cc|date|ämne|från|till|datum|betreff|re|sv|fwd?)\s*:[^\n]*(?:\n\s*|$)",
+    re.IGNORECASE,
+)
+"""A line of the head of a letter."""
+_GREETING = re.compile(
+    r"""(?:hi|hello|hey|dear|good\s+(?:morning|afternoon|evening|day)|hej(?:san)?|hallå
+        |god(?:\s+(?:morgon|dag|kväll)|dag)|hallo|guten\s+(?:tag|morgen)|sehr\s+geehrte[rn]?|liebe[rs]?)
+    (?:(?:[ ]+[\w.'@-]+){0,5}[ ]*[,!.:]?[ ]*(?:\n\s*|$) | (?:[ ]+[\w.'@-]+){0,2}[ ]*[,!.]\s+)""",
+    _FLAGS,
+)
+_CLOSING = re.compile(
+    r"""^[ \t]*(?:(?:kind|best|warm|with\s+(?:kind|best))\s+(?:regards|wishes)|regards|cheers
+        |sincerely|yours\s+(?:sincerely|faithfully|truly)|br|mvh
+        |(?:med\s+)?(?:vänliga?|bästa)\s+hälsning(?:ar)?|hälsningar|(?:mit\s+)?(?:freundlichen|besten|vielen?)\s+gr(?:ü|ue)(?:ß|ss)en?)
+    (?:[ \t]*[,.!]?[ \t]*$ | [ \t]*[,.!/][ \t]*(?:[\w.'-]+[ \t]*){1,4}$)""",
+    _FLAGS | re.MULTILINE,
+)
+"""What a signature follows."""
+_THANKS = re.compile(
+    r"""^[ \t]*(?:(?:many|a\s+lot\s+of)\s+thanks|thanks|thank\s+you|tack|tusen\s+tack|danke
+        |vielen\s+dank)
+    (?:[ \t]+[\w-]+){0,6}[ \t]*[,.!]*[ \t]*$""",
+    _FLAGS | re.MULTILINE,
+)
+_TABLE_LINE = re.compile(r"^[ \t]*\|(?P<cells>[^\n]*?)\|?[ \t]*$", re.MULTILINE)
+_TABLE_HEAD = re.compile(r"^[ \t]*\|[^\n]*\n(?=[ \t]*\|[\s|:-]*-[\s|:-]*$)", re.MULTILINE)
+_RULE_LINE = re.compile(r"^[ \t]*\|?[\s|:=_-]*[-=_]{3}[\s|:=_-]*$\n?", re.MULTILINE)
+_TITLE_LINE = re.compile(r"\A#[ \t]+(?P<title>[^\n]+)$", re.MULTILINE)
+_HEADING_LINE = re.compile(
+    r"^#{1,6}[ \t]+(?P<heading>[^\n]+)$\n*(?P<below>(?:[^\n#]+\n?)*)", re.MULTILINE
+)
+PACKAGE = "rag_assets.answering.reporting"
+PROMPT = "decompose"
+TOKENS = 600
+"""The most tokens of the answer."""
+LONGEST = 300
+"""The most characters of a title or a question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,3 +231,113 @@ def _merged(items: Sequence[str]) -> list[str]:
         place = min(range(len(found) - 1), key=lambda one: sizes[one] + sizes[one + 1])
         found[place : place + 2] = [f"{found[place]}, {found[place + 1]}"]
     return found
+
+
+def request_text(prompt: str) -> str:
+    """What `prompt` asks for; all of it where nothing else would be left."""
+    whole = "\n".join(prompt.splitlines()).strip()
+    text = _without_letter(whole) or whole
+    return _as_list(text).strip() or whole
+
+
+def _without_letter(text: str) -> str:
+    while match := _HEADER.match(text):
+        text = text[match.end() :]
+    if match := _GREETING.match(text):
+        text = text[match.end() :]
+    if match := _CLOSING.search(text):
+        text = text[: match.start()]
+    return _THANKS.sub("", text).strip()
+
+
+def _as_list(text: str) -> str:
+    """`text` with each row of a table, and each heading with what stands below, as an item."""
+    text = _RULE_LINE.sub("", _TABLE_HEAD.sub("", text))
+    text = _TABLE_LINE.sub(_row_as_item, text)
+    title = _TITLE_LINE.match(text)
+    before, below = (f"{title['title']}\n\n", text[title.end() :]) if title else ("", text)
+    return before + _HEADING_LINE.sub(_heading_as_item, below.lstrip())
+
+
+def _row_as_item(match: re.Match[str]) -> str:
+    cells = [cell.strip() for cell in match["cells"].split("|")]
+    return f"- {': '.join(filter(None, cells))}"
+
+
+def _heading_as_item(match: re.Match[str]) -> str:
+    below = " ".join(match["below"].split())
+    return f"- {match['heading'].strip()}{': ' if below else ''}{below}\n"
+
+
+class _ToldPart(BaseModel):
+    title: str
+    question: str
+
+
+class _Told(BaseModel):
+    topic: str
+    parts: list[_ToldPart]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDecomposer:
+    """Has a language model take prompts apart."""
+
+    model: LanguageModel
+
+    def __call__(self, prompt: str) -> Decomposition:
+        """The sub-questions that the model names; those that it lists, with a note, if that fails.
+
+        Raises:
+            AbandonedError: Nobody waits for the task: see `workers.raise_if_abandoned`.
+        """
+        text = read_prompt(PACKAGE, PROMPT).filled(most=str(MOST_PARTS), prompt=prompt)
+        request = Request((Message("user", text),), TOKENS, schema=_schema())
+        completion = self.model.complete(request)
+        if completion.outcome != "done":
+            return self._as_listed(prompt, completion.reason or completion.outcome)
+        told = _Told.model_validate(completion.parsed)
+        parts = {
+            each.question.strip(): SubQuestion(titled(each.title), each.question.strip())
+            for each in told.parts
+            if titled(each.title) and each.question.strip()
+        }
+        if not parts:
+            return self._as_listed(prompt, "it names no sub-question")
+        title = titled(told.topic) or titled(prompt)
+        searched = " ".join(request_text(prompt).split())
+        return Decomposition(searched, title, tuple(parts.values()), by="model")
+
+    def _as_listed(self, prompt: str, reason: str) -> Decomposition:
+        note = f"not taken apart by {self.model.name}, which gave no answer that can be used: "
+        return replace(as_listed(prompt), note=f"{note}{reason}")
+
+
+@contextmanager
+def open_decomposer(config: Config) -> Generator[Decomposer]:
+    """Whoever takes the prompts of reports apart, as the config says; the model is let go of."""
+    if config.answering.report.decomposer == "rules":
+        yield as_listed
+        return
+    with open_language_model(config) as model:
+        yield ModelDecomposer(model)
+
+
+def _schema() -> Mapping[str, Json]:
+    """The JSON schema of the answer."""
+    text: Mapping[str, Json] = {"type": "string", "maxLength": LONGEST}
+    part: Mapping[str, Json] = {
+        "type": "object",
+        "properties": {"title": text, "question": text},
+        "required": ["title", "question"],
+        "additionalProperties": False,
+    }
+    return {
+        "type": "object",
+        "properties": {
+            "topic": text,
+            "parts": {"type": "array", "items": part, "minItems": 1, "maxItems": MOST_PARTS},
+        },
+        "required": ["topic", "parts"],
+        "additionalProperties": False,
+    }

@@ -9,8 +9,8 @@ import numpy as np
 
 from rag_assets.answering.assistant import AnswerModels, open_models
 from rag_assets.answering.generation.writing import Writer
+from rag_assets.answering.reporting.decomposition import ModelDecomposer, open_decomposer
 from rag_assets.answering.reporting.gathering import MOST_UNITS
-from rag_assets.answering.reporting.model_decomposition import ModelDecomposer, open_decomposer
 from rag_assets.config import Config, Experiment
 from rag_assets.evaluation.gold import DocumentGold
 from rag_assets.evaluation.intervals import Intervals

@@ -12,10 +12,9 @@ import numpy as np
 from rag_assets.answering.generation.writing import Writer
 from rag_assets.answering.measuring.answer_items import NumberedTexts, ShownText, writers_of
 from rag_assets.answering.reporting.cited_report import ReportSection
-from rag_assets.answering.reporting.composing import ReadingList, compose
 from rag_assets.answering.reporting.decomposition import Decomposer, Decomposition, SubQuestion
 from rag_assets.answering.reporting.gathering import gather
-from rag_assets.answering.reporting.writing import ModelSections
+from rag_assets.answering.reporting.writing import ModelSections, ReadingList, compose
 from rag_assets.config import Config, RetrieverName
 from rag_assets.evaluation.intervals import Clusters, Intervals, cluster_bootstrap
 from rag_assets.evaluation.judges.judged_means import JudgedRow

@@ -17,10 +17,9 @@ import pyarrow.compute as pc
 
 from rag_assets.config import Config
 from rag_assets.evaluation.doctor import examine
-from rag_assets.evaluation.evidence import Evidence
+from rag_assets.evaluation.evidence import Evidence, contents_of
 from rag_assets.evaluation.experiment_runs import TOP_N, RecordedArm, Run, RunRecord, lock_of
 from rag_assets.evaluation.flaws import Flaw
-from rag_assets.evaluation.index_contents import contents_of
 from rag_assets.evaluation.non_inferiority import SMALLEST_MARGIN
 from rag_assets.evaluation.question_words import question_words
 from rag_assets.evaluation.questions import Question

@@ -4,11 +4,10 @@ No record of an earlier check is believed: every table that a variant reads is g
 
 - What can be wrong, in one table of codes: `fault_rules`; one thing that is wrong: `faults`.
 - Which tables there are: `examined_tables`. What is kept of each while it is read: `table_scan`.
-- What is looked for: `files`, `row_faults`, `records`, `differences`, `texts`, `unions`, `indexes`,
-  `sets`, `side_tables`, `leftovers`, `source_files`; more of it on request: `deep`,
-  `language_models`.
+- What is looked for: `files`, `row_faults`, `records`, `differences`, `indexes`, `side_tables`,
+  `surroundings`; more of it on request: `deep`.
 - `examining` puts them in order. `repairing` takes away what is wrong, and lets the steps that made
   a table make it again: a repair has no way of its own to write a row.
 
-Read `fault_rules`, `examining` and `repairing` first. `job` does it in the UI.
+Read `fault_rules`, `examining` and `repairing` first. `operations.jobs` does it in the UI.
 """

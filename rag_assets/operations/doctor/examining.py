@@ -15,16 +15,10 @@ from rag_assets.operations.doctor import (
     fault_rules,
     files,
     indexes,
-    language_models,
-    leftovers,
-    pointers,
     records,
     row_faults,
-    sets,
     side_tables,
-    source_files,
-    texts,
-    unions,
+    surroundings,
 )
 from rag_assets.operations.doctor.examined_tables import ExaminedTable, Practice, step_tables
 from rag_assets.operations.doctor.faults import Fault
@@ -71,13 +65,13 @@ def examine(practice: Practice) -> Examination:
     for look in (
         records.stray_records,
         records.export_faults,
-        sets.faults_of,
-        pointers.faults_of,
-        sets.tags,
+        records.set_faults,
+        records.pointer_faults,
+        records.tags,
         side_tables.quarantine_faults,
-        leftovers.faults_of,
-        source_files.faults_of,
-        language_models.faults_of,
+        records.leftover_faults,
+        surroundings.source_file_faults,
+        surroundings.language_model_faults,
     ):
         done.faults += looker.guarded(look)
     return done
@@ -184,17 +178,17 @@ class _Looker:
     def _union(self, table: ExaminedTable, census: Census) -> Iterator[Fault]:
         """How the joint table differs from its parts."""
         parts = [self.censuses[name] for name in self._known(table.step)]
-        yield from unions.joint_faults(self._practice, table, census, parts=parts)
-        yield from unions.mixed_parts(self._practice, table, census, parts=parts)
+        yield from row_faults.joint_faults(self._practice, table, census, parts=parts)
+        yield from row_faults.mixed_parts(self._practice, table, census, parts=parts)
 
     def _of_source(self, table: ExaminedTable, census: Census) -> Iterator[Fault]:
         """What a table that has the right rows does not have as its inputs say."""
         yield from side_tables.faults_of(self._practice, table)
-        yield from texts.faults_of(self._practice, table, census)
+        yield from row_faults.text_faults(self._practice, table, census)
         if isinstance(table.step.kind, UnitVectors):
             [texts_of] = self._known(table.step)
             source = self.censuses[texts_of]
-            yield from unions.other_texts(self._practice, table, census, texts=source)
+            yield from row_faults.other_texts(self._practice, table, census, texts=source)
 
     def _is_written(self, table: ExaminedTable) -> bool:
         """Whether somebody writes the table, or did since it was read."""

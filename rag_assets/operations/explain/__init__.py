@@ -1,5 +1,5 @@
 """Where one unit comes from, step by step.
 
 `explaining` finds the unit and asks each kind of step what its table holds of it
-(`StepKind.traced`); `job` shows that in the UI.
+(`StepKind.traced`); `operations.jobs` shows that in the UI.
 """

@@ -1,9 +1,9 @@
 """The gate: may a candidate take the place of the index that serves?
 
-`judge` is the whole of it. It brings both sides together (`gate_sides`), asks them the configured
-questions (`gate_comparison`) and, where these are few or none, known items (`known_items`), looks
-for flaws of that evaluation (`gate_flaws`), and lets the rules decide (`gate_rules`). What comes
-out is a `verdicts.Verdict`; `gate_wording` says it to people.
+`judge` is the whole of it. It brings both sides together (`compared_rankings`), asks them the
+configured questions and looks for flaws of that evaluation (`comparison`), asks known items where
+the questions are few or none (`known_items`), and lets the `rules` decide. What comes out is a
+`verdicts.Verdict`; `verdict_wording` says it to people.
 """
 
 from collections.abc import Callable
@@ -117,17 +117,10 @@ def basis_of(
     *,
     serving: CompleteSet | None,
     candidate: CompleteSet,
-    serving_retrieval: Retrieval | None = None,
-    retriever: str | None = None,
 ) -> Basis:
     """What a verdict on these would rest on now; it reads no more than versions."""
-    now = Side.of(store, config, candidate)
-    before = (
-        Side.of(store, config, serving, retrieval=serving_retrieval, retriever=retriever)
-        if serving
-        else None
-    )
-    return _basis(before, now)
+    before = Side.of(store, config, serving) if serving else None
+    return _basis(before, Side.of(store, config, candidate))
 
 
 def _judged(

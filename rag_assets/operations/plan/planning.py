@@ -20,17 +20,17 @@ from rag_assets.index import encoders
 from rag_assets.index.encoders import IndexEncoder
 from rag_assets.index.steps import CHUNK_VECTORS, ROW_VECTORS
 from rag_assets.operations.plan.amounts import Amount, Changes, Embedding
-from rag_assets.operations.plan.chunks import ChunksPlan, chunks_plan
 from rag_assets.operations.plan.documents import (
+    ChunksPlan,
     DocumentsPlan,
     FilesPlan,
+    chunks_plan,
     documents_plan,
     files_plan,
 )
 from rag_assets.operations.plan.figures import figures_plan
 from rag_assets.operations.plan.rows import CAME, RowsPlan, rows_plan
-from rag_assets.operations.plan.tokens import ModelTokens
-from rag_assets.operations.plan.units import first_without_vectors, units_plan
+from rag_assets.operations.plan.units import ModelTokens, first_without_vectors, units_plan
 from rag_assets.sources.exporting import MOST_PLANNED
 from rag_assets.sources.steps import DOCUMENT_FILES
 from rag_assets.store import MissingTableError, Store

@@ -1,6 +1,9 @@
-"""What a state takes on disk, by what it is for: one walk through its folder."""
+"""What a state takes on disk, by what it is for, and what to do about a full or read-only disk."""
 
+import errno
 import os
+import re
+import shutil
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -25,6 +28,20 @@ KINDS: Mapping[str, str] = {
 }
 """What each folder of the state is for; all others hold records, which are small."""
 RECORDS = "records"
+FULL_CODES = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+CLOSED_CODES = {errno.EROFS, errno.EACCES, errno.EPERM}
+FULL_WORDS = (
+    "no space left on device",
+    "disk is full",
+    "disk i/o error",
+    "file too large",
+    "disk quota exceeded",
+    "iostream error",
+)
+CLOSED_WORDS = ("read-only file system", "readonly database", "unable to open database file")
+"""Words in the messages of databases and libraries that give no error number."""
+NAMED = re.compile(r"\[Errno \d+\][^']*'(/[^']*)'")
+"""The file in the message of an `OSError`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +81,48 @@ def files_below(root: Path) -> Iterator[tuple[str, int]]:
             except FileNotFoundError:
                 continue
             yield (below[0] if below else file), size
+
+
+def remedy_for(message: str, *, folder: Path) -> str | None:
+    """What to do about a disk error, by its `message`; None for any other error."""
+    lowered = message.lower()
+    named = NAMED.search(message)
+    place = _elsewhere(Path(named[1]), folder) if named else None
+    if any(words in lowered for words in FULL_WORDS):
+        return _full(folder) if place is None else _full(place, name="folder")
+    is_closed = place is None and any(words in lowered for words in CLOSED_WORDS)
+    return _closed(folder, message) if is_closed else None
+
+
+def remedy_of(error: BaseException, *, folder: Path) -> str | None:
+    """What to do about `error`, if a disk caused it; None for any other error."""
+    if not isinstance(error, OSError) or error.errno not in FULL_CODES | CLOSED_CODES:
+        return remedy_for(str(error), folder=folder)
+    place = None
+    if isinstance(error.filename, (str, bytes)):
+        place = _elsewhere(Path(os.fsdecode(error.filename)), folder)
+    if error.errno in FULL_CODES:
+        return _full(folder) if place is None else _full(place, name="folder")
+    return _closed(folder, f"{error.strerror}: {error.filename}") if place is None else None
+
+
+def _elsewhere(file: Path, folder: Path) -> Path | None:
+    """The folder of `file`, if it lies outside `folder`."""
+    if not file.is_absolute() or file.resolve().is_relative_to(folder.resolve()):
+        return None
+    return file.parent
+
+
+def _full(folder: Path, *, name: str = "state folder") -> str:
+    free = shutil.disk_usage(folder).free / 1_000_000 if folder.exists() else 0.0
+    return (
+        f"the disk of the {name} {folder} is full ({free:,.1f} MB left), a limit on it is "
+        "reached, or it fails: make room and refresh again; what was committed is kept"
+    )
+
+
+def _closed(folder: Path, why: str) -> str:
+    return (
+        f"the state folder {folder} cannot be written ({why.splitlines()[0]}): give the right to "
+        "write it, or set state_dir to another folder; search goes on without it"
+    )

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets.operations.problems.current import SERVING_INDEX
-from rag_assets.operations.problems.disk_remedies import remedy_for
+from rag_assets.operations.problems.disk import remedy_for
 
 if TYPE_CHECKING:
     import dagster as dg

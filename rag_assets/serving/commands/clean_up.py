@@ -14,7 +14,7 @@ from rag_assets.serving.replies import CommandError, Reply, say
 from rag_assets.store import Store, images
 
 if TYPE_CHECKING:
-    from rag_assets.evaluation.experiment_retention import RemovedRuns
+    from rag_assets.evaluation.experiment_runs import RemovedRuns
     from rag_assets.operations.erasure.kept_answers import TidiedAnswers
     from rag_assets.operations.run_history import ForgottenRuns
 
@@ -38,7 +38,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Reply:
     """Clean up table by table; a running refresh is waited for, since it reads old versions."""
-    from rag_assets.evaluation.experiment_retention import remove_unused
+    from rag_assets.evaluation.experiment_runs import remove_unused
     from rag_assets.operations.erasure import model_calls
     from rag_assets.operations.erasure.kept_answers import tidy
     from rag_assets.operations.run_history import forget_old_runs

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag_assets.answering.measuring.gold_cited import GoldPlaces, cited_units, places_of
+from rag_assets.answering.measuring.bench import GoldPlaces, cited_units, places_of
 from rag_assets.answering.quoting.unit_citations import span_of
 from rag_assets.citations.kinds import Computed, Rows
 from rag_assets.evaluation.gold import DocumentGold, RowGold

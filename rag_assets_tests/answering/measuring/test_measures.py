@@ -3,7 +3,7 @@
 import pytest
 
 from rag_assets.answering.answer import Answer, Scope, Shown
-from rag_assets.answering.measuring.measures import five_numbers
+from rag_assets.answering.measuring.bench import five_numbers
 from rag_assets.citations.kinds import Span
 from rag_assets.citations.sentences import Sentence
 

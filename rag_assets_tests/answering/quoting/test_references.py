@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_assets.answering.quoting.references import (
+from rag_assets.answering.quoting.sourcing import (
     Calibrated,
     best_segments,
     disagreements,
@@ -124,7 +124,6 @@ def test_a_wrong_citation_is_disagreed_with_and_a_right_one_is_not():
     found = disagreements(segments, [[1], [1]], sentences=sentences, units=units, scorer=scorer)
 
     assert [(each.sentence, each.cited, each.matched) for each in found] == [(0, (1,), 0)]
-    assert found[0].score > found[0].score_of_cited
 
 
 def test_calibration_keeps_the_order_and_the_bounds():

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 
 from rag_assets.answering.quoting.highlighting import passages_of
-from rag_assets.answering.reporting.composing import SectionText, by_heading, compose
 from rag_assets.answering.reporting.decomposition import Decomposition, SubQuestion
 from rag_assets.answering.reporting.gathering import FoundFor, GatheredUnits
+from rag_assets.answering.reporting.writing import SectionText, by_heading, compose
 from rag_assets_tests.answering.found import document
 
 SALT = document("salt", "Salt spray lasts 500 hours. It is sprayed at 35 degrees.", title="Salt")

@@ -9,9 +9,6 @@ from markdown_it import MarkdownIt
 
 from rag_assets.answering.answer import Scope
 from rag_assets.answering.quoting.unit_citations import span_of
-from rag_assets.answering.reporting.as_docx import as_docx
-from rag_assets.answering.reporting.as_html import as_html
-from rag_assets.answering.reporting.as_markdown import as_markdown
 from rag_assets.answering.reporting.cited_report import (
     CitedReport,
     NotCovered,
@@ -20,6 +17,7 @@ from rag_assets.answering.reporting.cited_report import (
     from_json,
     to_json,
 )
+from rag_assets.answering.reporting.forms import as_docx, as_html, as_markdown
 from rag_assets.citations.card import Card
 from rag_assets.citations.sentences import Sentence
 from rag_assets_tests.answering.found import document

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from rag_assets.answering.reporting.decomposition import as_listed
-from rag_assets.answering.reporting.model_decomposition import ModelDecomposer
+from rag_assets.answering.reporting.decomposition import ModelDecomposer, as_listed
 from rag_assets.config import Config
 from rag_assets.models.language.opening import open_language_model
 from rag_assets_testing import scripted_language_model as scripted

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from rag_assets.answering.assistant import Assistant, open_models
-from rag_assets.answering.reporting.as_markdown import as_markdown
 from rag_assets.answering.reporting.cited_report import CitedReport, from_json, to_json
+from rag_assets.answering.reporting.forms import as_markdown
 from rag_assets.config import Config, LanguageModelSettings
 from rag_assets.store import Store
 from rag_assets_testing.scripted_language_model import (

@@ -3,10 +3,8 @@
 import pytest
 
 from rag_assets.answering.assistant import Assistant
-from rag_assets.answering.reporting.as_docx import as_docx
-from rag_assets.answering.reporting.as_html import as_html
-from rag_assets.answering.reporting.as_markdown import as_markdown
 from rag_assets.answering.reporting.cited_report import from_json, to_json
+from rag_assets.answering.reporting.forms import as_docx, as_html, as_markdown
 from rag_assets.citations.kinds import Cell, Span
 from rag_assets.retrieval.filters import Filters
 from rag_assets.store import Store

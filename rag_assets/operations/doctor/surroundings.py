@@ -1,6 +1,10 @@
-"""Whether the files of document sources are those of the manifest: a look at names and sizes."""
+"""Whether what lies outside the state is as the state and the config have it.
 
-from collections.abc import Iterator
+The files of document sources are held against the manifest, by names and sizes. The servers of
+language models are asked, which is done only with `--deep`.
+"""
+
+from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
@@ -8,8 +12,10 @@ from rag_assets import schemas
 from rag_assets.columns.keys import ABSENT, KeyIndex
 from rag_assets.columns.sql import quoted
 from rag_assets.identity import document_ids
+from rag_assets.models.language.probing import ProbeFault, probe
 from rag_assets.operations.doctor import fault_rules
 from rag_assets.operations.doctor.examined_tables import Practice
+from rag_assets.operations.doctor.fault_rules import Rule
 from rag_assets.operations.doctor.faults import EXAMPLES, Fault
 from rag_assets.sources.files.listing import Listing, look
 from rag_assets.sources.files.overlaps import without_rows
@@ -18,7 +24,7 @@ from rag_assets.sources.source_locations import SourceError
 COLUMNS = ["document_id", "uri", "size"]
 
 
-def faults_of(practice: Practice) -> Iterator[Fault]:
+def source_file_faults(practice: Practice) -> Iterator[Fault]:
     """What a refresh has to take over, or cannot look at."""
     store = practice.store
     if not store.exists(schemas.DOCUMENT_FILES_TABLE):
@@ -55,3 +61,30 @@ def _moved(practice: Practice, listing: Listing) -> Iterator[Fault]:
             examples=moved[:EXAMPLES],
             detail=f"{len(new):,} new, {len(changed):,} of another size, {len(gone):,} gone",
         )
+
+
+RULE_OF_PROBE: Mapping[ProbeFault, Rule] = {
+    "unreachable": fault_rules.MODEL_UNREACHABLE,
+    "key": fault_rules.KEY_REFUSED,
+    "unknown": fault_rules.MODEL_UNKNOWN,
+    "answer": fault_rules.NO_ANSWER,
+    "structure": fault_rules.NO_STRUCTURE,
+    "context": fault_rules.SMALLER_CONTEXT,
+}
+
+
+def language_model_faults(practice: Practice) -> Iterator[Fault]:
+    """What is wrong with each model behind a server."""
+    if not practice.is_deep:
+        return
+    for name, settings in practice.config.language_models.items():
+        if settings.backend != "server":
+            continue
+        practice.log(f"asking the language model {name}")
+        for finding in probe(name, settings):
+            yield Fault(
+                rule=RULE_OF_PROBE[finding.fault],
+                subject=f"language_models.{name}",
+                detail=finding.detail,
+                command=finding.remedy,
+            )

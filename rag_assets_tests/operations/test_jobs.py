@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from rag_assets.operations.plan.job import plan_job
+from rag_assets.operations.jobs import plan_job
 from rag_assets_testing.faults import project
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.pipeline import refresh
