@@ -23,6 +23,7 @@ from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.owners import OtherStateError
 from rag_assets.store.places import UnreachableTablesError
 from rag_assets.store.serving_pointer import ServingPointerError
+from rag_assets.store.state_format import StateFormatError
 
 COMMANDS: Mapping[str, str] = {
     "The first day": "init refresh search ask show serve status ui",
@@ -59,6 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         MissingTableError,
         OtherStateError,
         ServingPointerError,
+        StateFormatError,
         UnknownIdError,
         UnreachableTablesError,
     ) as error:

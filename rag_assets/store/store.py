@@ -27,6 +27,7 @@ from rag_assets.columns.sql import is_one_of, parts_of
 from rag_assets.config import Config
 from rag_assets.identity import fingerprint
 from rag_assets.process.memory import share_arenas
+from rag_assets.store import state_format
 from rag_assets.store.atomic import take_away, write_atomically
 from rag_assets.store.catalog import Catalog, folder_of, generation_in, name_of, number_of
 from rag_assets.store.completions import PassRecord
@@ -102,8 +103,19 @@ class Store:
 
     @classmethod
     def of(cls, config: Config, *, work: str | None = None, run: str | None = None) -> Self:
-        """The state that belongs to `config`."""
-        return cls(config.state_dir, tables=config.tables_url, work=work, run=run)
+        """The state that belongs to `config`.
+
+        Raises:
+            StateFormatError: It is of a form that this release does not know.
+            ConfigError: It was built by defaults that are gone, and `config` names none.
+        """
+        store = cls(config.state_dir, tables=config.tables_url, work=work, run=run)
+        is_noted = state_format.is_noted(store.root)
+        if not is_noted and "defaults" not in config.model_fields_set:
+            from rag_assets.store.former_state import check  # which reads records of a store
+
+            check(store, config)
+        return store
 
     @cached_property
     def _database(self) -> "DBConnection":
@@ -614,8 +626,10 @@ class Store:
 
         Raises:
             OtherStateError: Another state writes the tables.
+            StateFormatError: It is of a form that this release does not know.
         """
         self.own()
+        state_format.note(self.root)
         for name in names:
             self._catalog.register(name)
         with ExitStack() as locks:

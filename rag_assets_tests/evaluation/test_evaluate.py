@@ -49,7 +49,7 @@ from rag_assets.store import MissingTableError, Store
 from rag_assets.table_lookup.arm import arms_of
 from rag_assets_testing.scripted_language_model import ScriptedServer, answers, status
 from rag_assets_tests.models.model_server import serving
-from rag_assets_tests.models.tiny import PLAIN_MODELS
+from rag_assets_tests.models.tiny import PLAIN_MODELS, PLAIN_VARIANTS
 from rag_assets_tests.retrieval import corpus
 
 RETRIEVERS = ("hybrid", "baseline", "bm25")
@@ -112,6 +112,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Config:
     )
     config = Config(
         models=PLAIN_MODELS,
+        variants=PLAIN_VARIANTS,
         state_dir=root / "state",
         sources=Sources(documents=[DocumentSource(url=str(root / "docs"))]),
         retrieval={"retriever": "hybrid"},

@@ -7,11 +7,7 @@ from rag_assets import schemas
 from rag_assets.config import AnnSearch, IndexSettings, TextIndexSettings, VectorIndexSettings
 from rag_assets.index.indexes import maintain, measured_recall
 from rag_assets.store import PassRecord, Store, clean_up, text_parts
-from rag_assets.store.search_indexes import (
-    DEFAULT_TEXT_INDEX,
-    text_index_name,
-    vector_index_name,
-)
+from rag_assets.store.search_indexes import text_index_name, vector_index_name
 from rag_assets.store.text_parts import text_index
 
 TABLE = "documents__test"
@@ -19,6 +15,7 @@ DIMENSION = 16
 SCHEMA = schemas.units(DIMENSION)
 EXACT = IndexSettings()
 ANN = IndexSettings(ann_from_rows=500)
+DEFAULT_TEXT_INDEX = text_index_name(EXACT.text)
 
 
 @pytest.fixture

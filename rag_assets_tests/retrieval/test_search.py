@@ -20,7 +20,7 @@ from rag_assets.retrieval.search import EmptyQueryError
 from rag_assets.schemas import RANKINGS
 from rag_assets.store import MissingIndexError, MissingTableError, Store, clean_up
 from rag_assets.store.pins import pin_of
-from rag_assets_tests.models.tiny import PLAIN_MODELS
+from rag_assets_tests.models.tiny import PLAIN_MODELS, PLAIN_VARIANTS
 from rag_assets_tests.retrieval.corpus import VARIANT, chunk, index_text, row, write
 
 RETRIEVERS = ("baseline", "bm25", "hybrid")
@@ -79,7 +79,12 @@ def minilm():
 
 
 def build(path: Path, minilm, *, units=UNITS, indexed=True, **retrieval) -> tuple[Store, Config]:
-    config = Config(state_dir=path, models=PLAIN_MODELS, retrieval=Retrieval(**retrieval))
+    config = Config(
+        state_dir=path,
+        models=PLAIN_MODELS,
+        variants=PLAIN_VARIANTS,
+        retrieval=Retrieval(**retrieval),
+    )
     store = Store(path)
     named = [unit | {"encoder_id": minilm.encoder_id} for unit in units]
     vectors = minilm.embed_passages([unit["text"] for unit in units]).vectors

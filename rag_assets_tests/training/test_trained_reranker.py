@@ -13,7 +13,6 @@ from rag_assets.store.serving_pointer import QuerySide
 from rag_assets.training.trainers import TrainingError, reranker_weights
 
 CONFIG = {
-    "defaults": 3,
     "state_dir": "state",
     "sources": {"documents": "documents"},
     "training": {"retrievers": {"tuned": {}}, "rerankers": {"mine": {"retriever": "tuned"}}},
