@@ -161,10 +161,7 @@ class Experiment(Section):
             raise ValueError(f"an experiment asks for variant {name!r}; there are {known}")
         base = variants[name]
         lacking = [recipe for recipe in self.recipes(base) if recipe not in variants.values()]
-        named = {
-            _name_of(recipe, base=base, prefix=name): recipe.model_copy(update=dict(recipe))
-            for recipe in lacking  # each names all its parts
-        }
+        named = {_name_of(recipe, base=base, prefix=name): recipe for recipe in lacking}
         clashing = sorted(named.keys() & variants.keys())
         if clashing:
             raise ValueError(

@@ -111,6 +111,13 @@ class Config(Section):
     checks: Checks = Checks()
     alerts: Alerts = Alerts()
 
+    @field_validator("defaults")
+    @classmethod
+    def _are_there(cls, value: int) -> int:
+        if value != 3:
+            raise ValueError(refusal("it is gone", edition=value))
+        return value
+
     @field_validator("language_models", mode="after")
     @classmethod
     def _with_embedded_model(
@@ -186,12 +193,6 @@ class Config(Section):
         for experiment in info.data.get("experiments", {}).values():
             value = value | experiment.derived(value)
         return value
-
-    @model_validator(mode="after")
-    def _relies_on_present_defaults(self) -> Self:
-        if self.defaults != 3:
-            raise ValueError(refusal(self, edition=self.defaults))
-        return self
 
     @model_validator(mode="after")
     def _names_resolve(self) -> Self:

@@ -5,7 +5,7 @@ import yaml
 
 from rag_assets.config import Config, ConfigError, Retrieval, load
 from rag_assets.config.base import merged
-from rag_assets.config.former_defaults import FORMER
+from rag_assets.config.former_defaults import CHUNKINGS
 from rag_assets.store.search_indexes import text_index_name
 from rag_assets.store.serving_pointer import QuerySide
 
@@ -66,9 +66,10 @@ def refused(path) -> str:
     return str(error.value)
 
 
-def lines_in(said: str) -> dict:
-    """The lines that a refusal tells to add."""
-    return yaml.safe_load(said.split("\n\n")[1])
+def lines_in(said: str, *, variant: str = "default") -> dict:
+    """The lines that a refusal tells to add, for a file without models of its own."""
+    lines = yaml.safe_load(said.split("\n\n", 1)[1].replace("NAME", variant))
+    return {name: lines[name] for name in ("variants", "index", "retrieval")}
 
 
 @pytest.mark.parametrize("given", ["{}", "defaults: 3"])
@@ -87,32 +88,31 @@ def test_a_former_edition_is_refused_with_the_lines_that_keep_what_it_built(writ
 
     said = refused(path)
 
-    assert said.startswith(f"{path}: `defaults: {edition}` is gone, and `defaults: 3`, the only")
-    assert "write `defaults: 3` and add these lines" in said
-    assert "`fast` is the nearest that there is" in said
+    assert said.startswith(f"{path}: defaults = {edition}: it is gone. Write `defaults: 3`, the ")
+    assert "fast:  # the nearest that there is" in said
     kept = load(write(yaml.safe_dump({"defaults": 3, **lines_in(said)})))
     variant = kept.variants["default"]
-    assert (variant.chunking, variant.model) == (FORMER.chunkings[edition], "minilm")
+    assert (variant.chunking, variant.model) == (CHUNKINGS[edition], "minilm")
     assert (kept.tables_of("default").chunks == ALONE) == (edition == 1)
     assert text_index_name(kept.index.text) == "text_unstemmed_8b59070d"
     assert QuerySide.of(kept.retrieval).settings == FORMER_BEST
     assert {*QuerySide.of(kept.retrieval).rerankers} == {"late_interaction"}
 
 
-def test_lines_are_for_what_the_file_does_not_name(write):
+def test_what_the_file_says_stays_beside_the_lines(write):
     given = {
-        "defaults": 2,
-        "variants": {"a": {"chunking": "fixed_512"}, "b": {"chunking": "fixed_256", "model": "e5"}},
+        "variants": {"a": {"chunking": "fixed_512"}},
         "models": {"e5": {"path": "intfloat/e5-small-v2"}},
         "training": {"retrievers": {"tuned": {}}},
-        "experiments": {"chunk_size": {}},
         "index": {"text": {"stem": True}},
     }
+    said = refused(write("defaults: 1"))
+    lines = yaml.safe_load(said.split("\n\n", 1)[1].replace("NAME", "tuned"))
+    lines["variants"] = {"a": lines["variants"]["tuned"]}
 
-    lines = lines_in(refused(write(yaml.safe_dump(given))))
-
-    assert lines["variants"] == {"a": {"model": "minilm"}}
     kept = load(write(yaml.safe_dump(merged(lines, given) | {"defaults": 3})))
+
+    assert (kept.variants["a"].chunking, kept.variants["a"].model) == ("fixed_512", "minilm")
     assert kept.models["e5"].passage_prefix == "", "a model of one's own had no prefix of ours"
     assert kept.models["tuned"].passage_prefix == kept.models["minilm"].passage_prefix
     assert text_index_name(kept.index.text) == "text_70bf4683"
@@ -128,7 +128,7 @@ def test_the_environment_names_an_edition_too(write, monkeypatch, model):
     monkeypatch.setenv("RAG_ASSETS__DEFAULTS", "1" if model == "minilm" else "3")
     path = write("{}")
     if model == "minilm":
-        assert "`defaults: 1` is gone" in refused(path)
+        assert "defaults = 1: it is gone" in refused(path)
     else:
         assert load(path).variants["default"].model == model
 
@@ -159,8 +159,3 @@ def test_a_file_changes_a_retriever_key_by_key(write):
     own = load(write("retrieval: {retrievers: {best: {candidates: 30}}}")).retrieval
     plain = Retrieval().retrievers["best"]
     assert own.retrievers["best"] == plain.model_copy(update={"candidates": 30})
-
-
-def test_no_line_that_is_told_is_unknown_here():
-    assert set(FORMER.chunkings.values()) <= set(Config().chunkings)
-    assert FORMER.retrievers.keys() <= Config().retrieval.retrievers.keys()

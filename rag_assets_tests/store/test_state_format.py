@@ -106,33 +106,22 @@ def test_a_file_that_names_no_defaults_is_refused_beside_a_state_of_the_first(ma
 
     said = refusal(made)
 
-    assert said.startswith(
-        f"{made.file}: it names no `defaults`, and the tables of variant default"
-    )
-    assert "built by the defaults of the first edition, and `defaults: 3`, the only one" in said
+    root = made.config.state_dir
+    assert said.startswith(f"{made.file}: it names no `defaults`, and {root} was built by others: ")
+    assert "others: the tables of variant default. Write `defaults: 3`" in said
     assert "model: minilm" in said
     for command in (["status"], ["search", "steel"], ["refresh"]):
         assert cli.main(command) == USAGE
-        assert "add these lines" in capsys.readouterr().err
+        assert "add the lines below" in capsys.readouterr().err
     made.file.write_text(f"defaults: 3\n{SILENT}")
     assert Store.of(made.config).root == made.config.state_dir, "it has chosen"
-
-
-def test_so_it_is_where_the_first_refresh_was_killed(made):
-    made.file.write_text(OF_THEN)
-    with hashing():
-        pipeline.refresh(made.config)
-    of_before(made)
-    (made.home / "state/complete_sets/default.json").unlink()
-    made.file.write_text(SILENT)
-    assert "the tables of variant default" in refusal(made)
 
 
 def test_a_full_text_index_of_the_first_edition_is_not_built_anew_by_itself(made):
     built(made, OF_THEN)
     of_before(made)
     made.file.write_text(OF_THEN.replace(WORDS, ""))
-    assert "the full-text index of variant default" in refusal(made)
+    assert "the tables of variant default" in refusal(made)
     made.file.write_text(OF_THEN)
     assert Store.of(made.config)
 
@@ -144,7 +133,7 @@ def test_what_answers_by_the_first_edition_does_not_change_by_itself(made):
     built(made, former)
     of_before(made)
     made.file.write_text(plain)
-    assert "the retriever fast, which answers from" in refusal(made)
+    assert "was built by others: the retriever fast." in refusal(made)
     made.file.write_text(former)
     assert Store.of(made.config)
 
