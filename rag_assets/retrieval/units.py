@@ -253,7 +253,7 @@ class UnitTable:
 
     @cached_property
     def columns(self) -> frozenset[str]:
-        """Names of all columns: tables of earlier releases lack some."""
+        """Names of all columns."""
         return frozenset(self.dataset.schema.names)
 
     @cached_property

@@ -15,7 +15,7 @@ def check(store: Store, config: Config) -> None:
 
     Raises:
         ConfigError: It names no `defaults`, and the state has other tables, stop words or
-            retrievers, as the first edition had.
+            retrievers, as those of the first edition are.
     """
     named = {text_index_name(config.index.text)} - COMMON_NAMES
     other = [

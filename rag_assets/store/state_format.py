@@ -19,9 +19,9 @@ class StateFormatError(Exception):
 
     def __init__(self, file: Path, found: object) -> None:
         super().__init__(
-            f"{file} says that the state is of format {found!r}, and this release knows format "
-            f"{FORMAT} alone: go on with the release that wrote it. To begin anew with this one, "
-            "first run `rag-assets answers --export` of that release: it copies the kept answers "
+            f"{file} says {json.dumps(found)}, and this release knows format {FORMAT} alone: go on "
+            "with the release that wrote it. To begin anew with this one, first run `rag-assets "
+            "answers --export` of that release: it copies the kept answers "
             f"to the Lance table {file.parent / 'lance' / 'answers.lance'}, or below `tables_url`. "
             "Then name another folder as `state_dir`, and run `rag-assets refresh`"
         )
@@ -35,15 +35,11 @@ def is_noted(root: Path) -> bool:
     """
     file = root / FILE
     try:
-        text = file.read_text("utf-8")
-    except FileNotFoundError:
+        record = json.loads(file.read_text("utf-8"))
+    except (FileNotFoundError, ValueError):  # as every record that cannot be read, it is not there
         return False
-    try:
-        found = json.loads(text)["format"]
-    except (ValueError, TypeError, KeyError):
-        found = text
-    if found != FORMAT:
-        raise StateFormatError(file, found)
+    if record != {"format": FORMAT}:
+        raise StateFormatError(file, record)
     return True
 
 

@@ -229,7 +229,7 @@ class Store:
         Raises:
             DamagedTablesError: A file is gone or cut short.
         """
-        if self._is_local and left.sizes:
+        if self._is_local:
             self._check(self.generation(name), left.sizes)
 
     def sizes(self, name: str) -> dict[str, int]:
@@ -293,23 +293,6 @@ class Store:
     def schema(self, name: str, *, version: int | None = None) -> pa.Schema:
         """The table's schema as it stands on disk."""
         return self._dataset(name, version=version).schema
-
-    def can_widen(self, name: str, schema: pa.Schema) -> bool:
-        """Whether the table has the columns of `schema`, but for some that may be NULL."""
-        present = self.schema(name)
-        if any(present.field(column) not in schema for column in present.names):
-            return False
-        return all(column.nullable for column in schema if column.name not in present.names)
-
-    def widen(self, name: str, schema: pa.Schema) -> None:
-        """Add the columns of `schema` that the table lacks, as NULL: see `can_widen`.
-
-        What it holds stays: a release that knows more about a unit does not embed it again.
-        """
-        present = self.schema(name).names
-        added = [column for column in schema if column.name not in present]
-        if added:
-            self._dataset(name).add_columns(added)
 
     def read(
         self,

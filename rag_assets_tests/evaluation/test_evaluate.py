@@ -752,7 +752,7 @@ def test_a_second_evaluation_imports_nothing_heavy(store: Store, config: Config)
     names = config.tables_of("default")
     for name in (names.joint, names.documents, names.rows):
         count, version = store.count(name), current_version(store, name, key="unit_id")
-        finished = PassRecord("", version, inputs=count, rows=count, failed=0)
+        finished = PassRecord("", version, inputs=count, rows=count, failed=0, bits=0)
         store.complete(name, replace(finished, files=store.files(name)))
     evaluated(store, config)
     program = f"""

@@ -88,6 +88,11 @@ def _put(store: Store, table: str, rows: list[dict[str, object]], *, schema: pa.
     store.complete(
         table,
         PassRecord(
-            made_from=version, data_version=version, inputs=len(rows), rows=len(rows), failed=0
+            made_from=version,
+            data_version=version,
+            inputs=len(rows),
+            rows=len(rows),
+            failed=0,
+            bits=0,
         ),
     )

@@ -131,15 +131,6 @@ def test_a_hit_shows_where_its_unit_comes_from(index):
     assert hit.fields == ("number: EN 10002-1:2001", "title: Tensile testing")
 
 
-def test_tables_of_an_earlier_release_are_searched_too(tmp_path, minilm):
-    store, config = build(tmp_path, minilm)
-    names = config.tables_of(VARIANT)
-    for name in (names.joint, names.documents, names.rows):
-        store.open(name).to_lance().drop_columns(["type", "language", "fields", "image"])
-    hit = open_index(Store(tmp_path), config, VARIANT).search("tensile test of metals")[0]
-    assert (hit.unit_id, hit.type, hit.fields) == ("tensile", None, ())
-
-
 def test_dense_search_finds_what_shares_no_word_and_bm25_does_not(index):
     assert index.search("fuel of lorries", retriever="baseline")[0].unit_id == "trucks"
     assert units_of(index.search("fuel of lorries", retriever="bm25")) == []

@@ -55,7 +55,15 @@ def test_a_state_of_before_is_taken_over_by_the_next_write(tmp_path):
         assert json.loads(file.read_text()) == {"format": 1}
 
 
-@pytest.mark.parametrize("said", ['{"format": 2}', '{"format": "1"}', "{}", "", "[1]"])
+def test_a_file_that_was_cut_short_is_written_again(made):
+    file = made.home / "state" / state_format.FILE
+    file.parent.mkdir()
+    file.write_text('{"form')
+    with Store.of(made.config).lock("words", log=print):
+        assert json.loads(file.read_text()) == {"format": 1}
+
+
+@pytest.mark.parametrize("said", ['{"format": 2}', '{"format": "1"}', "{}", "[1]"])
 def test_another_form_is_refused_by_readers_and_writers(made, said):
     file = made.home / "state" / state_format.FILE
     file.parent.mkdir()
@@ -79,8 +87,8 @@ def test_a_command_says_what_to_do_with_a_state_of_another_form(made, capsys, co
     assert cli.main(command) == FAILED
 
     said = capsys.readouterr().err
-    assert f"{file} says that the state is of format 2, and this release knows format 1" in said
-    assert "first run `rag-assets answers --export` of that release" in said
+    assert f'{file} says {{"format": 2}}, and this release knows format 1 alone: go on' in said
+    assert "first run `rag-assets answers --export` of that release: it copies" in said
     assert "name another folder as `state_dir`" in said
     assert [each.name for each in file.parent.iterdir()] == [state_format.FILE]
 

@@ -83,9 +83,8 @@ class ArmRecord:
     """Lists searched and pairs scored, for one question."""
     seconds: float
     """Time that the run took."""
-    p95: float | None = None
-    """95th percentile of the same; None in records of releases whose times were those of a batch,
-    which depended on the arms before: such an arm is run again."""
+    p95: float
+    """95th percentile of the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,8 +357,6 @@ def _stored(folder: Path, arm: ExperimentArm) -> ArmResult | None:
         record = ArmRecord(**json.loads((folder / RECORD).read_text("utf-8")))
         scores, extras = (pq.read_table(folder / f"{name}.parquet") for name in TABLES)
     except (OSError, ValueError, TypeError, pa.ArrowInvalid):
-        return None
-    if record.p95 is None:
         return None
     mark_used(folder)
     place = scores.schema.get_field_index("retriever")
