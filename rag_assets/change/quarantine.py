@@ -92,7 +92,9 @@ def quarantined(store: Store, target: str | None = None) -> list[Failure]:
     targets = quarantined_targets(store)
     if not store.exists(QUARANTINE) or not (target in targets if target else targets):
         return []
-    return _failures(store, where=f"target = {quoted(target)}" if target else None)
+    where = f"target = {quoted(target)}" if target else None
+    rows = store.read(QUARANTINE, columns=_FAILURE, where=where)
+    return [Failure(**row) for row in rows.sort_by("label").to_pylist()]
 
 
 def quarantined_targets(store: Store) -> list[str]:
@@ -130,9 +132,8 @@ def entries(store: Store, target: str) -> pa.Table:
     target = store.known_as(target)
     if target not in quarantined_targets(store) or not store.exists(QUARANTINE):
         return ENTRIES.empty_table()
-    return store.read(QUARANTINE, columns=ENTRIES.names, where=f"target = {quoted(target)}").cast(
-        ENTRIES
-    )
+    where = f"target = {quoted(target)}"
+    return store.read(QUARANTINE, columns=ENTRIES.names, where=where).cast(ENTRIES)
 
 
 def waiting(known: pa.Table, *, inputs: pa.Table, today: date) -> list[str]:
@@ -228,11 +229,6 @@ def _mark(store: Store, targets: Iterable[str]) -> None:
         mark = _marks(store) / path_of(target)
         if not mark.is_file():
             write_atomically(mark, "")
-
-
-def _failures(store: Store, *, where: str | None) -> list[Failure]:
-    rows = store.read(QUARANTINE, columns=_FAILURE, where=where)
-    return [Failure(**row) for row in rows.sort_by("label").to_pylist()]
 
 
 def _quarantine_rows(

@@ -6,6 +6,17 @@ CHUNKINGS = {1: "fixed_256", 2: "sentences_256"}
 """The chunking of a variant that named none, by the edition of the defaults."""
 
 
+def present(edition: int) -> int:
+    """The edition that a file names.
+
+    Raises:
+        ValueError: It is gone; the lines that keep what it built are named.
+    """
+    if edition in CHUNKINGS:
+        raise ValueError(refusal("it is gone", edition=edition))
+    return edition
+
+
 def refusal(why: str, *, edition: int = 1) -> str:
     """Why a file is refused that relies on an `edition` which is gone, and what to write in it."""
     lines = Path(__file__).with_suffix(".yaml").read_text("utf-8")

@@ -3,9 +3,9 @@
 import logging
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Self
+from typing import Annotated, Self
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
 from rag_assets.config import addresses
 from rag_assets.config.alerts import Alerts
@@ -23,7 +23,7 @@ from rag_assets.config.errors import ConfigError
 from rag_assets.config.evaluation import Evaluation, QuestionSet
 from rag_assets.config.experiments import AnswerExperiments, Experiments
 from rag_assets.config.figures import Figures
-from rag_assets.config.former_defaults import refusal
+from rag_assets.config.former_defaults import present
 from rag_assets.config.gate import Gate
 from rag_assets.config.glossary import GlossarySection
 from rag_assets.config.indexes import IndexSettings
@@ -59,7 +59,7 @@ logger = logging.getLogger(__name__)
 class Config(Section):
     """The whole of `rag_assets.yaml`."""
 
-    defaults: int = Field(
+    defaults: Annotated[int, AfterValidator(present)] = Field(
         3,
         ge=1,
         le=3,
@@ -110,13 +110,6 @@ class Config(Section):
     clean_up: CleanUp = CleanUp()
     checks: Checks = Checks()
     alerts: Alerts = Alerts()
-
-    @field_validator("defaults")
-    @classmethod
-    def _are_there(cls, value: int) -> int:
-        if value != 3:
-            raise ValueError(refusal("it is gone", edition=value))
-        return value
 
     @field_validator("language_models", mode="after")
     @classmethod

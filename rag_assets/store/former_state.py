@@ -6,7 +6,7 @@ from rag_assets.config import Config, ConfigError, find
 from rag_assets.config.former_defaults import refusal
 from rag_assets.store.complete_sets import CompleteSet, file_of
 from rag_assets.store.search_indexes import COMMON_NAMES, text_index_name
-from rag_assets.store.serving_pointer import QuerySide, ServingPointerError, current
+from rag_assets.store.serving_pointer import ServingPointerError, current
 from rag_assets.store.store import Store
 
 
@@ -27,8 +27,8 @@ def check(store: Store, config: Config) -> None:
     with suppress(ServingPointerError):  # whoever reads it tells it
         pointer = current(store)
         if pointer and (name := pointer.query_side.retriever) in ("best", "fast"):
-            side = QuerySide.of(config.retrieval.model_copy(update={"retriever": name}))
-            other += [f"the retriever {name}"] * (side.settings != pointer.query_side.settings)
+            now = config.retrieval.retrievers[name].model_dump(mode="json")
+            other += [f"the retriever {name}"] * (now != pointer.query_side.settings)
     if other:
         why = f"it names no `defaults`, and {store.root} was built by others: {', '.join(other)}"
         raise ConfigError(f"{find()}: {refusal(why)}")

@@ -93,16 +93,13 @@ class RecordsFile:
         Raises:
             RecordsFileError: The file is damaged, or of another release.
         """
-        with self._named_errors():
-            with closing(_read_only(self.path)) as connection:
-                is_begun = _version_of(connection) != 0
-            if not is_begun:  # whoever made it was killed
+        with self._named_errors(), closing(_read_only(self.path)) as connection:
+            if _version_of(connection) == 0:  # whoever made the file was killed
                 with self._alone():
                     pass
-            with closing(_read_only(self.path)) as connection:
-                self._require_known(connection)
-                connection.execute("BEGIN")
-                yield connection
+            self._require_known(connection)
+            connection.execute("BEGIN")
+            yield connection
 
     def shrink(self) -> None:
         """Write the file anew, so that no byte of what was deleted is left in it or beside it.
