@@ -247,7 +247,8 @@ class FiveNumbers:
     validity: float | None
     """The share of citations whose unit is there and was shown."""
     support_recall: float | None
-    """The share of sentences that are supported: proven by comparing, or by the judge of the config."""
+    """The share of sentences that are supported: proven by comparing, or by the judge of the
+    config."""
     support_precision: float | None
     """The share of citations that agree with their sentence by themselves."""
     completeness: float | None = None
