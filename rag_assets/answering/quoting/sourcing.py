@@ -102,13 +102,16 @@ def match_references(
     sentences: Sequence[str],
     units: Sequence[str],
     scorer: RelevanceScorer,
+    *,
+    null: float = NULL,
 ) -> tuple[Segment, ...]:
     """The segments of an answer, each with its unit.
 
     Args:
-        sentences: Of the answer, in order.
+        sentences: The sentences of the answer, in order.
         units: Texts of the units that it may come from, best first.
         scorer: Says how relevant a unit is: `Calibrated`, or a cross-encoder as it is.
+        null: Relevance below which a segment has no unit.
     """
     if not sentences:
         return ()
@@ -137,7 +140,7 @@ def match_references(
     return best_segments(
         len(sentences),
         alone | _scored(scorer, wanted, sentences, units),
-        null=NULL,
+        null=null,
         cut=CUT,
         longest=LONGEST,
     )
