@@ -138,11 +138,10 @@ def test_another_model_of_rows_leaves_the_documents_alone(config, models):
     assert now.ranking.entries == then.ranking.entries, "the last complete set answers"
 
 
-def test_the_record_of_one_model_is_as_it_was(models, tmp_path):
+def test_the_record_of_one_model_names_none_of_rows(models, tmp_path):
     config = filled(config_of(tmp_path, models, "tiny"))
     record = json.loads(file_of(Store(config.state_dir), VARIANT).read_text())
-    assert "row_model" not in record
-    assert "row_settings" not in record
+    assert (record["row_model"], record["row_settings"]) == (None, None)
 
 
 def test_the_checks_judge_each_domain_by_its_own_encoder(config):
