@@ -69,7 +69,7 @@ sources:
   documents: documents
 {tables}
 variants:
-  default: {{parser: pdfium}}
+  default: {{parser: pdfium, chunking: fixed_256, model: minilm}}
 checks:
   chunks:
     expectations:

@@ -23,11 +23,11 @@ from best_configuration import value
 from bounds import Bound, at_least, finish, rag_assets
 from measured_corpora import CORPORA, DEPTH, SAMPLES, TOP_K, files_of, told_apart
 
-from rag_assets.config.editions import CHUNKINGS, MODELS, NEWEST
+from rag_assets.config.recipes import DEFAULT_CHUNKING, DEFAULT_MODEL
 from rag_assets.evaluation.evaluation_wording import signed, with_interval
 from rag_assets.evaluation.summary import ALL_SPLITS, summarize
 
-FORMER, NEW = MODELS[2], MODELS[NEWEST]
+FORMER, NEW = "minilm", DEFAULT_MODEL
 RETRIEVERS = ("baseline", "hybrid", "best")
 METRICS = ("mrr", "hit_rate")
 MOST_LOST = 0.03
@@ -40,10 +40,8 @@ def scores_of(name: str, *, folder: Path, split: str) -> pa.Table:
     """The per-question scores of both models, with the model as a column of its own."""
     folder.mkdir(parents=True, exist_ok=True)
     config, _ = files_of(name, folder=folder)
-    chunking = CHUNKINGS[NEWEST]
-    variants = {model: {"chunking": chunking, "model": model} for model in (FORMER, NEW)}
+    variants = {model: {"chunking": DEFAULT_CHUNKING, "model": model} for model in (FORMER, NEW)}
     environment = {
-        "RAG_ASSETS__DEFAULTS": str(NEWEST),
         "RAG_ASSETS__STATE_DIR": str(folder / "state"),
         "RAG_ASSETS__VARIANTS": json.dumps(variants),
         "RAG_ASSETS__EVALUATION__RETRIEVERS": json.dumps(RETRIEVERS),

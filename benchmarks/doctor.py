@@ -34,7 +34,7 @@ sources:
 chunkings:
   small: {strategy: fixed, size: 64, overlap: 0}
 variants:
-  default: {parser: pdfium, chunking: small}
+  default: {parser: pdfium, chunking: small, model: minilm}
 """
 
 

@@ -30,8 +30,8 @@ from sentence_transformers import SentenceTransformer
 from tokenizers import Tokenizer
 
 from rag_assets.config import load
-from rag_assets.config.editions import MODELS, NEWEST
 from rag_assets.config.models import DEFAULT_MODELS
+from rag_assets.config.recipes import DEFAULT_MODEL
 from rag_assets.models.embedding import Encoder, load_encoder
 from rag_assets.models.paths import choose
 from rag_assets.models.weights import weights_of
@@ -152,7 +152,7 @@ def texts_of_the_demo(*, count: int) -> list[str]:
 
 def compare_cost(texts: list[str], *, path: str, repeat: int) -> Bound:
     """Print the processor time of a text with both models on `path`, warm and in turn."""
-    models = {name: DEFAULT_MODELS[name] for name in ("minilm", MODELS[NEWEST])}
+    models = {name: DEFAULT_MODELS[name] for name in ("minilm", DEFAULT_MODEL)}
     encoders = {name: load_encoder(model, path=path) for name, model in models.items()}
     took: dict[str, list[float]] = {name: [] for name in encoders}
     tokens = {name: one.embed_passages(texts).tokens for name, one in encoders.items()}

@@ -50,7 +50,7 @@ say = partial(print, flush=True)
 TINY = """\
 state_dir: state
 sources: {documents: documents}
-variants: {default: {parser: pdfium}}
+variants: {default: {parser: pdfium, chunking: fixed_256, model: minilm}}
 """
 
 

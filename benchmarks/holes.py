@@ -51,7 +51,7 @@ sources:
     - {{name: down, url: "postgresql://reader:secret@127.0.0.1:1/plant"}}
     - {{name: plant, url: {plant}, lock_timeout_seconds: 1}}
 variants:
-  default: {{parser: pdfium}}
+  default: {{parser: pdfium, chunking: fixed_256, model: minilm}}
 """
 REMEDIES = (
     "save ",

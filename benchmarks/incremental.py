@@ -27,6 +27,7 @@ state_dir: state
 sources:
   documents: documents
   tables: sqlite:///tables.sqlite
+variants: {default: {chunking: fixed_256, model: minilm}}
 """
 FOLDERS = ("fluids", "syntheses")
 TABLES = ("elements", "epd_indicators", "material_standards")

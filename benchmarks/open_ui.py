@@ -41,9 +41,9 @@ sources:
   tables:
     - {name: plant, url: "sqlite:///plant.sqlite", tables: [parts]}
 variants:
-  default: {parser: pdfium}
-  tried: {parser: pdfium, serializer: json}
-  rejected: {parser: pdfium, serializer: markdown}
+  default: {parser: pdfium, chunking: fixed_256, model: minilm}
+  tried: {parser: pdfium, chunking: fixed_256, serializer: json, model: minilm}
+  rejected: {parser: pdfium, chunking: fixed_256, serializer: markdown, model: minilm}
 retrieval: {retriever: bm25}
 evaluation: {questions: [{path: questions.jsonl}], retrievers: [baseline]}
 schedule: {cron: "0 3 1 1 *", sensor_seconds: 30}

@@ -26,6 +26,7 @@ state_dir: state
 sources:
   documents: {documents}
   tables: {tables}
+variants: {{default: {{chunking: fixed_256, model: minilm}}}}
 """
 POSTGRES_TABLES = """\
   tables:

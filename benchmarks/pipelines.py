@@ -54,6 +54,7 @@ state_dir: state
 sources: {{{{documents: documents}}}}
 chunkings:
   fixed_256: {{{{strategy: fixed, size: {{size}}, overlap: {{overlap}}, tokenizer: "{MODEL}"}}}}
+variants: {{{{default: {{{{chunking: fixed_256, model: minilm}}}}}}}}
 """
 
 

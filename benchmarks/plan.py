@@ -40,7 +40,7 @@ sources:
 chunkings:
   small: {strategy: headers, size: 64, overlap: 8}
 variants:
-  default: {chunking: small}
+  default: {chunking: small, model: minilm}
 """
 TABLES = 10
 SHARE_OF_ROWS = 1 / 5

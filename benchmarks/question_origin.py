@@ -27,7 +27,6 @@ import pyarrow.parquet as pq
 from bounds import REPOSITORY, Bound, at_most, finish, rag_assets
 from measured_corpora import files_of
 
-from rag_assets.config.editions import NEWEST
 from rag_assets.config.questions import GENERATED_SETS
 from rag_assets.evaluation.experiment_runs import SetOrder
 from rag_assets.evaluation.intervals import DIFFERENCES, cluster_bootstrap, clusters_of
@@ -49,7 +48,6 @@ def measured(folder: Path) -> tuple[pa.Table, Sequence[Mapping]]:
     config, _ = files_of(CORPUS, folder=folder)
     made = {"folder": str(folder / "questions"), "from_documents": MADE, "from_tables": MADE}
     environment = {
-        "RAG_ASSETS__DEFAULTS": str(NEWEST),
         "RAG_ASSETS__STATE_DIR": str(folder / "state"),
         "RAG_ASSETS__VARIANTS": json.dumps({"default": {}}),
         "RAG_ASSETS__EVALUATION__RETRIEVERS": json.dumps(["bm25"]),

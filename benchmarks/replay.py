@@ -67,6 +67,7 @@ sources:
   documents: documents
   tables:
     - {name: laboratory, url: sqlite:///materials.sqlite, tables: [suppliers]}
+variants: {default: {chunking: fixed_256, model: minilm}}
 gate: {queries: 50}
 """
 ROWS_AT_ONCE = 1_000

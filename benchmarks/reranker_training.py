@@ -118,7 +118,7 @@ def write(name: str, *, root: Path, **sections: object) -> Path:
     """A config for a corpus with one variant, whose sections are merged with these."""
     path = write_config(dataset(name), state=root / name)
     config = yaml.safe_load(path.read_text())
-    sections |= {"defaults": 3, "variants": {VARIANT: {"model": VARIANT}}}
+    sections |= {"variants": {VARIANT: {"model": VARIANT}}}
     for key, section in sections.items():
         both = isinstance(section, dict) and key in config
         config[key] = config[key] | section if both else section

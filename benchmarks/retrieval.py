@@ -55,6 +55,8 @@ def write_config(data: Path, *, state: Path) -> Path:
                 ],
             },
         },
+        "variants": {"default": {"chunking": "fixed_256", "model": "minilm"}},
+        "index": {"text": {"stop_words": "english_and_swedish"}},
         "evaluation": {
             "questions": [
                 {

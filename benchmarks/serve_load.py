@@ -30,7 +30,11 @@ from rag_assets.store import Store, serving_pointer
 from rag_assets.store.complete_sets import set_of
 from rag_assets.store.serving_pointer import QuerySide, ServingPointer
 
-CONFIG = "state_dir: state\nsources: {documents: documents}\n"
+CONFIG = """\
+state_dir: state
+sources: {documents: documents}
+variants: {default: {chunking: fixed_256, model: minilm}}
+"""
 WARM = 60
 QUERIES = 20_000
 

@@ -52,8 +52,8 @@ sources:
   tables:
     - {name: laboratory, url: sqlite:///materials.sqlite, tables: [suppliers]}
 variants:
-  default: {}
-  json_rows: {serializer: json}
+  default: {chunking: fixed_256, model: minilm}
+  json_rows: {chunking: fixed_256, serializer: json, model: minilm}
 retrieval:
   retriever: hybrid
 gate: {queries: 50}
@@ -305,7 +305,7 @@ def rivalries(root: Path) -> tuple[int, int]:
 def robbed(home: Path) -> list[Bound]:
     """Take away what searches need; whether they answer, and what is said of it, must agree."""
     file = make(home)
-    own = CONFIG.replace("default: {}", "default: {model: own}")
+    own = CONFIG.replace("model: minilm}\n  json", "model: own}\n  json")
     file.write_text(f"{own}models: {{own: {{path: ./model, backend: static}}}}\n", "utf-8")
     save_static(home / "model", dimension=64, contextual=False)
     silent: list[str] = []

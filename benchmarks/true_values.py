@@ -368,7 +368,7 @@ def sources(writing: Writing, stack: ExitStack, home: Path) -> str:
         writing.database(f"in_{kind}", execute)
         listed.append(f'{{name: {kind}, url: "{url}"}}')
     tables = "".join(f"\n    - {each}" for each in listed)
-    return f"defaults: 2\nstate_dir: state\nsources:\n  documents: documents\n  tables:{tables}\n"
+    return f"defaults: 3\nstate_dir: state\nsources:\n  documents: documents\n  tables:{tables}\n"
 
 
 def _postgres(stack: ExitStack) -> tuple[str, Callable[[str], object]]:

@@ -54,7 +54,11 @@ WORDS = (
     "test",
 )
 Found = TypeVar("Found")
-CONFIG = "state_dir: state\nsources: {documents: documents}\n"
+CONFIG = """\
+state_dir: state
+sources: {documents: documents}
+variants: {default: {chunking: fixed_256, model: minilm}}
+"""
 
 
 def sizes_of(chunks: int) -> list[int]:

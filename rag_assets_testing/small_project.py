@@ -32,8 +32,8 @@ sources:
       url: sqlite:///laboratory.sqlite
       tables: [alloys, "test_*"]
 variants:
-  default: {parser: pdfium}
-  json_rows: {parser: pdfium, serializer: json}
+  default: {parser: pdfium, chunking: fixed_256, model: minilm}
+  json_rows: {parser: pdfium, chunking: fixed_256, serializer: json, model: minilm}
 evaluation:
   questions:
     - path: questions.jsonl

@@ -1,7 +1,7 @@
 """An answer: computed from a table, written by a model, or only found; or nothing was found.
 
 `to_json` and `from_json` are the form in which answers are kept, sent and read: see
-docs/answering.md, which describes `FORMAT`. Answers of `FIRST_FORMAT` are read too.
+docs/answering.md, which describes `FORMAT`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,12 +13,10 @@ from pydantic import JsonValue, TypeAdapter
 
 from rag_assets.citations import versioned_json
 from rag_assets.citations.kinds import Citation
-from rag_assets.citations.sentences import Compared, Sentence
+from rag_assets.citations.sentences import Sentence
 
 FORMAT = "rag_assets/answer/2"
 """Moves when a reader of the JSON has to read it in another way."""
-FIRST_FORMAT = "rag_assets/answer/1"
-"""The format of releases that quoted answers; `from_json` says what became of their outcomes."""
 
 Outcome: TypeAlias = Literal["computed", "written", "found", "nothing"]
 """`computed`: a lookup ran on a table. `written`: a language model wrote it. `found`: what fits the
@@ -124,65 +122,12 @@ def to_json(answer: Answer) -> dict[str, JsonValue]:
 
 
 def from_json(record: Mapping[str, object]) -> Answer:
-    """The answer that `to_json` wrote, also one of `FIRST_FORMAT`.
-
-    Of that format, what was looked up is `computed`, what a language model wrote is `written`, and
-    what was quoted, as an answer or as the closest evidence, is `found`.
+    """The answer that `to_json` wrote.
 
     Raises:
         AnswerFormatError: It is of another format, or a part of it is missing or wrong.
     """
-    if record.get("format") == FIRST_FORMAT:
-        record = _of_first_format(record)
     return versioned_json.read(record, _adapter(), format_name=FORMAT, error=AnswerFormatError)
-
-
-def outcome_of_first_format(outcome: str, mode: str | None) -> Outcome:
-    """The outcome of an answer of `FIRST_FORMAT`, by what its sentences were made from then."""
-    if outcome == "nothing":
-        return "nothing"
-    if outcome == "answered" and mode in ("lookup", "generated"):
-        return "computed" if mode == "lookup" else "written"
-    return "found"
-
-
-def _of_first_format(record: Mapping[str, object]) -> dict[str, object]:
-    mode = record.get("mode")
-    outcome = outcome_of_first_format(
-        str(record.get("outcome")), mode if isinstance(mode, str) else None
-    )
-    sentences = record.get("sentences")
-    if isinstance(sentences, list | tuple):
-        sentences = [_sentence_of_first_format(each, outcome) for each in sentences]
-    kept = {name: value for name, value in record.items() if name not in ("mode", "confidence")}
-    return {
-        **kept,
-        "format": FORMAT,
-        "outcome": outcome,
-        "sentences": sentences,
-    }
-
-
-def _sentence_of_first_format(sentence: object, outcome: Outcome) -> object:
-    if not isinstance(sentence, Mapping):
-        return sentence
-    kept = {name: value for name, value in sentence.items() if name != "support"}
-    is_full = sentence.get("support") == "full"
-    cited = sentence.get("citations")
-    listed = cited if isinstance(cited, list | tuple) else ()
-    kinds = {each.get("kind") for each in listed if isinstance(each, Mapping)}
-    is_written = outcome == "written"
-    compared = _compared_then(kinds, is_written=is_written) if is_full else "nothing"
-    return {**kept, "compared": compared, "is_written": is_written}
-
-
-def _compared_then(kinds: set[object], *, is_written: bool) -> Compared:
-    """What was compared of a sentence that counted as fully supported."""
-    if is_written:
-        return "numbers and names"
-    if kinds <= {"span"}:
-        return "verbatim"
-    return "cell" if kinds <= {"span", "cell"} else "computed again"
 
 
 @cache

@@ -148,7 +148,7 @@ def compare_inputs(
     # Inputs may have moved while they were opened: such a pass is not proof of a no-op.
     plan.is_settled = fingerprint_of(derivation.made_from()) == plan.made_from
     is_there = store.exists(target.name)
-    if is_there and not store.can_widen(target.name, target.schema):
+    if is_there and {*store.schema(target.name).names} != {*target.schema.names}:
         plan.rebuild_reason = plan.rebuild_reason or OTHER_COLUMNS
     if is_there and plan.rebuild_reason is None:
         plan.before = Identities.of(store, target.name, key=target.group)

@@ -27,7 +27,7 @@ from rag_assets.store.file_names import name_of, path_of
 
 QUARANTINE = schemas.QUARANTINE_TABLE
 _WAITS = [schemas.QUARANTINE.field(name) for name in ("attempts", "tried_again", "stale_since")]
-"""Columns that the quarantine of an older release lacks."""
+"""Columns that say how long a failure waits."""
 _FAILURE = ["key", "reason", "label", "kind", *(item.name for item in _WAITS)]
 """Columns that make a `Failure`."""
 ENTRIES = pa.schema([*INPUTS, pa.field("kind", pa.string()), *_WAITS])
@@ -77,7 +77,7 @@ def all_entries(store: Store) -> list[QuarantineEntry]:
     if not quarantined_targets(store) or not store.exists(QUARANTINE):
         return []
     columns = ["target", "failed_at", "fingerprint", *_FAILURE]
-    rows = _read(store, columns=columns, where=None)
+    rows = store.read(QUARANTINE, columns=columns, where=None)
     return [
         QuarantineEntry(
             row.pop("target"), row.pop("failed_at"), row.pop("fingerprint"), Failure(**row)
@@ -92,7 +92,9 @@ def quarantined(store: Store, target: str | None = None) -> list[Failure]:
     targets = quarantined_targets(store)
     if not store.exists(QUARANTINE) or not (target in targets if target else targets):
         return []
-    return _failures(store, where=f"target = {quoted(target)}" if target else None)
+    where = f"target = {quoted(target)}" if target else None
+    rows = store.read(QUARANTINE, columns=_FAILURE, where=where)
+    return [Failure(**row) for row in rows.sort_by("label").to_pylist()]
 
 
 def quarantined_targets(store: Store) -> list[str]:
@@ -130,7 +132,8 @@ def entries(store: Store, target: str) -> pa.Table:
     target = store.known_as(target)
     if target not in quarantined_targets(store) or not store.exists(QUARANTINE):
         return ENTRIES.empty_table()
-    return _read(store, columns=ENTRIES.names, where=f"target = {quoted(target)}").cast(ENTRIES)
+    where = f"target = {quoted(target)}"
+    return store.read(QUARANTINE, columns=ENTRIES.names, where=where).cast(ENTRIES)
 
 
 def waiting(known: pa.Table, *, inputs: pa.Table, today: date) -> list[str]:
@@ -184,7 +187,6 @@ def record_failures(
             return
         if not store.exists(QUARANTINE):
             store.append(QUARANTINE, schemas.QUARANTINE.empty_table(), schema=schemas.QUARANTINE)
-        store.widen(QUARANTINE, schemas.QUARANTINE)
         if not is_marked:  # the mark was lost: what failed has just been tried again
             store.open(QUARANTINE).delete(f"target = {quoted(target)}")
         # Marked before the entries are written: a mark without an entry is looked at in vain, an
@@ -231,21 +233,6 @@ def _mark(store: Store, targets: Iterable[str]) -> None:
         mark = _marks(store) / path_of(target)
         if not mark.is_file():
             write_atomically(mark, "")
-
-
-def _failures(store: Store, *, where: str | None) -> list[Failure]:
-    rows = _read(store, columns=_FAILURE, where=where)
-    return [Failure(**row) for row in rows.sort_by("label").to_pylist()]
-
-
-def _read(store: Store, *, columns: Sequence[str], where: str | None) -> pa.Table:
-    """Columns of the quarantine; those that an older release did not write are NULL."""
-    there = store.schema(QUARANTINE).names
-    rows = store.read(QUARANTINE, columns=[name for name in columns if name in there], where=where)
-    for item in _WAITS:
-        if item.name in columns and item.name not in there:
-            rows = rows.append_column(item, pa.nulls(rows.num_rows, item.type))
-    return rows.select(columns)
 
 
 def _quarantine_rows(

@@ -199,8 +199,6 @@ def refresh_part(work: Work, *, keys: Collection[str], log: Callable[[str], None
 def _unchanged(plan: Plan, work: Work, *, started: float) -> Report:
     """A pass with nothing to do."""
     assert plan.finished is not None, "that is what says so"
-    if plan.finished.parts is None:  # the record of an older release
-        work.store.complete(plan.target.name, replace(plan.finished, parts=plan.parts))
     work.store.found_unchanged(plan.target.name)
     return Report(
         target=plan.target.name,
@@ -271,7 +269,6 @@ def _made_ready(plan: Plan, work: Work, *, log: Callable[[str], None]) -> Identi
         log(f"{target.name} is built again: {plan.rebuild_reason}")
         store.retire(target.name)
     elif plan.before:
-        store.widen(target.name, target.schema)
         return plan.before
     record(store, target=target.name, failures=[])  # what failed in part is made again too
     store.append(target.name, target.schema.empty_table(), schema=target.schema)
@@ -344,7 +341,7 @@ def _completion(
 def _content(finished: PassRecord | None, *, before: Identities) -> Content:
     """What a table holds after a pass that began with `before`, `finished` if that was complete."""
     now = Identities.of(before.store, before.name, key=before.key)
-    if finished is None or finished.bits is None:
+    if finished is None:
         return content_of(now)
     return content_after(Content(finished.rows, finished.bits), before=before, now=now)
 

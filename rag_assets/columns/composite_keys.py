@@ -5,8 +5,6 @@ written as nothing and an empty text as `\e`. So different keys of a table have 
 key of one column is its value, unchanged.
 """
 
-import re
-
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -23,11 +21,6 @@ def written(parts: list[pa.Array]) -> pa.Array:
         *map(_escaped, parts), SEPARATOR, null_handling="replace", null_replacement=""
     )
     return pc.if_else(pc.equal(joined, SEPARATOR * (len(parts) - 1)), "", joined)
-
-
-def former(key: str) -> str:
-    """`key` as earlier releases wrote it, without escapes: questions may still name it so."""
-    return re.sub(r"\\(.)", lambda mark: mark[1].replace("e", ""), key, flags=re.DOTALL)
 
 
 def _escaped(part: pa.Array) -> pa.Array:

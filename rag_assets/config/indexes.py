@@ -53,9 +53,9 @@ class TextIndexSettings(ExtendedSection):
     language: Language = Field("English", description="of the stemmer, and of its own stop words")
     stem: bool = Field(False, description="reduce words to their stems, by the rules of `language`")
     stop_words: StopWords | Literal["of_language", "none"] | list[str] = Field(
-        "english_and_swedish",
+        "with_question_words",
         description="words that are left out: a list of ours or of your own, those of `language`, "
-        "or none; with_question_words unless given, from defaults: 3 on",
+        "or none",
     )
 
     @model_validator(mode="after")

@@ -20,6 +20,12 @@ SerializerName: TypeAlias = Literal[
 SERIALIZERS: tuple[SerializerName, ...] = get_args(SerializerName)
 
 
+DEFAULT_CHUNKING = "sentences_256"
+"""The chunking of a variant that names none."""
+DEFAULT_MODEL = "e5"
+"""The embedding model of a variant that names none."""
+
+
 class DomainModels(Section):
     """An embedding model for each domain."""
 
@@ -35,12 +41,12 @@ class Variant(Section):
     """A recipe: parser + chunking + serializer + embedding model, or one for each domain."""
 
     parser: Slug = "pymupdf"
-    chunking: Slug = "fixed_256"
+    chunking: Slug = DEFAULT_CHUNKING
     serializer: SerializerName = "full_semantic"
     model: Annotated[
         Annotated[Slug, Tag(ALONE)] | Annotated[DomainModels, Tag(BY_DOMAIN)],
         Discriminator(_kind_of),
-    ] = "minilm"
+    ] = DEFAULT_MODEL
 
     @field_validator("model")
     @classmethod

@@ -17,7 +17,6 @@ from rag_assets.config.base import (
     Section,
     Slug,
     check_named,
-    merged,
     merged_with_defaults,
     read_data,
 )
@@ -87,11 +86,6 @@ class DomainFusion(Fusion):
     """How documents and table rows, searched apart, become one ranking."""
 
     mode: FusionMode = "relative_score"
-    order: Literal["signals_first", "signals_last"] = Field(
-        "signals_first",
-        description="fuse the signals of each domain, then the domains; or the domains of each "
-        "signal, then the signals",
-    )
     depth: Depth | None = Field(None, description="units that each domain contributes")
     reranker: Slug = Field("late_interaction", description="weighted: what scores relevance")
     alpha: float = Field(1.0, gt=0, description="weighted: temperature; large evens weights out")
@@ -228,7 +222,7 @@ class Retriever(ExtendedSection):
         if fusion is None:
             is_joint = not (fuses and self.reranker)
         else:
-            is_joint = fusion.mode == "simple" and not (fuses and fusion.order == "signals_first")
+            is_joint = fusion.mode == "simple" and not fuses
         has_near = self.collapse is not None and self.collapse.near is not None
         return (self.needs_vectors and is_joint) or has_near
 
@@ -311,18 +305,6 @@ DEFAULT_ENTRIES: Mapping[str, Mapping[str, Section]] = {
     for key, section in (("retrievers", Retriever), ("rerankers", RerankerSettings))
 }
 """The entries of `DEFAULTS`, by key of the section `retrieval`."""
-
-
-def with_former_retrievers(section: object) -> object:
-    """A section `retrieval` of a file of edition 1 or 2, with the retrievers of that time."""
-    given = (section.get("retrievers") or {}) if isinstance(section, dict) else None
-    if not isinstance(section, dict) or not isinstance(given, dict):
-        return section  # told as it stands
-    former = {
-        name: merged(entry, given.get(name, {}))
-        for name, entry in _SHIPPED["retrievers_before_edition_3"].items()
-    }
-    return section | {"retrievers": given | former}
 
 
 class Retrieval(ExtendedSection):

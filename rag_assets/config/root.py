@@ -1,11 +1,11 @@
 """The whole file: all sections, their defaults, and what must hold across them."""
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Self
+from typing import Annotated, Self
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
 from rag_assets.config import addresses
 from rag_assets.config.alerts import Alerts
@@ -19,18 +19,11 @@ from rag_assets.config.base import (
 )
 from rag_assets.config.checks import Checks
 from rag_assets.config.documents import DEFAULT_CHUNKINGS, Chunking, Documents
-from rag_assets.config.editions import (
-    CHUNKINGS,
-    FIRST,
-    MODELS,
-    RETRIEVERS_SINCE,
-    STOP_WORDS_OF,
-    Edition,
-)
 from rag_assets.config.errors import ConfigError
 from rag_assets.config.evaluation import Evaluation, QuestionSet
 from rag_assets.config.experiments import AnswerExperiments, Experiments
 from rag_assets.config.figures import Figures
+from rag_assets.config.former_defaults import present
 from rag_assets.config.gate import Gate
 from rag_assets.config.glossary import GlossarySection
 from rag_assets.config.indexes import IndexSettings
@@ -49,12 +42,11 @@ from rag_assets.config.named_models import (
 )
 from rag_assets.config.parsers import DEFAULT_PARSERS, ParserSettings
 from rag_assets.config.questions import GENERATED_SETS, PEOPLE, Questions
-from rag_assets.config.recipes import Tables, Variant
+from rag_assets.config.recipes import DEFAULT_MODEL, Tables, Variant
 from rag_assets.config.retrieval import (
     DEFAULT_ENTRIES,
     Retrieval,
     Retriever,
-    with_former_retrievers,
 )
 from rag_assets.config.running import CleanUp, Execution, Schedule, Serving
 from rag_assets.config.sources import Sources
@@ -67,10 +59,11 @@ logger = logging.getLogger(__name__)
 class Config(Section):
     """The whole of `rag_assets.yaml`."""
 
-    defaults: Edition = Field(
-        FIRST,
-        description="edition of the defaults of what is built: a file keeps those that it names, "
-        "whatever a later release finds better",
+    defaults: Annotated[int, AfterValidator(present)] = Field(
+        3,
+        ge=1,
+        le=3,
+        description="edition of the defaults that the file relies on; 3 is the only one there is",
     )
     state_dir: Path = Field(Path("data/.state"), description="everything built lies here")
     tables_url: str | None = Field(
@@ -105,9 +98,9 @@ class Config(Section):
     variants: dict[Slug, Variant] = Field(
         {"default": Variant()}, min_length=1, validate_default=True
     )
-    index: IndexSettings = Field(IndexSettings(), validate_default=True)
+    index: IndexSettings = IndexSettings()
     execution: Execution = Execution()
-    retrieval: Retrieval = Field({}, validate_default=True)
+    retrieval: Retrieval = Retrieval()
     answering: Answering = Answering()
     answer_experiments: AnswerExperiments = Field({})
     evaluation: Evaluation = Evaluation()
@@ -159,16 +152,8 @@ class Config(Section):
 
     @field_validator("models", mode="before")
     @classmethod
-    def _with_default_models(cls, value: object, info: ValidationInfo) -> object:
-        """A file may have a model of its own under a name that a later edition took."""
-        edition = info.data.get("defaults", FIRST)
-        known = {model for since, model in MODELS.items() if since <= edition}
-        given = value if isinstance(value, dict) else {}
-        own = {name for name, entry in given.items() if isinstance(entry, dict) and "path" in entry}
-        defaults = {
-            name: model for name, model in DEFAULT_MODELS.items() if name not in own - known
-        }
-        return merged_with_defaults(value, defaults=defaults)
+    def _with_default_models(cls, value: object) -> object:
+        return merged_with_defaults(value, defaults=DEFAULT_MODELS)
 
     @field_validator("models", mode="after")
     @classmethod
@@ -176,10 +161,9 @@ class Config(Section):
         cls, value: dict[str, EmbeddingModel], info: ValidationInfo
     ) -> dict[str, EmbeddingModel]:
         """Each retriever that is trained is a model like the one that it starts from."""
-        default = MODELS[info.data.get("defaults", FIRST)]
         trained: dict[str, EmbeddingModel] = {}
         for name, recipe in info.data.get("training", Training()).retrievers.items():
-            start, key = recipe.model or default, f"training.retrievers.{name}.model"
+            start, key = recipe.model or DEFAULT_MODEL, f"training.retrievers.{name}.model"
             check_named(start, value, kind="model", key=key)
             if value[start].path == f"{TRAINED}{name}" or start == name:
                 raise ValueError(f"{key}: it cannot start from itself; name another model")
@@ -192,30 +176,6 @@ class Config(Section):
             like = {"path": f"{TRAINED}{name}", "revision": None}
             trained[name] = value[start].model_copy(update=like)
         return trained | value
-
-    @field_validator("variants", mode="before")
-    @classmethod
-    def _with_defaults_of_the_edition(cls, value: object, info: ValidationInfo) -> object:
-        if not isinstance(value, dict):
-            return value
-        edition = info.data.get("defaults", FIRST)
-        defaults = {"chunking": CHUNKINGS[edition], "model": MODELS[edition]}
-        return {name: _completed(entry, defaults=defaults) for name, entry in value.items()}
-
-    @field_validator("index", mode="before")
-    @classmethod
-    def _with_stop_words_of_the_edition(cls, value: object, info: ValidationInfo) -> object:
-        given = value.model_dump(exclude_unset=True) if isinstance(value, IndexSettings) else value
-        if not isinstance(given, dict) or not isinstance(text := given.get("text", {}), dict):
-            return given  # told as it stands
-        words = STOP_WORDS_OF[info.data.get("defaults", FIRST)]
-        return {**given, "text": {"stop_words": words, **text}}
-
-    @field_validator("retrieval", mode="before")
-    @classmethod
-    def _with_retrievers_of_the_edition(cls, value: object, info: ValidationInfo) -> object:
-        is_former = info.data.get("defaults", FIRST) < RETRIEVERS_SINCE
-        return with_former_retrievers(value) if is_former else value
 
     @field_validator("variants", mode="after")
     @classmethod
@@ -357,11 +317,6 @@ class Config(Section):
         return addresses.tables_of(self, self.variant(variant))
 
     @property
-    def default_model(self) -> Slug:
-        """The embedding model of a variant that names none."""
-        return MODELS[self.defaults]
-
-    @property
     def source_names(self) -> frozenset[str]:
         """Names of all sources."""
         return self.table_sources | {source.name for source in self.sources.documents}
@@ -416,9 +371,3 @@ class Config(Section):
             known = ", ".join(self.variants)
             raise ConfigError(f"no variant is named {name!r}; the config has {known}")
         return self.variants[name]
-
-
-def _completed(variant: object, *, defaults: Mapping[str, str]) -> object:
-    """A variant of the file with `defaults` for what it does not name."""
-    given = variant.model_dump(exclude_unset=True) if isinstance(variant, Variant) else variant
-    return {**defaults, **given} if isinstance(given, dict) else given

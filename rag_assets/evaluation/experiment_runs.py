@@ -55,9 +55,8 @@ class ArmRecord:
     """Lists searched and pairs scored, for one question."""
     seconds: float
     """Time that the run took."""
-    p95: float | None = None
-    """95th percentile of the same; None in records of releases whose times were those of a batch,
-    which depended on the arms before: such an arm is run again."""
+    p95: float
+    """95th percentile of the same."""
 
 
 @dataclass(frozen=True, slots=True)

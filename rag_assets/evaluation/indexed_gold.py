@@ -6,15 +6,14 @@ documents and the gold rows are read, at the version of the index that is search
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from rag_assets import identity, schemas
 from rag_assets.change import sync
 from rag_assets.change.data_versions import current_version
 from rag_assets.change.sync import Failure
-from rag_assets.columns import composite_keys
-from rag_assets.columns.sql import is_one_of, parts_of, quoted
+from rag_assets.columns.sql import is_one_of, parts_of
 from rag_assets.config import Config
 from rag_assets.evaluation.gold import DocumentFinder, DocumentGold, DocumentKey, Gold, RowGold
 from rag_assets.evaluation.projection import IndexedGold
@@ -106,9 +105,7 @@ def _documents(store: Store, joint: Pin) -> list[DocumentKey]:
 def _chunks(
     store: Store, joint: Pin, *, documents: set[DocumentKey]
 ) -> Mapping[DocumentKey, list[dict]]:
-    columns = ["unit_id", "source", "uri", "pages", "char_start", "char_end", "text"]
-    if documents and "type" in store.schema(joint.table, version=joint.version).names:
-        columns.append("type")  # tables of earlier releases lack it
+    columns = ["unit_id", "source", "uri", "pages", "char_start", "char_end", "text", "type"]
     found: defaultdict[DocumentKey, list[dict]] = defaultdict(list)
     for part in parts_of(sorted({uri for _, uri in documents})):
         where = f"domain = 'document' AND {is_one_of('uri', part)}"
@@ -149,36 +146,18 @@ def _chunk_text(chunk: Mapping) -> ChunkText:
 def _rows(
     store: Store, joint: Pin, *, gold: Sequence[RowGold]
 ) -> dict[tuple[str, str], dict[str, RowAddress]]:
+    """The units of the rows that are gold, by table and key."""
     wanted = {(piece.table, piece.row_key) for piece in gold}
-    found: dict[tuple[str, str], dict[str, RowAddress]] = {}
-    for part in parts_of(sorted({key for _, key in wanted})):
-        found |= _named_rows(store, joint, is_one_of("row_key", part), wanted, by=str)
-    lost = {(table, key) for table, key in wanted - found.keys() if composite_keys.SEPARATOR in key}
-    if lost:
-        escaped = f"contains(row_key, {quoted(composite_keys.ESCAPE)})"
-        former = _named_rows(store, joint, escaped, lost, by=composite_keys.former)
-        found |= {name: units for name, units in former.items() if len(set(units.values())) == 1}
-    return found
-
-
-def _named_rows(
-    store: Store,
-    joint: Pin,
-    where: str,
-    wanted: set[tuple[str, str]],
-    *,
-    by: Callable[[str], str],
-) -> dict[tuple[str, str], dict[str, RowAddress]]:
-    """The units of the `wanted` rows, by table and key; `by` gives the form of the key."""
     found: defaultdict[tuple[str, str], dict[str, RowAddress]] = defaultdict(dict)
     columns = ["unit_id", "source", "table", "row_key"]
-    where = f"domain = 'table' AND {where}"
-    rows = store.read(joint.table, columns=columns, where=where, version=joint.version)
-    for row in rows.to_pylist():
-        place = (row["source"], row["table"], row["row_key"])
-        for name in (row["table"], f"{row['source']}/{row['table']}"):
-            if (name, by(row["row_key"])) in wanted:
-                found[name, by(row["row_key"])][row["unit_id"]] = place
+    for part in parts_of(sorted({key for _, key in wanted})):
+        where = f"domain = 'table' AND {is_one_of('row_key', part)}"
+        rows = store.read(joint.table, columns=columns, where=where, version=joint.version)
+        for row in rows.to_pylist():
+            place = (row["source"], row["table"], row["row_key"])
+            for name in (row["table"], f"{row['source']}/{row['table']}"):
+                if (name, row["row_key"]) in wanted:
+                    found[name, row["row_key"]][row["unit_id"]] = place
     return found
 
 

@@ -50,8 +50,6 @@ if TYPE_CHECKING:
 GRAPH, TOKENIZER, SETTINGS = "model.xml", "tokenizer.json", "export.json"
 PRECISIONS = {"fp32": "f32", "bf16": "bf16"}
 FOLDER = "openvino_outputs"
-FORMER = ("openvino", "openvino_tokens")
-"""What earlier releases kept: a graph for each output."""
 OUTPUTS: tuple[Output, ...] = get_args(Output)
 
 logger = logging.getLogger(__name__)
@@ -95,8 +93,6 @@ def load_openvino(
     folder = _graph_of(weights, home)
     if not folder.is_dir():
         folder = _exported(weights, folder, home=home)
-        for name in FORMER:
-            rmtree(home / weights.model_id / name, ignore_errors=True)
     try:
         return _replicas(folder, precision=precision, output=output)
     except EncoderError:

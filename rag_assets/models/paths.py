@@ -58,8 +58,8 @@ class Choice:
     path: str
     cosine: float | None = None
     """Least cosine of a probe's vector to that of fp32 in PyTorch."""
-    asked: str | None = None
-    """`engine/precision` that the config asked for; None in the record of an older release."""
+    asked: str = ""
+    """`engine/precision` that the config asked for."""
 
 
 def paths_here(model: EmbeddingModel) -> list[str]:
@@ -116,7 +116,7 @@ def chosen_path(
     """
     file = home / f"{name}.json"
     asked = f"{model.engine}/{model.precision}"
-    known = (kept for kept in _choices(model, home=home, first=file) if kept.asked in (asked, None))
+    known = (kept for kept in _choices(model, home=home, first=file) if kept.asked == asked)
     choice = next(known, None) or (elsewhere or partial(choose, home=home))(model)
     choice = replace(choice, asked=asked)
     if choice != _kept(file):
@@ -189,7 +189,7 @@ def known_path(model: EmbeddingModel, *, home: Path, name: str) -> str | None:
     """
     asked = f"{model.engine}/{model.precision}"
     known = _choices(model, home=home, first=home / f"{name}.json")
-    return next((kept.path for kept in known if kept.asked in (asked, None)), None)
+    return next((kept.path for kept in known if kept.asked == asked), None)
 
 
 def load_for_queries(model: EmbeddingModel, *, name: str, home: Path) -> TextEncoder:
@@ -232,10 +232,8 @@ def _choices(model: EmbeddingModel, *, home: Path, first: Path | None = None) ->
 def _kept(file: Path) -> Choice | None:
     try:
         entries = json.loads(file.read_text("utf-8"))
-        return Choice(
-            entries["model_id"], entries["path"], entries.get("cosine"), entries.get("asked")
-        )
-    except (OSError, ValueError, KeyError, AttributeError):
+        return Choice(**entries)
+    except (OSError, ValueError, TypeError):
         return None
 
 

@@ -36,7 +36,7 @@ from rag_assets.questions.labelling import (
     ScreenItem,
     ToLabel,
 )
-from rag_assets.retrieval.hits import LATER_COLUMNS, SHOWN_COLUMNS, hits_of
+from rag_assets.retrieval.hits import SHOWN_COLUMNS, hits_of
 from rag_assets.retrieval.rankings import ranking_of
 from rag_assets.retrieval.search import VariantIndex
 from rag_assets.store import Store
@@ -55,7 +55,7 @@ NEIGHBOURS = 8
 """Nearest questions that a question is compared with word by word."""
 BLOCK = 512
 NONE = "none of these"
-COLUMNS = (*SHOWN_COLUMNS, *LATER_COLUMNS, "pages", "char_start", "char_end")
+COLUMNS = (*SHOWN_COLUMNS, "fields", "pages", "char_start", "char_end")
 
 Unit: TypeAlias = Mapping
 """A unit of the index with `COLUMNS`."""

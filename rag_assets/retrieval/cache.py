@@ -154,10 +154,7 @@ class Cache:
 
 
 def _packed(ranking: Ranking, *, depth: int) -> bytes:
-    """`CHECK`, `HEAD`, the scores, and the ids line by line: JSON takes ten times as long.
-
-    Earlier releases used another form: their values count as damaged.
-    """
+    """`CHECK`, `HEAD`, the scores, and the ids line by line: JSON takes ten times as long."""
     scores = struct.pack(f"<{len(ranking)}d", *ranking.scores)
     body = HEAD.pack(depth, len(ranking)) + scores + "\n".join(ranking.unit_ids).encode()
     return CHECK.pack(crc32(body)) + body

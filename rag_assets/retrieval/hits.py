@@ -34,10 +34,9 @@ after it.
 SHOWN_COLUMNS = (
     *("domain", "source", "uri", "document_id", "title", "section"),
     *("table", "row_key", "text", "text_hash"),
+    *("type", "language", "image"),
 )
 """Columns that a hit copies from its unit."""
-LATER_COLUMNS = ("type", "language", "image", "fields")
-"""Columns that tables of earlier releases lack."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,10 +174,7 @@ def hits_of(
                 for name, positions in stages.items()
                 if unit_id in positions
             },
-            type=unit.get("type"),
-            language=unit.get("language"),
-            image=unit.get("image"),
-            fields=tuple(unit.get("fields") or ()),
+            fields=tuple(unit["fields"] or ()),
             version=member.version if (member := families.by_document.get(key)) else None,
             is_superseded=key in families.superseded,
             stale_since=stale.get(unit["document_id"]),

@@ -266,41 +266,20 @@ def _over_domains(
     fusion: DomainFusion,
     depth: int,
 ) -> list[Ranking]:
-    """Documents and rows, searched apart: each domain's signals are fused first, or last."""
+    """Documents and rows, searched apart: each domain's signals are fused, then the domains."""
     each = fusion.depth or depth
     found = {
         domain: _signals(call, queries, retriever=retriever, table=domain, depth=each)
         for domain in DOMAINS
     }
-    if fusion.order == "signals_last":
-        by_signal = {
-            signal: _domains_fused(
-                call,
-                queries,
-                {domain: signals[signal] for domain, signals in found.items()},
-                fusion=fusion,
-            )
-            for signal in retriever.signals
-        }
-        return _over_signals(call, by_signal, retriever=retriever)
-    by_domain = {
-        domain: [
+    by_domain = [
+        [
             _candidates(ranking, each, first=retriever.first_of_each if retriever.reranker else 0)
             for ranking in _over_signals(call, signals, retriever=retriever)
         ]
-        for domain, signals in found.items()
-    }
-    return _domains_fused(call, queries, by_domain, fusion=fusion)
-
-
-def _domains_fused(
-    call: SearchCall,
-    queries: Sequence[str],
-    found: Mapping[str, Sequence[Ranking]],
-    *,
-    fusion: DomainFusion,
-) -> list[Ranking]:
-    by_query = [dict(zip(found, one, strict=True)) for one in zip(*found.values(), strict=True)]
+        for signals in found.values()
+    ]
+    by_query = [dict(zip(found, one, strict=True)) for one in zip(*by_domain, strict=True)]
     if fusion.mode == "weighted":
         return _weighted(call, queries, by_query, fusion=fusion)
     with call.timed("fuse"):

@@ -36,7 +36,6 @@ from rag_assets.retrieval.encoders import (
 from rag_assets.retrieval.filters import Filters, encodable
 from rag_assets.retrieval.glossary import Glossary
 from rag_assets.retrieval.hits import (
-    LATER_COLUMNS,
     SHOWN_COLUMNS,
     Hit,
     LinkedFrom,
@@ -521,16 +520,14 @@ class VariantIndex:
         left, parts = set(unit_ids), []
         for table in list(self._tables.values()):
             here = table.known(left)
-            lacking = {*LATER_COLUMNS} - table.columns
-            known = [column for column in columns if column not in lacking]
-            parts.append(table.read(here, columns=known))
+            parts.append(table.read(here, columns=columns))
             left -= here
             if not left:
                 break
-        return pa.concat_tables(parts, promote_options="default")
+        return pa.concat_tables(parts)
 
     def _units(self, ranking: Ranking) -> list[dict]:
-        columns = dict.fromkeys((*SHOWN_COLUMNS, *LATER_COLUMNS, "pages", *context.COLUMNS))
+        columns = dict.fromkeys((*SHOWN_COLUMNS, "fields", "pages", *context.COLUMNS))
         found = self._read(ranking.unit_ids, list(columns)).to_pylist()
         named = {unit["unit_id"]: unit for unit in found}
         return [named[unit] for unit in ranking.unit_ids]

@@ -107,7 +107,7 @@ class UnitTable:
         Raises:
             MissingWeightsError: The table has none.
         """
-        if schemas.SPARSE not in self.columns:
+        if schemas.SPARSE not in self.dataset.schema.names:
             raise sparse.MissingWeightsError(self.table.name)
 
     def best_weighed(
@@ -237,11 +237,6 @@ class UnitTable:
         return rows_of(self.dataset, row_ids, columns=columns)
 
     @cached_property
-    def columns(self) -> frozenset[str]:
-        """Names of all columns: tables of earlier releases lack some."""
-        return frozenset(self.dataset.schema.names)
-
-    @cached_property
     def dataset(self) -> "LanceDataset":
         """The table at its version, read through Lance itself: LanceDB plans each query anew."""
         return self.table.to_lance()
@@ -259,7 +254,7 @@ class UnitTable:
 
     @cached_property
     def _in_memory(self) -> UnitsInMemory | None:
-        columns = sorted(self.columns - {*UNSHOWN_COLUMNS})
+        columns = sorted({*self.dataset.schema.names} - {*UNSHOWN_COLUMNS})
         if self._bytes_of(columns) > MEMORY_BYTES:
             return None
         found = self.dataset.to_table(columns=columns, with_row_id=True).sort_by(ROW_ID)

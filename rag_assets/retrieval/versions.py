@@ -93,8 +93,7 @@ NO_FAMILIES = IndexedFamilies(())
 def indexed_families(store: Store, *, families: Pin | None, units: Pin) -> IndexedFamilies:
     """The families of the documents that the table `units` holds.
 
-    Where nothing says which documents are versions of one, as in the state of an older release, all
-    of them are current.
+    Where nothing says which documents are versions of one, all of them are current.
     """
     if families is None:
         return NO_FAMILIES
@@ -115,7 +114,7 @@ def stale_documents(store: Store, elements: str) -> Mapping[str, str]:
     Their present version cannot be read, or not by the parser of the table of `elements`.
     """
     name = schemas.QUARANTINE_TABLE
-    if not store.exists(name) or "stale_since" not in store.schema(name).names:
+    if not store.exists(name):
         return {}
     targets = is_one_of("target", [schemas.DOCUMENT_FILES_TABLE, elements])
     where = f"stale_since IS NOT NULL AND {targets}"

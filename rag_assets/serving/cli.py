@@ -23,6 +23,7 @@ from rag_assets.store import MissingTableError
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.owners import OtherStateError
 from rag_assets.store.serving_pointer import ServingPointerError
+from rag_assets.store.state_format import StateFormatError
 from rag_assets.store.table_locations import UnreachableTablesError
 
 COMMANDS: Mapping[str, str] = {
@@ -60,6 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         MissingTableError,
         OtherStateError,
         ServingPointerError,
+        StateFormatError,
         UnknownIdError,
         UnreachableTablesError,
     ) as error:

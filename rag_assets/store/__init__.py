@@ -2,8 +2,8 @@
 
 Nothing else opens a table. Read `store` first. `catalog` says which generation of a table its name
 means, `completions` what a no-op is proven by, `pins` how a reader keeps what it reads, `damage`
-how broken files are found, `owners` which state writes tables in an object store, and `clean_up`
-what goes in time.
+how broken files are found, `owners` which state writes tables in an object store, `state_format` in
+which form a state lies, and `clean_up` what goes in time.
 
 Each write is a version of its table, and the one before can still be read:
 

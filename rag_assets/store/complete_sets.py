@@ -27,8 +27,6 @@ from rag_assets.store.store import Store
 
 FOLDER = "complete_sets"
 PINNED = ("joint", "documents", "rows", "families", "table_rows", "unit_links")
-OPTIONAL = ("row_model", "row_settings", "families", "table_rows", "unit_links", "indexes")
-"""Left out of a record where they are None: releases that have no such field can read it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +111,9 @@ class CompleteSet:
         """The set that `file` records; None if it cannot be read."""
         try:
             record = json.loads(file.read_text("utf-8"))
-            pins = {
-                name: record[name] and Pin(**record[name])
-                for name in PINNED
-                if name in record or name not in OPTIONAL
-            }
+            pins = {name: Pin(**record[name]) for name in PINNED if record.get(name)}
             return cls(**(record | pins))
-        except (OSError, ValueError, TypeError, KeyError):
+        except (OSError, ValueError, TypeError, AttributeError):
             return None
 
 
@@ -208,9 +202,7 @@ def file_of(store: Store, variant: str) -> Path:
 
 def as_json(complete_set: CompleteSet) -> str:
     """A set as its file records it."""
-    record = asdict(complete_set)
-    unused = {name for name in OPTIONAL if record[name] is None}
-    return json.dumps({name: record[name] for name in record if name not in unused}, indent=1)
+    return json.dumps(asdict(complete_set), indent=1)
 
 
 class ModelFields(TypedDict):

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NotRequired, TypedDict
+from typing import TypedDict
 
 from rag_assets.process import clock
 
@@ -30,9 +30,9 @@ class ExportRecord(TypedDict):
     """Name and type of each."""
     nulls: Sequence[int]
     """The number of NULL cells of each column."""
-    read: NotRequired[Mapping[str, str]]
-    shown: NotRequired[Mapping[str, str]]
-    foreign_keys: NotRequired[Sequence[ForeignKey]]
+    read: Mapping[str, str]
+    shown: Mapping[str, str]
+    foreign_keys: Sequence[ForeignKey]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,23 +42,23 @@ class PassRecord:
     made_from: str
     """Fingerprint of the data versions of all inputs and of the recipe."""
     parts: Mapping[str, str] | None = field(default=None, kw_only=True)
-    """What `made_from` was made of, by name; None in the record of an older release."""
+    """What `made_from` was made of, by name; None where the pass left something."""
     recipe: Mapping[str, str] | None = field(default=None, kw_only=True)
-    """What the recipe consisted of, in words; None in the record of an older release."""
+    """What the recipe consisted of, in words; None where there are none."""
     data_version: str
     inputs: int
     """Number of inputs (documents, rows or units) that the pass covered."""
     rows: int
     failed: int
     """Inputs in quarantine that wait for a new fingerprint."""
-    bits: int | None = None
-    """What `data_version` goes on from; None in the record of an older release."""
+    bits: int = field(kw_only=True)
+    """What `data_version` goes on from."""
     read_at: Mapping[str, str] | None = None
     """What the inputs were that can tell what changed since: see `ChangingInputs`."""
     files: str | None = None
     """What the table lay in: see `Store.files`. Merged since, or put back, it lies elsewhere."""
-    sizes: Mapping[str, int] | None = None
-    """How long each file of its rows is, in bytes; None in the record of an older release."""
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    """How long each file of its rows is, in bytes."""
     is_settled: bool = True
     """Whether nothing is left: no input that moved meanwhile, none to be tried again unasked."""
     settled_until: str | None = None

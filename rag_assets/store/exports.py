@@ -214,9 +214,9 @@ def exported(store: Store, name: str) -> ExportedTable | None:
         key=said["key"],
         hidden=said["hidden"],
         headings=said["headings"],
-        read=said.get("read", {}),
-        shown=said.get("shown", {}),
-        foreign_keys=said.get("foreign_keys", ()),
+        read=said["read"],
+        shown=said["shown"],
+        foreign_keys=said["foreign_keys"],
     )
     return ExportedTable(store, name, about, _columns(said["columns"]), said["nulls"], completion)
 

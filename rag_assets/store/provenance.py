@@ -24,8 +24,8 @@ class Made:
     version: int | None
     """The version of the table that it came with; None where that was cleaned up."""
     run: str | None
-    """Id of the run of Dagster that wrote it; None if its commit was cleaned up, is of an earlier
-    release, or was written outside of a run."""
+    """Id of the run of Dagster that wrote it; None if its commit was cleaned up, or was written
+    outside of a run."""
 
     @property
     def is_exact(self) -> bool:

@@ -12,7 +12,7 @@ file (https://sqlite.org/wal.html#walresetbug), and Python comes with such relea
 
 import os
 import sqlite3
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -48,8 +48,10 @@ class RecordsFile:
     A subclass says what it keeps.
     """
 
-    migrations: ClassVar[Sequence[str]]
-    """What each schema version adds to the one before; `user_version` of the file counts them."""
+    schema: ClassVar[str]
+    """Makes the tables of a new file."""
+    version: ClassVar[int]
+    """The `user_version` of a file with these tables."""
     error: ClassVar[type[RecordsFileError]] = RecordsFileError
     kept: ClassVar[str]
     """What is kept in it, as people call one of them."""
@@ -70,7 +72,7 @@ class RecordsFile:
         """A transaction of the one process and thread that writes; an error undoes all of it.
 
         Raises:
-            RecordsFileError: The file is damaged, of a later release, or others keep it busy.
+            RecordsFileError: The file is damaged, of another release, or others keep it busy.
         """
         with self._alone() as connection:
             connection.execute("BEGIN IMMEDIATE")
@@ -89,16 +91,15 @@ class RecordsFile:
         The file must exist.
 
         Raises:
-            RecordsFileError: The file is damaged, or of a later release.
+            RecordsFileError: The file is damaged, or of another release.
         """
-        with self._named_errors():
-            if _version_in(self.path) < len(self.migrations):
+        with self._named_errors(), closing(_read_only(self.path)) as connection:
+            if _version_of(connection) == 0:  # whoever made the file was killed
                 with self._alone():
                     pass
-            with closing(_read_only(self.path)) as connection:
-                self._require_known(connection)
-                connection.execute("BEGIN")
-                yield connection
+            self._require_known(connection)
+            connection.execute("BEGIN")
+            yield connection
 
     def shrink(self) -> None:
         """Write the file anew, so that no byte of what was deleted is left in it or beside it.
@@ -199,7 +200,7 @@ class RecordsFile:
         return connection
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
-        """Set how the connection writes, and bring the file to the newest schema."""
+        """Set how the connection writes, and make the tables of a new file."""
         for setting in (
             "busy_timeout = 10000",
             "journal_mode = WAL",
@@ -208,20 +209,17 @@ class RecordsFile:
             "foreign_keys = ON",
         ):
             connection.execute(f"PRAGMA {setting}")
-        found = self._require_known(connection)
-        if found < len(self.migrations):
-            script = "".join(self.migrations[found:])
-            target = f"PRAGMA user_version = {len(self.migrations)}"
-            connection.executescript(f"BEGIN IMMEDIATE; {script} {target}; COMMIT;")
+        if _version_of(connection) == 0:
+            target = f"PRAGMA user_version = {self.version}"
+            connection.executescript(f"BEGIN IMMEDIATE; {self.schema} {target}; COMMIT;")
+        self._require_known(connection)
 
-    def _require_known(self, connection: sqlite3.Connection) -> int:
-        found: int = connection.execute("PRAGMA user_version").fetchone()[0]
-        if found > len(self.migrations):
+    def _require_known(self, connection: sqlite3.Connection) -> None:
+        if (found := _version_of(connection)) != self.version:
             raise self.error(
-                f"{self.path} was written by a later release (schema {found}, and this one knows "
-                f"{len(self.migrations)}): install that release, or move the file away"
+                f"{self.path} was written by another release (schema {found}, and this one knows "
+                f"{self.version}): install that release, or move the file away"
             )
-        return found
 
     @contextmanager
     def _named_errors(self) -> Generator[None]:
@@ -249,9 +247,8 @@ def is_damage(error: BaseException | None) -> bool:
     return False
 
 
-def _version_in(path: Path) -> int:
-    with closing(_read_only(path)) as connection:
-        return connection.execute("PRAGMA user_version").fetchone()[0]
+def _version_of(connection: sqlite3.Connection) -> int:
+    return connection.execute("PRAGMA user_version").fetchone()[0]
 
 
 def _read_only(path: Path) -> sqlite3.Connection:

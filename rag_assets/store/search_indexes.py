@@ -1,7 +1,4 @@
-"""The names of search indexes, which say by which settings they were built.
-
-The names of indexes by the default settings are those of earlier releases.
-"""
+"""The names of search indexes, which say by which settings they were built."""
 
 from collections.abc import Iterable
 
@@ -16,11 +13,15 @@ VECTOR = "vector"
 FTS_REVISION = 2
 """Raise it when an index that lies there may count other units than its table holds."""
 DIGITS = 8
+COMMON_TEXT = TextIndexSettings(stop_words="english_and_swedish")
+"""The settings of the full-text index whose name says nothing of them."""
 
 
 def text_index_name(settings: TextIndexSettings) -> str:
     """The name of the full-text index that `settings` give."""
-    given = settings.model_dump(mode="json", exclude_defaults=True)
+    common = COMMON_TEXT.model_dump(mode="json")
+    whole = settings.model_dump(mode="json")
+    given = {name: value for name, value in whole.items() if value != common[name]}
     has_questions = settings.stop_words == "with_question_words"
     words = STOP_WORDS["with_question_words" if has_questions else "english_and_swedish"]
     named = "text" if given else "text_unstemmed"
@@ -34,13 +35,14 @@ def vector_index_name(settings: VectorIndexSettings) -> str:
     return f"{plain}_{fingerprint(given)[:DIGITS]}" if given else plain
 
 
-DEFAULT_TEXT_INDEX = text_index_name(TextIndexSettings())
-DEFAULT_NAMES = frozenset({DEFAULT_TEXT_INDEX, vector_index_name(VectorIndexSettings())})
+COMMON_TEXT_INDEX = text_index_name(COMMON_TEXT)
+COMMON_NAMES = frozenset({COMMON_TEXT_INDEX, vector_index_name(VectorIndexSettings())})
+"""Of indexes that no record names."""
 
 
 def uncommon_indexes(store: Store, pins: Iterable[Pin]) -> list[str]:
     """The names of indexes of text and vectors of `pins` by other settings, each once, sorted."""
-    return sorted({name for pin in pins for name in _index_names(store, pin)} - DEFAULT_NAMES)
+    return sorted({name for pin in pins for name in _index_names(store, pin)} - COMMON_NAMES)
 
 
 def _index_names(store: Store, pin: Pin) -> list[str]:

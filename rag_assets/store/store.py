@@ -27,6 +27,7 @@ from rag_assets.columns.sql import is_one_of, parts_of
 from rag_assets.config import Config
 from rag_assets.identity import fingerprint
 from rag_assets.process.memory import share_arenas
+from rag_assets.store import state_format
 from rag_assets.store.atomic import take_away, write_atomically
 from rag_assets.store.catalog import Catalog, folder_of, generation_in, name_of, number_of
 from rag_assets.store.completions import PassRecord
@@ -103,8 +104,19 @@ class Store:
 
     @classmethod
     def of(cls, config: Config, *, work: str | None = None, run: str | None = None) -> Self:
-        """The state that belongs to `config`."""
-        return cls(config.state_dir, tables=config.tables_url, work=work, run=run)
+        """The state that belongs to `config`.
+
+        Raises:
+            StateFormatError: It is of a form that this release does not know.
+            ConfigError: It was built by defaults that are gone, and `config` names none.
+        """
+        store = cls(config.state_dir, tables=config.tables_url, work=work, run=run)
+        is_noted = state_format.is_noted(store.root)
+        if not is_noted and "defaults" not in config.model_fields_set:
+            from rag_assets.store.former_state import check  # which reads records of a store
+
+            check(store, config)
+        return store
 
     @cached_property
     def _database(self) -> "DBConnection":
@@ -218,7 +230,7 @@ class Store:
         Raises:
             DamagedTablesError: A file is gone or cut short.
         """
-        if self._is_local and left.sizes:
+        if self._is_local:
             self._check(self.generation(name), left.sizes)
 
     def sizes(self, name: str) -> dict[str, int]:
@@ -282,23 +294,6 @@ class Store:
     def schema(self, name: str, *, version: int | None = None) -> pa.Schema:
         """The table's schema as it stands on disk."""
         return self._dataset(name, version=version).schema
-
-    def can_widen(self, name: str, schema: pa.Schema) -> bool:
-        """Whether the table has the columns of `schema`, but for some that may be NULL."""
-        present = self.schema(name)
-        if any(present.field(column) not in schema for column in present.names):
-            return False
-        return all(column.nullable for column in schema if column.name not in present.names)
-
-    def widen(self, name: str, schema: pa.Schema) -> None:
-        """Add the columns of `schema` that the table lacks, as NULL: see `can_widen`.
-
-        What it holds stays: a release that knows more about a unit does not embed it again.
-        """
-        present = self.schema(name).names
-        added = [column for column in schema if column.name not in present]
-        if added:
-            self._dataset(name).add_columns(added)
 
     def read(
         self,
@@ -616,8 +611,10 @@ class Store:
 
         Raises:
             OtherStateError: Another state writes the tables.
+            StateFormatError: It is of a form that this release does not know.
         """
         self.own()
+        state_format.note(self.root)
         for name in names:
             self._catalog.register(name)
         with ExitStack() as locks:

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 MANIFESTS = "_versions"
 """Folder of a table with a file for each version: without one there is no table."""
 NEWEST_FIRST = 2**64 - 1
-"""Lance names a manifest by what is left of this number, so that a listing begins with the newest;
-releases before named it by the version itself."""
+"""Lance names a manifest by what is left of this number: a listing begins with the newest."""
 
 Stamp: TypeAlias = tuple[int, int, int]
 
@@ -115,10 +114,9 @@ class Folder:
     def stamp(self, name: str, version: int, /) -> Stamp | None:
         """Inode, time and size of the manifest; None where the version is gone."""
         folder = self._path / f"{name}.lance" / MANIFESTS
-        for number in (NEWEST_FIRST - version, version):
-            with suppress(FileNotFoundError):
-                found = (folder / f"{number}.manifest").stat()
-                return found.st_ino, found.st_mtime_ns, found.st_size
+        with suppress(FileNotFoundError):
+            found = (folder / f"{NEWEST_FIRST - version}.manifest").stat()
+            return found.st_ino, found.st_mtime_ns, found.st_size
         return None
 
     def sweep(self) -> None:

@@ -27,7 +27,7 @@ from rag_assets.tables.step_tables import SERIALIZING, serialized_of
 EmptyCells: TypeAlias = Literal["drop", "keep"]
 NAMES = ("row_id", "source", "table", "title", "row_key")
 PARTS = (*NAMES, "pairs", "shown")
-"""Columns of `table_rows` that a text is made of; a table of an earlier release lacks `shown`."""
+"""Columns of `table_rows` that a text is made of."""
 
 
 def refresh_serialized_rows(
@@ -50,10 +50,8 @@ def refresh_serialized_rows(
 
     def transform(changed: pa.Table, /) -> Iterator[Batch]:
         [(table, version)] = pinned.items()
-        there = store.schema(table).names
-        columns = [name for name in PARTS if name in there]
         for rows in rows_named(
-            store, table, key="row_id", keys=changed["key"], columns=columns, version=version
+            store, table, key="row_id", keys=changed["key"], columns=PARTS, version=version
         ):
             yield serialized(rows, serializer=serializer, empty_cells=empty_cells)
 
@@ -122,7 +120,7 @@ def _visible(rows: pa.Table, empty_cells: EmptyCells) -> Iterator[Sequence[Pair]
     heading, value, numeric, hidden = (
         pc.struct_field(lists.flatten(), name) for name in ("heading", "value", "numeric", "hidden")
     )
-    if "shown" in rows.column_names and rows["shown"].null_count < len(rows):
+    if rows["shown"].null_count < len(rows):
         heading, value, numeric = _as_shown(rows, heading, value, numeric)
     value = pc.if_else(pc.equal(pc.utf8_trim_whitespace(value), ""), None, value)
     shown = pc.invert(hidden)

@@ -20,7 +20,7 @@ from rag_assets.config import Config
 from rag_assets.graph import STEPS
 from rag_assets.store import Store, exports, serving_pointer
 from rag_assets.store.complete_sets import file_of
-from rag_assets.store.search_indexes import DEFAULT_TEXT_INDEX
+from rag_assets.store.search_indexes import text_index_name
 from rag_assets_testing.faults import damaging
 
 STRANGE = "00000000-0000-5000-8000-000000000000"
@@ -288,7 +288,9 @@ HARMS: Mapping[str, tuple[str, Harm]] = {
     ),
     "full-text index gone": (
         "D502",
-        lambda it: it.store.open(it.table("row_vectors")).drop_index(DEFAULT_TEXT_INDEX),
+        lambda it: it.store.open(it.table("row_vectors")).drop_index(
+            text_index_name(it.config.index.text)
+        ),
     ),
     "files of indexes gone": (
         "D502 D601",

@@ -1,13 +1,18 @@
 """The state that the previous release left, and a stand-in for the model that built it.
 
-`previous_release.tar.gz` holds a project and its state as `rag-assets refresh` of the commit
-before the archive's left it, on the path `cpu/torch/fp32`, which its `encoders/minilm.json` had
-named before; caches, reports, results of checks and Dagster's own records are left out.
+`previous_release.tar.gz` holds a project and its state as `rag-assets` of the commit before the
+archive's left it: `refresh`, two answers of `ask` (one with a thumb up), an edited document, and
+`refresh` again, so that the serving pointer has a history and a verdict. Its vectors are of the
+path `cpu/torch/fp32`, which its `encoders/e5.json` had named before. What `status`, `answers` and
+`history` of that commit said of it lies under `said/`. Caches, locks, Dagster's own records and
+whatever names a folder of the machine are left out.
 """
 
 import json
 import shutil
 from pathlib import Path
+
+from pydantic import JsonValue
 
 from rag_assets.index.encoders import IndexEncoder
 from rag_assets_testing.faults.hashing import index_encoder
@@ -22,9 +27,14 @@ def unpacked(home: Path) -> Project:
     return Project(home)
 
 
+def said(held: Project, command: str) -> dict[str, JsonValue]:
+    """What a command of the previous release said of the state, as JSON."""
+    return json.loads((held.home / "said" / f"{command}.json").read_text())
+
+
 def recorded(held: Project) -> dict[str, str]:
     """What the state says of its encoder."""
-    kept = json.loads((held.home / "state/encoders/minilm.json").read_text())
+    kept = json.loads((held.home / "state/encoders/e5.json").read_text())
     return {"model_id": kept["model_id"], "encoder_id": f"{kept['model_id']}/{kept['path']}"}
 
 

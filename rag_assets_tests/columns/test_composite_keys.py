@@ -28,8 +28,3 @@ def test_a_key_without_marks_is_written_as_it_is(parts):
 @given(PARTS)
 def test_a_key_of_one_column_is_its_value(part):
     assert written((part,)) == (part or "")
-
-
-@given(st.lists(PARTS, min_size=2, max_size=3).filter(any))
-def test_the_former_form_is_that_of_older_releases(parts):
-    assert composite_keys.former(written(tuple(parts))) == "|".join(part or "" for part in parts)

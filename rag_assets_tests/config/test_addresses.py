@@ -133,7 +133,9 @@ def test_the_vectors_of_a_server_stay_where_it_moves():
 
 def test_keys_that_came_later_move_nothing_while_they_are_not_used():
     """Names of tables, and fingerprints that results are kept under, as of before those keys."""
-    names = Config().tables_of("default")
+    of_then = {"chunking": "fixed_256", "model": "minilm"}
+    config = Config.model_validate({"variants": {"default": of_then}})
+    names = config.tables_of("default")
     kept = {
         names.documents: "documents__pymupdf__fixed_256__minilm-bbca6e73fe5f",
         names.rows: "rows__full_semantic__minilm-391224785185",
@@ -141,7 +143,6 @@ def test_keys_that_came_later_move_nothing_while_they_are_not_used():
     }
     assert list(kept) == list(kept.values())
 
-    config = Config()
     sections = (
         config.models["minilm"],
         config.retrieval.rerankers["flashrank"],

@@ -20,7 +20,7 @@ from rag_assets.config import (
 from rag_assets.identity import fingerprint
 from rag_assets.retrieval.following import BACK, MOST_NAMING, SEEDS
 from rag_assets.retrieval.retrievers import FOUND_FIRST
-from rag_assets.store.search_indexes import text_index_name, vector_index_name
+from rag_assets.store.search_indexes import COMMON_TEXT, text_index_name, vector_index_name
 from rag_assets.store.serving_pointer import QuerySide
 
 BY_RANKS = {"mode": "reciprocal_rank", "weights": {}, "k": None, "first_rank": 1}
@@ -94,9 +94,9 @@ INDEXES_OF_THEN = "4a3c1d80b6239b522f25f36d48482b8c55a5f9fe46e449fd5cb04a0909b40
 
 def test_indexes_keep_their_fingerprint_and_their_names():
     read = IndexSettings.from_record(json.loads(json.dumps(INDEXES)))
-    other = TextIndexSettings(stem=True, tokenizer="icu")
+    other = TextIndexSettings(stem=True, tokenizer="icu", stop_words="english_and_swedish")
 
-    assert read == IndexSettings()
+    assert read == IndexSettings(text=COMMON_TEXT)
     assert fingerprint(read.model_dump(mode="json")) == INDEXES_OF_THEN
     assert text_index_name(read.text) == "text_unstemmed_8b59070d"
     assert text_index_name(other) == "text_a3a026f9"
@@ -138,6 +138,7 @@ def test_a_record_that_used_a_key_which_is_gone_is_refused():
 OF_A_RETRIEVER = {
     "signal_fusion: {first_rank: 1}": "delete the line `first_rank`: ranks count from 1",
     "domain_fusion: {statistic: max}": "delete the line `statistic`: the mean",
+    "domain_fusion: {order: signals_first}": "delete the line `order`: the signals of each domain",
     "domain_fusion: {top_m: 3}": "delete the line `top_m`: the mean",
     "query_fusion: {queries: 3}": "delete the line `queries`: a query is searched with one",
     "query_fusion: {fuse: before_reranking}": "delete the line `fuse`: lists are fused after",

@@ -11,7 +11,12 @@ from rag_assets.graph import STEPS
 @pytest.fixture
 def definitions(project):
     config = project.config.model_copy(
-        update={"variants": {"plain": Variant(parser="plain"), "other": Variant(parser="plain")}}
+        update={
+            "variants": {
+                "plain": Variant(parser="plain", chunking="fixed_256"),
+                "other": Variant(parser="plain", chunking="fixed_256"),
+            }
+        }
     )
     assert isinstance(config, Config)
     return assets.definitions(config, STEPS)

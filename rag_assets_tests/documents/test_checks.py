@@ -26,7 +26,9 @@ def built(project):
 
 
 def judge(project, asset, **sections):
-    config = project.config.model_copy(update={"variants": {"default": Variant(parser="plain")}})
+    config = project.config.model_copy(
+        update={"variants": {"default": Variant(parser="plain", chunking="fixed_256")}}
+    )
     assert isinstance(config, Config)
     config = config.model_copy(update=sections)
     return judged(checks.subjects(config), project.store, asset=asset)

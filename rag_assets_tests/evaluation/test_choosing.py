@@ -27,7 +27,7 @@ from rag_assets.models.embedding import load_encoder
 from rag_assets.serving.evaluation_text import choice as text_of
 from rag_assets.store import Store
 from rag_assets_tests.evaluation.test_evaluate import write_lines
-from rag_assets_tests.models.tiny import PLAIN_MODELS
+from rag_assets_tests.models.tiny import PLAIN_MODELS, PLAIN_VARIANTS
 from rag_assets_tests.retrieval import corpus
 
 TOPICS = [
@@ -65,6 +65,7 @@ def project(
     nowhere = {"late_interaction": {"backend": "late_interaction", "path": str(root / "nowhere")}}
     config = Config(
         models=PLAIN_MODELS,
+        variants=PLAIN_VARIANTS,
         state_dir=root / "state",
         retrieval=Retrieval.model_validate({"rerankers": nowhere} | retrieval),
         evaluation=Evaluation(questions=[QuestionSet(path=questions)], bootstrap_samples=500),

@@ -15,7 +15,7 @@ from rag_assets.graph import STEPS
 from rag_assets.laboratory.experiments.run import run_experiment
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import set_of
-from rag_assets_tests.models.tiny import PLAIN_MODELS
+from rag_assets_tests.models.tiny import PLAIN_MODELS, PLAIN_VARIANTS
 from rag_assets_tests.retrieval import corpus
 
 COUNT = 40
@@ -43,6 +43,7 @@ def project(tmp_path: Path) -> Config:
         {
             "state_dir": tmp_path / "state",
             "models": PLAIN_MODELS,
+            "variants": PLAIN_VARIANTS,
             "retrieval": Retrieval(retriever="bm25"),
             "evaluation": Evaluation(retrievers=["bm25"], bootstrap_samples=100),
         }

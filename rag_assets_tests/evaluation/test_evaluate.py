@@ -49,7 +49,7 @@ from rag_assets.store import MissingTableError, Store
 from rag_assets.table_lookup.arm import arms_of
 from rag_assets_testing.scripted_language_model import ScriptedServer, answers, status
 from rag_assets_tests.models.model_server import serving
-from rag_assets_tests.models.tiny import PLAIN_MODELS
+from rag_assets_tests.models.tiny import PLAIN_MODELS, PLAIN_VARIANTS
 from rag_assets_tests.retrieval import corpus
 
 RETRIEVERS = ("hybrid", "baseline", "bm25")
@@ -112,6 +112,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Config:
     )
     config = Config(
         models=PLAIN_MODELS,
+        variants=PLAIN_VARIANTS,
         state_dir=root / "state",
         sources=Sources(documents=[DocumentSource(url=str(root / "docs"))]),
         retrieval={"retriever": "hybrid"},
@@ -751,7 +752,7 @@ def test_a_second_evaluation_imports_nothing_heavy(store: Store, config: Config)
     names = config.tables_of("default")
     for name in (names.joint, names.documents, names.rows):
         count, version = store.count(name), current_version(store, name, key="unit_id")
-        finished = PassRecord("", version, inputs=count, rows=count, failed=0)
+        finished = PassRecord("", version, inputs=count, rows=count, failed=0, bits=0)
         store.complete(name, replace(finished, files=store.files(name)))
     evaluated(store, config)
     program = f"""

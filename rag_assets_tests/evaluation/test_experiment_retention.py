@@ -63,7 +63,7 @@ def arm(store: Store, key: str, *, unused_days: float) -> Path:
 
 
 def arm_record(key: str) -> ArmRecord:
-    return ArmRecord(key, milliseconds={}, latency=1.0, probed=1, cost={}, seconds=1.0)
+    return ArmRecord(key, milliseconds={}, latency=1.0, p95=1.0, probed=1, cost={}, seconds=1.0)
 
 
 def run(store: Store, name: str, place: int, *, compares: str, unused_days: float) -> Path:

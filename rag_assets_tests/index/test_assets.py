@@ -7,7 +7,7 @@ from rag_assets.index.embed import refresh_documents
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import set_of
 from rag_assets.store.pins import opened
-from rag_assets.store.search_indexes import DEFAULT_TEXT_INDEX
+from rag_assets.store.search_indexes import text_index_name
 from rag_assets.store.text_parts import text_index
 from rag_assets_tests.index.corpus import VARIANT, config_at, put_chunks, put_rows, texts
 
@@ -88,4 +88,4 @@ def test_words_are_counted_in_all_tables_of_a_set_whatever_was_killed_before(con
     assert len(held.unit_pins) == 3
     for pin in held.unit_pins:
         dataset = opened(store, pin).to_lance()
-        assert text_index(dataset, name=DEFAULT_TEXT_INDEX).is_exact, pin.table
+        assert text_index(dataset, name=text_index_name(config.index.text)).is_exact, pin.table

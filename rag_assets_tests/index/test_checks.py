@@ -107,7 +107,9 @@ def test_a_unit_that_nobody_asked_for_is_named(store, config):
 def test_units_are_held_against_what_the_last_pass_covered(store, config):
     put(store, config, directions())
     table = config.tables_of(VARIANT).documents
-    finished = PassRecord(made_from="m", data_version="v", inputs=COUNT, rows=COUNT, failed=0)
+    finished = PassRecord(
+        made_from="m", data_version="v", inputs=COUNT, rows=COUNT, failed=0, bits=0
+    )
     store.complete(table, finished)
     put_chunks(store, config, texts(COUNT + 5))
     assert failures(judge(store, config)) == {}, "another run brought five chunks"

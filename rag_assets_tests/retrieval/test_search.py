@@ -22,7 +22,7 @@ from rag_assets.retrieval.search_context import MissingSignalError
 from rag_assets.schemas import RANKINGS
 from rag_assets.store import MissingIndexError, MissingTableError, Store, clean_up
 from rag_assets.store.pins import pin_of
-from rag_assets_tests.models.tiny import PLAIN_MODELS
+from rag_assets_tests.models.tiny import PLAIN_MODELS, PLAIN_VARIANTS
 from rag_assets_tests.retrieval.corpus import VARIANT, chunk, index_text, row, write
 
 RETRIEVERS = ("baseline", "bm25", "hybrid")
@@ -81,7 +81,12 @@ def minilm():
 
 
 def build(path: Path, minilm, *, units=UNITS, indexed=True, **retrieval) -> tuple[Store, Config]:
-    config = Config(state_dir=path, models=PLAIN_MODELS, retrieval=Retrieval(**retrieval))
+    config = Config(
+        state_dir=path,
+        models=PLAIN_MODELS,
+        variants=PLAIN_VARIANTS,
+        retrieval=Retrieval(**retrieval),
+    )
     store = Store(path)
     named = [unit | {"encoder_id": minilm.encoder_id} for unit in units]
     vectors = minilm.embed_passages([unit["text"] for unit in units]).vectors
@@ -126,15 +131,6 @@ def test_a_hit_shows_where_its_unit_comes_from(index):
     assert (hit.table, hit.row_key) == (None, None)
     assert (hit.type, hit.language, hit.image) == ("table", "en", None)
     assert hit.fields == ("number: EN 10002-1:2001", "title: Tensile testing")
-
-
-def test_tables_of_an_earlier_release_are_searched_too(tmp_path, minilm):
-    store, config = build(tmp_path, minilm)
-    names = config.tables_of(VARIANT)
-    for name in (names.joint, names.documents, names.rows):
-        store.open(name).to_lance().drop_columns(["type", "language", "fields", "image"])
-    hit = open_index(Store(tmp_path), config, VARIANT).search("tensile test of metals")[0]
-    assert (hit.unit_id, hit.type, hit.fields) == ("tensile", None, ())
 
 
 def test_dense_search_finds_what_shares_no_word_and_bm25_does_not(index):

@@ -62,7 +62,9 @@ def test_from_the_second_time_on_units_are_read_from_memory(table, only_from_mem
 def test_what_is_not_held_is_read_from_disk(table):
     units = UnitTable(table)
     for _ in range(2):
-        found = units.read(["c5", "c0"], columns=["unit_id", *units.columns & {*UNSHOWN_COLUMNS}])
+        found = units.read(
+            ["c5", "c0"], columns=["unit_id", *{*units.dataset.schema.names} & {*UNSHOWN_COLUMNS}]
+        )
     assert found["vector"].combine_chunks().flatten().to_numpy().reshape(2, -1).argmax(
         axis=1
     ).tolist() == [5, 0]

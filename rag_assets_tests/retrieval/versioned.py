@@ -42,7 +42,10 @@ def write_families(store, config, rows):
     name = config.tables_of(VARIANT).families
     store.append(name, pa.Table.from_pylist(rows, schemas.FAMILIES), schema=schemas.FAMILIES)
     store.complete(
-        name, PassRecord(made_from="", data_version="", inputs=len(rows), rows=len(rows), failed=0)
+        name,
+        PassRecord(
+            made_from="", data_version="", inputs=len(rows), rows=len(rows), failed=0, bits=0
+        ),
     )
 
 

@@ -125,7 +125,8 @@ def test_what_cannot_be_searched_is_one_sentence_with_the_remedy(
     home, capsys, monkeypatch, settings, retriever, remedy
 ):
     monkeypatch.setattr(openvino, "is_installed", lambda: False)
-    (home / "rag_assets.yaml").write_text(f"state_dir: state\n{settings}\n")
+    recipe = "variants: {default: {model: minilm}}"
+    (home / "rag_assets.yaml").write_text(f"state_dir: state\n{recipe}\n{settings}\n")
     corpus.write(
         Store(home / "state"),
         configuration.load(),

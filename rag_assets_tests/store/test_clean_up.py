@@ -14,7 +14,7 @@ from rag_assets.store import MissingTableError, Store
 from rag_assets.store import clean_up as cleaning
 from rag_assets.store.clean_up import clean_up, clean_up_all
 from rag_assets.store.damage import DamagedTablesError
-from rag_assets.store.search_indexes import DEFAULT_TEXT_INDEX
+from rag_assets.store.search_indexes import COMMON_TEXT_INDEX
 from rag_assets_testing import effort
 
 SCHEMA = pa.schema(
@@ -93,7 +93,7 @@ def test_a_tagged_version_survives_and_still_answers_queries(store):
     from lancedb.query import MatchQuery
 
     write(store, edition=0)
-    store.open(TABLE).create_index("text", config=FTS(), name=DEFAULT_TEXT_INDEX)
+    store.open(TABLE).create_index("text", config=FTS(), name=COMMON_TEXT_INDEX)
     pinned = store.version(TABLE)
     store.open(TABLE).tags.create("serving", pinned)
     for edition in range(1, 6):
@@ -200,7 +200,7 @@ def test_a_full_text_index_finds_its_rows_after_a_merge(store):
 
     for part in range(cleaning.SMALL_FRAGMENTS + 5):
         store.append(TABLE, rows(part, start=100 * part, count=100), schema=SCHEMA)
-    store.open(TABLE).create_index("text", config=FTS(), name=DEFAULT_TEXT_INDEX)
+    store.open(TABLE).create_index("text", config=FTS(), name=COMMON_TEXT_INDEX)
 
     assert cleaned(store).merged
     search = store.open(TABLE).search(MatchQuery("edition7", "text"), query_type="fts")

@@ -139,7 +139,7 @@ def test_an_old_version_can_still_be_read(store):
 
 
 def test_a_completion_needs_its_table(store):
-    completion = PassRecord(made_from="m", data_version="d", inputs=1, rows=1, failed=0)
+    completion = PassRecord(made_from="m", data_version="d", inputs=1, rows=1, failed=0, bits=0)
     store.complete("t", completion)
     assert store.completion("t") is None
 
@@ -151,7 +151,9 @@ def test_a_completion_needs_its_table(store):
 
 def test_asking_what_was_finished_does_not_import_lancedb(store):
     store.append("t", rows(a="1"), schema=SCHEMA)
-    store.complete("t", PassRecord(made_from="m", data_version="d", inputs=1, rows=1, failed=0))
+    store.complete(
+        "t", PassRecord(made_from="m", data_version="d", inputs=1, rows=1, failed=0, bits=0)
+    )
     code = (
         "import sys; from pathlib import Path; from rag_assets.store import Store\n"
         "assert Store(Path(sys.argv[1])).completion('t').rows == 1\n"

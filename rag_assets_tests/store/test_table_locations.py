@@ -46,7 +46,7 @@ def test_a_table_is_written_read_changed_and_dropped(store, tmp_path):
     store.delete("t", column="key", keys=["c"])
     assert held(store) == {"b": "1", "d": "1", "e": "3"}
     assert held(store, version=first) == {"a": "1", "b": "1", "c": "2"}
-    store.complete("t", PassRecord("inputs", "version", inputs=3, rows=3, failed=0))
+    store.complete("t", PassRecord("inputs", "version", inputs=3, rows=3, failed=0, bits=0))
     assert (store.names(), store.count("t")) == (["t"], 3)
 
     store.drop("t")

@@ -77,7 +77,7 @@ def prepared(documents, state, place):
         state_dir=project.store.root,
         sources={"documents": str(documents)},
         parsers={"plain": ParserSettings(**project.settings)},
-        variants={"default": Variant(parser="plain")},
+        variants={"default": Variant(parser="plain", chunking="fixed_256", model="minilm")},
         models=PLAIN_MODELS,
         execution=Execution(parsing=place, embedding=place, workers=2),
     )

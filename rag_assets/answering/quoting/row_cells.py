@@ -50,7 +50,7 @@ def cells_of(
 ) -> Mapping[str, RowCells]:
     """The cells of rows, by their id, as the units of `complete_set` were made from them.
 
-    Nothing where the set does not say which rows these were: it is of an earlier release.
+    Nothing where the set does not say which rows these were.
 
     Raises:
         MissingTableError, DamagedTablesError: The rows cannot be read.

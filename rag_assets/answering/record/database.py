@@ -12,15 +12,14 @@ from rag_assets.store.records_file import (
 FOLDER = "answers"
 FILE = "answers.sqlite"
 
-MIGRATIONS = (
-    """
+VERSION = 3
+SCHEMA = """
     CREATE TABLE conditions (key TEXT PRIMARY KEY, content TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE answers (
         answer_id TEXT PRIMARY KEY,
         kept_at TEXT NOT NULL,
         question TEXT NOT NULL,
         outcome TEXT NOT NULL,
-        mode TEXT,
         user TEXT,
         variant TEXT NOT NULL,
         retriever TEXT NOT NULL,
@@ -41,18 +40,6 @@ MIGRATIONS = (
         PRIMARY KEY (answer_id, unit_id)
     ) WITHOUT ROWID;
     CREATE INDEX units_by_unit ON units (unit_id);
-    """,
-    """
-    UPDATE answers SET outcome = CASE
-        WHEN outcome = 'nothing' THEN 'nothing'
-        WHEN outcome = 'answered' AND mode = 'lookup' THEN 'computed'
-        WHEN outcome = 'answered' AND mode = 'generated' THEN 'written'
-        ELSE 'found'
-    END;
-    ALTER TABLE answers DROP COLUMN mode;
-    UPDATE answers SET is_exported = 0;
-    """,
-    """
     CREATE TABLE feedback (
         answer_id TEXT NOT NULL REFERENCES answers (answer_id) ON DELETE CASCADE,
         unit_id TEXT NOT NULL,
@@ -62,9 +49,7 @@ MIGRATIONS = (
         given_at TEXT NOT NULL,
         PRIMARY KEY (answer_id, unit_id)
     ) WITHOUT ROWID;
-    """,
-)
-"""What each schema version adds to the one before; `user_version` of the file counts them."""
+"""
 
 
 class AnswersFileError(RecordsFileError):
@@ -74,7 +59,7 @@ class AnswersFileError(RecordsFileError):
 class AnswersFile(RecordsFile):
     """The file of kept answers of one state; safe to share between threads."""
 
-    migrations = MIGRATIONS
+    schema, version = SCHEMA, VERSION
     error = AnswersFileError
     kept = "answer"
 

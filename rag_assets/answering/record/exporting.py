@@ -5,12 +5,11 @@ and by each clean-up. A copy that is killed between the two stores goes on from 
 the table has are not added twice.
 """
 
-import json
 from collections.abc import Callable
 
 import pyarrow as pa
 
-from rag_assets.answering.answer import Answer, from_json, to_json
+from rag_assets.answering.answer import to_json
 from rag_assets.answering.record.answer_rows import IDS_AT_ONCE, select, units_of
 from rag_assets.answering.record.database import AnswersFile
 from rag_assets.answering.record.kept import KeptAnswer, context_json
@@ -33,7 +32,6 @@ def export(store: Store, file: AnswersFile, *, log: Callable[[str], None]) -> in
         return 0
     done, is_last = 0, False
     with store.lock(ANSWERS_TABLE, log=log):
-        _renew(store)
         while not is_last:
             with file.reading() as connection:
                 kept = select(connection, where="is_exported = 0", values=[], limit=BATCH)
@@ -42,22 +40,6 @@ def export(store: Store, file: AnswersFile, *, log: Callable[[str], None]) -> in
                 done += _append(store, kept)
                 _mark(file, [each.answer_id for each in kept])
     return done
-
-
-def _renew(store: Store) -> None:
-    """Give a table of an earlier release the columns of this one.
-
-    Its rows are made from the JSON of their answers. What a killed renewal loses is in the file,
-    which has it copied anew once it is brought to this release.
-    """
-    if not store.exists(ANSWERS_TABLE) or store.schema(ANSWERS_TABLE).names == ANSWERS.names:
-        return
-    rows = store.read(ANSWERS_TABLE).to_pylist()
-    for row in rows:
-        answer = from_json(json.loads(row["answer"]))
-        row.update(_of_answer(answer))
-    store.retire(ANSWERS_TABLE)
-    store.append(ANSWERS_TABLE, pa.Table.from_pylist(rows, schema=ANSWERS), schema=ANSWERS)
 
 
 def _append(store: Store, kept: list[KeptAnswer]) -> int:
@@ -99,13 +81,6 @@ def _row(kept: KeptAnswer) -> dict[str, object]:
         "program": context.conditions.program,
         "conditions": context.conditions.key,
         "context": context_json(context),
-        **_of_answer(answer),
-    }
-
-
-def _of_answer(answer: Answer) -> dict[str, object]:
-    """The columns that the JSON of an answer holds in the form of this release."""
-    return {
         "outcome": answer.outcome,
         "reason": answer.reason,
         "sentences": [sentence.text for sentence in answer.sentences],

@@ -220,19 +220,15 @@ class _ParsingPass:
     def lost(self) -> str | None:
         """The side table that is gone, so that documents have to be parsed once more.
 
-        Pictures and accounts are written when documents are parsed. Elements of a release that kept
-        no accounts are not up to date: they get one anyway.
+        Pictures and accounts are written when documents are parsed.
         """
         name = self._target.name
         if not self.store.count(name):
             return None
         if images.are_lost(self.store, name):
             return "its pictures are gone"
-        if self.store.exists(self._accounts.table):
-            return None
-        stored = self.store.read(name, columns=["fingerprint"])["fingerprint"]
-        is_up_to_date = pc.is_in(stored, self.inputs()["fingerprint"].combine_chunks())
-        return f"{self._accounts.table} is gone" if pc.any(is_up_to_date).as_py() else None
+        is_there = self.store.exists(self._accounts.table)
+        return None if is_there else f"{self._accounts.table} is gone"
 
     @property
     def packages(self) -> list[str]:

@@ -138,7 +138,6 @@ class Accounts:
     def _put(self, rows: pa.Table) -> None:
         with self._writing():
             if self._store.exists(self.table):
-                self._store.widen(self.table, schemas.ACCOUNTS)
                 keys = rows["document_id"].to_pylist()
                 self._store.replace(self.table, rows, group="document_id", groups=keys)
             else:

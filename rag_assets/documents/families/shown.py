@@ -28,7 +28,7 @@ COLUMNS = [item.name for item in fields(DocumentMember)]
 
 
 def documents_of(store: Store, table: str, *, where: str | None = None) -> list[DocumentMember]:
-    """All documents, by source and URI; none in a state of an older release."""
+    """All documents, by source and URI; none where nobody has looked."""
     if not store.exists(table):
         return []
     rows = store.read(table, columns=COLUMNS, where=where)

@@ -333,8 +333,6 @@ def _stored(folder: Path, arm: ExperimentArm) -> ArmResult | None:
         scores, extras = (pq.read_table(folder / f"{name}.parquet") for name in TABLES)
     except (OSError, ValueError, TypeError, pa.ArrowInvalid):
         return None
-    if record.p95 is None:
-        return None
     mark_used(folder)
     place = scores.schema.get_field_index("retriever")
     names = pa.array([arm.name] * scores.num_rows, pa.string())

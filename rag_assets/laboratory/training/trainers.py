@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from rag_assets import schemas
 from rag_assets.change.data_versions import current_version
 from rag_assets.config import Config
+from rag_assets.config.recipes import DEFAULT_MODEL
 from rag_assets.config.training import LEARNED, Kind, newest_weights
 from rag_assets.laboratory.training.pairs import PairsError
 from rag_assets.laboratory.training.retriever import Recipe, train_retriever
@@ -55,7 +56,7 @@ def retriever_weights(
         WeightsError: The model that it starts from is not here.
     """
     settings = config.training.retrievers[name]
-    model = config.models[settings.model or config.default_model]
+    model = config.models[settings.model or DEFAULT_MODEL]
     if model.backend not in TRAINABLE:
         raise TrainingError(
             f"training.retrievers.{name} starts from {model.path}, whose backend {model.backend} "

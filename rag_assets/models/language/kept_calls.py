@@ -38,8 +38,8 @@ class CallsFileError(RecordsFileError):
 class CallsFile(RecordsFile):
     """The file of kept calls of one state; safe to share between threads and processes."""
 
-    migrations = (
-        """
+    version = 1
+    schema = """
         CREATE TABLE calls (
             call_id TEXT PRIMARY KEY,
             kept_at TEXT NOT NULL,
@@ -63,8 +63,7 @@ class CallsFile(RecordsFile):
             identity TEXT NOT NULL,
             PRIMARY KEY (server, model)
         ) WITHOUT ROWID;
-        """,
-    )
+    """
     error = CallsFileError
     kept = "call"
 

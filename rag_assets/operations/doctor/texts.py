@@ -73,7 +73,7 @@ def _written(practice: Practice, table: ExaminedTable, census: Census) -> Iterat
             TABLE_ROWS_TABLE,
             column="row_id",
             keys=texts["row_id"].to_pylist(),
-            columns=[name for name in PARTS if name in store.schema(TABLE_ROWS_TABLE).names],
+            columns=PARTS,
         )
         written = serialized(rows, serializer=serializer, empty_cells=config.tables.empty_cells)
         wanted = dict(

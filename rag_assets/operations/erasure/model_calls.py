@@ -34,7 +34,7 @@ def affected_calls(store: Store, traces: Traces) -> AffectedCalls:
     """The kept calls that quote or name a document.
 
     Raises:
-        CallsFileError: The file is of a later release, or others keep it busy.
+        CallsFileError: The file is of another release, or others keep it busy.
     """
     file = _file(store)
     found: list[str] = []

@@ -13,7 +13,6 @@ from rag_assets.store.complete_sets import CompleteSet, file_of
 from rag_assets.tables.steps import TABLE_ROWS
 
 NEW = "not built yet"
-UNKNOWN = "recipe differs (recorded by an earlier release)"
 FOLLOWS = "follows from the step before"
 RECIPE = "recipe"
 
@@ -104,11 +103,9 @@ class _Reasons:
 
 def differences(ended: PassRecord, recipe: Mapping[str, str]) -> Iterator[str]:
     """How a recipe differs from that of the pass that `ended`, part by part."""
-    if ended.recipe is None:
-        yield UNKNOWN
-        return
-    for name in dict.fromkeys([*ended.recipe, *recipe]):
-        before, now = ended.recipe.get(name, "none"), recipe.get(name, "none")
+    then = ended.recipe or {}
+    for name in dict.fromkeys([*then, *recipe]):
+        before, now = then.get(name, "none"), recipe.get(name, "none")
         if before != now:
             yield f"{name}: {before} -> {now}"
 

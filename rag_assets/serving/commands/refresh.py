@@ -18,7 +18,6 @@ from rag_assets.schemas import DOCUMENT_FILES_TABLE
 from rag_assets.serving import alerting, disk_errors, job_runs, refresh_run
 from rag_assets.serving.check_summary import check_summary
 from rag_assets.serving.evaluation_text import scores
-from rag_assets.serving.newer_defaults import hint
 from rag_assets.serving.planning_errors import planning_errors
 from rag_assets.serving.refresh_run import RefreshOutcome
 from rag_assets.serving.replies import OK, PARTLY, Json, Reply, UsageError, say
@@ -164,7 +163,7 @@ def _answer(
 ) -> Reply:
     if not outcome.conclusion:
         outcome = replace(outcome, conclusion=_still_serving(store))
-    checks, proposed = check_summary(store, config), hint(config)
+    checks = check_summary(store, config)
     unknown = refresh_run.quarantine_of(store, outcome)
     is_read = any(name.startswith((DOCUMENT_FILES_TABLE, EXPORTS)) for name in outcome.assets)
     sources = source_problems(store, config) if is_read else ()
@@ -178,7 +177,6 @@ def _answer(
         "quarantine": refresh_run.records_of(unknown),
         "errors": outcome.errors,
         "checks": checks.record,
-        "proposal": proposed,
         "conclusion": outcome.conclusion,
         "seconds": round(seconds, 3),
         "seconds_of": {key: round(each, 3) for key, each in outcome.seconds_of(seconds).items()},
@@ -190,7 +188,7 @@ def _answer(
         record["plan"] = outcome_record(plan, outcome.assets)
         kept = outcome_text(plan, outcome.assets)
     checked = checks.text_of_run(outcome.variant, began=began)
-    judged = "\n\n".join(part for part in (kept, checked, proposed) if part)
+    judged = "\n\n".join(part for part in (kept, checked) if part)
     paragraphs = _paragraphs(outcome, missing, evaluation, judged, seconds)
     code = job_runs.code_of(outcome.errors) or (PARTLY if missing else OK)
     return Reply(record=record, text="\n\n".join(paragraphs), code=code)

@@ -6,7 +6,6 @@ from contextlib import suppress
 from rag_assets import config as configuration
 from rag_assets.config import Config
 from rag_assets.serving import document_status
-from rag_assets.serving.newer_defaults import proposal
 from rag_assets.serving.replies import FAILED, OK, PARTLY, Reply
 from rag_assets.store import Store
 from rag_assets.store.damage import DamagedTablesError
@@ -40,15 +39,13 @@ def run(options: argparse.Namespace) -> Reply:
     if options.documents:
         parsers = dict.fromkeys(config.variant(name).parser for name in names)
         return document_status.answer(store, config, parsers=list(parsers))
-    status, proposed = state_status(store, config, variants=names), proposal(config)
+    status = state_status(store, config, variants=names)
     versions = _proposed_versions(store, config)
     hint = f"{versions:,} documents may be versions of others: rag-assets documents --families"
     code = FAILED if status.damaged else PARTLY if status.problems else OK
     return Reply(
-        record={**status.record, "proposal": proposed, "proposed_versions": versions},
-        text="\n\n".join(
-            part for part in (text_of(status), hint if versions else "", proposed) if part
-        ),
+        record={**status.record, "proposed_versions": versions},
+        text="\n\n".join(part for part in (text_of(status), hint if versions else "") if part),
         code=code,
     )
 

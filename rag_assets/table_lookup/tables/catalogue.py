@@ -170,7 +170,7 @@ def catalogue_of(
 ) -> Catalogue:
     """The tables of a complete set, and those inside its documents.
 
-    A set of a release that did not pin its rows has no table of a source.
+    A set that does not pin its rows has no table of a source.
     """
     pin = complete_set.table_rows
     return Catalogue(

@@ -1,6 +1,5 @@
-"""The file of answers: written by many at once, never torn, never lost, brought to a new schema."""
+"""The file of answers: written by many at once, never torn, never lost."""
 
-import json
 import multiprocessing
 import os
 import signal
@@ -8,14 +7,11 @@ import sqlite3
 import time
 from contextlib import closing
 from threading import Thread
-from typing import get_args
 
 import pytest
 
-from rag_assets.answering.answer import FIRST_FORMAT, Outcome
-from rag_assets.answering.record import database
 from rag_assets.answering.record.answer_rows import Prepared, delete, select
-from rag_assets.answering.record.database import AnswersFile
+from rag_assets.answering.record.database import AnswersFile, AnswersFileError
 from rag_assets.answering.record.keeping import add
 from rag_assets.answering.record.kept import KeptAnswer, new_id
 from rag_assets.answering.record.listing import AnswerFilter, find, one
@@ -143,93 +139,34 @@ def test_a_file_that_was_put_in_its_place_is_written_to(file, tmp_path):
     assert ids == {restored.answer_id, fresh.answer_id}
 
 
-def test_a_file_of_the_last_schema_is_brought_to_the_next_with_its_answers(file, monkeypatch):
-    before = kept("of the last release")
-    add(file, Prepared(before))
+@pytest.mark.parametrize("version", [1, 2, 4])
+def test_a_file_of_another_schema_is_refused(file, version):
+    add(file, Prepared(kept("of another release")))
     file.close()
-    added = "ALTER TABLE answers ADD COLUMN colour TEXT NOT NULL DEFAULT 'red';"
-    monkeypatch.setattr(AnswersFile, "migrations", (*database.MIGRATIONS, added))
-
-    with file.reading() as connection:
-        row = connection.execute("SELECT answer_id, colour FROM answers").fetchone()
-
-    assert row == (before.answer_id, "red")
-    add(file, Prepared(kept("of this release")))
     with closing(sqlite3.connect(file.path)) as opened:
-        assert opened.execute("PRAGMA user_version").fetchone() == (len(AnswersFile.migrations),)
+        opened.execute(f"PRAGMA user_version = {version}")
+
+    for open_file in (file.reading, file.writing):
+        said = rf"another release \(schema {version}, and"
+        with pytest.raises(AnswersFileError, match=said), open_file():
+            pass
 
 
-def test_answers_of_a_release_that_quoted_are_found_by_what_they_are_now(file):
-    answers = {}
-    with closing(_of_first_schema(file)) as connection:
-        for outcome, mode in [
-            ("answered", "lookup"),
-            ("answered", "generated"),
-            ("answered", "extractive"),
-            ("closest", None),
-            ("nothing", None),
-        ]:
-            answer_id = _insert(connection, outcome, mode)
-            answers[answer_id] = outcome, mode
-        connection.commit()
-
-    found = {
-        outcome: {
-            answers[each.kept.answer_id]
-            for each in find(file, AnswerFilter(outcome=outcome), served=None, limit=9)
-        }
-        for outcome in get_args(Outcome)
-    }
-
-    assert found == {
-        "computed": {("answered", "lookup")},
-        "written": {("answered", "generated")},
-        "found": {("closest", None), ("answered", "extractive")},
-        "nothing": {("nothing", None)},
-    }
-    assert all(
-        each.kept.answer.outcome == outcome
-        for outcome in get_args(Outcome)
-        for each in find(file, AnswerFilter(outcome=outcome), served=None, limit=9)
-    )
-
-
-def _of_first_schema(file):
+def test_a_file_whose_maker_was_killed_is_made_by_the_next_reader(file):
     file.path.parent.mkdir(parents=True)
-    connection = sqlite3.connect(file.path)
-    connection.executescript(database.MIGRATIONS[0])
-    connection.execute("PRAGMA user_version = 1")
-    return connection
+    file.path.touch()
+    with file.reading() as connection:
+        assert connection.execute("SELECT count(*) FROM answers").fetchone() == (0,)
 
 
-def _insert(connection, outcome, mode):
-    """An answer as the release of the first schema kept it; returns its id."""
-    prepared = Prepared(kept("It bears."))
-    connection.execute("INSERT OR IGNORE INTO conditions VALUES (?, ?)", prepared.conditions)
-    record = json.loads(prepared.answer["answer"])
-    for sentence in record["sentences"]:
-        del sentence["compared"], sentence["judged"], sentence["is_written"]
-        sentence["support"] = "unchecked"
-    record |= {"format": FIRST_FORMAT, "outcome": outcome, "mode": mode, "confidence": None}
-    row = prepared.answer | {"outcome": outcome, "mode": mode, "answer": json.dumps(record)}
-    names, marks = ", ".join(row), ", ".join("?" * len(row))
-    connection.execute(f"INSERT INTO answers ({names}) VALUES ({marks})", [*row.values()])
-    return row["answer_id"]
-
-
-def test_a_migration_that_fails_leaves_the_file_as_it_was(file, monkeypatch):
-    add(file, Prepared(kept("of the last release")))
-    file.close()
-    wrong = "CREATE TABLE half (a); CREATE TABLE answers (a);"
-    monkeypatch.setattr(AnswersFile, "migrations", (*database.MIGRATIONS, wrong))
+def test_a_schema_that_fails_leaves_no_half_of_it(file, monkeypatch):
+    monkeypatch.setattr(AnswersFile, "schema", "CREATE TABLE half (a); CREATE TABLE half (a);")
 
     with pytest.raises(LookupError), file.writing():
         pass
 
     with closing(sqlite3.connect(file.path)) as opened:
-        assert opened.execute("PRAGMA user_version").fetchone() == (len(database.MIGRATIONS),)
-        tables = {name for (name,) in opened.execute("SELECT name FROM sqlite_master")}
-        assert "half" not in tables
+        assert opened.execute("SELECT name FROM sqlite_master").fetchall() == []
 
 
 def test_nothing_deleted_is_left_in_the_file_or_beside_it(file):

@@ -58,23 +58,6 @@ def test_a_copy_that_was_killed_between_the_stores_adds_nothing_twice(store, mon
     assert sorted(questions) == ["q0", "q1", "q2", "q3"]
 
 
-def test_a_table_of_an_earlier_release_gets_the_columns_of_this_one(store):
-    keep(store, Config(), answer("q0", "It bears."), context(), purges=0)
-    copied(store)
-    now = store.read(ANSWERS_TABLE)
-    sentences = now["sentences"]
-    then = now.drop_columns(["compared"]).append_column("supports", sentences)
-    store.drop(ANSWERS_TABLE)
-    store.append(ANSWERS_TABLE, then, schema=then.schema)
-    keep(store, Config(), answer("q1", "It bears."), context(), purges=0)
-
-    assert copied(store) == 1
-    answers = store.read(ANSWERS_TABLE)
-    assert answers.schema.equals(ANSWERS)
-    assert answers["question"].to_pylist() == ["q0", "q1"]
-    assert answers["compared"].to_pylist() == [["nothing"], ["nothing"]]
-
-
 def test_without_answers_there_is_no_table(store):
     assert copied(store) == 0
     assert not store.exists(ANSWERS_TABLE)

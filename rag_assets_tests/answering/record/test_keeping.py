@@ -132,7 +132,7 @@ def test_a_damaged_file_is_set_aside_and_another_one_begun(store, caplog, damage
     assert "is damaged" in caplog.text
 
 
-def test_a_file_of_a_later_release_is_left_alone(store, caplog):
+def test_a_file_of_another_release_is_left_alone(store, caplog):
     file = answers_of(store)
     first = keep(store, Config(), answer(), context(), purges=0)
     file.close()
@@ -140,8 +140,8 @@ def test_a_file_of_a_later_release_is_left_alone(store, caplog):
         database.execute("PRAGMA user_version = 99")
 
     assert keep(store, Config(), answer(), context(), purges=0) is None
-    assert "later release" in caplog.text
-    with pytest.raises(AnswersFileError, match="later release"):
+    assert "another release" in caplog.text
+    with pytest.raises(AnswersFileError, match="another release"):
         one(file, str(first))
 
 

@@ -288,7 +288,9 @@ def test_what_no_reader_makes_sense_of_is_counted(text, count):
 
 
 def judge(project):
-    config = project.config.model_copy(update={"variants": {"default": Variant(parser="plain")}})
+    config = project.config.model_copy(
+        update={"variants": {"default": Variant(parser="plain", chunking="fixed_256")}}
+    )
     return judged(checks.subjects(config), project.store, asset="parsed_documents")
 
 

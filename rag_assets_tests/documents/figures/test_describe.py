@@ -338,7 +338,7 @@ def test_a_described_figure_is_cut_anew_and_found_by_its_description(
         update={
             "language_models": config_of(vision.url).language_models,
             "figures": config_of(vision.url).figures,
-            "variants": {"plain": Variant(parser="plain")},
+            "variants": {"plain": Variant(parser="plain", chunking="fixed_256")},
         }
     )
     assert project.chunk(config=config).added == 2

@@ -21,7 +21,7 @@ def project(tmp_path):
 
 
 def config_of(project):
-    recipe = {"parser": "plain", "chunking": "fixed_256"}
+    recipe = {"parser": "plain", "chunking": "fixed_256", "model": "minilm"}
     return project.config.from_record(project.config.model_dump() | {"variants": {"only": recipe}})
 
 

@@ -20,7 +20,6 @@ NOTICE = (
 TRAIN = 40
 """So many of the documents are asked about to train on, the others to measure."""
 CONFIG = {
-    "defaults": 3,
     "state_dir": "state",
     "sources": {"documents": "documents"},
     "variants": {

@@ -13,7 +13,6 @@ from rag_assets.store import Store
 from rag_assets.store.serving_pointer import QuerySide
 
 CONFIG = {
-    "defaults": 3,
     "state_dir": "state",
     "sources": {"documents": "documents"},
     "training": {"retrievers": {"tuned": {}}, "rerankers": {"mine": {"retriever": "tuned"}}},

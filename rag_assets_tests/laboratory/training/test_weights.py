@@ -123,7 +123,7 @@ def test_clean_up_keeps_what_is_newest_or_named(store, tmp_path):
 
 
 def test_a_model_that_would_hide_what_is_trained_is_refused(tmp_path):
-    given = {"training": {"retrievers": {"minilm": {"model": "e5"}}}, "defaults": 3}
+    given = {"training": {"retrievers": {"minilm": {"model": "e5"}}}}
     with pytest.raises(ValueError, match=r"training\.retrievers\.minilm: models has an entry"):
         configuration.Config.model_validate(given)
     own = {"models": {"mine": {"path": "trained:mine", "max_tokens": 64}}}

@@ -15,7 +15,7 @@ from rag_assets.operations.plan import amounts
 from rag_assets.operations.plan.amounts import NOTHING, Amount, Changes
 from rag_assets.operations.plan.costs import costs_of
 from rag_assets.operations.plan.planning import VariantPlan, plan_of
-from rag_assets.operations.plan.reasons import NEW, UNKNOWN, reasons_of
+from rag_assets.operations.plan.reasons import NEW, reasons_of
 from rag_assets.serving.plan_text import text_of
 from rag_assets_testing import effort
 from rag_assets_testing.faults import project
@@ -255,16 +255,6 @@ def test_the_reason_names_the_part_of_the_recipe_that_changed(made):
     plan = planned(made)
     reasons = reasons_of(made.store, made.config, plan)
     assert reasons["chunks"] == ("chunk size: 48 -> 40",)
-
-
-def test_the_reason_is_said_to_be_unknown_where_an_earlier_release_kept_none(made):
-    for file in (made.store.root / "completed").glob("chunks__*.json"):
-        text = file.read_text()
-        start, end = text.index(' "recipe": {'), text.index("}", text.index(' "recipe": {'))
-        file.write_text(f"{text[:start]}{text[end + 3 :]}")
-    made.file.write_text(project.CONFIG.replace("size: 48", "size: 40"))
-    reasons = reasons_of(made.store, made.config, planned(made))
-    assert reasons["chunks"] == (UNKNOWN,)
 
 
 def test_time_is_that_of_earlier_passes_of_this_state(made):

@@ -230,7 +230,7 @@ EDITS = {
     ),
     "a model that is nowhere": (
         "variants:",
-        "models: {minilm: {path: /nowhere}}\nvariants:",
+        "models: {e5: {path: /nowhere}}\nvariants:",
     ),
 }
 

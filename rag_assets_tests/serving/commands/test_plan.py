@@ -90,7 +90,7 @@ def test_a_model_with_a_price_costs_money_and_is_not_asked(made, capsys):
         vectors["tokens"]["expected"] / 50, rel=0.01
     )
     assert vectors["money"]["low"] < vectors["money"]["high"]
-    assert vectors["why"] == ["model: minilm -> hosted"]
+    assert vectors["why"] == ["model: e5 -> hosted"]
     assert vectors["seconds"] is None
 
 
