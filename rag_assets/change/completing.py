@@ -4,6 +4,7 @@ See `store.complete_sets` for what a set is.
 """
 
 import os
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -25,8 +26,9 @@ from rag_assets.store.complete_sets import (
 )
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.pins import Pin, pin_of
-from rag_assets.store.search_indexes import uncommon_indexes
+from rag_assets.store.search_indexes import COMMON_NAMES, VECTOR
 from rag_assets.store.table_locations import remove_folder
+from rag_assets.store.text_parts import TEXT
 
 
 def record(store: Store, config: Config, steps: StepList, *, variant: str) -> CompleteSet | None:
@@ -62,7 +64,7 @@ def record(store: Store, config: Config, steps: StepList, *, variant: str) -> Co
         **models_of(config, variant),
         recorded_at=datetime.now(UTC).isoformat(timespec="seconds"),
         seen=seen,
-        indexes=uncommon_indexes(store, units) or None,
+        indexes=sorted({*_index_names(store, units)} - COMMON_NAMES) or None,
     )
     # Looked at once more: another run may have begun to write while the pins were read.
     if not _is_as_left(store, found) or _seen(store, config, steps, variant) != seen:
@@ -172,6 +174,15 @@ def _table_rows(store: Store, config: Config, steps: StepList, variant: str) -> 
     if not all(follows(store, step) for step in of_variant if step.kind.domain == "table"):
         return None
     return pin_of(store, TABLE_ROWS_TABLE, key="row_id")
+
+
+def _index_names(store: Store, pins: Iterable[Pin]) -> Iterator[str]:
+    """The names of the indexes of text and vectors of tables at their pinned versions."""
+    for pin in pins:
+        dataset = store.dataset(pin.table, version=pin.version)
+        for each in dataset.describe_indices():
+            if each.field_names in ([TEXT], [VECTOR]):
+                yield each.name
 
 
 def _is_as_left(store: Store, found: CompleteSet) -> bool:

@@ -1,12 +1,7 @@
 """The names of search indexes, which say by which settings they were built."""
 
-from collections.abc import Iterable
-
 from rag_assets.config import STOP_WORDS, TextIndexSettings, VectorIndexSettings
 from rag_assets.identity import fingerprint
-from rag_assets.store.pins import Pin
-from rag_assets.store.store import Store
-from rag_assets.store.text_parts import TEXT
 
 VECTOR = "vector"
 """The column that an ANN index is of."""
@@ -38,15 +33,3 @@ def vector_index_name(settings: VectorIndexSettings) -> str:
 COMMON_TEXT_INDEX = text_index_name(COMMON_TEXT)
 COMMON_NAMES = frozenset({COMMON_TEXT_INDEX, vector_index_name(VectorIndexSettings())})
 """Of indexes that no record names."""
-
-
-def uncommon_indexes(store: Store, pins: Iterable[Pin]) -> list[str]:
-    """The names of indexes of text and vectors of `pins` by other settings, each once, sorted."""
-    return sorted({name for pin in pins for name in _index_names(store, pin)} - COMMON_NAMES)
-
-
-def _index_names(store: Store, pin: Pin) -> list[str]:
-    """The names of the indexes of text and vectors of a table at its pinned version."""
-    dataset = store.dataset(pin.table, version=pin.version)
-    columns = ([TEXT], [VECTOR])
-    return [each.name for each in dataset.describe_indices() if each.field_names in columns]

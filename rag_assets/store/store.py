@@ -27,7 +27,7 @@ from rag_assets.columns.sql import is_one_of, parts_of
 from rag_assets.config import Config
 from rag_assets.identity import fingerprint
 from rag_assets.process.memory import share_arenas
-from rag_assets.store import state_format
+from rag_assets.store import former_state, state_format
 from rag_assets.store.atomic import take_away, write_atomically
 from rag_assets.store.catalog import Catalog, folder_of, generation_in, name_of, number_of
 from rag_assets.store.completions import PassRecord
@@ -113,9 +113,7 @@ class Store:
         store = cls(config.state_dir, tables=config.tables_url, work=work, run=run)
         is_noted = state_format.is_noted(store.root)
         if not is_noted and "defaults" not in config.model_fields_set:
-            from rag_assets.store.former_state import check  # which reads records of a store
-
-            check(store, config)
+            former_state.check(config)
         return store
 
     @cached_property
