@@ -10,11 +10,9 @@ import rag_assets
 
 PACKAGE = Path(rag_assets.__file__).parent
 ROOMS = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
-TO_COME = {"laboratory"}
-"""Its rooms are still moving in."""
 
 
-@pytest.mark.parametrize("room", [room for room in ROOMS if room not in TO_COME])
+@pytest.mark.parametrize("room", ROOMS)
 def test_the_example_of_a_room_gives_what_it_shows(room):
     module = import_module(f"{rag_assets.__name__}.{room}")
     [example] = [
