@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 
 from rag_assets.process.interrupts import stoppable
 from rag_assets.store import MissingTableError, Store
+from rag_assets.store.branches import drop_trials
 from rag_assets.store.catalog import folder_of
 from rag_assets.store.damage import DAMAGE, DamagedTablesError
 from rag_assets.store.table_locations import UnreachableTablesError
@@ -121,6 +122,7 @@ def clean_up(
     """
     started = time.monotonic()
     with store.lock(table, log=log):
+        drop_trials(store, table)
         # Merged before old versions go: what it replaces is a version too, for the next clean-up.
         is_merged = _has_room(store, table) and _is_worth_merging(store.open(table).to_lance())
         merged = merge(store, table) if is_merged else 0

@@ -42,7 +42,7 @@ from rag_assets.operations.erasure.scope import (
 from rag_assets.operations.gate import blocked_candidate
 from rag_assets.retrieval.cache import Cache
 from rag_assets.sources.files.known_files import KnownFiles
-from rag_assets.store import Store, complete_sets, images, purges, serving_pointer
+from rag_assets.store import Store, branches, complete_sets, images, purges, serving_pointer
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.catalog import folder_of, name_of
 from rag_assets.store.clean_up import keep_only
@@ -208,6 +208,7 @@ def _erase_pinned(state: PurgeContext, plan: PurgePlan, tables: Sequence[str]) -
     pins = _needed_pins(store)
     moved: dict[Pin, Pin] = {}
     for generation in tables:
+        branches.drop_trials(store, generation)
         moved |= erasure.erase_pinned(
             store,
             generation,

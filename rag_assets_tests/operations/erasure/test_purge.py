@@ -38,7 +38,7 @@ from rag_assets.retrieval.rankings import Ranking
 from rag_assets.retrieval.serving import open_serving
 from rag_assets.serving import dagster_instance
 from rag_assets.serving.replies import FAILED, OK, USAGE
-from rag_assets.store import complete_sets, serving_pointer
+from rag_assets.store import branches, complete_sets, serving_pointer
 from rag_assets.store.serving_pointer import GonePinsError
 from rag_assets_testing import effort
 from rag_assets_testing.built_once import built_once
@@ -251,6 +251,22 @@ def test_texts_and_pictures_that_others_share_stay(made, purge):
     assert answer["removed"]["pictures"] == 1
     joint = made.store.read(made.config.tables_of("default").joint)
     assert any(SHARED in text for text in joint["text"].to_pylist())
+
+
+def test_a_branch_that_an_earlier_release_kept_goes_with_what_it_reads(made, purge):
+    pointer = serving_pointer.current(made.store)
+    assert pointer
+    pin = pointer.complete_set.joint
+    name = f"{branches.PREFIX}kept"
+    made.store.open(pin.table).branches.create(name, from_version=pin.version)
+    project.withdraw(made)
+    project.build(made)
+    code, _, said = purge("--yes")
+
+    assert code == OK, said
+    assert made.store.dataset(pin.table).branches.list() == {}
+    assert places_of(made.home / "state", *NEEDLES) == []
+    assert reader(made).search("steel").hits
 
 
 def test_rankings_that_name_its_units_leave_the_cache_and_scores_stay(made, purge):
