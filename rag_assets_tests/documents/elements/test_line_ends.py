@@ -23,6 +23,7 @@ def read(*lines: str) -> str:
         (SWEDISH, "Ett rost-", "skydd", "rostskydd"),
         (SWEDISH, "En temperaturgi-", "vare", "temperaturgivare"),
         (SWEDISH, "Ett PVC-", "rör", "PVC-rör"),
+        (SWEDISH, "inom EU-", "och EES-länder", "EU- och EES-länder"),
         (GERMAN, "Schrauben an Ein-", "und Ausgang", "Ein- und Ausgang"),
         (GERMAN, "Der Korrosions-", "schutz", "Korrosionsschutz"),
         (GERMAN, "Von Ost-", "West", "Ost-West"),
