@@ -13,8 +13,8 @@ from rag_assets.store.text_parts import TEXT
 
 VECTOR = "vector"
 """The column that an ANN index is of."""
-FTS_REVISION = 2
-"""Raise it when an index that lies there may count other units than its table holds."""
+FTS_REVISION = 3
+"""Raise it when an index that lies there may count other units than its table holds, or words."""
 DIGITS = 8
 
 
