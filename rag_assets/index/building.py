@@ -80,9 +80,8 @@ def _spelled_copy(dataset: "LanceDataset", part: Sequence[int], folder: str) -> 
 
     column = pa.schema([pa.field(TEXT, pa.string())])
 
-    def spelled(fragment: LanceFragment) -> Iterator[pa.RecordBatch]:
-        kept = {"with_row_id": True, "include_deleted_rows": True}
-        for batch in fragment.to_batches(columns=[TEXT], **kept):
+    def spelled(found: LanceFragment) -> Iterator[pa.RecordBatch]:
+        for batch in found.to_batches(columns=[TEXT], with_row_id=True, include_deleted_rows=True):
             rows = zip(batch[TEXT].to_pylist(), batch[ROW_ID].to_pylist(), strict=True)
             texts = [None if row is None else indexed_text(text) for text, row in rows]
             yield pa.record_batch([pa.array(texts, pa.string())], schema=column)
