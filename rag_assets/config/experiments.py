@@ -282,7 +282,8 @@ Experiments: TypeAlias = Annotated[
 ]
 """The experiments by name; `serializers:` alone is the design of that name with its defaults."""
 AnswerExperiments: TypeAlias = Annotated[
-    dict[Slug, AnswerExperiment], BeforeValidator(_answers_designed)
+    dict[Slug, AnswerExperiment],
+    BeforeValidator(_answers_designed, json_schema_input_type=dict[str, AnswerExperiment | None]),
 ]
 """The experiments on answers by name; `citation_ablation:` alone is the design of that name with
 its defaults."""
