@@ -48,19 +48,13 @@ TEMPLATE = Path(__file__).with_name("first_config.yaml")
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Declare the options of this command."""
-    several = {"nargs": "+", "action": "extend", "default": []}
-    command.add_argument(
-        "--documents",
-        metavar="PLACE",
-        help="folders or s3://, gs://, az:// URLs of documents",
-        **several,
-    )
-    command.add_argument(
-        "--database",
-        metavar="PLACE",
-        help="SQLAlchemy URLs, SQLite files, or folders of CSV, Parquet or XLSX files",
-        **several,
-    )
+    for name, what in (
+        ("--documents", "folders or s3://, gs://, az:// URLs of documents"),
+        ("--database", "SQLAlchemy URLs, SQLite files, or folders of CSV, Parquet or XLSX files"),
+    ):
+        command.add_argument(
+            name, nargs="+", action="extend", default=[], metavar="PLACE", help=what
+        )
 
 
 def run(options: argparse.Namespace) -> Reply:
