@@ -78,6 +78,11 @@ def test_each_command_is_one(command):
             assert program in ("rag-assets", "source", "mkdir", "cd")
 
 
+@pytest.mark.parametrize("command", commands_in(START))
+def test_what_the_docs_begin_with_is_run_as_readme_has_it(command):
+    assert any(each.startswith(command) for each in [*without_demo(), *of_demo()])
+
+
 def test_the_command_is_made_known_before_it_is_used():
     uses = [place for place, each in enumerate(COMMANDS) if each.startswith("rag-assets")]
 

@@ -3,7 +3,7 @@
 Read in this order: `root` (the whole file; each section has a module of its name),
 `editions` (what is built where the file does not say how), `recipes` (what
 a variant is made of), `addresses` (from recipes to names of tables), `loading` (from the file to a
-`Config`) and `paths` (relative paths and `package:NAME`).
+`Config`), `paths` (relative paths and `package:NAME`) and `json_schema` (the file, for editors).
 
 The file is validated on load; an error names the file, the key, the value and what is allowed.
 Any value is overridden by `RAG_ASSETS__SECTION__KEY` (upper or lower case, `__` between levels;

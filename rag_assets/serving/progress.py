@@ -46,7 +46,7 @@ def step_in_words(key: str, config: Config) -> str:
     return key.replace("_", " ")
 
 
-def in_words(message: str) -> str:
+def without_hashes(message: str) -> str:
     """`message` with what tables hold instead of their names."""
 
     def held(match: re.Match[str]) -> str:
@@ -70,7 +70,7 @@ class ProgressHandler(logging.Handler):
             self._say(step_in_words(str(event.step_key), self._config))
         elif event is None and record.levelno >= logging.INFO:
             message = (getattr(record, META, None) or {}).get("orig_message")
-            self._say(f"  {in_words(message or record.getMessage())}")
+            self._say(f"  {without_hashes(message or record.getMessage())}")
 
 
 def logger(say: Callable[[str], None], config: Config) -> dg.LoggerDefinition:

@@ -8,7 +8,7 @@ from rag_assets import config as configuration
 from rag_assets.automation import BACKFILL_JOB, NIGHTLY_JOB
 from rag_assets.config import Config
 from rag_assets.definitions import definitions
-from rag_assets.serving.progress import ProgressHandler, in_words, step_in_words, wording
+from rag_assets.serving.progress import ProgressHandler, without_hashes, step_in_words, wording
 from rag_assets_testing import small_project
 
 SOURCES = {
@@ -52,7 +52,7 @@ def test_every_step_of_a_refresh_has_words(tmp_path):
 def test_no_line_has_the_hash_of_a_table():
     tables = Config().tables_of("default")
     names = [getattr(tables, name) for name in tables.__dataclass_fields__]
-    said = in_words(f"{', '.join(names)} are built again: sources/documents__old is not")
+    said = without_hashes(f"{', '.join(names)} are built again: sources/documents__old is not")
 
     assert said == (
         "elements, accounts, families, descriptions, chunks, rows as text, passages, rows, "
