@@ -8,7 +8,7 @@ from rag_assets import config as configuration
 from rag_assets.automation import BACKFILL_JOB, NIGHTLY_JOB
 from rag_assets.config import Config
 from rag_assets.definitions import definitions
-from rag_assets.serving.progress import ProgressHandler, without_hashes, step_in_words, wording
+from rag_assets.serving.progress import ProgressHandler, step_in_words, without_hashes, wording
 from rag_assets_testing import small_project
 
 SOURCES = {
