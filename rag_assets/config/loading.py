@@ -28,6 +28,8 @@ TAG = "type"
 """Key that says of which class a section is."""
 KEY = "[key]"
 """What pydantic appends to the location of a key that is itself invalid."""
+VARIABLE = re.compile(r"\$\{(\w+)\}")
+"""What stands for a variable of the environment."""
 NEVER_MENDED = {"name", "defaults"}
 """Keys on whose values others rest: without them, good ones would look wrong."""
 
@@ -249,7 +251,7 @@ def _interpolate(value: object, *, unset: dict[str, None]) -> object:
             unset[match.group(1)] = None
         return os.environ.get(match.group(1), match.group())
 
-    return re.sub(r"\$\{(\w+)\}", lookup, value)
+    return VARIABLE.sub(lookup, value)
 
 
 def _unusable_texts(value: object, *place: str) -> Iterator[tuple[str, ...]]:
@@ -269,6 +271,8 @@ def _explain(error: ValidationError, *, path: Path, given: object) -> Iterator[s
     for problem in error.errors(include_url=False):
         place, value, kind = _place(problem["loc"]), problem["input"], problem["type"]
         said = key = ".".join(place)
+        if isinstance(value, str) and VARIABLE.search(value):
+            continue  # it is not set, which is told already
         message = problem["msg"].removeprefix("Value error, ")
         if kind == "extra_forbidden":
             known = sorted(_known_keys(problem["loc"], given))

@@ -766,7 +766,7 @@ def test_errors_of_every_kind_are_named_at_once(write, monkeypatch):
     message, _ = error_of(
         write(
             "sources: {document: docs, tables: 'sqlite:///${NOWHERE}/${NOR_HERE}'}\n"
-            "schedule: {timezone: Stockholm}\n"
+            "schedule: {timezone: Stockholm, sensor_seconds: '${NOWHERE}'}\n"
             "answering: {risk: 0.1, sentences: 4}\n"
             "variants: {fast: {modell: bge, parser: pymupd}}\n"
             "serving: {variant: slow}\n"
