@@ -41,17 +41,17 @@ demo: .venv/installed ## Build the index on data/, measure it and show three sea
 	@printf '%s\n' $(QUERIES) | $(RUN) search - --top-k 3
 	@printf '\nTwo answers: rag-assets ask QUESTION\n\n'
 	@printf '%s\n' $(QUESTIONS) | $(RUN) ask -
-	@printf '\nmake ui opens the lineage, the runs and the evaluation report in the Dagster UI.\n'
+	@printf '\nmake serve opens a page to ask on; make ui the lineage, the runs and the evaluation report.\n'
 
 prove: .venv/installed ## Edit and delete a file, kill a run, lose a source, swap the model: five lines
 	@.venv/bin/python benchmarks/prove.py 2>/dev/null
 
-ui: .venv/installed ## Open the Dagster UI and start its daemon on the same state
-	@exec env $(RUN) ui
+ui: .venv/installed ## Open the Dagster UI and start its daemon on the same state (PORT=3000)
+	@exec env $(RUN) ui $(PORT:%=--port %)
 
-serve: .venv/installed ## Open the HTTP API and the page on the index of the demo
+serve: .venv/installed ## Open the HTTP API and the page on the index of the demo (PORT=8000)
 	@test -e data/.state/serving/current.json || $(MAKE) demo
-	@exec env $(RUN) serve
+	@exec env $(RUN) serve $(PORT:%=--port %)
 
 quick: .venv/installed-dev ## Lint, types, and the tests that your change touches (or ROOM=retrieval)
 	.venv/bin/ruff check .

@@ -1,5 +1,6 @@
 """The deployment in `deploy/`: PostgreSQL for Dagster's records, an object store for the tables."""
 
+import configparser
 import json
 import os
 import re
@@ -8,6 +9,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import dagster as dg
@@ -23,6 +25,7 @@ from rag_assets.store import Store
 from rag_assets_testing import small_project
 from rag_assets_testing.faults import servers
 from rag_assets_testing.faults.kills import until
+from rag_assets_testing.ports import free_port
 from rag_assets_tests import object_store
 from rag_assets_tests.models.tiny import PLAIN_MODELS
 
@@ -32,6 +35,16 @@ LOGIN = yaml.safe_load((DEPLOY / "docker-compose.login.yaml").read_text("utf-8")
 HELM = yaml.safe_load((DEPLOY / "helm-values.yaml").read_text("utf-8"))
 INSTANCE = yaml.safe_load((DEPLOY / "dagster.yaml").read_text("utf-8"))
 OURS = ("code", "webserver", "daemon", "serve")
+UNITS = DEPLOY / "systemd"
+VARIABLES = dict(re.findall(r"^(\w+)=(.*)$", (UNITS / "rag-assets.env").read_text(), re.MULTILINE))
+
+
+def unit_of(service: str) -> configparser.SectionProxy:
+    """What systemd is told of a service."""
+    unit = configparser.ConfigParser(interpolation=None)
+    unit.optionxform = str  # ty: ignore[invalid-assignment]
+    unit.read(UNITS / f"rag-assets-{service}.service", "utf-8")
+    return unit["Service"]
 
 
 @pytest.fixture(scope="module")
@@ -125,6 +138,87 @@ def test_every_service_has_what_the_instance_and_the_config_ask_for(service):
     [location] = yaml.safe_load((DEPLOY / "workspace.yaml").read_text("utf-8"))["load_from"]
     port = location["grpc_server"]["port"]
     assert f"-p {port} -m rag_assets.definitions" in COMPOSE["services"]["code"]["command"]
+
+
+@pytest.mark.parametrize("service", OURS)
+def test_a_unit_of_systemd_does_what_the_container_does_on_this_machine_alone(service):
+    unit, container = unit_of(service), COMPOSE["services"][service]["command"]
+    command = unit["ExecStart"].removeprefix(f"{unit['WorkingDirectory']}/.venv/bin/")
+    plain = re.sub(r"\$\{(\w+)\}", lambda found: VARIABLES[found[1]], command)
+
+    assert plain.replace("127.0.0.1", "0.0.0.0").replace("/etc/rag-assets/", "") == (
+        container.replace("--port 8001", f"--port {VARIABLES['PAGE_PORT']}")
+    )
+    assert "0.0.0.0" not in command
+    assert unit["User"] != "root"
+    config = Path(VARIABLES["RAG_ASSETS_CONFIG"])
+    assert VARIABLES["DAGSTER_HOME"] == str(
+        dagster_instance.home(Config(state_dir=config.parent / Config().state_dir))
+    )
+    assert unit["WorkingDirectory"] == str(config.parent)
+
+
+def test_the_units_find_the_code_server_where_it_listens():
+    [location] = yaml.safe_load((UNITS / "workspace.yaml").read_text("utf-8"))["load_from"]
+
+    assert location["grpc_server"]["port"] == {"env": "CODE_PORT"}
+    assert "-p ${CODE_PORT}" in unit_of("code")["ExecStart"]
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd")
+def test_systemd_takes_the_units(tmp_path):
+    for file in UNITS.glob("*.service"):
+        text = file.read_text().replace(
+            "/srv/rag_assets/.venv/bin", str(Path(sys.executable).parent)
+        )
+        (tmp_path / file.name).write_text(text.replace("User=rag", "User=root"))
+    units = sorted(map(str, tmp_path.glob("*.service")))
+    done = subprocess.run(
+        ["systemd-analyze", "verify", *units], check=False, capture_output=True, text=True
+    )
+
+    assert (len(units), done.returncode, done.stderr) == (len(OURS), 0, "")
+
+
+@pytest.mark.nightly(guards=["deploy"])
+def test_what_the_units_start_answers(tmp_path):
+    """The code server, and a UI that finds the graph there."""
+    small_project.make(tmp_path)
+    ports = {name: str(free_port()) for name in ("CODE_PORT", "UI_PORT")}
+    config = configuration.load(tmp_path / "rag_assets.yaml")
+    environment = {
+        **os.environ,
+        **ports,
+        **dagster_instance.environment(config),
+        configuration.PATH_VARIABLE: str(tmp_path / "rag_assets.yaml"),
+    }
+    started = []
+    for service in ("code", "webserver"):
+        command = unit_of(service)["ExecStart"].replace("/etc/rag-assets", str(UNITS))
+        command = command.replace("/srv/rag_assets/.venv/bin", str(Path(sys.executable).parent))
+        command = re.sub(r"\$\{(\w+)\}", lambda found: ports[found[1]], command)
+        started.append(subprocess.Popen(shlex.split(command), env=environment, cwd=tmp_path))
+
+    def names() -> set[str]:
+        query = json.dumps({"query": "{ assetNodes { assetKey { path } } }"}).encode()
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{ports['UI_PORT']}/graphql",
+            data=query,
+            headers={"Content-Type": "application/json"},
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=30) as response:
+                nodes = json.load(response)["data"]["assetNodes"]
+        except OSError:
+            return set()
+        return {node["assetKey"]["path"][-1] for node in nodes}
+
+    try:
+        until(lambda: "joint_index" in names(), seconds=180)
+    finally:
+        for process in reversed(started):
+            process.terminate()
+            process.wait(timeout=60)
 
 
 def test_what_the_page_says_of_the_config_is_a_config():

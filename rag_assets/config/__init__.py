@@ -2,8 +2,9 @@
 
 Read in this order: `root` (the whole file; each section has a module of its name),
 `recipes` (what a variant is made of), `addresses` (from recipes to names of
-tables), `loading` (from the file to a `Config`), `paths` (relative paths and `package:NAME`) and
-`former_defaults` (what files without those keys built before).
+tables), `loading` (from the file to a `Config`), `paths` (relative paths and `package:NAME`),
+`json_schema` (the file, for editors) and `former_defaults` (what files without those keys built
+before).
 
 The file is validated on load; an error names the file, the key, the value and what is allowed.
 Any value is overridden by `RAG_ASSETS__SECTION__KEY` (upper or lower case, `__` between levels;

@@ -21,7 +21,7 @@ from pydantic import (
     model_validator,
 )
 
-from rag_assets.config.errors import ConfigError
+from rag_assets.config.errors import ConfigError, Problems, did_you_mean
 
 SLUG = re.compile(r"[a-z0-9]+([_-][a-z0-9]+)*")
 """Never two underscores in a row: `__` separates names in the name of a table, and the levels in
@@ -77,7 +77,7 @@ def check_named(name: str | None, known: Iterable[str], *, kind: str, key: str) 
         ValueError: Nothing of that `kind` has it; `key` is where it was given.
     """
     if name is not None and name not in known:
-        there = ", ".join(known) or "none"
+        there = f"{', '.join(known) or 'none'}{did_you_mean(name, known)}"
         raise ValueError(f"{key}: no {kind} is named {name!r}; there are {there}")
 
 
@@ -130,20 +130,22 @@ class ExtendedSection(Section):
     def _without_removed_keys(cls, given: object, info: ValidationInfo) -> object:
         if not isinstance(given, Mapping):
             return given
-        gone = _removed_keys(cls)
+        gone, problems = removed_keys(cls), Problems()
         for key in (key for key in given if key in gone):
             instead = gone[key]["instead"]
-            if info.context != RECORD:
-                raise ValueError(f"delete the line `{key}`: {instead}")
-            if given[key] != gone[key].get("recorded", given[key]):
-                raise ValueError(f"`{key}` was {given[key]!r}, and is gone: {instead}")
+            with problems:
+                if info.context != RECORD:
+                    raise ValueError(f"delete the line `{key}`: {instead}")
+                if given[key] != gone[key].get("recorded", given[key]):
+                    raise ValueError(f"`{key}` was {given[key]!r}, and is gone: {instead}")
+        problems.tell()
         return {key: value for key, value in given.items() if key not in gone}
 
     @model_serializer(mode="wrap")
     def _as_recorded(
         self, dump: SerializerFunctionWrapHandler, info: SerializationInfo
     ) -> dict[str, object]:
-        fields, gone = type(self).model_fields, _removed_keys(type(self))
+        fields, gone = type(self).model_fields, removed_keys(type(self))
         unused = {
             name
             for name in self.added_keys
@@ -157,7 +159,7 @@ class ExtendedSection(Section):
 
 
 @cache
-def _removed_keys(section: type[ExtendedSection]) -> dict[str, dict[str, JsonValue]]:
+def removed_keys(section: type[BaseModel]) -> dict[str, dict[str, JsonValue]]:
     """The keys that a section had, its own and those of the sections that it extends."""
     classes = reversed(section.__mro__)
     return {name: key for one in classes for name, key in _REMOVED.get(one.__name__, {}).items()}

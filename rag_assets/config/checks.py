@@ -8,7 +8,6 @@ on load, without importing Great Expectations.
 
 import re
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,6 +24,7 @@ from pydantic import (
 
 from rag_assets import schemas
 from rag_assets.config.base import Section, Slug, read_data
+from rag_assets.config.errors import did_you_mean
 
 
 def _severity(value: object) -> object:
@@ -89,9 +89,8 @@ class Declared(Section):
     def _class_exists(cls, value: str) -> str:
         known = expectation_classes()
         if value not in known:
-            alike = get_close_matches(value, known, n=1)
-            hint = f"did you mean {alike[0]}?" if alike else "see the gallery of expectations"
-            raise ValueError(f"Great Expectations has no such class: {hint}")
+            hint = did_you_mean(value, known) or ": see the gallery of expectations"
+            raise ValueError(f"Great Expectations has no such class{hint}")
         return value
 
     @property

@@ -33,9 +33,12 @@ class HeaderRules(Section):
         [], description="rules that ship: for standards, and for reports of tests"
     )
     elements: int = Field(40, gt=0, description="elements of the first page that are looked at")
-    fields: dict[Slug, Annotated[tuple[str, ...], BeforeValidator(_several)]] = Field(
-        {}, description="by name one or more regular expressions with one group: the value"
-    )
+    fields: dict[
+        Slug,
+        Annotated[
+            tuple[str, ...], BeforeValidator(_several, json_schema_input_type=str | list[str])
+        ],
+    ] = Field({}, description="by name one or more regular expressions with one group: the value")
 
     @field_validator("fields", mode="after")
     @classmethod

@@ -7,7 +7,6 @@ variants that an experiment compares need not be in the config file: missing one
 """
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from types import GenericAlias
@@ -24,6 +23,7 @@ from pydantic import (
 from pydantic_core import PydanticUndefined
 
 from rag_assets.config.base import Section, Slug, read_data
+from rag_assets.config.errors import did_you_mean
 from rag_assets.config.recipes import SerializerName, Variant
 from rag_assets.config.retrieval import (
     FusionMode,
@@ -210,11 +210,8 @@ def experiments_of(design: str) -> type[Experiment]:
         ValueError: There is no such design.
     """
     if design not in design_names():
-        alike = get_close_matches(design, design_names(), n=1)
-        hint = f"did you mean {alike[0]}? " if alike else ""
-        raise ValueError(
-            f"there is no design {design!r}: {hint}there are {', '.join(design_names())}"
-        )
+        there = f"{', '.join(design_names())}{did_you_mean(design, design_names())}"
+        raise ValueError(f"there is no design {design!r}: there are {there}")
     described = DesignFile.model_validate(read_data(DESIGNS / f"{design}.yaml"))
     fields: dict[str, Any] = {
         name: _field_of(setting) for name, setting in described.settings.items()
@@ -285,7 +282,8 @@ Experiments: TypeAlias = Annotated[
 ]
 """The experiments by name; `serializers:` alone is the design of that name with its defaults."""
 AnswerExperiments: TypeAlias = Annotated[
-    dict[Slug, AnswerExperiment], BeforeValidator(_answers_designed)
+    dict[Slug, AnswerExperiment],
+    BeforeValidator(_answers_designed, json_schema_input_type=dict[str, AnswerExperiment | None]),
 ]
 """The experiments on answers by name; `citation_ablation:` alone is the design of that name with
 its defaults."""

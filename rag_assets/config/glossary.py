@@ -43,5 +43,8 @@ def _file_alone(value: object) -> object:
     return {"files": [value]} if isinstance(value, str) else value
 
 
-GlossarySection: TypeAlias = Annotated[GlossarySettings | None, BeforeValidator(_file_alone)]
+GlossarySection: TypeAlias = Annotated[
+    GlossarySettings | None,
+    BeforeValidator(_file_alone, json_schema_input_type=GlossarySettings | str | None),
+]
 """A path alone names a CSV file."""

@@ -2,14 +2,16 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from typing import get_args
 
 from pydantic import BaseModel, ValidationError
 
-from rag_assets.config.base import ALONE, BY_DOMAIN
-from rag_assets.config.errors import ConfigError, redacted
+from rag_assets.config.base import ALONE, BY_DOMAIN, removed_keys
+from rag_assets.config.errors import ConfigError, did_you_mean, nearest, redacted
 from rag_assets.config.experiments import experiments_of, with_design
 from rag_assets.config.paths import with_absolute_paths
 from rag_assets.config.root import Config
@@ -26,6 +28,10 @@ TAG = "type"
 """Key that says of which class a section is."""
 KEY = "[key]"
 """What pydantic appends to the location of a key that is itself invalid."""
+VARIABLE = re.compile(r"\$\{(\w+)\}")
+"""What stands for a variable of the environment."""
+NEVER_MENDED = {"name", "defaults"}
+"""Keys on whose values others rest: without them, good ones would look wrong."""
 
 
 def find() -> Path:
@@ -49,20 +55,73 @@ def load(path: Path | None = None) -> Config:
     if not isinstance(raw, dict):
         raise ConfigError(f"{path} must hold keys and values, such as `sources:`")
     merged = _with_environment(_with_experiments(raw, folder=path.parent / EXPERIMENTS))
+    unset: dict[str, None] = {}
     try:
-        given = _interpolate(merged, where=str(path))
+        given = _interpolate(merged, unset=unset)
     except RecursionError:
         raise ConfigError(_too_deep(path)) from None
-    if (place := next(_unusable_texts(given), None)) is not None:
+    if unusable := [".".join(place) for place in _unusable_texts(given)]:
         raise ConfigError(
-            f"{path}: {'.'.join(place)} contains a NUL or an incomplete Unicode "
+            f"{path}: {', '.join(unusable)} contains a NUL or an incomplete Unicode "
             "character: type it again"
         )
-    try:
-        config = Config.model_validate(given)
-    except ValidationError as error:
-        raise ConfigError("\n".join(_explain(error, path=path, given=given))) from error
+    told = [f"{path}: ${{{name}}}: that environment variable is not set" for name in unset]
+    config = _validated(given, path=path, told=told)
     return with_absolute_paths(config, root=path.parent)
+
+
+def _validated(given: object, *, path: Path, told: list[str]) -> Config:
+    """`given` as a config.
+
+    What is wrong is mended as far as that goes, so that what comes after it is told as well.
+
+    Raises:
+        ConfigError: Something is wrong, or something was `told` already.
+    """
+    found = dict.fromkeys(told)
+    while True:
+        try:
+            config = Config.model_validate(given)
+        except ValidationError as error:
+            found |= dict.fromkeys(_explain(error, path=path, given=given))
+            before, given = given, _mended(given, error)
+            if given != before:
+                continue
+        if found:
+            raise ConfigError("\n".join(found))
+        return config
+
+
+def _mended(given: object, error: ValidationError) -> object:
+    """`given` without single wrong values, and with the keys that unknown ones were meant as."""
+    mended = deepcopy(given)
+    for problem in error.errors(include_url=False):
+        *above, key = place = _place(problem["loc"]) or [""]
+        within = _within(mended, above)
+        if KEY in problem["loc"] or key in NEVER_MENDED or key not in within:
+            continue
+        if problem["type"] == "value_error" and place[0] != EXPERIMENTS:
+            for gone in removed_keys(_section_at((*problem["loc"], ""), given)):
+                _within(mended, place).pop(gone, None)
+        if problem["type"] == "extra_forbidden":
+            value, meant = within.pop(key), nearest(key, _known_keys(problem["loc"], given))
+            if meant:
+                within.setdefault(meant, value)
+        elif place[0] != EXPERIMENTS and not isinstance(within[key], (dict, list)):
+            field = _section_at(problem["loc"], given).model_fields.get(key)
+            if field and not field.is_required():
+                del within[key]
+    return mended
+
+
+def _within(given: object, place: list[str]) -> dict[str, object]:
+    """The section of `given` that lies at `place`; an empty one if none does."""
+    for key in place:
+        if isinstance(given, list):
+            given = given[int(key)] if key.isdecimal() and int(key) < len(given) else None
+        else:
+            given = given.get(key) if isinstance(given, dict) else None
+    return given if isinstance(given, dict) else {}
 
 
 def _with_experiments(raw: dict[str, object], *, folder: Path) -> dict[str, object]:
@@ -178,21 +237,21 @@ def _overridden(given: object, keys: list[str], *, value: object, name: str) -> 
     return {**members, key: _overridden(members.get(key), below, value=value, name=name)}
 
 
-def _interpolate(value: object, *, where: str) -> object:
+def _interpolate(value: object, *, unset: dict[str, None]) -> object:
+    """`value` with variables replaced; names that are not set stay, and are added to `unset`."""
     if isinstance(value, dict):
-        return {key: _interpolate(item, where=where) for key, item in value.items()}
+        return {key: _interpolate(item, unset=unset) for key, item in value.items()}
     if isinstance(value, list):
-        return [_interpolate(item, where=where) for item in value]
+        return [_interpolate(item, unset=unset) for item in value]
     if not isinstance(value, str):
         return value
 
     def lookup(match: re.Match[str]) -> str:
-        name = match.group(1)
-        if name not in os.environ:
-            raise ConfigError(f"{where} uses ${{{name}}}, but that environment variable is not set")
-        return os.environ[name]
+        if match.group(1) not in os.environ:
+            unset[match.group(1)] = None
+        return os.environ.get(match.group(1), match.group())
 
-    return re.sub(r"\$\{(\w+)\}", lookup, value)
+    return VARIABLE.sub(lookup, value)
 
 
 def _unusable_texts(value: object, *place: str) -> Iterator[tuple[str, ...]]:
@@ -210,22 +269,46 @@ def _unusable_texts(value: object, *place: str) -> Iterator[tuple[str, ...]]:
 
 def _explain(error: ValidationError, *, path: Path, given: object) -> Iterator[str]:
     for problem in error.errors(include_url=False):
-        place = _place(problem["loc"])
-        key = ".".join(place)
+        place, value, kind = _place(problem["loc"]), problem["input"], problem["type"]
+        said = key = ".".join(place)
+        if isinstance(value, str) and VARIABLE.search(value):
+            continue  # it is not set, which is told already
         message = problem["msg"].removeprefix("Value error, ")
-        if not place:
-            yield f"{path}: {message}"
-        elif problem["type"] == "extra_forbidden":
-            known = ", ".join(sorted(_known_keys(problem["loc"], given)))
-            yield f"{path}: unknown key {key}; known here: {known}"
-        elif problem["type"] == "missing":
-            yield f"{path}: {key} is missing: {message.lower()}"
-        elif isinstance(problem["input"], (str, int, float, bool)) and not (
-            SECRET_KEYS & set(place[-1:])
-        ):
-            yield f"{path}: {key} = {redacted(repr(problem['input']))}: {message}"
-        else:
-            yield f"{path}: {key}: {message}"
+        if kind == "extra_forbidden":
+            known = sorted(_known_keys(problem["loc"], given))
+            meant = did_you_mean(place[-1], known) or _elsewhere(place)
+            yield f"{path}: unknown key {key}; known here: {', '.join(known)}{meant}"
+            continue
+        if kind == "missing":
+            said, message = f"{key} is missing", message.lower()
+        elif isinstance(value, (str, int, float, bool)) and not SECRET_KEYS & set(place[-1:]):
+            said = f"{key} = {redacted(repr(value))}"
+        if kind == "literal_error":
+            message += did_you_mean(value, re.findall(r"'([^']+)'", message))
+        elif kind == "model_type":
+            message = f"write keys and values below it{_elsewhere(place)}"
+        for line in message.splitlines():
+            yield ": ".join(filter(None, (str(path), said, line)))
+
+
+@cache
+def _places() -> Mapping[str, Sequence[str]]:
+    """The places where a section has a key, by the key; upper ones first."""
+    found: dict[str, list[str]] = {}
+    waiting: list[tuple[str, type[BaseModel]]] = [("", Config)]
+    for above, section in waiting:
+        for name, field in section.model_fields.items():
+            found.setdefault(name, []).append(f"{above}{name}")
+            if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+                waiting.append((f"{above}{name}.", field.annotation))
+    return found
+
+
+def _elsewhere(place: Sequence[str]) -> str:
+    """The end of a message that proposes another place for a key, if there is one."""
+    others = (other for other in _places().get(place[-1], ()) if other != ".".join(place))
+    other = next(others, None)
+    return f"; did you mean {other}?" if other else ""
 
 
 def _place(location: tuple[int | str, ...]) -> list[str]:
@@ -237,6 +320,12 @@ def _place(location: tuple[int | str, ...]) -> list[str]:
 
 
 def _known_keys(location: tuple[int | str, ...], given: object) -> list[str]:
+    fields = _section_at(location, given).model_fields
+    return [field.alias or name for name, field in fields.items()]
+
+
+def _section_at(location: tuple[int | str, ...], given: object) -> type[BaseModel]:
+    """The section that has, or might have, the key at `location`."""
     section: type[BaseModel] = Config
     if location[0] == "experiments":
         section, location = _experiments_of(given, str(location[1])), location[2:]
@@ -249,7 +338,7 @@ def _known_keys(location: tuple[int | str, ...], given: object) -> list[str]:
         elif field is not None:
             choices = list(_sections_in(field.annotation))
             section = choices[0] if choices else section
-    return [field.alias or name for name, field in section.model_fields.items()]
+    return section
 
 
 def _experiments_of(given: object, name: str) -> type[BaseModel]:

@@ -19,7 +19,7 @@ from rag_assets.config.base import (
 )
 from rag_assets.config.checks import Checks
 from rag_assets.config.documents import DEFAULT_CHUNKINGS, Chunking, Documents
-from rag_assets.config.errors import ConfigError
+from rag_assets.config.errors import ConfigError, Problems, did_you_mean
 from rag_assets.config.evaluation import Evaluation, QuestionSet
 from rag_assets.config.experiments import AnswerExperiments, Experiments
 from rag_assets.config.figures import Figures
@@ -50,7 +50,7 @@ from rag_assets.config.retrieval import (
 )
 from rag_assets.config.running import CleanUp, Execution, Schedule, Serving
 from rag_assets.config.sources import Sources
-from rag_assets.config.training import TRAINED, Training
+from rag_assets.config.training import TRAINED, RerankerTraining, Training
 from rag_assets.schemas import VariantTables
 
 logger = logging.getLogger(__name__)
@@ -189,89 +189,110 @@ class Config(Section):
 
     @model_validator(mode="after")
     def _names_resolve(self) -> Self:
-        self._check_variants()
-        self._check_parsers()
+        problems = Problems()
+        self._check_variants(problems)
+        self._check_parsers(problems)
         for name in self.evaluation.retrievers:
-            self.retrieval.check_retriever(name, key="evaluation.retrievers")
-        self._check_experiments()
-        self._check_answer_experiments()
-        self._check_language_models()
-        self._check_training()
-        check_named(self.serving.variant, self.variants, kind="variant", key="serving.variant")
+            with problems:
+                self.retrieval.check_retriever(name, key="evaluation.retrievers")
+        self._check_experiments(problems)
+        self._check_answer_experiments(problems)
+        self._check_language_models(problems)
+        self._check_training(problems)
+        with problems:
+            check_named(self.serving.variant, self.variants, kind="variant", key="serving.variant")
+        problems.tell()
         return self
 
-    def _check_variants(self) -> None:
+    def _check_variants(self, problems: Problems) -> None:
         for name, variant in self.variants.items():
             for part, wanted, known in (
                 ("parser", variant.parser, self.parsers),
                 ("chunking", variant.chunking, self.chunkings),
                 *(("model", model, self.models) for model in variant.models),
             ):
-                check_named(wanted, sorted(known), kind=part, key=f"variants.{name}.{part}")
+                with problems:
+                    check_named(wanted, sorted(known), kind=part, key=f"variants.{name}.{part}")
 
-    def _check_parsers(self) -> None:
+    def _check_parsers(self, problems: Problems) -> None:
         for name, parser in self.parsers.items():
-            if parser.python is not None and self.execution.parsing == "in_process":
-                raise ValueError(
-                    f"parsers.{name}.python: another interpreter is another process; set "
-                    "execution.parsing: processes"
-                )
+            with problems:
+                if parser.python is not None and self.execution.parsing == "in_process":
+                    raise ValueError(
+                        f"parsers.{name}.python: another interpreter is another process; set "
+                        "execution.parsing: processes"
+                    )
 
-    def _check_experiments(self) -> None:
+    def _check_experiments(self, problems: Problems) -> None:
         for name, experiment in self.experiments.items():
             place = f"experiments.{name}"
             rerankers = self.retrieval.rerankers
-            check_named(experiment.reranker, rerankers, kind="reranker", key=f"{place}.reranker")
+            with problems:
+                key = f"{place}.reranker"
+                check_named(experiment.reranker, rerankers, kind="reranker", key=key)
             for key, retriever in experiment.named("retriever").items():
-                self.retrieval.check_retriever(retriever, key=f"{place}.{key}")
+                with problems:
+                    self.retrieval.check_retriever(retriever, key=f"{place}.{key}")
             for arm in experiment.listed:
                 key = f"{place}.arms.{arm.name}"
-                if isinstance(arm.retriever, str):
-                    self.retrieval.check_retriever(arm.retriever, key=key)
-                else:
-                    self.retrieval.check_rerankers(arm.retriever, key=key)
-                check_named(arm.variant, self.variants, kind="variant", key=key)
+                with problems:
+                    if isinstance(arm.retriever, str):
+                        self.retrieval.check_retriever(arm.retriever, key=key)
+                    else:
+                        self.retrieval.check_rerankers(arm.retriever, key=key)
+                    check_named(arm.variant, self.variants, kind="variant", key=key)
 
-    def _check_answer_experiments(self) -> None:
+    def _check_answer_experiments(self, problems: Problems) -> None:
         for name, experiment in self.answer_experiments.items():
             key = f"answer_experiments.{name}"
-            check_named(experiment.variant, self.variants, kind="variant", key=f"{key}.variant")
-            if name in self.experiments:
-                raise ValueError(
-                    f"{key}: an experiment of that name stands under experiments: rename one"
-                )
+            with problems:
+                check_named(experiment.variant, self.variants, kind="variant", key=f"{key}.variant")
+                if name in self.experiments:
+                    raise ValueError(
+                        f"{key}: an experiment of that name stands under experiments: rename one"
+                    )
 
-    def _check_training(self) -> None:
+    def _check_training(self, problems: Problems) -> None:
         training = self.training
-        check_named(training.variant, self.variants, kind="variant", key="training.variant")
+        with problems:
+            check_named(training.variant, self.variants, kind="variant", key="training.variant")
         for name, reranker in training.rerankers.items():
-            key = f"training.rerankers.{name}.retriever"
-            check_named(reranker.retriever, training.retrievers, kind="trained retriever", key=key)
-            if name in training.retrievers:
-                raise ValueError(f"training.rerankers.{name}: a retriever has that name; rename it")
-            shipped = DEFAULT_ENTRIES["rerankers"].get(name)
-            if shipped and self.retrieval.rerankers[name] == shipped:
-                raise ValueError(
-                    f"training.rerankers.{name}: a reranker that comes with rag_assets has that "
-                    f"name, and retrievers would read with its weights: rename it, or give "
-                    f"retrieval.rerankers.{name} the path {TRAINED}{name}"
-                )
+            with problems:
+                self._check_trained_reranker(name, reranker)
         for section, entries, known in (
             ("models", self.models, training.retrievers),
             ("retrieval.rerankers", self.retrieval.rerankers, training.rerankers),
         ):
             for name, entry in entries.items():
                 trained = entry.path.removeprefix(TRAINED)
-                if entry.path.startswith(TRAINED) and trained in training.names.keys() - known:
-                    raise ValueError(
-                        f"{section}.{name}.path: {entry.path} names what the section training "
-                        f"trains a {training.names[trained]} as: name another"
-                    )
+                is_known = trained not in training.names.keys() - known
+                with problems:
+                    if entry.path.startswith(TRAINED) and not is_known:
+                        raise ValueError(
+                            f"{section}.{name}.path: {entry.path} names what the section training "
+                            f"trains a {training.names[trained]} as: name another"
+                        )
 
-    def _check_language_models(self) -> None:
+    def _check_trained_reranker(self, name: str, reranker: RerankerTraining) -> None:
+        retrievers, key = self.training.retrievers, f"training.rerankers.{name}"
+        check_named(
+            reranker.retriever, retrievers, kind="trained retriever", key=f"{key}.retriever"
+        )
+        if name in retrievers:
+            raise ValueError(f"{key}: a retriever has that name; rename it")
+        shipped = DEFAULT_ENTRIES["rerankers"].get(name)
+        if shipped and self.retrieval.rerankers[name] == shipped:
+            raise ValueError(
+                f"{key}: a reranker that comes with rag_assets has that "
+                f"name, and retrievers would read with its weights: rename it, or give "
+                f"retrieval.rerankers.{name} the path {TRAINED}{name}"
+            )
+
+    def _check_language_models(self, problems: Problems) -> None:
         """Named language models exist."""
         for key, name in self._named_language_models():
-            check_named(name, self.language_models, kind="language model", key=key)
+            with problems:
+                check_named(name, self.language_models, kind="language model", key=key)
 
     def _named_language_models(self) -> Iterator[tuple[str, str | None]]:
         """Each key outside figures and parsers that names a language model, with the name."""
@@ -357,8 +378,8 @@ class Config(Section):
         """
         chosen = name or next(iter(self.language_models))
         if chosen not in self.language_models:
-            known = ", ".join(self.language_models)
-            raise ConfigError(f"no language model is named {chosen!r}; the config has {known}")
+            there = ", ".join(self.language_models) + did_you_mean(chosen, self.language_models)
+            raise ConfigError(f"no language model is named {chosen!r}; the config has {there}")
         return chosen, self.language_models[chosen]
 
     def variant(self, name: str) -> Variant:
@@ -368,6 +389,6 @@ class Config(Section):
             ConfigError: There is none of that name.
         """
         if name not in self.variants:
-            known = ", ".join(self.variants)
-            raise ConfigError(f"no variant is named {name!r}; the config has {known}")
+            there = ", ".join(self.variants) + did_you_mean(name, self.variants)
+            raise ConfigError(f"no variant is named {name!r}; the config has {there}")
         return self.variants[name]

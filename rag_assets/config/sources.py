@@ -70,7 +70,10 @@ class TableSource(Section):
         "package:NAME/PATH names a file or folder inside an installed Python package",
     )
     db_schema: str | None = Field(None, alias="schema", description="database schema")
-    tables: Annotated[list[TableSpec], BeforeValidator(_table_specs)] = Field(
+    tables: Annotated[
+        list[TableSpec],
+        BeforeValidator(_table_specs, json_schema_input_type=list[TableSpec | str]),
+    ] = Field(
         [TableSpec(name="*")], description="tables to take, each with its own node, or patterns"
     )
     exclude: list[str] = Field([], description="patterns of table names to leave out")
@@ -123,8 +126,19 @@ def _document_sources(value: object) -> object:
 class Sources(Section):
     """Where documents and tables come from; a plain path or URL is enough for each."""
 
-    documents: Annotated[list[DocumentSource], BeforeValidator(_document_sources)] = Field([])
-    tables: Annotated[list[TableSource], BeforeValidator(_document_sources)] = Field([])
+    documents: Annotated[
+        list[DocumentSource],
+        BeforeValidator(
+            _document_sources,
+            json_schema_input_type=str | DocumentSource | list[DocumentSource | str],
+        ),
+    ] = Field([], description="a folder or bucket, or several with a name each")
+    tables: Annotated[
+        list[TableSource],
+        BeforeValidator(
+            _document_sources, json_schema_input_type=str | TableSource | list[TableSource | str]
+        ),
+    ] = Field([], description="a database or folder of tables, or several with a name each")
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Self:

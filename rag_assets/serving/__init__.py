@@ -16,6 +16,7 @@ A command, as a shell would run it:
 >>> with TemporaryDirectory() as folder, chdir(folder):
 ...     exit_code = main(["init", "--database", "sqlite:///alloys.sqlite"])
 Wrote ...rag_assets.yaml.
+There is no alloys.sqlite yet.
 Next: rag-assets refresh, then rag-assets questions make and rag-assets evaluate
 >>> exit_code
 0

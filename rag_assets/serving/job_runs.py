@@ -66,7 +66,7 @@ def execute(
         from rag_assets.definitions import definitions
         from rag_assets.serving import dagster_instance, progress
 
-        loggers = dg.Definitions(loggers={CONSOLE: progress.logger(say)})
+        loggers = dg.Definitions(loggers={CONSOLE: progress.logger(say, config)})
         job = dg.Definitions.merge(definitions(config), loggers).resolve_job_def(job_name)
         records = dagster_instance.opened(config)
     run_config = {

@@ -759,3 +759,66 @@ def test_a_path_for_links_is_one_that_a_link_can_begin_with(write, path):
     with pytest.raises(ConfigError, match=r"serving\.root_path.*not a path such as /rag"):
         load(write(f"serving: {{root_path: '{path}'}}\n"))
     assert load(write("serving: {root_path: /rag/own}\n")).serving.root_path == "/rag/own"
+
+
+def test_errors_of_every_kind_are_named_at_once(write, monkeypatch):
+    monkeypatch.delenv("NOWHERE", raising=False)
+    message, _ = error_of(
+        write(
+            "sources: {document: docs, tables: 'sqlite:///${NOWHERE}/${NOR_HERE}'}\n"
+            "schedule: {timezone: Stockholm, sensor_seconds: '${NOWHERE}'}\n"
+            "answering: {risk: 0.1, sentences: 4}\n"
+            "variants: {fast: {modell: bge, parser: pymupd}}\n"
+            "serving: {variant: slow}\n"
+        )
+    )
+
+    said = [line.partition(": ")[2] for line in message.splitlines()]
+    assert [" ".join(line.split()[:3]) for line in said] == [
+        "${NOWHERE}: that environment",
+        "${NOR_HERE}: that environment",
+        "unknown key sources.document;",
+        "unknown key variants.fast.modell;",
+        "answering: delete the",
+        "answering: delete the",
+        "schedule.timezone = 'Stockholm':",
+        "variants.fast.parser: no parser",
+        "variants.fast.model: no model",
+        "serving.variant: no variant",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("sorces: {}", "sources"),
+        ("variants: {fast: {chunks: fixed_256}}", "chunking"),
+        ("variants: {fast: {serializer: full_semantics}}", "full_semantic"),
+        ("variants: {fast: {parser: pymupd}}", "pymupdf"),
+        ("retrieval: {retriever: bets}", "best"),
+        ("experiments: {fusion_mode: {}}", "fusion_modes"),
+        ("top_k: 5", "retrieval.top_k"),
+        ("index: {stem: true}", "index.text.stem"),
+        ("documents: ./handbook", "sources.documents"),
+        ("zzz: 5", None),
+    ],
+)
+def test_what_was_meant_is_proposed(write, text, meant):
+    message, _ = error_of(write(text))
+
+    assert len(message.splitlines()) == 1
+    assert message.endswith(f"did you mean {meant}?") if meant else "did you mean" not in message
+
+
+def test_a_mended_key_makes_no_other_error(write):
+    """What is taken out to look further is not missed in what is told."""
+    message, _ = error_of(
+        write(
+            "variantz: {fast: {}}\n"
+            "serving: {variant: fast}\n"
+            "models: {m: {path: 3}}\n"
+            "chunkings: {c: {size: 100, overlap: 60}, d: {strategy: sentence}}\n"
+        )
+    )
+
+    assert len(message.splitlines()) == 4, message

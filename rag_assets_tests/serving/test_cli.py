@@ -1,10 +1,15 @@
 import json
 import re
+import sqlite3
 import subprocess
 import sys
+import urllib.parse
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
+import yaml
+from jsonschema import Draft202012Validator
 
 from rag_assets import config as configuration
 from rag_assets.models import openvino
@@ -226,6 +231,49 @@ def test_init_writes_a_config_that_loads_and_points_at_the_sources(home, capsys,
     assert config.sources.tables[0].url.get_secret_value() == url
 
 
+def test_init_takes_several_of_each_kind_and_keeps_all_passwords_out(home, capsys, monkeypatch):
+    sqlite3.connect(home / "lab.db").execute("CREATE TABLE t (a)").connection.close()
+    for folder in ("handbook", "offers", "old/Offers"):
+        (home / folder).mkdir(parents=True)
+    urls = [f"postgresql+psycopg://me:secret{number}@host/erp" for number in (1, 2)]
+    documents = ["--documents", "handbook", "offers", "--documents", "old/Offers"]
+    databases = ["--database", "lab.db", "csv files", *urls]
+
+    assert cli.main(["init", *documents, *databases]) == OK
+
+    said, text = capsys.readouterr().out, (home / "rag_assets.yaml").read_text()
+    assert "There is no csv files yet." in said
+    assert "set in the environment ERP_PASSWORD and ERP_2_PASSWORD." in said
+    assert "secret" not in text
+    monkeypatch.setenv("ERP_PASSWORD", "secret1")
+    monkeypatch.setenv("ERP_2_PASSWORD", "secret2")
+    sources = configuration.load().sources
+    assert {source.name: source.url for source in sources.documents} == {
+        "handbook": str(home / "handbook"),
+        "offers": str(home / "offers"),
+        "offers_2": str(home / "old/Offers"),
+    }
+    assert {source.name: source.url.get_secret_value() for source in sources.tables} == {
+        "lab": f"sqlite:///{home / 'lab.db'}",
+        "csv_files": str(home / "csv files"),
+        "erp": urls[0],
+        "erp_2": urls[1],
+    }
+
+
+def test_what_init_writes_is_known_to_editors_and_lies_where_the_docs_say(home):
+    assert cli.main(["init", "--documents", "reports", "--database", "lab"]) == OK
+
+    file = home / configuration.DEFAULT_FILE
+    first = file.read_text().splitlines()[0]
+    place = first.removeprefix("# yaml-language-server: $schema=")
+    schema = json.loads(Path(urllib.parse.urlparse(place).path).read_text())
+    said = yaml.safe_load(file.read_text())
+    assert first != place
+    assert list(Draft202012Validator(schema).iter_errors(said)) == []
+    assert configuration.load().state_dir == home / configuration.Config().state_dir
+
+
 def test_init_sets_the_tokenizer_that_text_without_blanks_needs(home, capsys):
     reports = home / "reports"
     reports.mkdir()
@@ -271,8 +319,10 @@ def test_init_never_overwrites(home, capsys):
 def test_a_path_of_init_holds_wherever_the_config_lies(home, monkeypatch):
     monkeypatch.setenv(configuration.PATH_VARIABLE, str(home / "elsewhere/rag.yaml"))
 
-    assert cli.main(["init", "--documents", "reports"]) == OK
-    assert configuration.load().sources.documents[0].url == str(home / "reports")
+    assert cli.main(["init", "--documents", "reports", "--database", "sqlite:///lab.db"]) == OK
+    sources = configuration.load().sources
+    assert sources.documents[0].url == str(home / "reports")
+    assert sources.tables[0].url.get_secret_value() == f"sqlite:///{home / 'lab.db'}"
 
 
 def test_tables_align_words_left_and_numbers_right():

@@ -116,7 +116,7 @@ def test_the_first_refresh_builds_everything_and_says_how_much(first):
     assert counts["joint_index"]["added"] == counts["chunk_vectors"]["added"] + 4
     assert all("seconds" in numbers for numbers in counts.values())
     assert set(first.data_versions) == set(counts)
-    assert "chunk_vectors" in first.progress.splitlines()
+    assert "Embedding passages" in first.progress.splitlines()
 
 
 def test_the_second_refresh_does_nothing_and_imports_nothing_heavy(first, second):

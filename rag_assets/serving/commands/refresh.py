@@ -14,7 +14,7 @@ from rag_assets.operations.problems.current import source_problems
 from rag_assets.operations.problems.problem import Problem
 from rag_assets.operations.problems.skipped_inputs import EXPORTS, left_out
 from rag_assets.reports.text_tables import table
-from rag_assets.schemas import DOCUMENT_FILES_TABLE
+from rag_assets.schemas import DOCUMENT_FILES_TABLE, GENERATED_QUESTIONS_TABLE
 from rag_assets.serving import alerting, disk_errors, job_runs, refresh_run
 from rag_assets.serving.check_summary import check_summary
 from rag_assets.serving.evaluation_text import scores
@@ -42,6 +42,13 @@ NO_SOURCE = (
     "the config names no source: add `sources: {documents: FOLDER}` for files, or "
     "`sources: {tables: [{name: NAME, url: URL}]}` for a database, and refresh again"
 )
+
+
+NEXT = (
+    'Next: `rag-assets ask "..."` or `rag-assets search "..."`, or `rag-assets serve` for the page '
+    "in a browser."
+)
+MEASURE = " `rag-assets questions make`, then `rag-assets evaluate`, measures it."
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -189,6 +196,7 @@ def _answer(
         kept = outcome_text(plan, outcome.assets)
     checked = checks.text_of_run(outcome.variant, began=began)
     judged = "\n\n".join(part for part in (kept, checked) if part)
+    outcome = replace(outcome, conclusion=_with_next(store, config, outcome))
     paragraphs = _paragraphs(outcome, missing, evaluation, judged, seconds)
     code = job_runs.code_of(outcome.errors) or (PARTLY if missing else OK)
     return Reply(record=record, text="\n\n".join(paragraphs), code=code)
@@ -206,6 +214,14 @@ def _still_serving(store: Store) -> str:
         else "Nothing serves yet"
     )
     return f"{serves}. Next: mend what failed, and run this again: it goes on from here."
+
+
+def _with_next(store: Store, config: Config, outcome: RefreshOutcome) -> str:
+    """The conclusion, and what to do next where it does not say."""
+    if outcome.errors or "Next:" in outcome.conclusion:
+        return outcome.conclusion
+    is_measured = config.question_files or store.exists(GENERATED_QUESTIONS_TABLE)
+    return f"{outcome.conclusion}\n{NEXT}{'' if is_measured else MEASURE}"
 
 
 def _in_short(reason: str) -> str:

@@ -15,19 +15,25 @@ from rag_assets.serving import alerting, dagster_instance
 from rag_assets.serving.reloading import Reloading
 from rag_assets.serving.replies import CommandError, Reply, say
 
-SUMMARY = "start the Dagster UI, the nightly schedule and the sensors"
+SUMMARY = "start the Dagster UI, the nightly schedule and the sensors, for one person here"
 EXAMPLES = """\
   rag-assets ui
   rag-assets ui --port 4000"""
 
 PORT = 3000
+FIT_FOR = (
+    "It is for you, on this machine: schedule and sensors run until you stop it, and there is no "
+    "login. On a server, let services run the parts (docs/deploy.md), or cron `rag-assets refresh`."
+)
+QUIET = "ignore:Function `dev_command` is superseded"
+"""Python's warning that Dagster would rather be started by another program, which is no news."""
 SECONDS_BETWEEN_LOOKS = 2
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Declare the options of this command."""
     command.add_argument("--host", default="127.0.0.1", help="address to listen on")
-    command.add_argument("--port", type=int, default=PORT, help="port to listen on")
+    command.add_argument("--port", type=int, default=PORT, help=f"port (default: {PORT})")
 
 
 def run(options: argparse.Namespace) -> Reply:
@@ -38,10 +44,12 @@ def run(options: argparse.Namespace) -> Reply:
         alerting.tell_of_closed(config, records, closed=closed)
     url = f"http://{options.host}:{options.port}"
     say(f"The Dagster UI opens at {url} in a few seconds; stop it with Ctrl-C.")
+    say(FIT_FOR)
     environment = {
         **os.environ,
         **dagster_instance.environment(config),
         configuration.PATH_VARIABLE: str(configuration.find()),
+        "PYTHONWARNINGS": ",".join(filter(None, (os.environ.get("PYTHONWARNINGS"), QUIET))),
     }
     code = _serve(
         options.host,

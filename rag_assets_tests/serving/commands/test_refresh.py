@@ -70,6 +70,23 @@ def test_it_ends_with_the_verdict_and_the_next_command():
     assert last == f"Done after 1.0 s: variant default.\n{said}"
 
 
+def test_it_says_what_can_be_done_with_the_index(tmp_path):
+    store, built = Store(tmp_path), replace(outcome(), conclusion="PASS. It serves now.")
+    config = configuration.Config(questions={"folder": tmp_path})
+
+    said = refresh._with_next(store, config, built).splitlines()
+    assert said[0] == built.conclusion
+    assert "`rag-assets serve`" in said[1]
+    assert "`rag-assets questions make`" in said[1]
+    (tmp_path / "people.jsonl").touch()
+    assert "questions make" not in refresh._with_next(store, config, built)
+
+    held = replace(built, conclusion="HOLD. Next: `rag-assets promote short`.")
+    assert refresh._with_next(store, config, held) == held.conclusion
+    failed = replace(built, errors={"chunks": "no space is left"})
+    assert refresh._with_next(store, config, failed) == built.conclusion
+
+
 def test_the_seconds_of_all_rows_are_those_of_the_refresh():
     counts = {"chunks": {"added": 2, "seconds": 3.0}, "question_sets": {"added": 1}}
     timed = replace(outcome(), assets=counts, checking=2.5)

@@ -51,7 +51,7 @@ class Server:
             [sys.executable, "-m", "rag_assets.serving.cli", "ui", "--port", str(port)],
             cwd=project,
             env={**os.environ, "RAG_ASSETS_CONFIG": str(project / "rag_assets.yaml")},
-            stderr=subprocess.DEVNULL,
+            stderr=(project / "ui.log").open("w"),
             preexec_fn=ignore_interrupts,
         )
 
@@ -97,6 +97,14 @@ def test_the_ui_shows_the_graph(server, project):
     nodes = server.answer("{ assetNodes { assetKey { path } } }")["assetNodes"]
     assert {"path": ["joint_index"]} in [node["assetKey"] for node in nodes]
     assert (project / "state/dagster/dagster.yaml").is_file()
+
+
+def test_it_says_what_it_is_fit_for_and_repeats_no_warning_of_dagster(server, project):
+    server.answer("{ version }")
+    said = (project / "ui.log").read_text()
+
+    assert "for you, on this machine" in said
+    assert "Warning: " not in said
 
 
 def test_a_run_of_the_command_line_stands_in_the_timeline_and_on_the_page_of_its_job(server):
