@@ -4,6 +4,8 @@ from decimal import Decimal
 import pytest
 
 from rag_assets.citations.kinds import Absence, Cell, Computed, Rows
+from rag_assets.retrieval.filters import Filters
+from rag_assets.table_lookup.arm import narrowed
 from rag_assets.table_lookup.looking_up import answer_plan, look_up
 from rag_assets.table_lookup.plans.plan import Condition, LookupPlan
 from rag_assets.table_lookup.question import time_limit, value_parts
@@ -238,3 +240,17 @@ def test_the_work_on_a_question_grows_with_its_length_alone(monkeypatch):
 def test_a_lookup_that_nobody_waits_for_ends():
     with abandoned_once(lambda: True), pytest.raises(AbandonedError):
         look_up("What is the mass per metre of IPE 360?", catalogue())
+
+
+def test_a_scope_is_asked_as_if_there_were_no_other_table():
+    held = catalogue(contents(), contents(table="offers", title="Offered beams"))
+    question = "What is the highest mass per metre?"
+    assert look_up(question, held).outcome == "refused"
+    for filters in (Filters(within=(f"{SOURCE}/offers",)), Filters(table="offers")):
+        only = narrowed(held, filters)
+        found = look_up(question, only)
+        assert (found.outcome, found.plan.table) == ("answered", "offers")
+        assert narrowed(held, filters) is only, "what is built over it is built once"
+    assert narrowed(held, Filters(within=("papers/",))).tables == ()
+    assert look_up(question, narrowed(held, Filters(source="papers"))).outcome != "answered"
+    assert narrowed(held, Filters(domain="table")) is held

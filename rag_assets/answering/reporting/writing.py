@@ -20,6 +20,7 @@ from rag_assets.answering.reporting.under_headings import with_headings
 from rag_assets.config import RetrieverName
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.hits import Hit
+from rag_assets.table_lookup.arm import narrowed
 
 MOST_CHARACTERS = 10_000
 """Of a prompt: four pages, more than anybody writes to ask for a report."""
@@ -82,7 +83,9 @@ def write_report(
         title=decomposition.title,
         sections=composed.sections,
         not_covered=composed.not_covered,
-        comparison=side_by_side(prompt, sides, sources.catalogue) if compares else None,
+        comparison=side_by_side(prompt, sides, narrowed(sources.catalogue, filters))
+        if compares
+        else None,
         scope=Scope(index.variant, gathered.retriever, set_filters(filters), gathered.searched),
         shown=tuple(
             Shown(hit.unit_id, hit.text_hash, rank, hit.score, hit.domain, hit.uri)

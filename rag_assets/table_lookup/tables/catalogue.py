@@ -136,6 +136,22 @@ class Catalogue:
         """
         return self._required(table).texts
 
+    def only(self, covers: Callable[[TableInfo], bool]) -> "Catalogue":
+        """Those of its tables that `covers` allows, as a catalogue of their own."""
+
+        def kept(
+            tables: Mapping[tuple[str, str], TableContents],
+        ) -> Mapping[tuple[str, str], TableContents]:
+            return {key: each for key, each in tables.items() if covers(each.info)}
+
+        return Catalogue(
+            data_version=self.data_version,
+            load=lambda: (kept(self._loaded[0]), self._loaded[1]),
+            load_documents=lambda: (kept(self._documents[0]), self._documents[1]),
+            document_version=self.document_version,
+            glossary=self._glossary,
+        )
+
     @cached_property
     def of_documents(self) -> "Catalogue":
         """The tables inside documents as a catalogue of their own."""
