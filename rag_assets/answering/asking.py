@@ -188,21 +188,14 @@ def _looked_up(
     if filters is not None and not allows_lookup(filters):
         return None
     looked = look_up(question, tables, planner=planner)
-    return looked if _is_allowed(looked, filters) else None
+    left_out = (filters and filters.without) or frozenset()
+    is_whole = looked.plan is None or left_out.isdisjoint(looked.row_ids)
+    return looked if is_whole else None  # nobody asked the table without these rows
 
 
 def allows_lookup(filters: Filters) -> bool:
     """Whether tables may be asked under `filters`."""
     return filters.domain != "document" and not any(getattr(filters, name) for name in NOT_OF_ROWS)
-
-
-def _is_allowed(looked: "LookedUp", filters: Filters | None) -> bool:
-    """Whether a plan rests on no row that the filters leave out.
-
-    Else it says nothing: nobody asked the table without them.
-    """
-    left_out = filters.without if filters else None
-    return looked.plan is None or (left_out or frozenset()).isdisjoint(looked.row_ids)
 
 
 def _computed(looked: "LookedUp | None", tables: "Catalogue") -> Told | None:

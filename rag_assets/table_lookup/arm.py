@@ -23,7 +23,6 @@ MOST_FOUND = 10
 SURE_FROM = 0.5
 """Confidence of a reading from which it counts: its rows join a ranking, its answer is given."""
 CATALOGUES_KEPT = 2
-SCOPES_KEPT = 8
 WARM_UP = "how many rows are there?"
 
 
@@ -78,20 +77,16 @@ class LookupArm:
             return self._catalogues[key]
 
 
+@lru_cache(maxsize=8)
 def narrowed(catalogue: "Catalogue", filters: Filters | None) -> "Catalogue":
     """The tables that `filters` allow: a question to them is read as if there were no others."""
     if filters is None or not (filters.source or filters.table or filters.within):
         return catalogue
-    scope = Filters(source=filters.source, table=filters.table, within=filters.within)
-    return _narrowed(catalogue, scope)
 
-
-@lru_cache(maxsize=SCOPES_KEPT)
-def _narrowed(catalogue: "Catalogue", scope: Filters) -> "Catalogue":
     def is_covered(table: "TableInfo") -> bool:
         name = table.table if table.unit_id is None else table.table.rpartition("#")[0]
-        is_named = scope.source in (None, table.source) and scope.table in (None, table.table)
-        return is_named and scope.covers(table.source, name)
+        is_named = filters.source in (None, table.source) and filters.table in (None, table.table)
+        return is_named and filters.covers(table.source, name)
 
     return catalogue.only(is_covered)
 

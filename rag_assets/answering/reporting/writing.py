@@ -74,6 +74,7 @@ def write_report(
         )
         gathered = with_headings(gathered, index, filters=filters, retriever=retriever)
     sides = [part.title for part in decomposition.parts]
+    tables = narrowed(sources.catalogue, filters)
     compares = filters is None or allows_lookup(filters)
     progress("writing the sections")
     with times.timed("write"):
@@ -83,9 +84,7 @@ def write_report(
         title=decomposition.title,
         sections=composed.sections,
         not_covered=composed.not_covered,
-        comparison=side_by_side(prompt, sides, narrowed(sources.catalogue, filters))
-        if compares
-        else None,
+        comparison=side_by_side(prompt, sides, tables) if compares else None,
         scope=Scope(index.variant, gathered.retriever, set_filters(filters), gathered.searched),
         shown=tuple(
             Shown(hit.unit_id, hit.text_hash, rank, hit.score, hit.domain, hit.uri)

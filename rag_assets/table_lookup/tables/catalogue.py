@@ -126,7 +126,7 @@ class Catalogue:
         Raises:
             KeyError: It is no table of this catalogue.
         """
-        return self._required(table).rows
+        return self.contents(table).rows
 
     def texts(self, table: TableInfo) -> pa.Table:
         """See `TableContents.texts`.
@@ -134,7 +134,7 @@ class Catalogue:
         Raises:
             KeyError: It is no table of this catalogue.
         """
-        return self._required(table).texts
+        return self.contents(table).texts
 
     def only(self, covers: Callable[[TableInfo], bool]) -> "Catalogue":
         """Those of its tables that `covers` allows, as a catalogue of their own."""
@@ -174,7 +174,12 @@ class Catalogue:
         key = (source, table)
         return self._loaded[0].get(key) or self._documents[0].get(key)
 
-    def _required(self, table: TableInfo) -> TableContents:
+    def contents(self, table: TableInfo) -> TableContents:
+        """All of a table.
+
+        Raises:
+            KeyError: It is no table of this catalogue.
+        """
         found = self._contents(table.source, table.table)
         if found is None:
             raise KeyError(f"{table.source}/{table.table} is no table of this catalogue")
