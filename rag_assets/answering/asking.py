@@ -188,8 +188,8 @@ def _looked_up(
     if filters is not None and not allows_lookup(filters):
         return None
     looked = look_up(question, tables, planner=planner)
-    left_out = (filters and filters.without) or frozenset()
-    is_whole = looked.plan is None or left_out.isdisjoint(looked.row_ids)
+    left_out = filters.without if filters else None
+    is_whole = looked.plan is None or (left_out or frozenset()).isdisjoint(looked.row_ids)
     return looked if is_whole else None  # nobody asked the table without these rows
 
 

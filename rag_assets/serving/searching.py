@@ -77,7 +77,8 @@ def check_names(assistant: "Assistant", filters: "Filters") -> None:
         UsageError: They do; it names those that there are.
     """
     index, config = assistant.index, assistant.config
-    for source in {filters.source, *(each.partition("/")[0] for each in filters.within)} - {None}:
+    of_places = (each.partition("/")[0] for each in filters.within)
+    for source in filter(None, [filters.source, *of_places]):
         _require(source, index, column="source", known={*config.source_names})
     if filters.table:
         exported = {each.about.table for each in all_exported(assistant.store)}

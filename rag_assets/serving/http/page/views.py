@@ -329,7 +329,9 @@ def _card(card: Card, opened: Opened, service: Service, page_url: str = "") -> H
     return _page("evidence", card.title, card=card, version=version, page_url=page_url)
 
 
-def _page(template: str, title: str, status: int = HTTPStatus.OK, **values: object) -> HTMLResponse:
+def _page(
+    template: str, title: str, status: int = HTTPStatus.OK, /, **values: object
+) -> HTMLResponse:
     page = pages.render(f"serving/http/page/{template}.html", title=title, **values)
     return HTMLResponse(page, status)
 
