@@ -185,14 +185,12 @@ def computed(here: Here) -> None:
         here.shot(page, "value")
 
 
-@check(
-    WITHOUT_MODEL, "what is found is called no answer; a number opens the page, the place marked"
-)
+@check(WITHOUT_MODEL, "what is found is called so; a number opens the page, the place marked")
 def found(here: Here) -> None:
     with here.page() as page:
         page.goto(here.url)
         assert ask(page, FOUND) == "found"
-        assert "Not an answer" in last(page, ".outcome").inner_text()
+        assert "Found in your documents" in last(page, ".outcome").inner_text()
         assert last(page, ".passages li mark").count() == 3
         last(page, ".cite[aria-label*='page']").first.click()
         mark = page.locator("#evidence rect.quote").first

@@ -23,7 +23,7 @@ from rag_assets.config import Config, Expansion, RetrieverName
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.hits import Hit, Results
 from rag_assets.store import Store
-from rag_assets.table_lookup.arm import SURE_FROM
+from rag_assets.table_lookup.arm import SURE_FROM, narrowed
 
 if TYPE_CHECKING:
     from rag_assets.answering.condensation.conversation import Turn
@@ -126,7 +126,8 @@ def stream(
         ModelMismatchError, MissingTextIndexError, RerankerError, OutdatedIndexError: As `search`.
     """
     times = StageTimes()
-    whole, index, tables = read_as or question, sources.index, sources.catalogue
+    whole, index = read_as or question, sources.index
+    tables = narrowed(sources.catalogue, filters)
     top_k = sources.config.answering.hits
     with times.timed("lookup"):
         looked = _looked_up(whole, tables, filters=filters, planner=sources.planner)
@@ -189,26 +190,14 @@ def _looked_up(
     if filters is not None and not allows_lookup(filters):
         return None
     looked = look_up(question, tables, planner=planner)
-    return looked if _is_allowed(looked, filters) else None
+    left_out = filters.without if filters else None
+    is_whole = looked.plan is None or (left_out or frozenset()).isdisjoint(looked.row_ids)
+    return looked if is_whole else None  # nobody asked the table without these rows
 
 
 def allows_lookup(filters: Filters) -> bool:
     """Whether tables may be asked under `filters`."""
     return filters.domain != "document" and not any(getattr(filters, name) for name in NOT_OF_ROWS)
-
-
-def _is_allowed(looked: "LookedUp", filters: Filters | None) -> bool:
-    """Whether a plan asks a table that the filters allow, and rests on no row that they leave out.
-
-    A lookup that rests on rows left out says nothing: nobody asked the table without them.
-    """
-    if filters is None or looked.plan is None:
-        return True
-    return (
-        filters.source in (None, looked.plan.source)
-        and filters.table in (None, looked.plan.table)
-        and (filters.without or frozenset()).isdisjoint(looked.row_ids)
-    )
 
 
 def _computed(looked: "LookedUp | None", tables: "Catalogue") -> Told | None:

@@ -25,8 +25,8 @@ class Filters:
     """Conditions on units, all of which must hold; None means no condition.
 
     Raises:
-        ValueError: A value is blank, `domain` or `type` is none of those in `schemas`, or a field
-            is not written as `name: value`.
+        ValueError: A value is blank, `domain` or `type` is none of those in `schemas`, a field is
+            not written as `name: value`, or a place of `within` not as `source/name`.
     """
 
     domain: str | None = None
@@ -45,6 +45,9 @@ class Filters:
     """ISO 639-1 code of a chunk's language; rows have none."""
     fields: tuple[str, ...] = ()
     """`name: value` of header fields of a chunk's document, exactly as they were found."""
+    within: tuple[str, ...] = ()
+    """The only documents and tables, as `source/uri` and `source/table`; a place that ends with `/`
+    holds all that stands below it: `papers/old/`, or a whole source, `papers/`."""
     documents: frozenset[str] | None = None
     """URIs of the only documents to search; table rows are not affected."""
     without: frozenset[str] | None = None
@@ -74,6 +77,15 @@ class Filters:
             name, mark, value = entry.partition(FIELD_MARK)
             if not (name.strip() and mark and value.strip()):
                 raise ValueError(f"filter field {entry!r} is not written as 'name: value'")
+        for place in self.within:
+            if "/" not in place or not place.partition("/")[0].strip():
+                raise ValueError(f"filter within {place!r} is not written as 'source/document'")
+
+    def covers(self, source: str, name: str) -> bool:
+        """Whether `within` holds the document with the URI `name`, or the table called so."""
+        place = f"{source}/{name}"
+        folders = tuple(each for each in self.within if each.endswith("/"))
+        return not self.within or place in self.within or place.startswith(folders)
 
     def condition(self) -> str | None:
         """All but versions as an SQL condition on `schemas.units`; None if nothing is asked."""
@@ -86,6 +98,13 @@ class Filters:
         if self.section is not None:
             inside = f"starts_with(section, {literal(self.section + SECTION_MARK)})"
             conditions.append(f"(section = {literal(self.section)} OR {inside})")
+        if self.within:
+            place = "concat(source, '/', coalesce(`table`, uri))"
+            named = [f"{place} IN ({', '.join(map(literal, self.within))})"]
+            named += [
+                f"starts_with({place}, {literal(each)})" for each in self.within if each[-1] == "/"
+            ]
+            conditions.append(f"({' OR '.join(named)})")
         if self.documents is not None:
             inside = ", ".join(literal(uri) for uri in sorted(self.documents))
             named = f"uri IN ({inside})" if inside else "false"

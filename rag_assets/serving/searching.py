@@ -77,9 +77,9 @@ def check_names(assistant: "Assistant", filters: "Filters") -> None:
         UsageError: They do; it names those that there are.
     """
     index, config = assistant.index, assistant.config
-    if filters.source:
-        documents = {source.name for source in config.sources.documents}
-        _require(filters.source, index, column="source", known={*config.table_sources} | documents)
+    of_places = (each.partition("/")[0] for each in filters.within)
+    for source in filter(None, [filters.source, *of_places]):
+        _require(source, index, column="source", known={*config.source_names})
     if filters.table:
         exported = {each.about.table for each in all_exported(assistant.store)}
         _require(filters.table, index, column="table", known=exported)

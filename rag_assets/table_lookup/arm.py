@@ -1,6 +1,7 @@
 """The arm `lookup`: the rows that a question asks for by their values join the ranking."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING
 from weakref import WeakSet
@@ -15,7 +16,7 @@ from rag_assets.terms import lemmas
 
 if TYPE_CHECKING:
     from rag_assets.store.pins import Pin
-    from rag_assets.table_lookup.tables.catalogue import Catalogue
+    from rag_assets.table_lookup.tables.catalogue import Catalogue, TableInfo
 
 MOST_FOUND = 10
 """A plan that selects more rows is too broad to rank: they would push all else out."""
@@ -56,7 +57,7 @@ class LookupArm:
 
         if filters is not None and filters.domain == "document":
             return ()
-        catalogue = self.catalogue(pins)
+        catalogue = narrowed(self.catalogue(pins), filters)
         found = look_up(query, catalogue, in_documents=False, suggests=False)
         is_sure = found.outcome == "answered" and found.confidence >= SURE_FROM
         if not is_sure or not 1 <= len(found.row_ids) <= MOST_FOUND:
@@ -74,6 +75,20 @@ class LookupArm:
                     self._catalogues.pop(next(iter(self._catalogues)))
                 self._catalogues[key] = catalogue_of(self._store, pins, glossary=self._glossary)
             return self._catalogues[key]
+
+
+@lru_cache(maxsize=8)
+def narrowed(catalogue: "Catalogue", filters: Filters | None) -> "Catalogue":
+    """The tables that `filters` allow: a question to them is read as if there were no others."""
+    if filters is None or not (filters.source or filters.table or filters.within):
+        return catalogue
+
+    def is_covered(table: "TableInfo") -> bool:
+        name = table.table if table.unit_id is None else table.table.rpartition("#")[0]
+        is_named = filters.source in (None, table.source) and filters.table in (None, table.table)
+        return is_named and filters.covers(table.source, name)
+
+    return catalogue.only(is_covered)
 
 
 def arms_of(store: Store, config: Config) -> Arms:

@@ -81,6 +81,35 @@ def test_filters_hold_for_the_answer_and_stand_in_its_scope(asked: Asked):
     assert answer.scope.filters == {"domain": "document"}
 
 
+@pytest.mark.parametrize(
+    ("within", "outcome"),
+    [
+        (("laboratory/alloys",), "computed"),
+        (("laboratory/",), "computed"),
+        (("laboratory/test_salt", "documents/"), "found"),
+        (("documents/heat.md",), "found"),
+    ],
+)
+def test_a_scope_holds_for_what_is_found_and_for_what_is_looked_up(asked: Asked, within, outcome):
+    scope = Filters(within=within)
+    answer = asked("What is the density of Invar?", filters=scope)
+    assert answer.outcome == outcome
+    assert answer.scope.filters == {"within": sorted(within)}
+    sources = {"document": "documents/{}", "table": "{}"}
+    places = [sources[each.domain].format(each.uri) for each in answer.shown]
+    assert places
+    assert all(scope.covers(*place.split("/", 1)) for place in places), places
+
+
+def test_what_is_nowhere_within_a_scope_may_be_elsewhere(asked: Asked):
+    scope = Filters(within=("documents/heat.md",))
+    answer = asked("What is the stiffness of the spring XR-7160?", filters=scope)
+    assert answer.outcome == "nothing"
+    assert answer.reason == "'XR-7160' is nowhere in what was searched"
+    answer = asked("Is the paint of Greenland red?", filters=scope)
+    assert answer.reason == "nothing in what was searched holds 'Greenland'"
+
+
 def test_where_nothing_may_be_found_nothing_is_said(asked: Asked):
     answer = asked("stiffness", filters=Filters(source="laboratory", domain="document"))
     assert (answer.outcome, answer.sentences) == ("nothing", ())
@@ -116,7 +145,7 @@ def test_a_name_in_letters_that_is_nowhere_is_told_above_what_fits_best(asked: A
 def test_a_name_that_is_missing_beside_others_is_told(asked: Asked):
     answer = asked("Do Invar and Kovar differ in heat?", filters=Filters(domain="document"))
     assert answer.outcome == "found"
-    assert answer.reason == "nothing in the index holds 'Kovar'"
+    assert answer.reason == "nothing in what was searched holds 'Kovar'"
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,9 @@ UNITS = [
     )
 ]
 VALUE = st.sampled_from(NASTY) | st.text(min_size=1).filter(str.strip)
+PLACE = st.builds("{}/{}".format, VALUE, VALUE | st.just("")).filter(
+    lambda place: place.partition("/")[0].strip()
+)
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +79,7 @@ def allowed_by(filters, unit) -> bool:
         )
         and set(filters.fields) <= set(unit.get("fields") or ())
         and unit["unit_id"] not in (filters.without or ())
+        and filters.covers(unit["source"], unit["table"] or unit["uri"])
     )
 
 
@@ -92,6 +96,7 @@ def allowed_by(filters, unit) -> bool:
         fields=st.lists(VALUE.map("number: {}".format) | st.just("title: all"), max_size=2).map(
             tuple
         ),
+        within=st.lists(PLACE, max_size=3).map(tuple),
         without=st.none() | st.frozensets(st.sampled_from([unit["unit_id"] for unit in UNITS])),
     )
 )
@@ -99,6 +104,7 @@ def allowed_by(filters, unit) -> bool:
 @example(filters=Filters(section="2 Methods"))
 @example(filters=Filters(source="' OR '1' = '1", domain="table"))
 @example(filters=Filters(fields=("title: all", "number: ' OR '1' = '1")))
+@example(filters=Filters(within=("plain/plain", "it's/", "tab\t/none", "Plain/plain")))
 @example(filters=Filters(uri="lone surrogate \ud800"))
 def test_a_filter_lets_through_what_it_names_and_nothing_else(dataset, filters):
     found = dataset.to_table(columns=["unit_id"], filter=filters.condition())
@@ -131,3 +137,17 @@ def test_an_unknown_type_is_refused_with_those_there_are():
 def test_a_field_without_name_or_value_is_refused(entry):
     with pytest.raises(ValueError, match="'name: value'"):
         Filters(fields=(entry,))
+
+
+def test_a_scope_holds_documents_tables_and_all_below_a_folder():
+    scope = Filters(within=("papers/a.md", "lab/", "papers/old/"))
+    inside = [("papers", "a.md"), ("papers", "old/b.md"), ("lab", "tests"), ("lab", "old/tests")]
+    outside = [("papers", "a.md.bak"), ("paper", "s/a.md"), ("labs", "tests"), ("other", "a.md")]
+    assert [each for each in (*inside, *outside) if scope.covers(*each)] == inside
+    assert Filters().covers("papers", "a.md")
+
+
+@pytest.mark.parametrize("place", ["", "a.md", " /a.md", "/a.md"])
+def test_a_place_without_its_source_is_refused(place):
+    with pytest.raises(ValueError, match="'source/document'"):
+        Filters(within=(place,))

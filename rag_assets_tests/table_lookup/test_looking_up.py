@@ -4,6 +4,8 @@ from decimal import Decimal
 import pytest
 
 from rag_assets.citations.kinds import Absence, Cell, Computed, Rows
+from rag_assets.retrieval.filters import Filters
+from rag_assets.table_lookup.arm import narrowed
 from rag_assets.table_lookup.looking_up import answer_plan, look_up
 from rag_assets.table_lookup.plans.plan import Condition, LookupPlan
 from rag_assets.table_lookup.question import time_limit, value_parts
@@ -256,3 +258,17 @@ def test_a_value_is_found_by_any_spelling_and_told_as_it_is_written():
         assert value in found.sentences[0].text, question
     told = look_up("What is the mass of Gasket?", held).sentences[0].text
     assert names[0] in told
+
+
+def test_a_scope_is_asked_as_if_there_were_no_other_table():
+    held = catalogue(contents(), contents(table="offers", title="Offered beams"))
+    question = "What is the highest mass per metre?"
+    assert look_up(question, held).outcome == "refused"
+    for filters in (Filters(within=(f"{SOURCE}/offers",)), Filters(table="offers")):
+        only = narrowed(held, filters)
+        found = look_up(question, only)
+        assert (found.outcome, found.plan.table) == ("answered", "offers")
+        assert narrowed(held, filters) is only, "what is built over it is built once"
+    assert narrowed(held, Filters(within=("papers/",))).tables == ()
+    assert look_up(question, narrowed(held, Filters(source="papers"))).outcome != "answered"
+    assert narrowed(held, Filters(domain="table")) is held

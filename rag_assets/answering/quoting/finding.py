@@ -95,7 +95,7 @@ def find(
     passages = passages_of(question, best, rows=rows, embed=index.encoder.embed_queries)
     refused = _refused(question, looked, catalogue, best)
     reasons = [refused.reason if is_to_table else f"{NO_TABLE}{refused.reason}"] if refused else []
-    reasons += [_said(missing, nowhere)] if missing else []
+    reasons += [_said(missing, nowhere, filters)] if missing else []
     return Told(
         "found",
         passages,
@@ -169,16 +169,20 @@ def _nothing(
     )
     near = dict.fromkeys(each for name in names for each in nearest_names(name, results))
     absent = tuple(name.text for name in names)
-    reason = f"{_listed(names)} is nowhere in the index"
+    reason = f"{_listed(names)} is nowhere in {_searched(filters)}"
     return Told("nothing", sentences, reason, absent, tuple(near))
 
 
-def _said(missing: Sequence[Name], nowhere: Sequence[Name]) -> str:
+def _said(missing: Sequence[Name], nowhere: Sequence[Name], filters: Filters | None) -> str:
     """A clause that says which names are not shown, and which are nowhere."""
     elsewhere = [name for name in missing if name not in nowhere]
-    said = [f"nothing in the index holds {_listed(nowhere)}"] if nowhere else []
+    said = [f"nothing in {_searched(filters)} holds {_listed(nowhere)}"] if nowhere else []
     said += [f"nothing that is shown holds {_listed(elsewhere)}"] if elsewhere else []
     return "; ".join(said)
+
+
+def _searched(filters: Filters | None) -> str:
+    return "the index" if filters in (None, Filters()) else "what was searched"
 
 
 def _listed(names: Iterable[Name]) -> str:

@@ -66,7 +66,7 @@ def passages_of(
 
 def _pieces(hit: Hit) -> list[Piece]:
     """The pieces of a hit below the lines that only say where it stands; all of it without any."""
-    start = _header(hit)
+    start = header_of(hit.text, f"{hit.title} {hit.section} {hit.uri}")
     found = pieces_of(hit.text[start:])
     shifted = [
         replace(
@@ -80,11 +80,11 @@ def _pieces(hit: Hit) -> list[Piece]:
     return shifted or [Piece(0, len(hit.text), "fragment")]
 
 
-def _header(hit: Hit) -> int:
+def header_of(text: str, place: str) -> int:
     """Characters of the first lines that have no word but those of title, section and address."""
-    known = {*parts_of(f"{hit.title} {hit.section} {hit.uri}".casefold())}
+    known = {*parts_of(place.casefold())}
     end = 0
-    for line in hit.text.splitlines(keepends=True):
+    for line in text.splitlines(keepends=True):
         if not known.issuperset(parts_of(line.casefold())):
             break
         end += len(line)

@@ -42,6 +42,7 @@ from rag_assets.config import RetrieverName
 from rag_assets.retrieval.filters import SECTION_MARK, Filters
 from rag_assets.retrieval.hits import Hit
 from rag_assets.store import Store
+from rag_assets.table_lookup.arm import narrowed
 from rag_assets.terms.coverage import HeldTerms, SoughtTerm, coverage, terms_of
 from rag_assets.terms.words import folded
 
@@ -305,6 +306,7 @@ def write_report(
         )
         gathered = with_headings(gathered, index, filters=filters, retriever=retriever)
     sides = [part.title for part in decomposition.parts]
+    tables = narrowed(sources.catalogue, filters)
     compares = filters is None or allows_lookup(filters)
     progress("writing the sections")
     with times.timed("write"):
@@ -314,7 +316,7 @@ def write_report(
         title=decomposition.title,
         sections=composed.sections,
         not_covered=composed.not_covered,
-        comparison=side_by_side(prompt, sides, sources.catalogue) if compares else None,
+        comparison=side_by_side(prompt, sides, tables) if compares else None,
         scope=Scope(index.variant, gathered.retriever, set_filters(filters), gathered.searched),
         shown=tuple(
             Shown(hit.unit_id, hit.text_hash, rank, hit.score, hit.domain, hit.uri)

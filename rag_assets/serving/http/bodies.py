@@ -64,6 +64,8 @@ class FilterBody(Body):
     uri: Name | None = Field(None, description="a document, below its source root")
     section: Name | None = Field(None, description="head of a section path: `2 Methods`")
     table: Name | None = Field(None, description="name of a table")
+    within: tuple[Name, ...] = Field((), max_length=100)
+    """The only documents and tables: `source/uri`, `source/table`; all of a `source/folder/`."""
     type: Literal["text", "table", "figure", "formula"] | None = None
     language: Name | None = Field(None, description="ISO 639-1 code of a chunk's language")
     fields: tuple[Name, ...] = Field((), max_length=20)

@@ -84,7 +84,7 @@ on("htmx:afterSwap", event => {
     one("h2", target).focus()
     ;[...target.querySelectorAll("tr.cited .marked")].at(-1)?.scrollIntoView({ block: "nearest", inline: "nearest" })
   } else if (target.id === "thread") {
-    one("form.ask").reset()
+    one("#question").value = "" // what is asked stays as it was chosen
     target.lastElementChild.scrollIntoView({ block: "start" })
   }
   const frame = target.closest("#evidence"), place = frame && one("rect.quote", target)

@@ -126,7 +126,7 @@ class Catalogue:
         Raises:
             KeyError: It is no table of this catalogue.
         """
-        return self._required(table).rows
+        return self.contents(table).rows
 
     def texts(self, table: TableInfo) -> pa.Table:
         """See `TableContents.texts`.
@@ -134,7 +134,23 @@ class Catalogue:
         Raises:
             KeyError: It is no table of this catalogue.
         """
-        return self._required(table).texts
+        return self.contents(table).texts
+
+    def only(self, covers: Callable[[TableInfo], bool]) -> "Catalogue":
+        """Those of its tables that `covers` allows, as a catalogue of their own."""
+
+        def kept(
+            tables: Mapping[tuple[str, str], TableContents],
+        ) -> Mapping[tuple[str, str], TableContents]:
+            return {key: each for key, each in tables.items() if covers(each.info)}
+
+        return Catalogue(
+            data_version=self.data_version,
+            load=lambda: (kept(self._loaded[0]), self._loaded[1]),
+            load_documents=lambda: (kept(self._documents[0]), self._documents[1]),
+            document_version=self.document_version,
+            glossary=self._glossary,
+        )
 
     @cached_property
     def of_documents(self) -> "Catalogue":
@@ -158,7 +174,12 @@ class Catalogue:
         key = (source, table)
         return self._loaded[0].get(key) or self._documents[0].get(key)
 
-    def _required(self, table: TableInfo) -> TableContents:
+    def contents(self, table: TableInfo) -> TableContents:
+        """All of a table.
+
+        Raises:
+            KeyError: It is no table of this catalogue.
+        """
         found = self._contents(table.source, table.table)
         if found is None:
             raise KeyError(f"{table.source}/{table.table} is no table of this catalogue")

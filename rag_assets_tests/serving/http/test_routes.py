@@ -431,7 +431,10 @@ def below_a_path(home):
 @pytest.mark.parametrize("prefix", ["", "/rag"])
 def test_below_a_path_every_link_has_it_whether_the_proxy_leaves_it_or_not(below_a_path, prefix):
     answer = below_a_path.post(f"{prefix}/v1/answers", json={"question": DENSITY}).json()["id"]
-    for path in ("/", "/search?query=spring", "/history", f"/history/{answer}", "/label", "/docs"):
+    chosen = "within=documents/spring.md"
+    listed = (f"/?{chosen}", f"/search?query=spring&domain=document&{chosen}", f"/sources?{chosen}")
+    kept = ("/history", f"/history/{answer}")
+    for path in (*listed, *kept, "/", "/search?query=spring", "/label", "/docs"):
         page = below_a_path.get(prefix + path)
         assert page.status_code == 200, page.text
         links = LINKS.findall(page.text)

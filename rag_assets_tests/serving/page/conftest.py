@@ -11,6 +11,22 @@ from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.pipeline import refresh
 
 ATTACK = '<script>alert(1)</script><img src=x onerror="alert(2)">'
+GUIDE = """\
+# Salt spray
+
+## 2.1 Hours in the chamber
+
+The hinges stay in the chamber for seven hundred hours before anybody looks at them again.
+"""
+GUIDE_SV = """\
+# Saltdimma
+
+## 2.1 Tid i kammaren
+
+Gångjärnen ska vara i kammaren under sju hundra timmar innan någon får titta på dem igen. Därefter
+sköljs de i rent vatten och torkas över natten. Protokollet skrivs av den som öppnade kammaren, och
+det ska finnas kvar på laboratoriet i minst tio år.
+"""
 WELDS = "Welds of frame rails meet quality level B."
 
 
@@ -21,6 +37,8 @@ def made(tmp_path_factory):
     made.write("attack.md", f"# {ATTACK}\n\nQuibblezorp is a coating. {ATTACK}\n")
     made.write("nhs_3101.md", "# NHS 3101\n\nZorbling takes nine minutes.\n")
     made.write("coats.md", "# Coats\n\nTop coats are zorbled by NHS 3101.\n")
+    made.write("guide.md", GUIDE)
+    made.write("guide_sv.md", GUIDE_SV)
     pdf(made.documents / "welds.pdf", [f"<p>Scope of this paper. {WELDS} They are ground.</p>"])
     project.age(made.documents / "welds.pdf")
     with hashing():

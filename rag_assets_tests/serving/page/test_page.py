@@ -80,7 +80,8 @@ def test_each_outcome_looks_and_reads_differently():
     assert "tests where series is 2" in pieces["computed"]
     assert "Written by a language model" in pieces["written"]
     assert '<span class="unproven">not compared</span>' in pieces["written"]
-    assert "Not an answer" in pieces["found"]
+    assert "Found in your documents</p>" in pieces["found"]
+    assert "no model wrote it" in pieces["found"]
     assert "one two <mark>four</mark> five" in pieces["found"]
     assert "is nowhere in the index." in pieces["nothing"]
     assert pieces["nothing"].count("uri=a.md") == 1, "each place once"

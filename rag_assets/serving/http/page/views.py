@@ -22,10 +22,12 @@ from rag_assets.answering.record.listing import AnswerFilter, find
 from rag_assets.citations.card import Card
 from rag_assets.evaluation.judges.labels import TASKS
 from rag_assets.reports import pages
-from rag_assets.serving.http.bodies import AskBody, FeedbackBody, SearchBody
+from rag_assets.serving.http.bodies import MOST_OF_A_PAGE, AskBody, FeedbackBody, SearchBody
 from rag_assets.serving.http.limits import InWork, in_work_of
 from rag_assets.serving.http.opened import Opened
 from rag_assets.serving.http.page.answers import ROOT, fragments, render, told_answer, unit_url
+from rag_assets.serving.http.page.snippets import snippet_of
+from rag_assets.serving.http.page.sources import examples_of, indexed_sources
 from rag_assets.serving.http.problems import in_words, of_error, statuses
 from rag_assets.serving.http.routes import history as answers
 from rag_assets.serving.http.routes import searching
@@ -36,6 +38,8 @@ from rag_assets.table_lookup.plans.plan import plan_from_text
 
 LISTED = 30
 """Answers of the history that are shown at once."""
+Within = Annotated[list[str], Query(default_factory=list)]
+"""The documents and tables that are asked: see `FilterBody.within`."""
 Checked = TypeVar("Checked", bound=BaseModel)
 Working = Annotated[InWork, Depends(in_work_of)]
 files = StaticFiles(directory=Path(__file__).parents[2] / "static")
@@ -114,17 +118,37 @@ def style_of_cards() -> Response:
 
 
 @router.get("/")
-def ask_page(service: Served, opened: Answering) -> Response:
+def ask_page(opened: Answering, within: Within) -> Response:
     """The page on which one asks."""
-    return _page("ask", "Ask", opened=opened, config=service.config)
+    sources = indexed_sources(opened.assistant)
+    return _page("ask", "Ask", within=within, opened=opened, sources=sources)
+
+
+@router.get("/examples")
+def examples(opened: Answering) -> Response:
+    """Questions to begin with, as a piece of the page: to make them takes a moment."""
+    return HTMLResponse(render("examples", examples=examples_of(opened.assistant)))
+
+
+@router.get("/sources")
+def sources(opened: Answering, within: Within, text: str = "") -> Response:
+    """The documents and tables that are indexed, to ask or search some of them."""
+    wanted, listed = text.strip().casefold(), indexed_sources(opened.assistant)
+    named = [each for each in listed if wanted in f"{each.place}\n{each.title}".casefold()]
+    shown = {"shown": named[:MOST_OF_A_PAGE], "left": len(named) - MOST_OF_A_PAGE}
+    asked = {"text": text, "within": within, "opened": opened, "unit_url": unit_url}
+    return _page("sources", "Sources", **shown, **asked)
 
 
 @router.post("/ask")
 async def ask(request: Request, service: Served, in_work: Working) -> Response:
     """Begin an answer: the piece that listens to it; else its page, which asks nothing again."""
-    asked = _checked(AskBody, await _form(request))
+    form = await _form(request)
+    within = form.pop("within", ())
+    asked = _checked(AskBody, {**form, "filters": {"within": within}})
     stream = service.streams.start(partial(service.tell_answer, asked), in_work)
-    place = f"{ROOT.get()}/ask/{stream.id}?{urlencode({'question': asked.question})}"
+    named = urlencode({"question": asked.question, "within": within}, doseq=True)
+    place = f"{ROOT.get()}/ask/{stream.id}?{named}"
     if "hx-request" not in request.headers:
         return RedirectResponse(place, HTTPStatus.SEE_OTHER)
     piece = render("asked", question=asked.question, stream_id=stream.id)
@@ -135,12 +159,14 @@ async def ask(request: Request, service: Served, in_work: Working) -> Response:
 async def follow(
     stream_id: str,
     service: Served,
+    within: Within,
     question: str = "",
     last_event_id: Annotated[str, Header()] = "0",
 ) -> Response:
     """The pieces of an answer that is on its way; with the question, the page that listens."""
     if question:
-        return _page("thread", "Ask", told=None, question=question, stream_id=stream_id)
+        asked = {"question": question, "within": within, "stream_id": stream_id}
+        return _page("thread", "Ask", told=None, **asked)
     stream = service.streams.get(stream_id)
     if stream is None:
         gone = {"detail": "This answer is not on its way any more: ask again."}
@@ -161,23 +187,19 @@ async def stop(stream_id: str, service: Served) -> Response:
 @router.get("/search")
 def search(request: Request, service: Served, opened: Answering) -> Response:
     """What a search finds under the conditions in the address."""
-    asked = {name: value for name, value in request.query_params.items() if value.strip()}
+    active = [each for each in request.query_params.multi_items() if each[1].strip()]
+    asked = {name: value for name, value in active if name not in ("text", "within")}
+    within = request.query_params.getlist("within")
     filters: dict[str, object] = {key: value for key, value in asked.items() if key != "query"}
     if "fields" in asked:
         filters["fields"] = [line for line in asked["fields"].splitlines() if line.strip()]
     found = None
     if "query" in asked:
-        sent = {"query": asked["query"], "filters": filters, "explain": True}
+        sent = {"query": asked["query"], "filters": {**filters, "within": within}, "explain": True}
         found = searching.search(_checked(SearchBody, sent), service, opened)
-    return _page(
-        "search",
-        "Search",
-        asked=asked,
-        found=found,
-        opened=opened,
-        config=service.config,
-        unit_url=unit_url,
-    )
+    of_index = {"opened": opened, "config": service.config, "unit_url": unit_url}
+    told = {"asked": asked, "within": within, "active": active, "found": found}
+    return _page("search", "Search", snippet=snippet_of, **of_index, **told)
 
 
 @router.get("/history")
@@ -294,10 +316,10 @@ def _opened(service: Service, version: str) -> Opened:
     return service.served.at(int(version)) if version.isdecimal() else service.served.now()
 
 
-async def _form(request: Request) -> Mapping[str, str]:
-    """The fields that a form sends, those without a value left out."""
-    body = (await request.body()).decode("utf-8", "replace")
-    return {name: values[-1].strip() for name, values in parse_qs(body).items()}
+async def _form(request: Request) -> dict[str, str | list[str]]:
+    """The fields that a form sends, those without a value left out; all values of `within`."""
+    sent = parse_qs((await request.body()).decode("utf-8", "replace"))
+    return {name: each if name == "within" else each[-1].strip() for name, each in sent.items()}
 
 
 def _card(card: Card, opened: Opened, service: Service, page_url: str = "") -> HTMLResponse:
@@ -307,7 +329,9 @@ def _card(card: Card, opened: Opened, service: Service, page_url: str = "") -> H
     return _page("evidence", card.title, card=card, version=version, page_url=page_url)
 
 
-def _page(template: str, title: str, status: int = HTTPStatus.OK, **values: object) -> HTMLResponse:
+def _page(
+    template: str, title: str, status: int = HTTPStatus.OK, /, **values: object
+) -> HTMLResponse:
     page = pages.render(f"serving/http/page/{template}.html", title=title, **values)
     return HTMLResponse(page, status)
 
