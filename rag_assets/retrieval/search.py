@@ -321,17 +321,13 @@ class VariantIndex:
     def select(self, filters: Filters, columns: Sequence[str], *, most: int) -> pa.Table:
         """`columns` of the units that `filters` allow, `most` of them at most, in no order.
 
-        Those of `LATER_COLUMNS` that the table lacks are left out.
-
         Raises:
             OutdatedIndexError: As `search`.
         """
         with self._open_tables():
             dataset = self._tables[JOINT].dataset
             condition = self._condition(filters)
-            lacking = {*LATER_COLUMNS}.difference(dataset.schema.names)
-            known = [name for name in columns if name not in lacking]
-            return dataset.to_table(columns=known, filter=condition, limit=most)
+            return dataset.to_table(columns=columns, filter=condition, limit=most)
 
     def state(self, retriever: Retriever) -> Sequence[Canonical]:
         """Everything else that rankings depend on: see `UnitTable.state`.
