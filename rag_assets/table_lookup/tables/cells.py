@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 
 from rag_assets.citations.values import Number, exact
 from rag_assets.columns.numerals import Mark, Numerals, evidence_of, plain
-from rag_assets.terms.words import folded
 
 Comparison: TypeAlias = Literal[
     "=", "!=", "<", "<=", ">", ">=", "between", "contains", "in", "empty", "not_empty"
@@ -100,8 +99,15 @@ def typed(texts: pa.Array, *, numeric: pa.Array) -> pa.Array:
     return numbers if is_of_numbers else texts
 
 
+def folded(text: str) -> str:
+    """A text as it is compared: without case, width, or more than single spaces (NFKC)."""
+    for _ in range(2):  # what is folded may be other than normal, and the other way round
+        text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return " ".join(text.split())
+
+
 def folded_column(texts: pa.Array) -> pa.Array:
-    """Texts as they are compared: see `words.folded`."""
+    """`folded` for each cell."""
     encoded = texts.dictionary_encode()
     values = [folded(text) for text in encoded.dictionary.to_pylist()]
     return pa.array(values, pa.string()).take(encoded.indices)
