@@ -9,6 +9,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import time
 import urllib.request
 from pathlib import Path
 
@@ -207,18 +208,19 @@ def test_what_the_units_start_answers(tmp_path):
             headers={"Content-Type": "application/json"},
         )
         try:
-            with urllib.request.urlopen(request, timeout=30) as response:
+            with urllib.request.urlopen(request, timeout=120) as response:
                 nodes = json.load(response)["data"]["assetNodes"]
         except OSError:
+            time.sleep(1)
             return set()
         return {node["assetKey"]["path"][-1] for node in nodes}
 
     try:
-        until(lambda: "joint_index" in names(), seconds=180)
+        until(lambda: "joint_index" in names(), seconds=300)
     finally:
         for process in reversed(started):
-            process.terminate()
-            process.wait(timeout=60)
+            process.kill()
+            process.wait()
 
 
 def test_what_the_page_says_of_the_config_is_a_config():
