@@ -287,7 +287,9 @@ def _explain(error: ValidationError, *, path: Path, given: object) -> Iterator[s
             message += did_you_mean(value, re.findall(r"'([^']+)'", message))
         elif kind == "model_type":
             message = f"write keys and values below it{_elsewhere(place)}"
-        for line in message.splitlines():
+        head, gap, to_copy = message.partition("\n\n")
+        *others, last = head.splitlines()
+        for line in (*others, f"{last}{gap}{to_copy}"):
             yield ": ".join(filter(None, (str(path), said, line)))
 
 
