@@ -25,7 +25,8 @@ class LinkSettings(Section):
     identifiers: dict[Slug, str] = Field(
         {},
         description="regular expressions of your own numbers, by a name of your choice; standards, "
-        "declarations, grades and part numbers are known",
+        "declarations, grades and part numbers are known. One that takes more than five seconds in "
+        "a text ends the step; `(?i)` holds for its own expression alone",
     )
 
     @field_validator("identifiers")

@@ -17,6 +17,12 @@ from threading import Event
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from rag_assets.config import Endpoint
+from rag_assets.process.http_client import (
+    AUTHORITIES,
+    http_client,
+    is_unsigned,
+    user_of_host,
+)
 from rag_assets.workers import Json, raise_if_abandoned
 
 if TYPE_CHECKING:
@@ -37,8 +43,6 @@ TOO_LARGE_TO_COMPUTE = re.compile(
     r"\b(input|text|prompt)\b.{0,40}\btoo (long|large)", re.IGNORECASE
 )
 """How servers say so that call it a failure of their own, with status 500 (llama.cpp)."""
-UNSIGNED = "CERTIFICATE_VERIFY_FAILED"
-"""How OpenSSL says that nobody whom it trusts has signed a certificate."""
 FIRST_PAUSE = 0.5
 """The longest first pause before another attempt, in seconds; each further one may be twice as
 long."""
@@ -106,16 +110,11 @@ class Server:
 
     def __init__(self, endpoint: Endpoint, *, model: str) -> None:
         """Contact nobody yet."""
-        import requests
-        from requests.adapters import HTTPAdapter
-
         self.name = f"the server of {model} at {endpoint.url.host}"
         self.patience = Patience(endpoint.seconds, endpoint.attempts)
         """For work that nobody waits for."""
         self._endpoint = endpoint
-        self._session = requests.Session()
-        many = HTTPAdapter(pool_maxsize=max(10, endpoint.requests_at_once))
-        self._session.mount(str(endpoint.url), many)
+        self._client = http_client(at_once=endpoint.requests_at_once)
 
     def post(self, path: str, body: Body, *, patience: Patience) -> object:
         """The JSON that the server answers to `body`.
@@ -129,22 +128,26 @@ class Server:
         )
 
     def _attempt(self, path: str, body: Body, *, seconds: float) -> object:
-        import requests
+        import httpx2
 
         raise_if_abandoned()
+        key = os.environ.get(self._endpoint.key_variable)
+        address = f"{str(self._endpoint.url).rstrip('/')}/{path}"
         try:
-            answer = self._session.post(
-                f"{str(self._endpoint.url).rstrip('/')}/{path}",
-                json=body,
-                headers=self._headers(),
+            answer = self._client.post(
+                address,
+                content=json.dumps(body),
+                headers=headers_of(key),
+                auth=(None if key else user_of_host(address)) or httpx2.USE_CLIENT_DEFAULT,
                 timeout=seconds,
-                allow_redirects=False,
             )
-        except requests.RequestException as error:
+        except httpx2.HTTPError as error:
             reason = f"{self.name} does not answer ({type(error).__name__})"
-            if UNSIGNED in str(error):
-                raise unsigned(reason, variable="REQUESTS_CA_BUNDLE") from None
+            if is_unsigned(error):
+                raise unsigned(reason) from None
             raise PassingError(reason) from None
+        except UnicodeEncodeError:
+            raise unusable_key(self._endpoint.key_variable) from None
         if answer.status_code >= 300:
             raise error_of(
                 answer.status_code,
@@ -155,25 +158,30 @@ class Server:
                 key_variable=self._endpoint.key_variable,
             )
         try:
-            return json.loads(answer.content)  # takes NaN, whatever requests is installed with
+            return json.loads(answer.content)
         except (ValueError, RecursionError):
             raise PassingError(f"{self.name} answers with what is no JSON") from None
 
-    def _headers(self) -> dict[str, str]:
-        key = os.environ.get(self._endpoint.key_variable)
-        return {"Authorization": f"Bearer {key}"} if key else {}
+
+def headers_of(key: str | None) -> dict[str, str]:
+    """The headers of a request with a JSON body, from whoever has `key`."""
+    authorization = {"Authorization": f"Bearer {key}"} if key else {}
+    return {"Content-Type": "application/json", **authorization}
 
 
-def unsigned(reason: str, *, variable: str) -> ServerError:
-    """The error of a server whose certificate this machine does not trust: see `UNSIGNED`.
-
-    Args:
-        reason: What happened.
-        variable: The environment variable in which the HTTP client looks for other authorities.
-    """
+def unsigned(reason: str) -> ServerError:
+    """The error of a server whose certificate this machine does not trust, after what happened."""
     return ServerError(
         f"{reason}: nobody whom this machine trusts has signed its certificate. Name the file of "
-        f"those who did in the environment variable {variable}"
+        f"those who did in the environment variable {AUTHORITIES}"
+    )
+
+
+def unusable_key(variable: str) -> ServerError:
+    """The error of a key in the environment `variable` that no header of HTTP may hold."""
+    return ServerError(
+        f"the key in the environment variable {variable} has letters that no header may hold: "
+        "give it as the server gave it"
     )
 
 

@@ -264,6 +264,19 @@ def test_an_answer_without_embeddings_is_an_error(server, tmp_path, monkeypatch,
         load_hosted(settings(server.url), home=tmp_path)
 
 
+def test_a_key_is_sent_in_place_of_the_user_whom_netrc_names(
+    encoder, server, monkeypatch, tmp_path
+):
+    users = tmp_path / "users"
+    users.write_text("default login ann password pass-word")
+    monkeypatch.setenv("NETRC", str(users))
+    encoder.embed_passages(TEXTS)
+    assert server.keys[-1].startswith("Basic ")
+    monkeypatch.setenv("RAG_ASSETS_MODEL_KEY", "sk-secret")
+    encoder.embed_passages(["another text"])
+    assert server.keys[-1] == "Bearer sk-secret"
+
+
 @pytest.mark.parametrize("broken", [None, float("nan"), 0.0], ids=str)
 def test_a_text_without_a_direction_fails_alone(encoder, server, monkeypatch, broken):
     """NaN of half precision: JSON has no word for it, so that most servers write null."""
@@ -332,7 +345,7 @@ def test_a_certificate_that_nobody_signed_is_named_at_once(tmp_path, monkeypatch
     signed = certificate(tmp_path)
     with serving(certificate=signed) as server:
         model = settings(server.url)
-        with pytest.raises(EncoderError, match=r"certificate.*REQUESTS_CA_BUNDLE"):
+        with pytest.raises(EncoderError, match=r"certificate.*SSL_CERT_FILE"):
             load_hosted(model, home=tmp_path)
-        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(signed))
+        monkeypatch.setenv("SSL_CERT_FILE", str(signed))
         assert load_hosted(model, home=tmp_path).dimension == 384

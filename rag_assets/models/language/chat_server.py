@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from rag_assets.config import LanguageModelSettings
 from rag_assets.models.hosted import (
-    UNSIGNED,
     PassingError,
     Patience,
     RefusedRequestError,
@@ -24,11 +23,13 @@ from rag_assets.models.hosted import (
     error_of,
     patiently,
     unsigned,
+    unusable_key,
 )
 from rag_assets.models.language.answers import chat_answer, context_of, judged, statement_of
 from rag_assets.models.language.calls import Completion
 from rag_assets.models.language.kept_calls import Call
 from rag_assets.models.language.spending import cost_of
+from rag_assets.process.http_client import hide_addresses, is_unsigned
 from rag_assets.workers import Json, raise_if_abandoned
 
 if TYPE_CHECKING:
@@ -174,6 +175,7 @@ class ChatServer:
         with self._lock:
             if self._opened and self._opened[0] == address:
                 return self._opened[1]
+            hide_addresses()
             client = OpenAI(
                 base_url=address.url,
                 api_key=address.key or NO_KEY,
@@ -264,14 +266,11 @@ class ChatServer:
             ) from None
         except (openai.APIConnectionError, httpx2.HTTPError) as error:
             reason = f"{self._named} does not answer ({type(error).__name__})"
-            if UNSIGNED in str(error.__cause__ or error):
-                raise unsigned(reason, variable="SSL_CERT_FILE") from None
+            if is_unsigned(error):
+                raise unsigned(reason) from None
             raise UnreachableServerError(reason) from None
         except UnicodeEncodeError:
-            raise ServerError(
-                f"the key in the environment variable {self._settings.key_variable} has letters "
-                "that no header may hold: give it as the server gave it"
-            ) from None
+            raise unusable_key(self._settings.key_variable) from None
         except (openai.APIError, json.JSONDecodeError, UnicodeDecodeError) as error:
             raise MalformedAnswerError(
                 f"{self._named} answers with what is no chat completion ({type(error).__name__})"

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from email.message import EmailMessage
 from email.utils import formatdate, make_msgid
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pydantic import SecretStr
@@ -21,9 +20,10 @@ from pydantic import SecretStr
 from rag_assets.config import Email, Ping, Webhook
 from rag_assets.operations.alerts.messages import AlertMessage, Json, headers, payload
 from rag_assets.process.deadlines import within
+from rag_assets.process.http_client import http_client, user_of_host
 
 if TYPE_CHECKING:
-    from requests import Response
+    from httpx2 import Response
 
 Signal: TypeAlias = Literal["good", "failed", "started"]
 """What a ping is told of a nightly refresh."""
@@ -101,19 +101,21 @@ def _requested(url: SecretStr, *, body: Mapping[str, Json] | None = None) -> Del
     address = url.get_secret_value()
 
     def attempt() -> Delivery:
-        import requests
+        import httpx2
 
-        with requests.request(
-            "GET" if body is None else "POST",
-            address,
-            json=body,
-            timeout=SECONDS_TO_ANSWER,
-            allow_redirects=body is None,
-            stream=True,
-        ) as answer:
-            said = MOVED if answer.is_redirect else _beginning(answer)
-        is_good = HTTPStatus.OK <= answer.status_code < HTTPStatus.MULTIPLE_CHOICES
-        return Delivery(is_good, f"{answer.status_code} {answer.reason} {said}")
+        with (
+            http_client() as client,
+            client.stream(
+                "GET" if body is None else "POST",
+                address,
+                json=body,
+                auth=user_of_host(address) or httpx2.USE_CLIENT_DEFAULT,
+                timeout=SECONDS_TO_ANSWER,
+                follow_redirects=body is None,
+            ) as answer,
+        ):
+            said = MOVED if answer.has_redirect_location else _beginning(answer)
+        return Delivery(answer.is_success, f"{answer.status_code} {answer.reason_phrase} {said}")
 
     return _answered(attempt, seconds=SECONDS_TO_ANSWER, secrets=_secrets_of(address))
 
@@ -121,12 +123,11 @@ def _requested(url: SecretStr, *, body: Mapping[str, Json] | None = None) -> Del
 def _beginning(answer: "Response") -> str:
     """What came of the body of an answer in a moment; its status tells what matters."""
     came, ends = b"", time.monotonic() + SECONDS_TO_READ
-    while len(came) < LONGEST_BODY and time.monotonic() < ends:
-        piece = answer.raw.read1(LONGEST_BODY - len(came), decode_content=True)
-        if not piece:
-            break
+    for piece in answer.iter_bytes():
         came += piece
-    return came.decode(answer.encoding or "utf-8", "replace")
+        if len(came) >= LONGEST_BODY or time.monotonic() >= ends:
+            break
+    return came[:LONGEST_BODY].decode(answer.encoding or "utf-8", "replace")
 
 
 def _secrets_of(address: str) -> list[str]:
