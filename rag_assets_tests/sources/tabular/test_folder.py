@@ -73,7 +73,7 @@ def test_a_csv_column_gets_the_type_that_every_cell_has(store, folder):
         "steel": "double",
         "flag": "bool",
         "day": "date32[day]",
-        "us": "string",
+        "us": "date32[day]",
         "at": "timestamp[us]",
         "mixed": "string",
         "gaps": "double",
@@ -83,6 +83,7 @@ def test_a_csv_column_gets_the_type_that_every_cell_has(store, folder):
     assert held["code"] == ["007", "7", None]
     assert held["big"] == ["12345678901234567890", "1", None]
     assert held["day"] == [datetime.date(2024, 2, 29), datetime.date(2024, 3, 1), None]
+    assert held["us"] == held["day"]
     assert held["mixed"] == ["1", "x", "a,b"]
     assert held["gaps"] == [None, 2.5, None]
     assert item.exported.about.key == ["id"]
@@ -274,7 +275,7 @@ def test_lines_above_the_header_are_left_out_and_told(store, folder):
     item = refresh(store, folder)["t"]
     assert columns(item)["Item"] == ["A1", "A2", "A3"]
     assert columns(item)["Price"] == [1.5, 2.5, 3.5]
-    assert item.exported.about.read["*"] == "left out: 3 lines above the header"
+    assert item.exported.about.read["*"] == "left out: lines 1, 2 (title: Sales of 2026)"
 
 
 def test_the_export_says_how_numbers_were_read(store, folder):
@@ -599,7 +600,7 @@ def test_lines_of_one_cell_above_a_table_are_its_title(store, folder, above):
     workbook.save(folder / "t.xlsx")
     item = refresh(store, folder)["t"]
     assert columns(item) == {"item": ["A", "B"], "price": [1.5, 2.5], "pieces": [2, 3]}
-    assert "the title 'Sales of 2026" in item.exported.about.read["*"]
+    assert "(title: Sales of 2026)" in item.exported.about.read["*"]
 
 
 def test_names_below_a_wide_cell_of_the_header_belong_to_it(store, folder):
@@ -673,10 +674,12 @@ def test_a_merged_cell_counts_for_each_row_that_it_reaches_over(store, folder):
     item = refresh(store, folder)["t"]
     held = columns(item)
     assert list(held) == ["material", "strength min", "strength max"]
-    note = ("All values are checked", None, None)
-    rows = [("steel", 11, 12), ("steel", 13, 14), ("brass", 15, 16), note]
+    rows = [("steel", 11, 12), ("steel", 13, 14), ("brass", 15, 16)]
     assert unordered(held) == Counter(rows)
-    assert item.exported.about.read["*"] == "left out: the title 'Results of 2024' above the header"
+    assert item.exported.about.read["*"] == (
+        "left out: line 1 (title: Results of 2024), line 7 (note: All values are checked); "
+        "headings: lines 2, 3"
+    )
 
 
 def test_what_is_hidden_is_left_out_and_counted_unless_it_is_kept(store, folder):
