@@ -1,6 +1,6 @@
 """Tables with totals, units, notes and the like beside their records, and honest ones like them.
 
-usage: table_reading.py [--split dev|test|all] [--show]
+usage: table_reading.py [--split dev|test|both] [--show]
 
 150 odd tables and 150 honest ones in CSV, XLSX and DOCX, in five languages, were written by
 someone who had not read the code (`table_reading/README.md`). Each is written to a file and read as
@@ -16,6 +16,7 @@ import json
 import re
 import sys
 import tempfile
+import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -55,13 +56,13 @@ def tables(split: str) -> list[dict]:
     """The tables of the set."""
     with gzip.open(DATA, "rt", encoding="utf-8") as lines:
         found = [json.loads(line) for line in lines]
-    return [each for each in found if split in ("all", each["split"])]
+    return [each for each in found if each["split"] == split]
 
 
 def read_files(chosen: Sequence[dict], home: Path) -> Mapping[str, Found]:
     """What the exports hold of the CSV and XLSX files."""
     folder = home / "lists"
-    names = {write(each, folder).stem: each["name"] for each in chosen}
+    names = {_written(each, folder).stem: each["name"] for each in chosen}
     log: list[str] = []
     done = refresh_exports(
         Store(home / "state"),
@@ -100,6 +101,20 @@ def read_files(chosen: Sequence[dict], home: Path) -> Mapping[str, Found]:
             told=" ".join([*about.read.values(), *said, reasons]),
         )
     return found
+
+
+def _written(table: Mapping, folder: Path) -> Path:
+    """The file of a table, its formulas with results that need not be computed again."""
+    path = write(table, folder)
+    if path.suffix == ".xlsx":  # openpyxl asks for that; a spreadsheet program has computed them
+        with zipfile.ZipFile(path) as book:
+            parts = {name: book.read(name) for name in book.namelist()}
+        name = "xl/workbook.xml"
+        parts[name] = parts[name].replace(b' fullCalcOnLoad="1"', b"")
+        with zipfile.ZipFile(path, "w") as book:
+            for part, content in parts.items():
+                book.writestr(part, content)
+    return path
 
 
 def _both(value: object, shown: object) -> str | None:

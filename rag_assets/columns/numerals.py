@@ -45,6 +45,7 @@ _ODD = f"[{_BLANKS}{_MINUS}]|[0-9.,]-$"
 _CODE = re.compile(r"\+?[0-9]+( [0-9]+)+")
 _WITH_E = re.compile(r"[0-9]+[eE][0-9]+")
 """What a code has, and a number only beside others with decimals or the sign of an exponent."""
+_PADDED = re.compile(r"0[0-9]+")
 _NO_CODE = r"[.,]|[eE][+-]"
 
 
@@ -60,7 +61,8 @@ class Numerals:
     is_odd: bool = False
     """Whether any cell has thousands behind blanks or apostrophes, or a minus of another kind."""
     is_code: bool = False
-    """Whether all cells are digits with a blank, of one length, or one is as `1E5` among codes."""
+    """Whether all cells are digits with a blank, of one length, or one can be a code alone: `007`,
+    or `1E5` where no other has decimals."""
 
     @property
     def proven(self) -> Mark | None:
@@ -96,6 +98,7 @@ def evidence_of(texts: list[str]) -> Numerals:
         points=any("." in text for text in numbers),
         is_odd=any(re.search(_ODD, text) for text in numbers),
         is_code=(all(map(_CODE.fullmatch, numbers)) and len(set(map(len, numbers))) == 1)
+        or any(map(_PADDED.fullmatch, texts))
         or (
             any(map(_WITH_E.fullmatch, numbers))
             and not any(re.search(_NO_CODE, text) for text in numbers)

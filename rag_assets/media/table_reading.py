@@ -662,7 +662,7 @@ class _Reader:
             if len(odd) == 1 and 0 < 2 * odd.total() < len(texts) > 3:
                 [text] = odd
                 self._guess(
-                    f"the column {name or column + 1} holds numbers and {text!r}, so it is text; if "
+                    f"the column {name or column + 1} holds numbers and {text!r}: it is text; if "
                     f"that stands for an empty cell, say `read: {{empty: [{text!r}]}}`"
                 )
 

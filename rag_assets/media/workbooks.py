@@ -75,11 +75,23 @@ def opened(path: "str | Path") -> "Workbook":
 
     It is without its chart sheets: a chart that openpyxl cannot read lost all sheets.
     """
-    from openpyxl.reader.excel import ExcelReader
+    from openpyxl.cell.text import Text
+    from openpyxl.reader.excel import SHARED_STRINGS, ExcelReader
 
     class Reader(ExcelReader):
         def read_chartsheet(self, sheet: object, rel: object) -> None:
             pass
+
+        def read_strings(self) -> None:
+            """The shared strings, of which openpyxl undoes no escape but that of an underscore."""
+            part = self.package.find(SHARED_STRINGS)
+            if part is None:
+                return
+            with self.archive.open(part.PartName[1:]) as file:
+                for _, element in ElementTree.iterparse(file):
+                    if element.tag.endswith("}si"):
+                        self.shared_strings.append(unescaped(Text.from_tree(element).content))
+                        element.clear()
 
     reader = Reader(path, read_only=True, data_only=True, keep_links=False)
     reader.read()
@@ -120,7 +132,7 @@ def cells_of(sheet: "ReadOnlyWorksheet") -> Iterator[list[SheetCell]]:
     class CellParser(WorkSheetParser):
         def parse_cell(self, element: "Element") -> dict:
             cell = super().parse_cell(element)
-            if isinstance(cell["value"], str):
+            if isinstance(cell["value"], str) and element.get("t") != "s":
                 cell["value"] = unescaped(cell["value"])
             if element.find(FORMULA_TAG) is not None:
                 formula = self.parse_formula(element)

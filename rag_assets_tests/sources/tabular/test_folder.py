@@ -726,3 +726,87 @@ def test_rows_that_a_filter_hides_are_data(store, folder, is_table):
                 archive.writestr(name, data)
     settle(path)
     assert columns(refresh(store, folder)["t"])["part"] == ["nut", "pin", "rod"]
+
+
+def test_what_a_csv_file_says_beside_its_records_is_left_out_and_told(store, folder):
+    put(
+        folder,
+        "t.csv",
+        "Stock of May\n\npart;mass;hall\n;[kg];\nbolt;1,5;N\nnut;\\N;S\ncam;#N/A;(null)\n"
+        "part;mass;hall\npin;2,5;N\nTotal;4;\n\nSource: the store\n",
+    )
+    item = refresh(store, folder)["t"]
+    assert sorted(columns(item)["mass"], key=str) == [1.5, 2.5, None, None]
+    assert sorted(map(str, columns(item)["hall"])) == ["N", "N", "None", "S"]
+    about = item.exported.about
+    assert about.headings["mass"] == "mass [kg]"
+    assert about.read["*"] == (
+        "left out: line 1 (title: Stock of May), line 8 (heading: part | mass | hall), "
+        "line 10 (total: Total | 4), line 12 (note: Source: the store); headings: lines 3, 4"
+    )
+    assert about.read["mass"].endswith("empty: '#N/A', '\\\\N'")
+
+
+def test_the_config_says_what_the_lines_of_a_file_are(store, folder):
+    put(folder, "t.csv", "part,mass\nname,number\nbolt,1\nnut,gone\nTotal,1\n")
+    read = {"totals": "keep", "headings": 2, "empty": ["gone"]}
+    held = columns(refresh(store, folder, tables=[{"name": "t", "read": read}])["t"])
+    assert list(held) == ["part name", "mass number"]
+    assert sorted(held["mass number"], key=str) == [1, 1, None]
+
+
+def test_what_was_guessed_is_told_once(store, folder):
+    put(folder, "t.csv", "part,mass\nbolt,1\nnut,2\nTotal,9\n")
+    told = []
+    for _ in range(2):
+        refresh_exports(store, TableSource(url=str(folder)), allow_shrink=False, log=told.append)
+    assert ["is called 'Total'" in line for line in told if "t.csv" in line] == [True]
+
+
+def test_dates_times_and_moments_of_a_csv_file_are_known(store, folder):
+    put(
+        folder,
+        "t.csv",
+        "german,american,open,clock,moment,code\n"
+        "27.02.2024,02/27/2024,03/04/2024,08:14,2024-02-27T17:45+01:00,1E5\n"
+        "03.03.2024,03/03/2024,04/05/2024,23:00,2024-04-01 12:00+0200,7E2\n",
+    )
+    item = refresh(store, folder)["t"]
+    assert kinds(item) == {
+        "german": "date32[day]",
+        "american": "date32[day]",
+        "open": "string",
+        "clock": "time64[us]",
+        "moment": "timestamp[us, tz=UTC]",
+        "code": "string",
+    }
+    held = columns(item)
+    assert set(held["german"]) == {datetime.date(2024, 2, 27), datetime.date(2024, 3, 3)}
+    assert {each.hour for each in held["moment"]} == {16, 10}
+    assert set(held["code"]) == {"1E5", "7E2"}
+    assert "none of its cells tells" in item.exported.about.read["open"]
+
+
+def test_totals_that_a_workbook_declares_and_escapes_are_no_records(store, folder):
+    with xlsxwriter.Workbook(str(folder / "t.xlsx")) as book:
+        sheet = book.add_worksheet()
+        sheet.write_row(0, 0, ["Orders of May"])
+        rows = [["PO_x0031_", 100], ["PO-2\r\nlate", 250], ["PO-3", 400]]
+        settings = [
+            {"header": "order", "total_string": "altogether"},
+            {"header": "amount", "total_function": "sum", "total_value": 750},
+        ]
+        sheet.add_table("A3:B7", {"data": rows, "columns": settings, "total_row": True})
+        sheet.write(8, 0, "as agreed")
+    settle(folder / "t.xlsx")
+    held = columns(refresh(store, folder)["t"])
+    assert set(held["order"]) == {"PO_x0031_", "PO-2\nlate", "PO-3"}
+    assert sum(held["amount"]) == 750
+
+
+def test_a_key_that_people_write_is_in_the_text(store, folder):
+    put(folder, "parts.csv", "id,bin\nQX-17,a\nQX-18,b\n")
+    put(folder, "made.csv", "id,bin\n0b6f7f6e-6a3e-4a37-9d0f-0c6a3b2f1c11,a\n17,b\n")
+    done = refresh(store, folder)
+    assert done["parts"].exported.about.hidden == []
+    assert done["made"].exported.about.hidden == ["id"]
