@@ -44,6 +44,8 @@ FAR = 10
 """A sentinel is so many times larger than all other numbers of its column."""
 _SHARE = Decimal("0.0005")
 """How far a sum may be from that of numbers that were rounded one by one."""
+NUMBERED = ("", "#", "unnamed: 0", "index", "row", "row no.", "rad", "zeile", "ligne", "fila")
+"""Headings above numbers of lines."""
 LONGER = 1.4
 """A note is so many times longer than the cells above it."""
 _COMMENTS = ("# ", "#\t", "// ", "-- ")
@@ -51,6 +53,7 @@ _BEGIN_NUMBERS = frozenset("0123456789+-.,\u2212")
 _RULE = re.compile(r"[-=_+*~─═—.]{3,}")
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T]\d{1,2}:\d{2}.*)?|\d{1,2}:\d{2}(:\d{2})?")
 _MARKED = re.compile(r"[*†‡#©]|\(?\d{1,2}\)|\d{1,2}\) |\(?[a-z]\) |[¹²³]|--? ?\w+ ?-|//")
+_WRITTEN_BREAK = re.compile(r"_x000[9AaDd]_|<br ?/?>")
 _ENTITY = re.compile(r"&(#\d+|#x[0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]{1,30});")
 _TOKEN = re.compile(r"[^\s:=]+")
 _IN_BRACKETS = re.compile(r"\(([^()]{1,24})\)|\[([^\[\]]{1,24})\]")
@@ -128,7 +131,7 @@ class TableReading:
         if not isinstance(cell, str):
             marks = self.empty.get(column)
             return None if marks and cell is not None and _spelled(cell) in marks else cell
-        text = html.unescape(cell) if self.is_escaped else cell
+        text = unescaped(cell) if self.is_escaped else cell
         return None if not text or text.strip() in self.empty.get(column, ()) else text
 
     def told(self) -> str:
@@ -145,13 +148,22 @@ class TableReading:
         if len(self.headings) > 1:
             parts.append(f"headings: {_lines(self.headings)}")
         if self.is_escaped:
-            parts.append("entities of HTML are read as the signs that they stand for")
+            parts.append("escapes such as `&amp;` are read as the signs that they stand for")
         return "; ".join(parts)
 
     def told_of(self, column: int) -> str:
         """Which texts of a column stand for an empty cell; empty where none does."""
         marks = sorted(self.empty.get(column, ()))
         return f"empty: {', '.join(map(repr, marks))}" if marks else ""
+
+
+def unescaped(text: str) -> str:
+    """A text without entities of HTML and breaks that a program wrote as words."""
+    return html.unescape(_WRITTEN_BREAK.sub(" ", text))
+
+
+def _folded(texts: Sequence[str]) -> tuple[str, ...]:
+    return tuple(text.casefold() for text in texts)
 
 
 def read(
@@ -264,6 +276,8 @@ class _Reader:
         depth, unit_line = self._headings(start)
         heads = range(start, start + depth)
         names, units = self._names(heads, unit_line)
+        is_escaped = self._is_escaped()
+        names = tuple(map(unescaped, names)) if is_escaped else names
         records = self._without_page_lines(range(start + depth, len(self.lines)), heads)
         while len(records) > 1 and self._is_note(records):
             self._leave_out(records.pop(), "note")
@@ -280,7 +294,7 @@ class _Reader:
             left_out=left_out,
             no_columns=self._no_columns(records, names),
             empty=empty,
-            is_escaped=self._is_escaped(),
+            is_escaped=is_escaped,
             guesses=tuple(self.guesses),
             last_heading=self.texts[heads[-1]] if heads else (),
             beside=frozenset({*headings, *(each.number for each in left_out)}),
@@ -408,13 +422,18 @@ class _Reader:
     def _goes_on(self, place: int) -> bool:
         """Whether a line names the parts of what the line above it names."""
         filled, before = self.filled[place], set(self.filled[place - 1])
-        if not self._is_of_texts(place) or self._named(place):
-            return False
         above = self._spread(place - 1, over=filled)
         is_grouped = any(
             one + 1 == other and above[one] and above[one] == above[other]
             for one, other in pairwise(filled)
         )
+        is_partial = self.first not in filled and all(
+            self.first in self.filled[each] for each in self._below(place)[:20]
+        )
+        if is_grouped and is_partial:  # years and the like below a name
+            return True
+        if not self._is_of_texts(place) or self._named(place):
+            return False
         if self.lines[place - 1].is_merged and is_grouped:
             return True
         completes = not before.issuperset(filled) and len(before) < len(filled)
@@ -451,11 +470,12 @@ class _Reader:
 
     def _without_page_lines(self, places: Iterable[int], heads: range) -> list[int]:
         """Without lines drawn, headings said again, and what stands right above these."""
-        headings = {self.texts[head] for head in heads if len(self.filled[head]) > 1}
+        headings = {_folded(self.texts[head]) for head in heads}
         records: list[int] = []
         for place in places:
-            if self.texts[place] in headings:
-                if records and len(self.filled[records[-1]]) == 1 < self.typical:
+            is_again = len(self.filled[place]) > 1 or place - 1 in self.out
+            if is_again and _folded(self.texts[place]) in headings:
+                while records and len(self.filled[records[-1]]) == 1 < self.typical:
                     self._leave_out(records.pop(), "note")
                 self._leave_out(place, "heading")
             elif self._is_rule(place):
@@ -472,11 +492,14 @@ class _Reader:
         filled = self.filled[place]
         if len(filled) > 1 or self.typical < 2 or _is_measured(text := self._own(place)[0]):
             return False
-        others = (each for each in before[-50:] if len(self.filled[each]) < 2)
-        if _is_mark(text) or not all(map(self._is_like_a_note, others)):
+        while len(before) > 1 and len(self.filled[before[-1]]) == 1:
+            before.pop()
+        if _is_mark(text) or any(len(self.filled[each]) < 2 for each in before[-50:]):
             return False
-        longest = max(len(self.texts[each][filled[0]]) for each in before)
-        is_long = self.typical > 2 and " " in text and len(text) >= LONGER * longest
+        others = [self.texts[each][filled[0]] for each in before]
+        is_sentence = text.endswith(".") and not any(each.endswith(".") for each in others)
+        is_long = is_sentence or len(text) >= LONGER * max(map(len, others))
+        is_long = is_long and self.typical > 2 and " " in text
         return (
             is_long
             or self._is_like_a_note(place)
@@ -634,13 +657,19 @@ class _Reader:
     def _sentinels(self, counted: Counter[str], column: int) -> set[str]:
         """Numbers that stand for an empty cell: far from all others, and there twice."""
         numbers = {
-            text: float(found) for text in counted if (found := numerals.plain(text, "point"))
+            text: float(found)
+            for text in counted
+            if (found := numerals.plain(text, "point") or numerals.plain(text, "comma"))
         }
-        largest = [abs(number) for number in numbers.values() if number not in SENTINELS]
+        others = [number for number in numbers.values() if number not in SENTINELS]
+        largest = [abs(number) for number in others]
         notes = " ".join(each.text for each in self.out.values()).split()
         sure = set()
         for text, number in numbers.items():
-            if number not in SENTINELS or len(largest) < 2 or abs(number) < FAR * max(largest):
+            if number not in SENTINELS or len(largest) < 2 or abs(number) <= max(largest):
+                continue
+            is_below = number < 0 <= min(others) and counted[text] > 1
+            if not is_below and abs(number) < FAR * max(largest):
                 continue
             is_sure = counted[text] > 1 or text in notes
             sure |= {text} if is_sure else set()
@@ -654,7 +683,13 @@ class _Reader:
     def _tell_doubts(
         self, records: Sequence[int], empty: Mapping[int, frozenset[str]], names: Sequence[str]
     ) -> None:
-        """Tell what keeps a column of numbers from being one."""
+        """Tell what keeps a column of numbers from being one, and lines that lack their name."""
+        bare = [place for place in records if not self.texts[place][self.first]]
+        if len(records) > 3 and len(bare) == 1 and bare[0] in (records[0], records[-1]):
+            self._guess(
+                f"line {self.lines[bare[0]].number} has no first cell and was kept as a record: "
+                "`read: {headings: ..., units: ...}` says which lines are none"
+            )
         for column, name in enumerate(names):
             texts = [self.texts[place][column] for place in records]
             texts = [text for text in texts if text and text not in empty.get(column, ())]
@@ -673,9 +708,9 @@ class _Reader:
             texts = [self.texts[place][column] for place in records]
             if not name and not any(texts):
                 found[column] = "empty"
-            elif name in ("", "#") and self.is_whole and self.width > 2 and len(texts) > 1:
-                counts = (range(first, first + len(texts)) for first in (0, 1))
-                if texts in [list(map(str, each)) for each in counts]:
+            elif name.casefold() in NUMBERED and self.is_whole and self.width > 2 < len(texts):
+                first = int(texts[0]) if texts[0].isdecimal() else -1
+                if texts == list(map(str, range(first, first + len(texts)))):
                     found[column] = "numbers of the lines"
         return found
 
@@ -683,6 +718,8 @@ class _Reader:
         """Whether `&` stands before entities alone, none of which is a cell of its own."""
         texts = [text for row in self.texts for text in row if text]
         escaped = [text for text in texts if "&" in text]
+        if any(map(_WRITTEN_BREAK.search, texts)):
+            return True
         if not escaped or any("<" in text or ">" in text for text in texts):
             return False
         return not any(_ENTITY.fullmatch(text) or "&" in _ENTITY.sub("", text) for text in escaped)

@@ -13,7 +13,6 @@ point. What nobody can tell stays text and is reported. Excel's first line `sep=
 """
 
 import csv
-import html
 import re
 import shutil
 from collections import Counter, deque
@@ -201,8 +200,7 @@ def _names(reading: TableReading) -> list[str]:
     names = []
     digits = len(str(reading.width - 1))
     for place, heading in enumerate(reading.names):
-        name = html.unescape(heading) if reading.is_escaped else heading
-        name = name or f"column{place:0{digits}}"
+        name = heading or f"column{place:0{digits}}"
         names.append(f"{name}_{taken[name]}" if taken[name] else name)
         taken[name] += 1
     return names
@@ -272,7 +270,7 @@ def _clear(
                 f"UPDATE cells SET {column} = NULL WHERE trim({column}) IN ({marks})"
             )
     if reading.is_escaped:
-        connection.create_function("unescaped", html.unescape, ["VARCHAR"], "VARCHAR")
+        connection.create_function("unescaped", table_reading.unescaped, ["VARCHAR"], "VARCHAR")
         written = (f"{column} = unescaped({column})" for column in columns)
         connection.execute(f"UPDATE cells SET {', '.join(written)}")
 

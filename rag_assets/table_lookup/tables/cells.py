@@ -26,9 +26,7 @@ MOST_DIGITS = 38
 FARTHEST_DIGIT = 330
 """A number whose first digit is farther from the decimal point is left a text."""
 _NUMBER = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][+-]?\d{1,3})?")
-_MOMENT = re.compile(
-    r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?([+-]\d\d:?\d\d|Z)"
-)
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?([+-]\d\d:?\d\d|Z)")
 _PADDED = re.compile(r"[+-]?0\d")
 
 

@@ -103,7 +103,7 @@ def grid_of(text: str) -> Grid | None:
     header = [
         f"{reading.names[column]} [{unit}]" if (unit := reading.units.get(column)) else name
         for column in kept
-        for name in [str(reading.value(column, reading.names[column]) or "")]
+        for name in [reading.names[column]]
     ]
     records = [
         [str(reading.value(column, line.cells[column]) or "") for column in kept]

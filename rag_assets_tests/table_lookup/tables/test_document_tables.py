@@ -8,7 +8,7 @@ RULE = "| --- | --- | --- |"
 def test_titles_units_totals_and_notes_of_a_table_are_no_records():
     grid = grid_of(
         f"| Sales of May |  |  |\n{RULE}\n| part | mass | hall |\n|  | [kg] |  |\n"
-        "| bolt | 1,5 | N |\n| nut | – | S |\n| Total | 1,5 |  |\n| 1) as ordered |  |  |"
+        "| bolt | 1,5 | N |\n| nut | -- | S |\n| Total | 1,5 |  |\n| 1) as ordered |  |  |"
     )
     assert grid is not None
     assert grid.header == ["part", "mass [kg]", "hall"]
