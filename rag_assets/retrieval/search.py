@@ -327,7 +327,7 @@ class VariantIndex:
         with self._open_tables():
             dataset = self._tables[JOINT].dataset
             condition = self._condition(filters)
-            return dataset.to_table(columns=columns, filter=condition, limit=most)
+            return dataset.to_table(columns=list(columns), filter=condition, limit=most)
 
     def state(self, retriever: Retriever) -> Sequence[Canonical]:
         """Everything else that rankings depend on: see `UnitTable.state`.

@@ -66,7 +66,7 @@ def versions(store: Store) -> list[int]:
 
 
 def size(store: Store) -> int:
-    return sum(path.stat().st_size for path in store.root.rglob("*") if path.is_file())
+    return sum(path.stat().st_size for path in (store.root / "lance").rglob("*") if path.is_file())
 
 
 def cleaned(store: Store, *, older_than: timedelta = NOW) -> cleaning.Cleaned:

@@ -157,7 +157,7 @@ def test_a_check_fails_since_it_first_failed(store, config, monkeypatch):
     assert "checks.chunks.tokens_fit" in first.remedy
 
     monkeypatch.setattr(quality.results, "now", lambda: "2099-01-01T00:00:00+00:00")
-    monkeypatch.setattr(quality.subjects, "now", lambda: "2099-01-01T00:00:00+00:00")
+    monkeypatch.setattr(quality.checked_tables, "now", lambda: "2099-01-01T00:00:00+00:00")
     table.version, table.totals["oversized_chunks"] = "2", 4
     quality.result_of(subject_of(table), store=store, log=print)
     [second] = state_problems(store, config)
