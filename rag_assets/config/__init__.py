@@ -64,6 +64,7 @@ from rag_assets.config.recipes import (
     Tables,
     Variant,
 )
+from rag_assets.config.rerankers import RerankerSettings
 from rag_assets.config.retrieval import (
     RERANK_ARMS,
     UNWEIGHTED,
@@ -75,7 +76,6 @@ from rag_assets.config.retrieval import (
     FusionMode,
     LinkStage,
     QueryFusion,
-    RerankerSettings,
     Retrieval,
     Retriever,
     RetrieverName,
