@@ -29,6 +29,8 @@ RetrieverName: TypeAlias = Slug
 Signal: TypeAlias = Literal["dense", "sparse", "bm25", "node_selection"]
 """What searches an index: similarity of vectors, lexical weights of a model, words by BM25; and
 paper P3's selection of nodes, which others are compared with."""
+BY_MODEL: frozenset[Signal] = frozenset({"dense", "sparse"})
+"""The signals that need the query embedded."""
 ArmName: TypeAlias = Literal["lookup"]
 """What finds units beside the signals: `lookup` reads the question as a plan over one table."""
 TextNameKind: TypeAlias = Literal["title", "key", "name"]
@@ -229,7 +231,7 @@ class Retriever(ExtendedSection):
     @property
     def needs_vectors(self) -> bool:
         """Whether it searches by what an embedding model gives."""
-        return not {"dense", "sparse"}.isdisjoint(self.signals)
+        return not BY_MODEL.isdisjoint(self.signals)
 
     def searches_domains(self, *, has_two_models: bool) -> bool:
         """Whether it searches documents and rows apart.
