@@ -7,7 +7,7 @@ and its surroundings are put together by these places, from the versions that ar
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from rag_assets.answering.quoting.row_cells import cells_of
 from rag_assets.citations.card import Card, Excerpt
@@ -116,9 +116,7 @@ class EvidenceCards:
         cited = [each for sentence in found.sentences for each in sentence.citations]
         computed = next((each for each in cited if isinstance(each, Computed)), None)
         selected = next((each for each in cited if isinstance(each, Rows)), None)
-        keys = dict.fromkeys(
-            key for each in cited if each.rows_cited for key in each.rows_cited.keys
-        )
+        keys = [key for each in cited if each.rows_cited for key in each.rows_cited.keys]
         named = (*(each.column for each in plan.where), plan.column, plan.other, plan.group_by)
         rows = self.catalogue.texts(table).to_pylist() if table else []
         by_key = {row[ROW_KEY]: row for row in rows}
@@ -161,6 +159,10 @@ class EvidenceCards:
                     columns.setdefault((unit_id, each.row_key), []).append(each.column)
                 case PlanCitation(plan=Mapping() as plan):
                     yield self.of_plan(plan_from_json(plan))
+                case Span() | Cell() | PlanCitation():
+                    continue  # it names no unit and no plan: there is nothing to show
+                case other:
+                    assert_never(other)
         for unit_id, quotes in words.items():
             yield self.of_unit(unit_id, words=quotes, is_drawn=True)
         for (unit_id, row_key), named in columns.items():
@@ -182,17 +184,15 @@ class EvidenceCards:
 
     def _place_of(self, unit: "Row") -> str:
         """The document of a chunk with page and section, and in which state it is."""
-        families = indexed_families(
-            self.store, families=self.complete_set.families, units=self.complete_set.joint
-        )
-        stale = stale_documents(self.store, self.complete_set.elements)
+        held = self.complete_set
+        families = indexed_families(self.store, families=held.families, units=held.joint)
         pages = unit["pages"]
         return place_in_document(
             str(unit["uri"]),
             pages=pages if isinstance(pages, list) else [],
             section=str(unit["section"]),
             is_superseded=(unit["source"], unit["uri"]) in families.superseded,
-            stale_since=stale.get(str(unit["document_id"])),
+            stale_since=stale_documents(self.store, held.elements).get(str(unit["document_id"])),
         )
 
 

@@ -12,18 +12,15 @@ from rag_assets.models.weights import WeightsError, is_here, model_id, model_of
 from rag_assets.store import Store, serving_pointer
 from rag_assets.store.serving_pointer import ServingPointer
 
-BY_MODEL = frozenset({"dense", "sparse"})
-"""The signals of a retriever that need the query embedded."""
-
 
 def why_not(store: Store, config: Config, pointer: ServingPointer) -> str | None:
     """Why its searches are refused; None if queries can be embedded for it.
 
     None as well where its retriever needs no vectors.
     """
-    signals = Retriever.from_record({"signals": pointer.query_side.settings["signals"]}).signals
+    retriever = Retriever.from_record({"signals": pointer.query_side.settings["signals"]})
     of_vectors = {model_of(encoder) for encoder in pointer.encoder_ids}
-    if not of_vectors or BY_MODEL.isdisjoint(signals):
+    if not of_vectors or not retriever.needs_vectors:
         return None
     variant = pointer.variant_in(store, config) or pointer.variant
     models = dict(pointer.complete_set.query_models(store, config, variant=variant).values())

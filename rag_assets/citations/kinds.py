@@ -2,8 +2,13 @@
 
 A citation names its source by what outlives the index (document and page, table and row key), and
 beside that the unit it was read from. `unit_id` is None where no unit holds the place. What a kind
-of citation says, where it points and whether it still holds are methods of its class: a new kind is
-one class more, and its line in `Citation`.
+of citation says, where it points and whether it still holds are methods of its class.
+
+A new kind is a class here, its name in `Citation`, and a case in `answering.evidence_cards`, which
+shows it. Without more it is a source of a sentence, is numbered, goes stale and leads to the card
+of its unit. What treats some kinds in a way of their own asks for these classes, and leaves others
+as they are: `table_lookup.sentences.retelling` (whether a sentence only tells its citations),
+`answering.checks` and `answering.measuring.bench`, and the texts and pages of `serving`.
 """
 
 import textwrap

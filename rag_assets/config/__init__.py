@@ -26,7 +26,7 @@ A file with one wrong value:
 variants.default.serializer = 'jsn': Input should be 'json', 'yaml', '
 """
 
-from rag_assets.config.alerts import Alerts, Email, Ping, ProblemKind, Webhook
+from rag_assets.config.alerts import Alerts, Email, MessageChannel, Ping, ProblemKind, Webhook
 from rag_assets.config.answering import Answering, ReportSettings
 from rag_assets.config.checks import Checks
 from rag_assets.config.documents import Chunking, Documents, HeaderRules
@@ -57,13 +57,8 @@ from rag_assets.config.named_models import DescribingModel
 from rag_assets.config.nodes import asset_path
 from rag_assets.config.parsers import Docling, Marker, MarkerModel, ParserSettings
 from rag_assets.config.paths import resolve_package_path
-from rag_assets.config.recipes import (
-    SERIALIZERS,
-    DomainModels,
-    SerializerName,
-    Tables,
-    Variant,
-)
+from rag_assets.config.recipes import SERIALIZERS, DomainModels, SerializerName, Tables, Variant
+from rag_assets.config.rerankers import RerankerSettings
 from rag_assets.config.retrieval import (
     RERANK_ARMS,
     UNWEIGHTED,
@@ -75,7 +70,6 @@ from rag_assets.config.retrieval import (
     FusionMode,
     LinkStage,
     QueryFusion,
-    RerankerSettings,
     Retrieval,
     Retriever,
     RetrieverName,
@@ -85,13 +79,7 @@ from rag_assets.config.retrieval import (
     Versions,
 )
 from rag_assets.config.root import Config
-from rag_assets.config.running import (
-    LONGEST_RUN,
-    CleanUp,
-    Execution,
-    Schedule,
-    Serving,
-)
+from rag_assets.config.running import LONGEST_RUN, CleanUp, Execution, Schedule, Serving
 from rag_assets.config.sources import (
     LONGEST_TABLE_NAME,
     DocumentSource,
@@ -151,6 +139,7 @@ __all__ = [
     "LinkStage",
     "Marker",
     "MarkerModel",
+    "MessageChannel",
     "NameKind",
     "ParserSettings",
     "Ping",

@@ -60,15 +60,15 @@ class Channel(Section):
     name: Slug = Field(description="its type unless given")
 
 
-class MessageChannel(Channel):
-    """A channel that takes messages."""
+class ProblemChannel(Channel):
+    """A channel that is told of problems."""
 
     kinds: list[ProblemKind] = Field(
         list(ALL_KINDS), min_length=1, description="kinds of problems that are told here"
     )
 
 
-class Webhook(MessageChannel):
+class Webhook(ProblemChannel):
     """A URL that takes a message: of Slack, of a workflow of Teams, or of a program of your own."""
 
     type: Literal["slack", "teams", "json"]
@@ -77,7 +77,7 @@ class Webhook(MessageChannel):
     _url_is_one = field_validator("url")(_web_address)
 
 
-class Email(MessageChannel):
+class Email(ProblemChannel):
     """A mail server (SMTP)."""
 
     type: Literal["email"]
@@ -118,7 +118,11 @@ class Ping(Channel):
     _urls_are_some = field_validator("url", "start_url", "fail_url")(_web_address)
 
 
-AnyChannel: TypeAlias = Annotated[Webhook | Email | Ping, Field(discriminator="type")]
+MessageChannel: TypeAlias = Webhook | Email
+"""A channel that takes messages. A new one is a class, its name here, and its case in `deliver` of
+`operations.alerts.channels`."""
+AnyChannel: TypeAlias = Annotated[MessageChannel | Ping, Field(discriminator="type")]
+CHANNELS: tuple[type[Channel], ...] = get_args(MessageChannel | Ping)
 
 
 def _named(value: object) -> object:
@@ -127,7 +131,9 @@ def _named(value: object) -> object:
         return value
     for entry in value:
         if isinstance(entry, dict) and "type" not in entry:
-            raise ValueError("each channel has a type: slack, teams, json, email or ping")
+            given = [get_args(one.model_fields["type"].annotation) for one in CHANNELS]
+            types = [kind for kinds in given for kind in kinds]
+            raise ValueError(f"each channel has a type: {', '.join(types[:-1])} or {types[-1]}")
     return [
         {"name": entry["type"], **entry} if isinstance(entry, dict) else entry for entry in value
     ]
@@ -157,7 +163,7 @@ class Alerts(Section):
         return self
 
     @property
-    def messages(self) -> list[Webhook | Email]:
+    def messages(self) -> list[MessageChannel]:
         """The channels that take messages."""
         return [channel for channel in self.channels if not isinstance(channel, Ping)]
 

@@ -1,26 +1,32 @@
 """The section `evaluation`: question sets, retrievers and metrics."""
 
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias, get_args
+from typing import Annotated, TypeAlias
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
-from rag_assets.config.base import ExtendedSection, Section, Slug, duplicates
+from rag_assets.config.base import ExtendedSection, Section, Slug, check_named, duplicates
 from rag_assets.config.questions import GENERATED_SETS, PEOPLE
 from rag_assets.config.retrieval import RetrieverName
 
-RubricName: TypeAlias = Literal[
-    "answer_scores",
-    "answer_ranking",
-    "correctness",
-    "faithfulness",
-    "answer_relevancy",
-    "context_relevancy",
-    "report_scores",
-    "hit_relevance",
-    "sentence_support",
-]
-"""A file of `rag_assets/evaluation/judges/rubrics`."""
+RUBRICS_FOLDER = Path(__file__).parents[1] / "evaluation" / "judges" / "rubrics"
+"""Each file here is a rubric, such as `correctness.toml`: a new one needs nothing else."""
+_ORDER = (
+    *("answer_scores", "answer_ranking", "correctness", "faithfulness", "answer_relevancy"),
+    *("context_relevancy", "report_scores", "hit_relevance", "sentence_support"),
+)
+"""Rubrics that are asked first, in this order. It is in the fingerprint of a judge: it stays."""
+RUBRICS = (*_ORDER, *sorted({file.stem for file in RUBRICS_FOLDER.glob("*.toml")} - {*_ORDER}))
+"""The names of all rubrics, in the order in which they are asked."""
+
+
+def _rubric(name: str) -> str:
+    check_named(name, RUBRICS, kind="rubric", key="rubrics")
+    return name
+
+
+RubricName: TypeAlias = Annotated[str, AfterValidator(_rubric)]
+"""One of `RUBRICS`."""
 
 
 class QuestionSet(Section):
@@ -41,7 +47,7 @@ class JudgeSettings(Section):
 
     model: Slug = Field(description="one of language_models; another one than what writes")
     rubrics: list[RubricName] = Field(
-        [*get_args(RubricName)], min_length=1, description="what it is asked, where it applies"
+        [*RUBRICS], min_length=1, description="what it is asked, where it applies"
     )
     most: int = Field(
         100, gt=0, description="questions that it judges for each rubric, drawn by chance"

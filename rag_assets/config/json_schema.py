@@ -10,13 +10,14 @@ from typing import get_args
 
 from pydantic import JsonValue, TypeAdapter
 
+from rag_assets.config.alerts import CHANNELS
 from rag_assets.config.checks import Severity
 from rag_assets.config.root import Config
 
 FILE = Path(__file__).with_name("rag_assets.schema.json")
 FILLED_IN = (
     *(("AnswerExperiment", "design"), ("EmbeddingModel", "path")),
-    *((channel, "name") for channel in ("Webhook", "Email", "Ping")),
+    *((channel.__name__, "name") for channel in CHANNELS),
 )
 """Keys that a section has to have and a file need not give: a default or a name has them."""
 CHECKS = ("Check", "Bound", "Drift")

@@ -2,8 +2,8 @@
 
 A retriever consists of stages, each of which may be left out: signals, which are searched in one
 joint index or in an index for each domain; fusion of the signals; fusion of the domains; fusion
-over reformulated queries; reranking; collapse of duplicates. The retrievers and rerankers in
-`retrieval.yaml` exist in every config.
+over reformulated queries; reranking; collapse of duplicates. What a reranker is stands in
+`rerankers`. The retrievers and rerankers in `retrieval.yaml` exist in every config.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from rag_assets.config.base import (
     read_data,
 )
 from rag_assets.config.indexes import AnnSearch
-from rag_assets.config.models import Endpoint, check_endpoint
+from rag_assets.config.rerankers import RerankerSettings
 from rag_assets.schemas import DOMAINS
 
 RetrieverName: TypeAlias = Slug
@@ -29,6 +29,8 @@ RetrieverName: TypeAlias = Slug
 Signal: TypeAlias = Literal["dense", "sparse", "bm25", "node_selection"]
 """What searches an index: similarity of vectors, lexical weights of a model, words by BM25; and
 paper P3's selection of nodes, which others are compared with."""
+BY_MODEL: frozenset[Signal] = frozenset({"dense", "sparse"})
+"""The signals that need the query embedded."""
 ArmName: TypeAlias = Literal["lookup"]
 """What finds units beside the signals: `lookup` reads the question as a plan over one table."""
 TextNameKind: TypeAlias = Literal["title", "key", "name"]
@@ -229,7 +231,7 @@ class Retriever(ExtendedSection):
     @property
     def needs_vectors(self) -> bool:
         """Whether it searches by what an embedding model gives."""
-        return not {"dense", "sparse"}.isdisjoint(self.signals)
+        return not BY_MODEL.isdisjoint(self.signals)
 
     def searches_domains(self, *, has_two_models: bool) -> bool:
         """Whether it searches documents and rows apart.
@@ -244,56 +246,6 @@ class Retriever(ExtendedSection):
         weighs = self.domain_fusion is not None and self.domain_fusion.mode == "weighted"
         weighing = self.domain_fusion.reranker if self.domain_fusion and weighs else None
         return [name for name in (self.reranker, weighing) if name]
-
-
-class RerankerSettings(ExtendedSection):
-    """A model that scores how well a text answers a query."""
-
-    added_keys: ClassVar[frozenset[str]] = frozenset({"endpoint"})
-
-    backend: Literal[
-        "late_interaction", "sentence_transformers", "flag_embedding", "flashrank", "rerank_api"
-    ] = Field(
-        "sentence_transformers",
-        description="late_interaction takes an embedding model; rerank_api a server, see endpoint",
-    )
-    path: str = Field(
-        "",
-        description="folder, hub id, or package:NAME/PATH; a name for flashrank and rerank_api; "
-        "late_interaction without one reads with the embedding model of the index",
-    )
-    revision: str | None = Field(
-        None,
-        description="hub revision (commit); pin it in production. For rerank_api any word: "
-        "another one scores everything anew",
-    )
-    precision: Literal["auto", "fp32", "fp16", "bf16"] = Field(
-        "auto", description="auto: fp16 on CUDA, bf16 on a CPU that multiplies in it, else fp32"
-    )
-    max_tokens: int | None = Field(None, gt=8, description="of query and text; the model's own")
-    batch_size: int = Field(32, gt=0, description="pairs in a batch of a cross-encoder")
-    trust_remote_code: bool = Field(
-        False, description="run Python code that comes with a model; of the hub, at a revision"
-    )
-    endpoint: Endpoint | None = Field(
-        None, description="rerank_api: the server that computes the scores"
-    )
-
-    @model_validator(mode="after")
-    def _path_fits_the_backend(self) -> Self:
-        if not self.path and self.backend != "late_interaction":
-            raise ValueError(f"backend: {self.backend} needs a path: which model scores?")
-        if not self.path and (self.revision or self.precision != "auto"):
-            raise ValueError("revision and precision of the model of the index stand under models")
-        return self
-
-    @model_validator(mode="after")
-    def _endpoint_fits_the_backend(self) -> Self:
-        is_hosted = self.backend == "rerank_api"
-        check_endpoint(self.endpoint, is_hosted=is_hosted, backend="rerank_api")
-        if is_hosted and self.precision != "auto":
-            raise ValueError("the precision of a reranker behind a server is the server's")
-        return self
 
 
 DEFAULTS = Path(__file__).with_suffix(".yaml")

@@ -268,7 +268,7 @@ CHUNKS = Chunks()
 
 def _parser_version(trace: UnitTrace, parser: str | None) -> str | None:
     """The version of the parser as it is installed here; None if it is not."""
-    from rag_assets.documents.parsers import parsers_of
+    from rag_assets.documents.parsers.by_media_type import parsers_of
     from rag_assets.documents.parsers.description import ParserUnavailableError
 
     file = trace.row(FILES.table, FILES.key, trace.unit["document_id"])

@@ -13,7 +13,7 @@ from hashlib import sha256
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, assert_never
 
 import numpy as np
 
@@ -114,14 +114,21 @@ def _loaded(
     name: str,
     home: Path,
 ) -> Reranker:
-    if model is None or weights is None:
+    if settings.backend == "flashrank":
         return FlashRank(settings, name=name, home=home)
-    if settings.backend == "late_interaction":
-        return load_late_interaction(model, weights=weights, name=name, home=home)
-    load = SentenceTransformersReranker
-    if settings.backend == "flag_embedding":
-        load = FlagEmbeddingReranker
-    return load(settings, weights=weights)
+    assert model is not None, f"{settings.backend} computes with a model"
+    assert weights is not None, f"{settings.backend} computes with weights"
+    match settings.backend:
+        case "late_interaction":
+            return load_late_interaction(model, weights=weights, name=name, home=home)
+        case "sentence_transformers":
+            return SentenceTransformersReranker(settings, weights=weights)
+        case "flag_embedding":
+            return FlagEmbeddingReranker(settings, weights=weights)
+        case "rerank_api":
+            raise AssertionError("a server is asked each time who it is: see `load_reranker`")
+        case other:
+            assert_never(other)
 
 
 def _weights(settings: RerankerSettings, model: EmbeddingModel, *, home: Path) -> Weights:
@@ -321,14 +328,7 @@ def _loading(settings: RerankerSettings) -> Generator[None]:
 
     try:
         yield
-    except (
-        OSError,
-        ValueError,
-        KeyError,
-        RuntimeError,
-        ImportError,
-        SafetensorError,
-    ) as error:
+    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
         reason = str(error).partition("\n")[0]
         raise RerankerError(
             f"{settings.path} cannot be loaded by {settings.backend} as a cross-encoder "

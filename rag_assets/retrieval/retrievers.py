@@ -32,6 +32,7 @@ from rag_assets.retrieval.duplicates import collapsed
 from rag_assets.retrieval.following import with_links
 from rag_assets.retrieval.rankings import Ranking, ranked, ranking_of
 from rag_assets.retrieval.search_context import JOINT, SearchCall
+from rag_assets.retrieval.signals import search_by
 from rag_assets.retrieval.threads import side_by_side
 from rag_assets.schemas import DOMAINS
 
@@ -228,7 +229,7 @@ def _signals(
 
     def search(signal: Signal) -> list[Ranking]:
         deep = _depth_of(signal, retriever, default=depth)
-        return call.search(signal, queries, table=table, depth=deep)
+        return search_by(signal, call, queries, table=table, depth=deep)
 
     call.prepare(table)
     call.work["lists"] += len(queries) * len(retriever.signals)

@@ -10,32 +10,21 @@ from typing import Literal, Protocol, TypeAlias
 import pyarrow as pa
 
 from rag_assets.config import ArmName, QueryFusion, Retrieval, Signal
-from rag_assets.identity import Canonical, fingerprint, fingerprints
+from rag_assets.identity import fingerprint
 from rag_assets.models.rerankers import Reranker
 from rag_assets.retrieval.cache import Cache
-from rag_assets.retrieval.encoders import QueryEncoder, require_weighing
+from rag_assets.retrieval.encoders import QueryEncoder
 from rag_assets.retrieval.glossary import Glossary
 from rag_assets.retrieval.links import LinksInMemory, WayOverLink
 from rag_assets.retrieval.rankings import Ranking, ranking_of
 from rag_assets.retrieval.rewriters import Rewriter, Rewritten, rewriter_of
 from rag_assets.retrieval.units import UnitTable
 
-Stage: TypeAlias = Literal[
-    "rewrite",
-    "embed",
-    "dense",
-    "sparse",
-    "bm25",
-    "node_selection",
-    "fuse",
-    "weigh",
-    "rerank",
-    "links",
-    "lookup",
-    "collapse",
-    "expand",
-    "read",
-]
+Stage: TypeAlias = (
+    Signal
+    | Literal["rewrite", "embed", "fuse", "weigh", "rerank"]
+    | Literal["links", "lookup", "collapse", "expand", "read"]
+)
 Work: TypeAlias = Literal["lists", "pairs", "not_rewritten"]
 """`lists`: searches of one query by one signal in one table; `pairs`: texts that a reranker scored
 for a query; `not_rewritten`: queries that a language model failed to rewrite."""
@@ -122,24 +111,6 @@ class SearchCall:
         if units is not None and self.rankings.is_kept:
             _ = units.content
 
-    def search(
-        self, signal: Signal, queries: Sequence[str], *, table: str, depth: int
-    ) -> list[Ranking]:
-        """The `depth` best units of `table` for each query by `signal`, cached or searched now."""
-        units = self.table(table)
-        if units is None:
-            return [ranking_of([]) for _ in queries]
-        depth = min(depth, units.count)  # Lance and the cache accept no number beyond 64 bits
-        keys = self._keys(signal, queries, table=table, units=units)
-        with self.timed(signal):
-            known = self.rankings.rankings([*keys.values()], depth=depth) if keys else {}
-        new = [query for query in dict.fromkeys(queries) if keys.get(query) not in known]
-        found = self._searched(signal, new, table=table, units=units, depth=depth)
-        if keys:
-            fresh = {keys[query]: ranking for query, ranking in found.items()}
-            self.rankings.keep_rankings(fresh, depth=depth)
-        return [found[query] if query in found else known[keys[query]] for query in queries]
-
     def rewrite(self, queries: Sequence[str], settings: QueryFusion) -> list[Rewritten]:
         """The reformulation of each query, as `settings` say.
 
@@ -189,54 +160,6 @@ class SearchCall:
             yield
         finally:
             self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
-
-    def _searched(
-        self, signal: Signal, queries: Sequence[str], *, table: str, units: UnitTable, depth: int
-    ) -> Mapping[str, Ranking]:
-        if not queries:
-            return {}
-        if signal == "bm25":
-            with self.timed("bm25"):
-                found = units.best_matches(
-                    queries, depth=depth, where=self.where, glossary=self.glossary
-                )
-        elif signal == "node_selection":
-            with self.timed("node_selection"):
-                found = self.select_nodes(units, queries, depth, self.where)
-        elif signal == "sparse":
-            units.require_weights()
-            encoder = require_weighing(self.encoder(table))
-            with self.timed("embed"):
-                weighed = encoder.weigh_queries(queries)
-            units.load_weights()
-            with self.timed("sparse"):
-                found = units.best_weighed(weighed, depth=depth, where=self.where)
-        else:
-            encoder = self.encoder(table)
-            with self.timed("embed"):
-                embedded = encoder.embed_queries(queries)
-            units.load()
-            with self.timed("dense"):
-                found = units.nearest(embedded, depth=depth, where=self.where)
-        return dict(zip(queries, found, strict=True))
-
-    def _keys(
-        self, signal: Signal, queries: Sequence[str], *, table: str, units: UnitTable
-    ) -> dict[str, str]:
-        if not self.rankings.is_kept:
-            return {}
-        is_by_words = signal in ("bm25", "node_selection")
-        by = "words" if is_by_words else self.encoder(table).encoder_id
-        searched = fingerprint(units.content, signal, units.state(signal), by, self.where)
-        sought = [self._sought(signal, query) for query in queries]
-        return dict(zip(queries, fingerprints(sought, searched), strict=True))
-
-    def _sought(self, signal: Signal, query: str) -> Canonical:
-        """What is searched for: the query, and what the glossary adds to it."""
-        if self.glossary is None or signal != "bm25":
-            return query
-        meanings = [[one.expression, *one.others] for one in self.glossary.meanings(query)]
-        return [query, meanings, self.glossary.weight] if meanings else query
 
     def _texts(self, units: set[str]) -> dict[str, tuple[str, str]]:
         """The `text_hash` and the text of each unit."""

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, assert_never, cast
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +24,7 @@ from rag_assets.store.text_parts import text_index
 if TYPE_CHECKING:
     from lance import LanceDataset
     from lance.dataset import FieldStatistics
+    from lance.lance.indices import IndexDescription
     from lancedb.table import Table as LanceTable
 
 SEARCH_THREADS = 4
@@ -140,25 +141,31 @@ class UnitTable:
         older release has replaced. So these count by their files, and an ANN index by how it is
         searched too.
         """
-        if signal in ("sparse", "node_selection") or (signal == "dense" and self.is_exact):
-            return ["exact"]
-        column = dense.COLUMN if signal == "dense" else lexical.COLUMN
-        indexes = [
-            index for index in self.dataset.describe_indices() if index.field_names == [column]
-        ]
-        if signal == "bm25" and all(
-            text_index(self.dataset, name=index.name).is_exact for index in indexes
-        ):
-            return ["exact", [[index.name, index.details] for index in indexes]]
+        match signal:
+            case "dense" if not self.is_exact:
+                searched = self._ann.model_dump(exclude_defaults=True)
+                indexes = self._indexes_of(dense.COLUMN)
+                return [*self._files_of(indexes), *([searched] if searched else [])]
+            case "bm25":
+                indexes = self._indexes_of(lexical.COLUMN)
+                if all(text_index(self.dataset, name=index.name).is_exact for index in indexes):
+                    return ["exact", [[index.name, index.details] for index in indexes]]
+                return self._files_of(indexes)
+            case "dense" | "sparse" | "node_selection":
+                return ["exact"]
+            case other:
+                assert_never(other)
+
+    def _indexes_of(self, column: str) -> "list[IndexDescription]":
+        found = self.dataset.describe_indices()
+        return [index for index in found if index.field_names == [column]]
+
+    def _files_of(self, indexes: "Iterable[IndexDescription]") -> Sequence[Canonical]:
+        """The files of `indexes`, and the fragments of the table that none of them covers."""
         segments = [segment for index in indexes for segment in index.segments]
         indexed = set[int]().union(*(segment.fragment_ids for segment in segments))
         left = {fragment.fragment_id for fragment in self.dataset.get_fragments()} - indexed
-        searched = self._ann.model_dump(exclude_defaults=True) if signal == "dense" else {}
-        return [
-            sorted(segment.uuid for segment in segments),
-            sorted(left),
-            *([searched] if searched else []),
-        ]
+        return [sorted(segment.uuid for segment in segments), sorted(left)]
 
     def nearest(self, vectors: np.ndarray, *, depth: int, where: str | None) -> list[Ranking]:
         """The `depth` units nearest to each of `vectors` (m, d)."""
@@ -227,12 +234,9 @@ class UnitTable:
         load them, so that a single search does not wait for it.
         """
         row_ids = [self._row_ids[unit] for unit in unit_ids]
-        if (
-            self._was_read
-            and self._in_memory
-            and {*columns} <= {*self._in_memory.units.column_names}
-        ):
-            return self._in_memory.take(row_ids, columns=columns)
+        kept = self._in_memory if self._was_read else None
+        if kept and {*columns} <= {*kept.units.column_names}:
+            return kept.take(row_ids, columns=columns)
         self._was_read = True
         return rows_of(self.dataset, row_ids, columns=columns)
 

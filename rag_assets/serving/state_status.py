@@ -11,7 +11,7 @@ from rag_assets.change.data_versions import current_version
 from rag_assets.change.reclaim import bytes_to_free
 from rag_assets.change.steps import Step, Steps
 from rag_assets.config import Config
-from rag_assets.documents.parsers import unavailable
+from rag_assets.documents.parsers.by_media_type import unavailable
 from rag_assets.graph import STEPS
 from rag_assets.operations.alerts.dispatch import problems_of_runs
 from rag_assets.operations.problems.current import full_disk, state_problems

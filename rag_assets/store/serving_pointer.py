@@ -22,7 +22,7 @@ from typing import Literal, Self, TypeAlias
 from pydantic import TypeAdapter, ValidationError
 
 from rag_assets.config import AnnSearch, Config, ConfigError, Retrieval, Retriever
-from rag_assets.config.retrieval import RerankerSettings
+from rag_assets.config.rerankers import RerankerSettings
 from rag_assets.identity import fingerprint
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.catalog import name_of

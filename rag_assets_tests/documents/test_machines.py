@@ -12,7 +12,8 @@ import pytest
 
 from rag_assets import config
 from rag_assets.documents.elements.element import from_json
-from rag_assets.documents.parsers import PDF_ENGINES, parsers_of, pdf_parser, pictures, preflight
+from rag_assets.documents.parsers import pictures, preflight
+from rag_assets.documents.parsers.by_media_type import PDF_ENGINES, parsers_of, pdf_parser
 from rag_assets.documents.parsers.ocr import rapidocr
 from rag_assets.media.media_types import DOCX, HTML, MARKDOWN, PDF, PLAIN, PPTX, XLSX
 from rag_assets.workers import Done, Failed, Pool, Task

@@ -33,9 +33,9 @@ from rag_assets.documents.elements.parsing import FileContent, ParsedContent, Pa
 from rag_assets.documents.elements.reuse import SHOWING_PICTURES, Reuse
 from rag_assets.documents.figures import linked_pictures
 from rag_assets.documents.files import FILE_COLUMNS, SourceFile
-from rag_assets.documents.parsers import parsers_of
-from rag_assets.documents.parsers.chain import Chain, chain_of
+from rag_assets.documents.parsers.by_media_type import parsers_of
 from rag_assets.documents.parsers.description import Parser
+from rag_assets.documents.parsers.pdf_chain import Chain, chain_of
 from rag_assets.documents.problems import blame
 from rag_assets.documents.step_tables import PARSING, elements_of
 from rag_assets.identity import fingerprint, fingerprints

@@ -19,9 +19,8 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from statistics import median_low
-from typing import get_args
 
-from rag_assets.config import RubricName
+from rag_assets.config.evaluation import RUBRICS
 from rag_assets.evaluation.json_lines import LineError, append, lines_of, record_of, text_of
 from rag_assets.evaluation.judges.rubrics import read_rubric
 from rag_assets.evaluation.judges.verdicts import ItemKind, JudgedItem
@@ -84,8 +83,7 @@ def task_of(of: str) -> LabelTask:
     """
     of = TASKS.get(of, of)
     name, _, dimension = of.partition("/")
-    named = next((each for each in get_args(RubricName) if each == name), None)
-    rubric = read_rubric(named) if named else None
+    rubric = read_rubric(name) if name in RUBRICS else None
     if rubric is None or dimension not in rubric.dimensions:
         raise ValueError(
             f"{of!r} is nothing that people label: {', '.join(TASKS)}, or RUBRIC/DIMENSION such as "

@@ -1,4 +1,7 @@
-"""Rubrics: what a judge is asked. Each is a file of the folder `rubrics`, known by its hash."""
+"""Rubrics: what a judge is asked. Each is a file of the folder `rubrics`, known by its hash.
+
+A new rubric is a new file there and nothing else: `config.evaluation` takes the names from it.
+"""
 
 import tomllib
 from collections.abc import Mapping

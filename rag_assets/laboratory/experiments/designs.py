@@ -51,7 +51,7 @@ def buildable(config: Config, name: str) -> list[str]:
     variants = variants_of(config, name)
     if "parser" not in experiment_of(config, name).described.vary:
         return variants
-    from rag_assets.documents.parsers import unavailable
+    from rag_assets.documents.parsers.by_media_type import unavailable
 
     parsers = {variant: config.variant(variant).parser for variant in variants}
     return [

@@ -30,7 +30,7 @@ from rag_assets.config import Config
 from rag_assets.config.addresses import accounts_table, elements_table
 from rag_assets.documents.elements.parse import MEMORY_A_WORKER
 from rag_assets.documents.files import FILE_COLUMNS, FetchError, SourceFile, SourceReader
-from rag_assets.documents.parsers import pdf_parser, unavailable
+from rag_assets.documents.parsers.by_media_type import pdf_parser, unavailable
 from rag_assets.evaluation.gold import DocumentFinder, DocumentGold
 from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.quotes import normalized

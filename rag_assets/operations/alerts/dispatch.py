@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag_assets.config import Config, Email, ProblemKind, Webhook, redacted
+from rag_assets.config import Config, MessageChannel, ProblemKind, redacted
 from rag_assets.operations.alerts import channels
 from rag_assets.operations.alerts.channels import Delivery, Signal
 from rag_assets.operations.alerts.messages import message_of, trial_message
@@ -127,10 +127,10 @@ class Teller:
             return None, True
 
     @property
-    def _channels(self) -> list[Webhook | Email]:
+    def _channels(self) -> list[MessageChannel]:
         return self._config.alerts.messages
 
-    def _of(self, channel: Webhook | Email, record: AlertRecord) -> ChannelRecord:
+    def _of(self, channel: MessageChannel, record: AlertRecord) -> ChannelRecord:
         """What `channel` was told; to one that is new, everything open is news."""
         new = [Change(problem) for problem in record.open if problem.kind in channel.kinds]
         return record.channels.get(channel.name, ChannelRecord(waiting=new))
@@ -166,10 +166,10 @@ class Teller:
                 yield Change(problem)
                 yield Change(problem, ended=ended)
 
-    def _delivered(self, record: AlertRecord, waiting: Sequence[Webhook | Email]) -> AlertRecord:
+    def _delivered(self, record: AlertRecord, waiting: Sequence[MessageChannel]) -> AlertRecord:
         """Tell each of the channels what waits for it, all at the same time."""
 
-        def attempt(channel: Webhook | Email) -> Delivery:
+        def attempt(channel: MessageChannel) -> Delivery:
             changes = self._of(channel, record).waiting
             message = message_of(changes, ui_url=self._config.alerts.ui_url)
             return channels.deliver(message, channel)
@@ -182,7 +182,7 @@ class Teller:
         return replace(record, channels=told)
 
     def _after(
-        self, delivery: Delivery, channel: Webhook | Email, told: ChannelRecord
+        self, delivery: Delivery, channel: MessageChannel, told: ChannelRecord
     ) -> ChannelRecord:
         """What `channel` was told after an attempt."""
         count = len(told.waiting)
@@ -337,7 +337,7 @@ def _noting(record: AlertRecord, failure: Problem) -> AlertRecord:
     return replace(record, noted=[*others, failure])
 
 
-def _with(news: Iterable[Change], channel: Webhook | Email, told: ChannelRecord) -> ChannelRecord:
+def _with(news: Iterable[Change], channel: MessageChannel, told: ChannelRecord) -> ChannelRecord:
     """What `channel` was told, with its share of `news` waiting."""
     mine = [change for change in news if change.problem.kind in channel.kinds]
     return replace(told, waiting=[*told.waiting, *mine])

@@ -1,4 +1,4 @@
-"""How changes become one message, and what it looks like in Slack, Teams, JSON and a mail.
+"""How changes become one message; what it looks like in a channel, `channels` says.
 
 Several changes at one time are one message. It says of each problem what, since when, why, what to
 do, and where to see it; of one that is over how long it lasted.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
-from rag_assets.config import Email, ProblemKind, Webhook, redacted
+from rag_assets.config import ProblemKind, redacted
 from rag_assets.operations.alerts.record import Change
 from rag_assets.operations.problems.problem import Problem
 from rag_assets.process.clock import in_words
@@ -43,7 +43,6 @@ LONGEST_REASON = 600
 LONGEST_HEADING = 250
 MOST_LINES = 12
 """The most lines of a reason."""
-SLACK_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,23 +111,6 @@ def trial_message(*, ui_url: str | None) -> AlertMessage:
         ],
         record={"host": socket.gethostname(), "ui_url": ui_url, "test": True},
     )
-
-
-def payload(message: AlertMessage, channel: Webhook) -> Mapping[str, Json]:
-    """`message` in the form that the webhook of `channel` takes."""
-    match channel.type:
-        case "slack":
-            # names as they are: chunk_vectors and *.csv are no Markdown
-            return {"text": message.text.translate(SLACK_ESCAPES), "mrkdwn": False}
-        case "teams":
-            return _adaptive_card(message)
-        case "json":
-            return {"title": message.title, **message.record, "text": message.text}
-
-
-def headers(message: AlertMessage, channel: Email) -> Mapping[str, str]:
-    """The headers of a mail that people read."""
-    return {"Subject": message.title, "From": channel.sender, "To": ", ".join(channel.to)}
 
 
 def link_of(problem: Problem, *, ui_url: str | None) -> str:
@@ -202,45 +184,3 @@ def _lines(entry: MessagePart) -> Iterator[str]:
     yield from entry.lines
     if entry.link:
         yield entry.link
-
-
-def _adaptive_card(message: AlertMessage) -> Mapping[str, Json]:
-    """A message as a workflow of Teams takes it. Text runs are shown as they are, not as Markdown.
-
-    Source: https://adaptivecards.io/explorer/AdaptiveCard.html
-    """
-    body: list[Json] = [_text_block(message.title, bold=True)]
-    for entry in message.entries:
-        body.append(_text_block(entry.heading, bold=True, apart=True))
-        body += [_text_block(line) for text in entry.lines for line in text.splitlines()]
-        if entry.link:
-            body.append(
-                {
-                    "type": "ActionSet",
-                    "actions": [
-                        {"type": "Action.OpenUrl", "title": "Open in Dagster", "url": entry.link}
-                    ],
-                }
-            )
-    return {
-        "type": "message",
-        "attachments": [
-            {
-                "contentType": "application/vnd.microsoft.card.adaptive",
-                "contentUrl": None,
-                "content": {
-                    "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
-                    "type": "AdaptiveCard",
-                    "version": "1.4",
-                    "body": body,
-                },
-            }
-        ],
-    }
-
-
-def _text_block(text: str, *, bold: bool = False, apart: bool = False) -> Mapping[str, Json]:
-    run: dict[str, Json] = {"type": "TextRun", "text": text}
-    if bold:
-        run["weight"] = "Bolder"
-    return {"type": "RichTextBlock", "inlines": [run], "separator": apart}

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from rag_assets.change.deciding import OTHER_COLUMNS, Plan, decide
 from rag_assets.change.steps import StepContext
 from rag_assets.config import ConfigError
-from rag_assets.documents.parsers import ParserUnavailableError
+from rag_assets.documents.parsers.description import ParserUnavailableError
 from rag_assets.graph import STEPS
 from rag_assets.models.hosted import ServerError
 from rag_assets.models.weights import WeightsError

@@ -12,7 +12,7 @@ import numpy as np
 
 from rag_assets.change.steps import StepContext
 from rag_assets.config import Config, ConfigError
-from rag_assets.documents.parsers import ParserUnavailableError
+from rag_assets.documents.parsers.description import ParserUnavailableError
 from rag_assets.graph import STEPS
 from rag_assets.models.hosted import ServerError
 from rag_assets.models.replicas import EncoderError

@@ -19,7 +19,7 @@ from rag_assets.models.weights import ModelMismatchError
 from rag_assets.operations.gate.compared_rankings import Side, UnsearchableError
 from rag_assets.operations.gate.comparison import Comparison, compare
 from rag_assets.operations.gate.known_items import ask_known_items
-from rag_assets.operations.gate.rules import Ruling, decide, needs_known_items
+from rag_assets.operations.gate.rules import REVISION, Ruling, decide, needs_known_items
 from rag_assets.operations.gate.verdict_wording import smoke_text
 from rag_assets.operations.gate.verdicts import (
     Basis,
@@ -34,8 +34,6 @@ from rag_assets.store import Store
 from rag_assets.store.catalog import name_of
 from rag_assets.store.complete_sets import CompleteSet
 
-REVISION = 4
-"""Raise it when the same rankings should give another verdict."""
 BY_WORDS = "bm25"
 """The retriever that every config has and that needs no model."""
 

@@ -28,6 +28,8 @@ from rag_assets.operations.gate.verdict_wording import (
 )
 from rag_assets.operations.gate.verdicts import DenseAlone, KnownItems
 
+REVISION = 4
+"""Raise it when the same rankings should give another verdict."""
 MOST_MOVED = 0.2
 """The largest share of the known-item queries whose first hit may change while their unit stays."""
 LEAST_OF_WORDS = 0.5

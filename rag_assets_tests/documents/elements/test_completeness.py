@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rag_assets import schemas
 from rag_assets.change import sync
 from rag_assets.config import Variant
-from rag_assets.documents import checks, parsers
+from rag_assets.documents import checks
 from rag_assets.documents.elements import completeness
 from rag_assets.documents.elements.completeness import FEWEST_DOCUMENTS
 from rag_assets.documents.elements.element import Element
@@ -21,6 +21,7 @@ from rag_assets.documents.elements.parse_report import (
     ranges,
 )
 from rag_assets.documents.elements.parse_report_rows import Accounts
+from rag_assets.documents.parsers import by_media_type
 from rag_assets.media.encodings import letters_of
 from rag_assets.quality import Tally
 from rag_assets.serving import document_status
@@ -32,7 +33,7 @@ from rag_assets_tests.quality.judging import failures, judged
 @pytest.fixture
 def chained(project, monkeypatch):
     """A project whose engine is the stand-in and whose next parser is pdfium."""
-    monkeypatch.setitem(parsers.PDF_ENGINES, "pymupdf", stand_in_parser.PARSER)
+    monkeypatch.setitem(by_media_type.PDF_ENGINES, "pymupdf", stand_in_parser.PARSER)
     monkeypatch.setattr("rag_assets.workers.pool.WARM_UP_SECONDS", 3.0)
     project.settings |= {"engine": "pymupdf", "seconds_per_task": 1, "seconds_per_page": 1}
     return project
@@ -98,7 +99,7 @@ def test_a_page_of_figures_alone_whose_words_nobody_saw_is_read_by_the_next(chai
 
 
 def test_a_page_that_nobody_can_read_is_named_with_what_each_said(chained, monkeypatch):
-    monkeypatch.setitem(parsers.PDF_ENGINES, "pdfium", stand_in_parser.NEXT)
+    monkeypatch.setitem(by_media_type.PDF_ENGINES, "pdfium", stand_in_parser.NEXT)
     pdf(chained.folder / "a.pdf", ["<p>one</p>", "<p>refuse</p>", "<p>three</p>"])
     chained.list_files()
     (failure,) = chained.parse().failures
@@ -166,7 +167,7 @@ def test_one_that_calls_a_server_of_the_config_does(chained, monkeypatch):
     from dataclasses import replace
 
     online = replace(stand_in_parser.PARSER, calls_servers=True)
-    monkeypatch.setitem(parsers.PDF_ENGINES, "pymupdf", online)
+    monkeypatch.setitem(by_media_type.PDF_ENGINES, "pymupdf", online)
     pdf(chained.folder / "a.pdf", ["<p>call</p>"])
     chained.list_files()
     assert chained.parse().failed == 0

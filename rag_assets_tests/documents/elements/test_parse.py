@@ -12,10 +12,10 @@ import pytest
 from PIL import Image as Picture
 
 from rag_assets.change import sync
-from rag_assets.documents import parsers
 from rag_assets.documents.elements import parse, parsing
 from rag_assets.documents.elements import reuse as element_reuse
 from rag_assets.documents.files import SourceReader
+from rag_assets.documents.parsers import by_media_type
 from rag_assets.documents.parsers.description import Parser, ParserUnavailableError
 from rag_assets.documents.problems import joined, problem_of
 from rag_assets.process import clock
@@ -37,7 +37,7 @@ from rag_assets_tests.documents import stand_in_parser
 @pytest.fixture
 def stand_in(monkeypatch):
     """Let the stand-in read the PDFs, and let time limits count from the start."""
-    monkeypatch.setitem(parsers.PDF_ENGINES, "pdfium", stand_in_parser.PARSER)
+    monkeypatch.setitem(by_media_type.PDF_ENGINES, "pdfium", stand_in_parser.PARSER)
     monkeypatch.setattr("rag_assets.workers.pool.WARM_UP_SECONDS", 3.0)
 
 
@@ -501,7 +501,7 @@ def test_small_files_do_not_wait_for_large_ones(project, monkeypatch):
 def test_an_absent_parser_stops_before_any_work(project, monkeypatch):
     project.write("a.md", "Text.")
     project.list_files()
-    monkeypatch.setattr(parsers.PDF_ENGINES["pdfium"].__class__, "missing", lambda _: "it is gone")
+    monkeypatch.setattr(Parser, "missing", lambda _: "it is gone")
     monkeypatch.setattr(sync, "refresh", lambda *_, **__: pytest.fail("began to work"))
     with pytest.raises(ParserUnavailableError, match="it is gone"):
         project.parse()
@@ -515,8 +515,8 @@ def test_another_parser_version_parses_again(project, submitted, monkeypatch):
     project.list_files()
     project.parse()
     submitted.clear()
-    newer = replace(parsers.PDF_ENGINES["pdfium"], revision=99)
-    monkeypatch.setitem(parsers.PDF_ENGINES, "pdfium", newer)
+    newer = replace(by_media_type.PDF_ENGINES["pdfium"], revision=99)
+    monkeypatch.setitem(by_media_type.PDF_ENGINES, "pdfium", newer)
     report = project.parse()
     assert (report.changed, report.unchanged) == (1, 1)
     assert len(submitted) == 1

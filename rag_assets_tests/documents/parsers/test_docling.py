@@ -17,7 +17,7 @@ from docling_core.types.doc import (
 from rag_assets import config
 from rag_assets.documents.elements.element import from_json
 from rag_assets.documents.elements.sections import with_sections
-from rag_assets.documents.parsers import pdf_parser, unavailable
+from rag_assets.documents.parsers.by_media_type import pdf_parser, unavailable
 from rag_assets.documents.parsers.engines import docling
 from rag_assets.documents.parsers.engines.page_view import PageView
 from rag_assets_testing.documents.making import SENTENCE, STEELS, report, scan

@@ -12,7 +12,8 @@ import pytest
 from rag_assets import config
 from rag_assets.documents.elements.element import Image, from_json
 from rag_assets.documents.elements.sections import with_sections
-from rag_assets.documents.parsers import description, parsers_of, pdf_parser, preflight
+from rag_assets.documents.parsers import description, preflight
+from rag_assets.documents.parsers.by_media_type import parsers_of, pdf_parser
 from rag_assets.documents.parsers.description import ParseError, Parser, ParserUnavailableError
 from rag_assets.documents.parsers.engines import pdfium
 from rag_assets.documents.parsers.engines import pymupdf as pymupdf_parser

@@ -1,21 +1,28 @@
 """Rubrics are files; what they say is complete, and known by its hash."""
 
 from importlib import resources
-from typing import get_args
 
 import pytest
 
-from rag_assets.config import RubricName
+from rag_assets.config import JudgeSettings
+from rag_assets.config.evaluation import RUBRICS
 from rag_assets.evaluation.judges.rubrics import OVERALL, PACKAGE, read_rubric
 from rag_assets.evaluation.judges.verdicts import JudgedItem
 
 
 def test_every_file_is_a_name_of_the_config():
     files = (resources.files(PACKAGE) / "rubrics").iterdir()
-    assert {file.name.removesuffix(".toml") for file in files} == {*get_args(RubricName)}
+    assert sorted(file.name.removesuffix(".toml") for file in files) == sorted(RUBRICS)
 
 
-@pytest.mark.parametrize("name", get_args(RubricName))
+def test_a_judge_asks_in_the_order_that_kept_judgments_are_known_by():
+    asked = JudgeSettings(model="writer").rubrics
+    assert asked[:3] == ["answer_scores", "answer_ranking", "correctness"]
+    assert asked[3:6] == ["faithfulness", "answer_relevancy", "context_relevancy"]
+    assert asked[6:9] == ["report_scores", "hit_relevance", "sentence_support"]
+
+
+@pytest.mark.parametrize("name", RUBRICS)
 def test_the_prompt_names_each_dimension_with_its_scale(name):
     rubric = read_rubric(name)
     for dimension, one in rubric.dimensions.items():

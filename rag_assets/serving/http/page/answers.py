@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from sse_starlette import ServerSentEvent
 
 from rag_assets.answering.answer import Answer, from_json
-from rag_assets.citations.kinds import Cell, Citation, Span
+from rag_assets.citations.kinds import Cell, Citation, PlanCitation, Span
 from rag_assets.citations.sentences import Sentence
 from rag_assets.reports import pages
 from rag_assets.serving.http.streams import AnswerStream, Event
@@ -115,16 +115,16 @@ def _piece(event: Event, known: dict, numbers: dict[str, int], version: str) -> 
 
 
 def _url(together: list[Citation], version: str) -> str:
+    """The address of what all that is cited at one place leads to: a lookup, or a unit."""
     first = together[0]
-    if isinstance(first, Span) and first.unit_id:
-        same = [each for each in together if isinstance(each, Span)]
-        spans = [(each.start, each.end) for each in same if each.unit_id == first.unit_id]
-        starts, ends = zip(*dict.fromkeys(spans), strict=True)
-        return unit_url(first.unit_id, version, start=starts, end=ends)
-    if isinstance(first, Cell) and first.unit_id:
-        columns = [each.column for each in together if isinstance(each, Cell)]
-        return unit_url(first.unit_id, version, column=columns, row=first.row_key)
-    if isinstance(first, Span | Cell) or not first.plan:
+    if isinstance(first, PlanCitation):
+        plan = json.dumps(first.plan, ensure_ascii=False)
+        return f"{ROOT.get()}/rows?{urlencode({'v': version, 'plan': plan})}" if first.plan else ""
+    if not (unit_id := first.cited_unit):
         return ""
-    plan = json.dumps(first.plan, ensure_ascii=False)
-    return f"{ROOT.get()}/rows?{urlencode({'v': version, 'plan': plan})}"
+    in_unit = [each for each in together if each.cited_unit == unit_id]
+    spans = dict.fromkeys((each.start, each.end) for each in in_unit if isinstance(each, Span))
+    starts, ends = [start for start, _ in spans], [end for _, end in spans]
+    cells = [each for each in together if isinstance(each, Cell)]
+    columns, row = [each.column for each in cells], cells[0].row_key if cells else ""
+    return unit_url(unit_id, version, start=starts, end=ends, column=columns, row=row)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rag_assets.documents.parsers import pdf_parser
+from rag_assets.documents.parsers.by_media_type import pdf_parser
 from rag_assets.documents.parsers.description import Parser
 from rag_assets.documents.parsers.ocr import rapidocr, tesseract
 

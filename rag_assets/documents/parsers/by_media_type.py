@@ -1,0 +1,78 @@
+"""Which parser reads which kind of file: a PDF by the engine of the config, others by their own.
+
+A new format is a line of `_OTHERS`, its parser, and its media type in `media.media_types` and
+`sources.files.detection`.
+"""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rag_assets.documents.parsers.description import Parser, ParserUnavailableError
+from rag_assets.documents.parsers.engines import docling, marker, pdfium, pymupdf
+from rag_assets.documents.parsers.office import docling_office, spreadsheet
+from rag_assets.documents.parsers.text import markdown
+from rag_assets.media.media_types import DOCX, HTML, MARKDOWN, PDF, PLAIN, PPTX, XLSX
+
+if TYPE_CHECKING:
+    from rag_assets import config
+
+PDF_ENGINES = {
+    "pymupdf": pymupdf.PARSER,
+    "docling": docling.PARSER,
+    "marker": marker.PARSER,
+    "pdfium": pdfium.PARSER,
+}
+
+HIDING = (DOCX, PPTX, XLSX)
+"""Formats with hidden parts; their parsers have the option `keep_hidden`."""
+_OTHERS = {
+    DOCX: docling_office.PARSER,
+    PPTX: docling_office.PARSER,
+    XLSX: spreadsheet.PARSER,
+    HTML: docling_office.PARSER,
+    MARKDOWN: markdown.PARSER,
+    PLAIN: markdown.PARSER,
+}
+
+
+def parsers_of(settings: "config.ParserSettings", *, name: str) -> dict[str, Parser]:
+    """The parser of each media type, with the settings of one parser of the config.
+
+    Args:
+        settings: The parser's section.
+        name: What the config calls it, for the error.
+
+    Raises:
+        ParserUnavailableError: One of them is not installed.
+    """
+    parsers = {PDF: pdf_parser(settings), **_OTHERS}
+    if settings.hidden == "keep":
+        keeping = (replace(_OTHERS[kind], options={"keep_hidden": True}) for kind in HIDING)
+        parsers.update(zip(HIDING, keeping, strict=True))
+    for parser in parsers.values():
+        if reason := parser.missing():
+            raise ParserUnavailableError(parser, reason=reason, setting=f"parsers.{name}.engine")
+    return parsers
+
+
+def pdf_parser(settings: "config.ParserSettings") -> Parser:
+    """The parser of PDFs with these settings, installed or not."""
+    parser = replace(PDF_ENGINES[settings.engine], python=settings.python)
+    if settings.engine == "docling":
+        return replace(parser, options=docling.options(settings.docling))
+    if settings.engine == "marker":
+        return replace(
+            parser,
+            options=marker.options(settings.marker, settings.heading_levels),
+            calls_servers=marker.calls_servers(settings.marker),
+        )
+    return parser
+
+
+def unavailable(settings: "config.ParserSettings", *, name: str) -> str | None:
+    """Why nothing can be parsed with these settings, and what to do about it; else None."""
+    try:
+        parsers_of(settings, name=name)
+    except ParserUnavailableError as error:
+        return str(error)
+    return None

@@ -1,0 +1,85 @@
+"""Signals: each searches a table of units in its own way, and keeps what it found.
+
+A new signal is a name in `config.retrieval`, and a case here and in `UnitTable.state`.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import assert_never
+
+from rag_assets.config.retrieval import BY_MODEL, Signal
+from rag_assets.identity import Canonical, fingerprint, fingerprints
+from rag_assets.retrieval.encoders import require_weighing
+from rag_assets.retrieval.rankings import Ranking, ranking_of
+from rag_assets.retrieval.search_context import SearchCall
+from rag_assets.retrieval.units import UnitTable
+
+
+def search_by(
+    signal: Signal, call: SearchCall, queries: Sequence[str], *, table: str, depth: int
+) -> list[Ranking]:
+    """The `depth` best units of `table` for each query by `signal`, cached or searched now."""
+    units = call.table(table)
+    if units is None:
+        return [ranking_of([]) for _ in queries]
+    depth = min(depth, units.count)  # Lance and the cache accept no number beyond 64 bits
+    keys = _keys(signal, call, queries, table=table, units=units)
+    with call.timed(signal):
+        known = call.rankings.rankings([*keys.values()], depth=depth) if keys else {}
+    new = [query for query in dict.fromkeys(queries) if keys.get(query) not in known]
+    found = _found(signal, call, new, table, units, depth) if new else {}
+    if keys:
+        fresh = {keys[query]: ranking for query, ranking in found.items()}
+        call.rankings.keep_rankings(fresh, depth=depth)
+    return [found[query] if query in found else known[keys[query]] for query in queries]
+
+
+def _found(
+    signal: Signal, call: SearchCall, queries: list[str], table: str, units: UnitTable, depth: int
+) -> Mapping[str, Ranking]:
+    where = call.where
+    match signal:
+        case "dense":
+            encoder = call.encoder(table)
+            with call.timed("embed"):
+                embedded = encoder.embed_queries(queries)
+            units.load()
+            with call.timed("dense"):
+                found = units.nearest(embedded, depth=depth, where=where)
+        case "sparse":
+            units.require_weights()
+            encoder = require_weighing(call.encoder(table))
+            with call.timed("embed"):
+                weighed = encoder.weigh_queries(queries)
+            units.load_weights()
+            with call.timed("sparse"):
+                found = units.best_weighed(weighed, depth=depth, where=where)
+        case "bm25":
+            with call.timed("bm25"):
+                found = units.best_matches(
+                    queries, depth=depth, where=where, glossary=call.glossary
+                )
+        case "node_selection":
+            with call.timed("node_selection"):
+                found = call.select_nodes(units, queries, depth, where)
+        case other:
+            assert_never(other)
+    return dict(zip(queries, found, strict=True))
+
+
+def _keys(
+    signal: Signal, call: SearchCall, queries: Sequence[str], *, table: str, units: UnitTable
+) -> dict[str, str]:
+    if not call.rankings.is_kept:
+        return {}
+    by = call.encoder(table).encoder_id if signal in BY_MODEL else "words"
+    searched = fingerprint(units.content, signal, units.state(signal), by, call.where)
+    sought = [_sought(signal, call, query) for query in queries]
+    return dict(zip(queries, fingerprints(sought, searched), strict=True))
+
+
+def _sought(signal: Signal, call: SearchCall, query: str) -> Canonical:
+    """What is searched for: the query, and what the glossary adds to it."""
+    if call.glossary is None or signal != "bm25":
+        return query
+    meanings = [[one.expression, *one.others] for one in call.glossary.meanings(query)]
+    return [query, meanings, call.glossary.weight] if meanings else query
