@@ -14,8 +14,6 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-import pyarrow as pa
-
 from rag_assets.answering.assistant import Assistant
 from rag_assets.config.addresses import families_table
 from rag_assets.documents.families.shown import documents_of
@@ -32,7 +30,6 @@ LONGEST = 60
 """Characters of a title or heading that stands in a question."""
 MOST_UNITS = 2**31 - 1
 _COLUMNS = ("source", "uri", "table", "title", "unit_id", "index", "language")
-_LATER = pa.schema([("language", pa.string())]).empty_table()
 _FIRST = (("title", "first"), ("unit_id", "first"), ("language", "list"))
 _NUMBERING = re.compile(r"^[\W\d]*(?:[A-Z]\.?\d*[\W\d]+)?")
 
@@ -61,8 +58,7 @@ def indexed_sources(assistant: Assistant) -> list[IndexedSource]:
     members = documents_of(store, families_table(config, config.variant(index.variant).parser))
     titles = {(each.source, each.uri): each.title for each in members}
     units = index.select(Filters(), _COLUMNS, most=MOST_UNITS)
-    whole = pa.concat_tables([units, _LATER], promote_options="default")
-    ordered = whole.sort_by([(name, "ascending") for name in ("source", "uri", "index")])
+    ordered = units.sort_by([(name, "ascending") for name in ("source", "uri", "index")])
     grouped = ordered.group_by(["source", "uri", "table"], use_threads=False)
     found = grouped.aggregate([*_FIRST, ([], "count_all")]).to_pydict()
     return [
