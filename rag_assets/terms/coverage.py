@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from rag_assets.terms.spelling import plainly_spelled
 from rag_assets.terms.words import JOINING, lemma_of, parts_of, plain
 
 TermKind: TypeAlias = Literal["number", "identifier", "name", "word"]
@@ -50,7 +51,7 @@ class HeldTerms:
         """Read `text` once; looking is fast then."""
         self._numbers: set[str] = set()
         self._tokens: set[str] = set()
-        for match in _TOKEN.finditer(text):
+        for match in _TOKEN.finditer(plainly_spelled(text)):
             token = match.group()
             self._numbers.update(map(_canonical, _NUMBER.findall(token)))
             self._tokens.add(plain(token))

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from rag_assets.citations.values import Number, exact
 from rag_assets.columns.numerals import Mark, Numerals, evidence_of, plain
+from rag_assets.terms.words import folded
 
 Comparison: TypeAlias = Literal[
     "=", "!=", "<", "<=", ">", ">=", "between", "contains", "in", "empty", "not_empty"
@@ -119,15 +120,8 @@ def _as_moments(texts: pa.Array) -> pa.Array:
     return pa.array(moments, pa.string()).take(encoded.indices)
 
 
-def folded(text: str) -> str:
-    """A text as it is compared: without case, width, or more than single spaces (NFKC)."""
-    for _ in range(2):  # what is folded may be other than normal, and the other way round
-        text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    return " ".join(text.split())
-
-
 def folded_column(texts: pa.Array) -> pa.Array:
-    """`folded` for each cell."""
+    """Texts as they are compared: see `words.folded`."""
     encoded = texts.dictionary_encode()
     values = [folded(text) for text in encoded.dictionary.to_pylist()]
     return pa.array(values, pa.string()).take(encoded.indices)
