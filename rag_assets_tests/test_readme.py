@@ -4,6 +4,7 @@ import http.server
 import json
 import re
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -26,6 +27,7 @@ ELSEWHERE = {"make test"}
 """What these tests are run by themselves."""
 HELD = NOTHING_TO_GO_BACK_TO = 1
 PARTLY = 3
+STOPPED = 128 + signal.SIGTERM
 CODES = {"rag-assets refresh": PARTLY, "rag-assets status": PARTLY}
 """What ends with another code than 0 as a file with a password lies among the documents."""
 MARK = "=== "
@@ -138,12 +140,14 @@ def shell(tmp_path) -> Shell:
 
 
 def make_own_data(home: Path) -> None:
-    """A handbook with a file that has a password, a database, and a question of one's own."""
+    """A handbook with a file that has a password, a database, and questions of one's own."""
     offers = home / "handbook/offers"
     offers.mkdir(parents=True)
     (home / "handbook/coatings.md").write_text(
-        "# Coatings\n\n## Cab sheet\n\nThe minimum coating thickness on cab sheet is 80 µm.\n\n"
-        "## Repair\n\nA scratch is repaired with zinc paint within 24 hours.\n"
+        "# Coatings\n\n## Cab sheet\n\nThe minimum coating thickness on cab sheet is 80 µm.\n"
+    )
+    (home / "handbook/repair.md").write_text(
+        "# Repair\n\nA scratch is repaired with zinc paint within 24 hours.\n"
     )
     (offers / "locked.pdf").write_bytes(b"%PDF-1.7\nnothing more came")
     with sqlite3.connect(home / "lab.db") as database:
@@ -157,9 +161,15 @@ def make_own_data(home: Path) -> None:
         database.execute("INSERT INTO parts VALUES (1, 'bracket', 'KTL')")
     index = home / "index"
     index.mkdir()
-    question = {"id": "q1", "question": "How thick is the coating on cab sheet?"}
-    gold = {"gold": ["doc:coatings.md"], "split": "test"}
-    (index / "questions.jsonl").write_text(json.dumps({**question, **gold}) + "\n")
+    asked = {
+        "coatings": "How thick is the coating on cab sheet?",
+        "repair": "When is a scratch repaired?",
+    }
+    questions = (
+        {"id": name, "question": question, "gold": [f"doc:{name}.md"], "split": "test"}
+        for name, question in asked.items()
+    )
+    (index / "questions.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in questions))
 
 
 @contextmanager
@@ -188,7 +198,7 @@ def served(command: str, *, port: int, option: str = "--port ", path: str = "") 
     )
     return (
         f'{command} {option}{port} & until .venv-python -c "{answers}" 2>/dev/null; '
-        "do kill -0 $! || break; sleep 1; done; kill $!; wait $!"
+        f"do kill -0 $! || break; sleep 1; done; kill $!; wait $! || test $? -eq {STOPPED}"
     ).replace(".venv-python", sys.executable)
 
 

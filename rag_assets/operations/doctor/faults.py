@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from rag_assets.change import quarantine
 from rag_assets.operations.doctor.fault_rules import Rule
 from rag_assets.store import Store
 
@@ -89,6 +90,15 @@ def reopened(table: str) -> Mend:
             store.reopen(table)
 
     return mend
+
+
+def made_ready(store: Store, table: str) -> None:
+    """Let the step of a table, whose lock is held, make again what is about to be taken away.
+
+    What failed in part is tried again too: it waits for another input only while its part is there.
+    """
+    store.reopen(table)
+    quarantine.record(store, target=table, failures=[])
 
 
 def examples_of(store: Store, rows: RowsAt, *, key: str) -> list[str]:

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from rag_assets.operations.doctor import fault_rules
 from rag_assets.operations.doctor.examined_tables import ExaminedTable, Practice
-from rag_assets.operations.doctor.faults import Fault, Log, Mend
+from rag_assets.operations.doctor.faults import Fault, Log, Mend, made_ready
 from rag_assets.store import Store, exports
+from rag_assets.store.catalog import name_of
 from rag_assets.store.complete_sets import CompleteSet, all_sets
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.repair import damage_of, drop_damaged_parts
@@ -43,7 +44,7 @@ def _mended(generation: str) -> Mend:
 
     def mend(store: Store, log: Log) -> None:
         with store.lock(generation, log=log):
-            store.reopen(generation)
+            made_ready(store, name_of(generation))
             try:
                 gone = drop_damaged_parts(store, generation)
                 log(f"{generation}: {gone} damaged parts taken away")

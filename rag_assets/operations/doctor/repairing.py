@@ -19,7 +19,7 @@ from rag_assets.models.replicas import EncoderError
 from rag_assets.models.weights import WeightsError
 from rag_assets.operations.doctor.examined_tables import Practice
 from rag_assets.operations.doctor.examining import Examination, examine
-from rag_assets.operations.doctor.faults import Fault, Log, RowsAt
+from rag_assets.operations.doctor.faults import Fault, Log, RowsAt, made_ready
 from rag_assets.operations.serving_index.promotion import NothingReadError, promote_refreshed
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.store import Store, serving_pointer
@@ -97,7 +97,7 @@ def _change_rows(store: Store, faults: Sequence[Fault], *, log: Log) -> None:
             if store.version(table) != version:
                 log(f"{table} was written meanwhile: it is looked at again")
                 continue
-            store.reopen(name_of(table))
+            made_ready(store, name_of(table))
             delete_rows(store, table, deleted[table, version])
             kept = np.setdiff1d(remade[table, version], deleted[table, version])
             mark_stale(store, table, kept)

@@ -6,12 +6,14 @@ from _pytest.mark.structures import ParameterSet
 from rag_assets.operations.doctor.examined_tables import Practice
 from rag_assets.operations.doctor.fault_rules import RULES
 from rag_assets.operations.doctor.repairing import repair
-from rag_assets_testing.faults import comparing
+from rag_assets_testing.documents import making
+from rag_assets_testing.faults import comparing, project
 from rag_assets_testing.faults.built import small as built
 from rag_assets_testing.faults.harming import HARMS, Built
 from rag_assets_testing.faults.hashing import hashing
+from rag_assets_testing.faults.pipeline import refresh
 from rag_assets_testing.faults.project import Project
-from rag_assets_tests.operations.doctor.visits import codes, looked_and_repaired
+from rag_assets_tests.operations.doctor.visits import codes, looked_and_repaired, repaired
 
 Contents = dict[str, list[tuple[str, str]]]
 EMBEDDED_AGAIN = {
@@ -84,6 +86,22 @@ def test_a_fault_is_found_and_mended(made, whole, harm):
     assert differing(made, whole) == []
     embedded = comparing.written_down(made.home / "ledger")
     assert len(embedded) <= (harm in EMBEDDED_AGAIN), "no text is embedded that need not be"
+
+
+@pytest.mark.parametrize("harm", ["elements gone", "element gone", "element twice"])
+def test_what_a_broken_file_gave_in_part_is_made_again(tmp_path, harm):
+    """Its failure waits for another version of the file, but only as long as the part is there."""
+    made = project.make(tmp_path, documents=0)
+    made.documents.mkdir(exist_ok=True)
+    making.partly_readable(made.documents / "partly.pdf", "The page that is left")
+    with hashing():
+        refresh(made.config)
+    before = contents(made)
+    HARMS[harm][1](Built(made.store, made.config))
+    with hashing():
+        done = repaired(made)
+    assert done.left.found == []
+    assert differing(made, before) == []
 
 
 def test_each_code_has_a_deed_that_it_names():
