@@ -24,10 +24,9 @@ from decimal import Decimal
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-sys.path.insert(0, str(Path(__file__).resolve().parent / "table_reading"))
 
 from bounds import Bound, at_least, at_most, equal, finish
-from written import write
+from written_tables import write
 
 from rag_assets.columns import numerals
 from rag_assets.config import TableSource

@@ -76,7 +76,9 @@ def indexed_sources(assistant: Assistant) -> list[IndexedSource]:
     titles = {(each.source, each.uri): each.title for each in members}
     if not (found := [*map(_by_place, index.batches(_COLUMNS))]):
         return []
-    ordered = pa.concat_tables(found).sort_by([(name, "ascending") for name in (*_PLACE, "index_min")])
+    ordered = pa.concat_tables(found).sort_by(
+        [(name, "ascending") for name in (*_PLACE, "index_min")]
+    )
     listed = []
     for (source, uri, table), parts in groupby(ordered.to_pylist(), key=itemgetter(*_PLACE)):
         first, *others = parts
