@@ -60,14 +60,15 @@ class HeldTerms:
 
     def has(self, term: SoughtTerm) -> bool:
         """Whether the text holds `term`."""
+        text = plainly_spelled(term.text)
         match term.kind:
             case "number":
-                return _canonical(term.text) in self._numbers
+                return _canonical(text) in self._numbers
             case "identifier":
-                forms = {plain(term.text), plain(_VERSION.sub("", term.text))}
+                forms = {plain(text), plain(_VERSION.sub("", text))}
                 return not forms.isdisjoint(self._tokens)
             case _:
-                return plain(term.text) in self._tokens or self._has_parts(term.text)
+                return plain(text) in self._tokens or self._has_parts(text)
 
     def _has_parts(self, text: str) -> bool:
         return all(lemma_of(part.casefold()) in self._lemmas for part in parts_of(text))
