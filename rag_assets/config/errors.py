@@ -52,11 +52,11 @@ def did_you_mean(given: object, known: Iterable[str]) -> str:
     return f"; did you mean {meant}?" if meant else ""
 
 
-def redacted(text: str) -> str:
-    """`text` with the password of every URL in it replaced by `***`.
+def redacted(text: str, by: str = "***") -> str:
+    """`text` with the password of every URL in it replaced by asterisks, or by what is given.
 
     So are passwords among the parameters of a URL (`password`, `passwd`, `pwd`), also inside a
     percent-encoded connection string (`odbc_connect`).
     """
-    text = re.sub(r"(://[^:/@\s]*):\S*@", r"\1:***@", text)
-    return _PARAMETER.sub(r"\1***", text)
+    text = re.sub(r"(://[^:/@\s]*):\S*@", rf"\1:{by}@", text)
+    return _PARAMETER.sub(rf"\1{by}", text)

@@ -11,7 +11,7 @@
 import logging
 import math
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass, replace
@@ -328,6 +328,17 @@ class VariantIndex:
             dataset = self._tables[JOINT].dataset
             condition = self._condition(filters)
             return dataset.to_table(columns=list(columns), filter=condition, limit=most)
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """`columns` of all units that a search without filters may find, batch by batch.
+
+        Raises:
+            OutdatedIndexError: As `search`.
+        """
+        with self._open_tables():
+            dataset = self._tables[JOINT].dataset
+            condition = self._condition(Filters())
+            yield from dataset.to_batches(columns=list(columns), filter=condition)
 
     def state(self, retriever: Retriever) -> Sequence[Canonical]:
         """Everything else that rankings depend on: see `UnitTable.state`.

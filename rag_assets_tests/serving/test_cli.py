@@ -231,6 +231,17 @@ def test_init_writes_a_config_that_loads_and_points_at_the_sources(home, capsys,
     assert config.sources.tables[0].url.get_secret_value() == url
 
 
+@pytest.mark.parametrize(
+    "url", ["postgresql://h/db?user=me&password=secret", "mysql://h/d?pwd=secret"]
+)
+def test_init_keeps_passwords_among_parameters_out(home, url, monkeypatch):
+    assert cli.main(["init", "--database", url]) == OK
+    assert "secret" not in (home / "rag_assets.yaml").read_text()
+    monkeypatch.setenv("DATABASE_PASSWORD", "secret")
+    [source] = configuration.load().sources.tables
+    assert source.url.get_secret_value() == url
+
+
 def test_init_takes_several_of_each_kind_and_keeps_all_passwords_out(home, capsys, monkeypatch):
     sqlite3.connect(home / "lab.db").execute("CREATE TABLE t (a)").connection.close()
     for folder in ("handbook", "offers", "old/Offers"):

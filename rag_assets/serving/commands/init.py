@@ -25,7 +25,6 @@ EXAMPLES = """\
   rag-assets init --documents ./handbook ./offers --database lab.db ./csv_files"""
 
 PASSWORD_VARIABLE = "DATABASE_PASSWORD"
-PASSWORD = re.compile(r"(?P<head>://[^:/@\s]*):(?P<password>[^@\s]*)@")
 
 TEXTS = (".md", ".txt", ".html", ".htm")
 MOST_FILES = 200
@@ -143,11 +142,11 @@ def _lines_of(key: str, sources: Sequence[FirstSource]) -> Iterator[str]:
 
 def _hide_passwords(sources: Sequence[FirstSource]) -> list[str]:
     """Have a variable stand for each password; returns their names."""
-    hidden = [source for source in sources if PASSWORD.search(source.url)]
+    hidden = [source for source in sources if configuration.redacted(source.url) != source.url]
     variables = [f"{source.name.upper()}_PASSWORD" for source in hidden]
     variables = variables if len(hidden) > 1 else [PASSWORD_VARIABLE][: len(hidden)]
     for source, variable in zip(hidden, variables, strict=True):
-        source.url = PASSWORD.sub(rf"\g<head>:${{{variable}}}@", source.url)
+        source.url = configuration.redacted(source.url, by=f"${{{variable}}}")
     return variables
 
 

@@ -8,11 +8,14 @@ only if it leads there: a lookup answers it, or a search finds the document.
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
-from functools import lru_cache
-from itertools import chain, islice, zip_longest
+from collections.abc import Callable, Iterator
+from itertools import chain, groupby, islice, zip_longest
+from operator import itemgetter
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
+from weakref import WeakKeyDictionary
+
+import pyarrow as pa
 
 from rag_assets.answering.assistant import Assistant
 from rag_assets.config.addresses import families_table
@@ -20,6 +23,7 @@ from rag_assets.documents.families.shown import documents_of
 from rag_assets.questions.picking import in_order
 from rag_assets.retrieval.filters import SECTION_MARK, Filters
 
+Made = TypeVar("Made")
 Example: TypeAlias = tuple[str, str]
 """The language of a question (ISO 639-1), and the question."""
 EXAMPLES = 4
@@ -29,8 +33,9 @@ TRIED = 20
 LONGEST = 60
 """Characters of a title or heading that stands in a question."""
 MOST_UNITS = 2**31 - 1
-_COLUMNS = ("source", "uri", "table", "title", "unit_id", "index", "language")
-_FIRST = (("title", "first"), ("unit_id", "first"), ("language", "list"))
+_PLACE = ("source", "uri", "table")
+_COLUMNS = (*_PLACE, "title", "unit_id", "index", "language")
+_FIRST = (("title", "first"), ("unit_id", "first"))
 _NUMBERING = re.compile(r"^[\W\d]*(?:[A-Z]\.?\d*[\W\d]+)?")
 
 
@@ -51,25 +56,52 @@ class IndexedSource(NamedTuple):
     """Passages or rows."""
 
 
-@lru_cache(maxsize=1)
+def _made_once(make: Callable[[Assistant], Made]) -> Callable[[Assistant], Made]:
+    """`make`, which is called once for an assistant, and forgets what it made with it."""
+    held: WeakKeyDictionary[Assistant, Made] = WeakKeyDictionary()
+
+    def made(assistant: Assistant) -> Made:
+        if (found := held.get(assistant)) is None:
+            found = held[assistant] = make(assistant)
+        return found
+
+    return made
+
+
+@_made_once
 def indexed_sources(assistant: Assistant) -> list[IndexedSource]:
     """The documents and tables that are indexed, by their places; no version that is left out."""
     store, config, index = assistant.store, assistant.config, assistant.index
     members = documents_of(store, families_table(config, config.variant(index.variant).parser))
     titles = {(each.source, each.uri): each.title for each in members}
-    units = index.select(Filters(), _COLUMNS, most=MOST_UNITS)
-    ordered = units.sort_by([(name, "ascending") for name in ("source", "uri", "index")])
-    grouped = ordered.group_by(["source", "uri", "table"], use_threads=False)
-    found = grouped.aggregate([*_FIRST, ([], "count_all")]).to_pydict()
-    return [
-        IndexedSource(f"{source}/{table or uri}", source, table, title, first, language, units)
-        for source, uri, table, name, first, spoken, units in zip(*found.values(), strict=True)
-        for title in [titles.get((source, uri)) or name]
-        for language, _ in Counter(filter(None, spoken)).most_common(1) or [(None, 0)]
-    ]
+    if not (found := [*map(_by_place, index.batches(_COLUMNS))]):
+        return []
+    ordered = pa.concat_tables(found).sort_by(
+        [(name, "ascending") for name in (*_PLACE, "index_min")]
+    )
+    listed = []
+    for (source, uri, table), parts in groupby(ordered.to_pylist(), key=itemgetter(*_PLACE)):
+        first, *others = parts
+        units = Counter({first["language"]: first["count_all"]})
+        for part in others:
+            units[part["language"]] += part["count_all"]
+        place, title = f"{source}/{table or uri}", titles.get((source, uri)) or first["title_first"]
+        language = max(filter(None, units), key=units.__getitem__, default=None)
+        told = IndexedSource(
+            place, source, table, title, first["unit_id_first"], language, units.total()
+        )
+        listed.append(told)
+    return listed
 
 
-@lru_cache(maxsize=1)
+def _by_place(batch: pa.RecordBatch) -> pa.Table:
+    """The parts of documents and tables that a batch of units has, by their languages."""
+    ordered = pa.table(batch).sort_by("index")
+    grouped = ordered.group_by([*_PLACE, "language"], use_threads=False)
+    return grouped.aggregate([("index", "min"), *_FIRST, ([], "count_all")])
+
+
+@_made_once
 def examples_of(assistant: Assistant) -> tuple[list[Example], list[Example]]:
     """Questions to tables and questions to documents."""
     spoken = Counter(each.language for each in indexed_sources(assistant) if each.language)
