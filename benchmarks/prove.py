@@ -38,7 +38,7 @@ gate: {queries: 50}
 """
 EDITED, DELETED = "guides/reading_data_sheets.md", "memos/pm_byte_av_zinkskikt_2024.txt"
 OF_THE_DELETED = "byte av zinkskikt på hyttplåt"
-OF_THE_LOST = "creep from the scribe"
+OF_THE_LOST = "zinc flake coating"
 OVERRIDE = "the demonstration swaps whatever the gate says"
 ADDED_SENTENCE = "The quarantine shelf of the laboratory is painted lime green."
 FINISHED, LEFT_OUT = 0, 3
@@ -167,7 +167,7 @@ def kill_a_run(project: Project, *, scratch: Path) -> Shown:
     for path in sorted(project.documents.glob("guides/*.md")):
         copy = path.with_name(f"draft_{path.name}")
         copy.write_text(f"Draft for comment.\n\n{path.read_text('utf-8')}", "utf-8")
-    was_killed = project.killed_while("chunks")
+    was_killed = project.killed_while("Cutting documents")
     served = len(project.hits(ADDED_SENTENCE))
     rebuilt = project.copy_of_sources(scratch)
     with ThreadPoolExecutor() as pool:

