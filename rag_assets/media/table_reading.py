@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from datetime import date, time, timedelta
 from decimal import Decimal
 from functools import cache, lru_cache
-from itertools import pairwise, zip_longest
+from itertools import pairwise, takewhile, zip_longest
 from pathlib import Path
 from statistics import median, pstdev, stdev
 from typing import Literal, NamedTuple, TypeAlias
@@ -40,6 +40,8 @@ MOSTLY = 0.6
 LONGEST_UNIT = 14
 SUMS = ("total", "subtotal")
 SENTINELS = (-9999, -999, -99999, -99, 9999, 99999, 999, -999.25, 999999)
+MOST_MISSES = 20
+"""Where so many lines are called totals and are none, nothing is left out as one."""
 FAR = 10
 """A sentinel is so many times larger than all other numbers of its column."""
 _SHARE = Decimal("0.0005")
@@ -48,6 +50,10 @@ NUMBERED = ("", "#", "unnamed: 0", "index", "row", "row no.", "rad", "zeile", "l
 """Headings above numbers of lines."""
 LONGER = 1.4
 """A note is so many times longer than the cells above it."""
+SHORTEST_NOTE = 30
+"""Characters of what is a note by its length alone."""
+FEWEST_WORDS = 4
+"""Of a line that begins as notes do, without a colon."""
 _COMMENTS = ("# ", "#\t", "// ", "-- ")
 _BEGIN_NUMBERS = frozenset("0123456789+-.,\u2212")
 _RULE = re.compile(r"[-=_+*~─═—.]{3,}")
@@ -159,7 +165,8 @@ class TableReading:
 
 def unescaped(text: str) -> str:
     """A text without entities of HTML and breaks that a program wrote as words."""
-    return html.unescape(_WRITTEN_BREAK.sub(" ", text))
+    text = _WRITTEN_BREAK.sub(" ", text)
+    return _ENTITY.sub(lambda entity: html.unescape(entity[0]), text)
 
 
 def _folded(texts: Sequence[str]) -> tuple[str, ...]:
@@ -251,6 +258,11 @@ def _is_written(text: str) -> bool:
     return text.casefold() in _marks("written") or text in _marks("cased")
 
 
+def _may_be_meant(text: str) -> bool:
+    """Whether a text that stands for an empty cell among numbers may be a word elsewhere."""
+    return text.isalpha() or len(text) < 3
+
+
 def _is_mark(text: str) -> bool:
     return _is_written(text) or text.casefold() in _marks("usual")
 
@@ -296,7 +308,7 @@ class _Reader:
             empty=empty,
             is_escaped=is_escaped,
             guesses=tuple(self.guesses),
-            last_heading=self.texts[heads[-1]] if heads else (),
+            last_heading=self.texts[heads[-1]] if heads and len(self.filled[heads[-1]]) > 1 else (),
             beside=frozenset({*headings, *(each.number for each in left_out)}),
         )
 
@@ -384,7 +396,10 @@ class _Reader:
         wished, left = self.wishes, len(self.lines) - start
         if wished.headings or wished.units:
             depth = min(max(wished.headings or 1, wished.units or 0), left)
-            return depth, start + wished.units - 1 if wished.units else None
+            return (
+                depth,
+                start + wished.units - 1 if wished.units and wished.units <= left else None,
+            )
         if left > 1 and self._is_rule(start + 1):
             return 2, None
         depth = max(1, sum(line.declared == "heading" for line in self.lines))
@@ -404,9 +419,10 @@ class _Reader:
         units = {column: text for column, text in texts.items() if column not in named}
         if not units or not self._is_of_texts(place) or any(map(_is_mark, units.values())):
             return False
-        if all(map(_IN_BRACKETS.fullmatch, units.values())):
-            return True
         columns, above = self._measured_columns(self._below(place)), self.texts[place - 1]
+        if all(map(_IN_BRACKETS.fullmatch, units.values())):
+            are_numbers = any(_is_measured(text.strip("()[]")) for text in units.values())
+            return not are_numbers and not columns.isdisjoint(units)
         return (
             units.keys() <= columns
             and len(columns) < self.width
@@ -423,9 +439,16 @@ class _Reader:
         """Whether a line names the parts of what the line above it names."""
         filled, before = self.filled[place], set(self.filled[place - 1])
         above = self._spread(place - 1, over=filled)
-        is_grouped = any(
-            one + 1 == other and above[one] and above[one] == above[other]
+        grouped = {
+            column
             for one, other in pairwise(filled)
+            if one + 1 == other and above[one] and above[one] == above[other]
+            for column in (one, other)
+        }
+        is_grouped = bool(grouped) and all(
+            self.texts[place][column] == above[column]
+            for column in filled
+            if column not in grouped and above[column]
         )
         is_partial = self.first not in filled and all(
             self.first in self.filled[each] for each in self._below(place)[:20]
@@ -436,7 +459,7 @@ class _Reader:
             return False
         if self.lines[place - 1].is_merged and is_grouped:
             return True
-        completes = not before.issuperset(filled) and len(before) < len(filled)
+        completes = not before.issuperset(filled) and len(before) + 1 < len(filled)
         columns = self._measured_columns(self._below(place)) if is_grouped or completes else set()
         return not columns.isdisjoint(filled) and not any(map(_is_mark, self._own(place)))
 
@@ -498,22 +521,27 @@ class _Reader:
             return False
         others = [self.texts[each][filled[0]] for each in before]
         is_sentence = text.endswith(".") and not any(each.endswith(".") for each in others)
-        is_long = is_sentence or len(text) >= LONGER * max(map(len, others))
+        longest = max(SHORTEST_NOTE, LONGER * max(map(len, others)))
+        is_long = is_sentence or len(text) >= longest
         is_long = is_long and self.typical > 2 and " " in text
         return (
             is_long
-            or self._is_like_a_note(place)
+            or self._is_like_a_note(place, others)
             or (self._is_apart(place) and len(self.lines[place].cells) != self.width)
             or self.lines[place].is_merged
             or self.lines[place - 1].number + 1 < self.lines[place].number
         )
 
-    def _is_like_a_note(self, place: int) -> bool:
+    def _is_like_a_note(self, place: int, others: Sequence[str]) -> bool:
         text = self._own(place)[0].casefold()
         tokens, words = _tokens(text), _words()["notes"]
-        begins = any(text.startswith((f"{word}:", f"{word} ")) for word in words["begin"])
+        is_sentence = len(tokens) >= FEWEST_WORDS
+        begins = any(
+            text.startswith((f"{word}:", *[f"{word} "] * is_sentence)) for word in words["begin"]
+        )
         is_count = len(tokens) < 5 and tokens[0].isdigit() and bool({*tokens} & {*words["counted"]})
-        return begins or is_count or _MARKED.match(text) is not None
+        is_marked = _MARKED.match(text) is not None and not any(map(_MARKED.match, others))
+        return begins or is_count or is_marked
 
     # totals
 
@@ -530,18 +558,22 @@ class _Reader:
         declared = {place for place in records if self.lines[place].declared == "total"}
         candidates = {*named, *declared, *self._unnamed(records, columns)}
         others = [place for place in records if place not in candidates]
-        summed: list[int] = []
+        at_an_end = self._at_an_end(records, candidates)
+        summed: dict[int, None] = {}
         group: list[int] = []
+        misses: Counter[str] = Counter()
         for place in records if others else ():
             number, name = self.lines[place].number, named.get(place)
             given = [group, others] if group or summed else [others]
-            if place not in candidates:
+            kind = name[0] if name else "total"
+            may_sum_up = kind in SUMS or place in at_an_end
+            if place not in candidates or misses[kind] > MOST_MISSES:
                 group.append(place)
-            elif place in declared or any(
-                self._sums_up(place, each, name, columns) for each in given
+            elif place in declared or (
+                may_sum_up and any(self._sums_up(place, each, name, columns) for each in given)
             ):
-                summed.append(place)
-                group = group if name and name[0] not in SUMS else []
+                summed[place] = None
+                group = group if kind not in SUMS else []
                 if place not in declared and name is None:
                     self._guess(
                         f"line {number} has no name, and its numbers are sums of the lines above: "
@@ -549,17 +581,37 @@ class _Reader:
                     )
             else:
                 group.append(place)
+                misses[kind] += 1
                 if name and name[1] and place in (records[0], records[-1]):
                     self._guess(
                         f"line {number} is called {self._own(place)[0]!r}, but its numbers are not "
                         "those of the other lines: it was kept as a record"
                     )
+        summed = {} if any(count > MOST_MISSES for count in misses.values()) else summed
         left = [place for place in records if place not in summed]
         if len(left) <= len(summed) and len(left) > len(others):
             return records
         for place in summed:
             self._leave_out(place, "total")
         return left
+
+    def _at_an_end(self, records: Sequence[int], candidates: Collection[int]) -> set[int]:
+        """The candidates with which the records begin or end, and those that stand together.
+
+        A letter alone, such as N, is one of these only beside another.
+        """
+        first, last = (
+            {*takewhile(candidates.__contains__, each)} for each in (records, reversed(records))
+        )
+        together = {
+            place
+            for pair in pairwise(records)
+            if candidates.__contains__(pair[0])
+            for place in pair
+            if pair[1] in candidates
+        }
+        alone = {place for place in first | last if len(self._own(place)[0]) > 1}
+        return together | alone
 
     def _unnamed(self, records: Sequence[int], columns: Collection[int]) -> set[int]:
         """The last line, if it has numbers alone where all others have a text."""
@@ -616,16 +668,16 @@ class _Reader:
         kind, is_whole = name or ("total", False)
         if kind == "count":
             return self._own(place)[1:] == [str(len(records))] and is_whole
-        fits = [
-            _fits(
-                kind, held[place], [held[each] for each in records if each in held], self.is_whole
-            )
-            for held in columns.values()
-            if place in held
-        ]
-        if name is None or not (is_whole or kind in SUMS):
+        fits = []
+        for held in columns.values():
+            numbers = [held[each] for each in records if each in held]
+            if place in held and (held[place] or any(numbers)):
+                fits.append(_fits(kind, held[place], numbers, self.is_whole, is_named=is_whole))
+        if not is_whole:
             return len(records) > 1 and len(fits) > 1 and all(fits)
-        return any(fits) and (all(fits) if len(records) == 1 else 2 * sum(fits) >= len(fits))
+        if len(records) == 1:
+            return bool(fits) and all(fits) and place == len(self.lines) - 1
+        return any(fits) and 2 * sum(fits) >= len(fits)
 
     # cells
 
@@ -651,7 +703,7 @@ class _Reader:
             found.append(marks | {text for text in self.wishes.empty if text in texts})
         for marks, texts in zip(found, counted, strict=True):
             if any(len(text) > 2 for text in texts if text not in usual):
-                marks |= usual & texts.keys()
+                marks |= {text for text in usual & texts.keys() if not _may_be_meant(text)}
         return {column: frozenset(marks) for column, marks in enumerate(found) if marks}
 
     def _sentinels(self, counted: Counter[str], column: int) -> set[str]:
@@ -671,7 +723,7 @@ class _Reader:
             is_below = number < 0 <= min(others) and counted[text] > 1
             if not is_below and abs(number) < FAR * max(largest):
                 continue
-            is_sure = counted[text] > 1 or text in notes
+            is_sure = number < 0 and (counted[text] > 1 or text in notes)
             sure |= {text} if is_sure else set()
             self._guess(
                 f"{text} in column {column + 1} was "
@@ -709,8 +761,8 @@ class _Reader:
             if not name and not any(texts):
                 found[column] = "empty"
             elif name.casefold() in NUMBERED and self.is_whole and self.width > 2 < len(texts):
-                first = int(texts[0]) if texts[0].isdecimal() else -1
-                if texts == list(map(str, range(first, first + len(texts)))):
+                counted = [list(map(str, range(first, first + len(texts)))) for first in (0, 1)]
+                if texts in counted:
                     found[column] = "numbers of the lines"
         return found
 
@@ -725,20 +777,27 @@ class _Reader:
         return not any(_ENTITY.fullmatch(text) or "&" in _ENTITY.sub("", text) for text in escaped)
 
 
-def _fits(kind: str, value: Decimal, numbers: Sequence[Decimal], is_whole: bool) -> bool:
-    """Whether `value` is what `kind` says of `numbers`, as rounded as it is written."""
+def _fits(
+    kind: str, value: Decimal, numbers: Sequence[Decimal], is_whole: bool, *, is_named: bool
+) -> bool:
+    """Whether `value` is what `kind` says of `numbers`, as rounded as it is written.
+
+    What is called "All" and nothing else (`is_named`) may be their average.
+    """
     if not numbers:
         return False
     total = sum(numbers, Decimal())
     if not is_whole:
-        return kind in SUMS and min(numbers) >= 0 and value >= total
+        return is_named and kind in SUMS and min(numbers) >= 0 and value >= total > max(numbers)
     digits = -int(value.normalize().as_tuple().exponent)
-    spread = Decimal("0.51").scaleb(-min(max(digits, 0), 4))
-    if kind in SUMS and any(number % 1 for number in numbers):
+    spread = rounded = Decimal("0.51").scaleb(-min(max(digits, 0), 4))
+    if kind in SUMS and any(number != number.to_integral_value() for number in numbers):
         spread += abs(total) * _SHARE
     average = total / len(numbers)
+    if kind == "total" and is_named and len(numbers) > 2 and abs(value - average) <= rounded:
+        return True
     expected = {
-        "total": (total, average) if len(numbers) > 2 else (total,),
+        "total": (total,),
         "subtotal": (total,),
         "mean": (average,),
         "median": (median(numbers),),
