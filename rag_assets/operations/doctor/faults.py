@@ -98,7 +98,8 @@ def made_ready(store: Store, table: str) -> None:
     What failed in part is tried again too: it waits for another input only while its part is there.
     """
     store.reopen(table)
-    quarantine.record(store, target=table, failures=[])
+    if table != quarantine.QUARANTINE:
+        quarantine.record(store, target=table, failures=[])
 
 
 def examples_of(store: Store, rows: RowsAt, *, key: str) -> list[str]:

@@ -3,11 +3,12 @@
 import pytest
 from _pytest.mark.structures import ParameterSet
 
+from rag_assets.change.quarantine import QUARANTINE
 from rag_assets.operations.doctor.examined_tables import Practice
 from rag_assets.operations.doctor.fault_rules import RULES
 from rag_assets.operations.doctor.repairing import repair
 from rag_assets_testing.documents import making
-from rag_assets_testing.faults import comparing, project
+from rag_assets_testing.faults import comparing, damaging, project
 from rag_assets_testing.faults.built import small as built
 from rag_assets_testing.faults.harming import HARMS, Built
 from rag_assets_testing.faults.hashing import hashing
@@ -98,6 +99,20 @@ def test_what_a_broken_file_gave_in_part_is_made_again(tmp_path, harm):
         refresh(made.config)
     before = contents(made)
     HARMS[harm][1](Built(made.store, made.config))
+    with hashing():
+        done = repaired(made)
+    assert done.left.found == []
+    assert differing(made, before) == []
+
+
+def test_a_damaged_quarantine_is_mended_itself(tmp_path):
+    made = project.make(tmp_path, documents=0)
+    made.documents.mkdir(exist_ok=True)
+    making.partly_readable(made.documents / "partly.pdf", "The page that is left")
+    with hashing():
+        refresh(made.config)
+    before = contents(made)
+    damaging.damage(damaging.folder_of(made.store, QUARANTINE), files="data/*", how="gone")
     with hashing():
         done = repaired(made)
     assert done.left.found == []
