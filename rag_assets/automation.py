@@ -12,7 +12,7 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from datetime import timedelta
+from datetime import datetime, timedelta
 from importlib import import_module
 
 import dagster as dg
@@ -29,6 +29,7 @@ from rag_assets.operations.problems.current import SERVING_INDEX
 from rag_assets.operations.problems.lost_runs import COMMAND_LOCK
 from rag_assets.operations.problems.runs import CLEAN_UP_JOB, NIGHTLY_JOB, name_of
 from rag_assets.operations.run_history import forget_old_runs
+from rag_assets.process import clock
 from rag_assets.process.priority import yield_to_others
 from rag_assets.sources.observations import look_at_sources, seen_by_refresh
 from rag_assets.sources.steps import DOCUMENT_FILES, EXPORTS
@@ -264,10 +265,31 @@ def _nightly_schedule(
         default_status=dg.DefaultScheduleStatus.RUNNING,
         description="Refreshes the sources and the variant that serves.",
     )
-    def nightly() -> dg.RunRequest:
+    def nightly(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+        if ran := _ran_before_an_edit(context, config):
+            return dg.SkipReason(
+                f"it ran at {ran:%Y-%m-%d %H:%M %Z}, before the schedule was edited"
+            )
         return dg.RunRequest(partition_key=serving_variant(Store.of(config), config))
 
     return nightly
+
+
+def _ran_before_an_edit(context: dg.ScheduleEvaluationContext, config: Config) -> datetime | None:
+    """When the run was made that an edited schedule asks for once more; None if it asks for none.
+
+    Dagster makes up for a time that has passed since it last looked, by what the schedule says now.
+    """
+    from rag_assets.dagster_internals import SCHEDULED_EXECUTION_TIME_TAG, cron_string_iterator
+
+    due, schedule = context.scheduled_execution_time, config.schedule
+    if clock.now() - due < timedelta(minutes=10):  # else it is made up for
+        return None
+    named = dg.RunsFilter(tags={"dagster/schedule_name": "nightly"})
+    tags = [run.tags for run in context.instance.get_runs(named, limit=1)] or [{}]
+    ran = datetime.fromisoformat(tags[0].get(SCHEDULED_EXECUTION_TIME_TAG, due.isoformat()))
+    ticks = cron_string_iterator(ran.timestamp(), schedule.cron, schedule.timezone)
+    return ran.astimezone(due.tzinfo) if ran < due == next(ticks) else None
 
 
 def _clean_up_job(config: Config) -> dg.JobDefinition:

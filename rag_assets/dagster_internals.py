@@ -45,8 +45,8 @@ from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteRepo
 # The states in which a run has ended.
 from dagster._core.storage.dagster_run import FINISHED_STATUSES
 
-# The tag with the address of the server that has a run.
-from dagster._core.storage.tags import GRPC_INFO_TAG
+# The tags with the address of the server that has a run, and with the time it was scheduled for.
+from dagster._core.storage.tags import GRPC_INFO_TAG, SCHEDULED_EXECUTION_TIME_TAG
 
 # The type of what a storage is told of the settings that name it.
 from dagster._serdes import ConfigurableClassData

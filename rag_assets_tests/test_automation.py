@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import dagster as dg
 import pyarrow as pa
@@ -9,6 +10,7 @@ import pytest
 
 from rag_assets import automation
 from rag_assets.config import Config, ConfigError, Schedule, Serving
+from rag_assets.dagster_internals import SCHEDULED_EXECUTION_TIME_TAG
 from rag_assets.definitions import definitions
 from rag_assets.store import Store
 
@@ -63,12 +65,46 @@ def test_the_nightly_run_is_for_the_variant_that_serves(defs):
     assert schedule.default_status is dg.DefaultScheduleStatus.RUNNING
 
     context = dg.build_schedule_context(
-        scheduled_execution_time=datetime(2026, 1, 1, tzinfo=UTC),
+        scheduled_execution_time=datetime.now(UTC),
         repository_def=defs.get_repository_def(),
     )
     (request,) = schedule.evaluate_tick(context).run_requests
     assert request.partition_key == "other"
     assert schedule.job_name == automation.NIGHTLY_JOB
+
+
+@pytest.mark.parametrize(
+    ("ran", "due", "now", "is_run"),
+    [
+        ("09 01:15", "09 01:30", "09 10:00", False),  # edited from 01:15 in the morning after
+        ("09 01:15", "10 01:30", "10 01:31", True),  # the next night
+        ("03 01:30", "09 01:30", "09 10:00", True),  # after a pause of some days
+        ("03 01:15", "09 01:30", "09 10:00", True),  # edited in such a pause
+        ("09 01:15", "09 01:30", "09 01:31", True),  # edited before it comes
+        (None, "09 01:30", "09 10:00", True),
+    ],
+)
+def test_an_edit_of_the_cron_starts_nothing_by_day(
+    defs, monkeypatch, tmp_path, ran, due, now, is_run
+):
+    def local(text: str) -> datetime:
+        moment = datetime.fromisoformat(f"2026-11-{text}")
+        return moment.replace(tzinfo=ZoneInfo("Europe/Stockholm"))
+
+    instance = dg.DagsterInstance.local_temp(str(tmp_path))
+    if ran:
+        at = local(ran).astimezone(UTC).isoformat()
+        tags = {"dagster/schedule_name": "nightly", SCHEDULED_EXECUTION_TIME_TAG: at}
+        instance.run_storage.add_run(dg.DagsterRun(automation.NIGHTLY_JOB, tags=tags))
+    monkeypatch.setattr(automation.clock, "now", lambda: local(now).astimezone(UTC))
+    context = dg.build_schedule_context(
+        instance,
+        scheduled_execution_time=local(due),
+        repository_def=defs.get_repository_def(),
+    )
+    told = defs.resolve_schedule_def("nightly").evaluate_tick(context)
+    assert bool(told.run_requests) == is_run
+    assert is_run or "it ran at 2026-11-09 01:15 CET" in told.skip_message
 
 
 def test_the_nightly_job_covers_everything_and_the_backfill_one_variant(defs):

@@ -255,6 +255,7 @@ def test_a_server_that_is_gone_is_told_by_an_error_with_its_cause():
     import grpc
 
     assert internals.GRPC_INFO_TAG == ".dagster/grpc_info"
+    assert internals.SCHEDULED_EXECUTION_TIME_TAG == ".dagster/scheduled_execution_time"
     logging.getLogger("grpc").setLevel(logging.CRITICAL)
     server = internals.DagsterGrpcClient(host="localhost", port=free_port())
     request = internals.CanCancelExecutionRequest(run_id="a run")

@@ -6,7 +6,8 @@ columns of its table are; if these do not tell either, the caller has to know, o
 
 Thousands may stand in groups: behind points or commas, blanks or apostrophes; those of India are
 `1,25,000`. The minus may stand behind the number, as SAP writes it. Cells that all have the same
-length and a blank (`123 456`) may be codes and are no numbers.
+length and a blank (`123 456`) may be codes and are no numbers; so are those of a column with a
+`1E5` in which nothing else tells that numbers have decimals or exponents.
 """
 
 import re
@@ -42,6 +43,10 @@ _COMPILED = {mark: re.compile(pattern, re.ASCII) for mark, pattern in PATTERNS.i
 
 _ODD = f"[{_BLANKS}{_MINUS}]|[0-9.,]-$"
 _CODE = re.compile(r"\+?[0-9]+( [0-9]+)+")
+_WITH_E = re.compile(r"[0-9]+[eE][0-9]+")
+"""What a code has, and a number only beside others with decimals or the sign of an exponent."""
+_PADDED = re.compile(r"0[0-9]+")
+_NO_CODE = r"[.,]|[eE][+-]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +61,8 @@ class Numerals:
     is_odd: bool = False
     """Whether any cell has thousands behind blanks or apostrophes, or a minus of another kind."""
     is_code: bool = False
-    """Whether all cells are digits with a blank, of one length."""
+    """Whether all cells are digits with a blank, of one length, or one can be a code alone: `007`,
+    or `1E5` where no other has decimals."""
 
     @property
     def proven(self) -> Mark | None:
@@ -91,7 +97,12 @@ def evidence_of(texts: list[str]) -> Numerals:
         commas=any("," in text for text in numbers),
         points=any("." in text for text in numbers),
         is_odd=any(re.search(_ODD, text) for text in numbers),
-        is_code=all(_CODE.fullmatch(text) for text in numbers) and len(set(map(len, numbers))) == 1,
+        is_code=(all(map(_CODE.fullmatch, numbers)) and len(set(map(len, numbers))) == 1)
+        or any(map(_PADDED.fullmatch, texts))
+        or (
+            any(map(_WITH_E.fullmatch, numbers))
+            and not any(re.search(_NO_CODE, text) for text in numbers)
+        ),
     )
 
 
@@ -102,7 +113,9 @@ def sql_evidence(value: str) -> str:
     return (
         f"[{', '.join(fits)}, bool_or(contains({value}, ',')), bool_or(contains({value}, '.')), "
         f"bool_or(regexp_matches({value}, {quoted(_ODD)})), "
-        f"{codes} AND min(length({value})) = max(length({value}))]"
+        f"({codes} AND min(length({value})) = max(length({value}))) OR "
+        f"(bool_or(regexp_full_match({value}, {quoted(_WITH_E.pattern)})) "
+        f"AND NOT bool_or(regexp_matches({value}, {quoted(_NO_CODE)})))]"
     )
 
 

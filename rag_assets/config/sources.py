@@ -3,9 +3,18 @@
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    SecretStr,
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from rag_assets.config.base import MOST_SECONDS, Section, Slug, duplicates
+from rag_assets.media.table_reading import Wishes
 
 LONGEST_TABLE_NAME = 255
 """The most characters of a table's name."""
@@ -19,6 +28,26 @@ class DocumentSource(Section):
     include: list[str] = Field(["**/*"], description="glob patterns of the files to take")
     exclude: list[str] = Field([], description="glob patterns of the files to leave out")
     max_bytes: int = Field(200_000_000, gt=0, description="larger files get the status too_large")
+
+
+class TableLines(Section):
+    """What the lines and marks of a CSV or XLSX file are, where a look at them would be wrong."""
+
+    totals: Literal["leave_out", "keep"] = Field(
+        "leave_out", description="what becomes of lines that sum up others"
+    )
+    empty: list[str] = Field([], description="more texts that stand for an empty cell")
+    headings: int | None = Field(
+        None, ge=1, description="how many lines of headings there are, that of units among them"
+    )
+    units: int | None = Field(
+        None, ge=1, description="which of the lines of headings, from 1, gives the units"
+    )
+
+    @property
+    def wishes(self) -> Wishes:
+        """The same, for whoever reads the table."""
+        return Wishes(self.totals, self.empty, self.headings, self.units)
 
 
 class TableSpec(Section):
@@ -41,12 +70,25 @@ class TableSpec(Section):
         description="what begins the decimals of numbers in a CSV file; its cells and what stands "
         "between them tell unless given",
     )
+    read: TableLines = Field(
+        TableLines(), description="what the lines of a CSV or XLSX file are, where the look errs"
+    )
     hidden: list[str] | None = Field(
-        None, description="columns kept out of the text; the key columns unless given"
+        None,
+        description="columns kept out of the text; unless given, key columns of numbers and ids "
+        "that programs make",
     )
     headings: dict[str, str] = Field(
         {}, description="column: heading in plain words, unit in square brackets"
     )
+
+    @model_serializer(mode="wrap")
+    def _without_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
+        """Without `read` where nothing is said: tables of before are then not read anew."""
+        written = handler(self)
+        if self.read == TableLines():
+            written.pop("read", None)
+        return written
 
     @property
     def is_pattern(self) -> bool:

@@ -3,18 +3,27 @@
 `indexes` says when a table needs one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from rag_assets.config import STOP_WORDS, TextIndexSettings, VectorIndexSettings
+from rag_assets.store import ROW_ID
 from rag_assets.store.search_indexes import VECTOR, text_index_name, vector_index_name
 from rag_assets.store.text_parts import TEXT, TextIndex, to_be_counted
+from rag_assets.terms.spelling import indexed_text
 
 if TYPE_CHECKING:
     from lance import LanceDataset
     from lancedb.index import IvfFlat, IvfPq, IvfRq, IvfSq
     from lancedb.table import Table
 
+INDEXES = "_indices"
+"""The folder of a table with a folder for each part of an index."""
 PQ_BITS = 8
 """Bits of one code of product quantization."""
 LONGEST_WORD = 40
@@ -33,28 +42,60 @@ def build_text_index(table: "Table", settings: TextIndexSettings) -> None:
 def build_text_parts(
     dataset: "LanceDataset", parts: Sequence[Sequence[int]], settings: TextIndexSettings
 ) -> None:
-    """Let each of `parts`, fragments of a table, be one of its full-text index, in one commit."""
-    name = text_index_name(settings)
-    built = [
-        dataset.create_index_uncommitted(
-            TEXT,
-            "INVERTED",
-            name=name,
-            replace=True,
-            fragment_ids=[*part],
-            with_position=False,
-            base_tokenizer=settings.tokenizer,
-            language=settings.language,
-            stem=settings.stem,
-            remove_stop_words=settings.stop_words != "none",
-            custom_stop_words=_own_stop_words(settings),
-            ascii_folding=True,
-            lower_case=True,
-            max_token_length=LONGEST_WORD,
-        )
-        for part in parts
+    """Let each of `parts`, fragments of a table, be one of its full-text index, in one commit.
+
+    Words are indexed as they are compared (`terms.spelling`), while the table keeps them as they
+    are written. So a part is built over a copy of its texts, and its files are moved to the table.
+    """
+    built, name = [], text_index_name(settings)
+    column = [each.id() for each in dataset.lance_schema.fields() if each.name() == TEXT]
+    session = dataset.new_file_session()
+    for part in parts:
+        with TemporaryDirectory(prefix="rag_assets") as folder:
+            made = _spelled_copy(dataset, part, folder).create_index_uncommitted(
+                TEXT,
+                "INVERTED",
+                name=name,
+                replace=True,
+                fragment_ids=[*part],
+                with_position=False,
+                base_tokenizer=settings.tokenizer,
+                language=settings.language,
+                stem=settings.stem,
+                remove_stop_words=settings.stop_words != "none",
+                custom_stop_words=_own_stop_words(settings),
+                ascii_folding=True,
+                lower_case=True,
+                max_token_length=LONGEST_WORD,
+            )
+            for file in filter(Path.is_file, Path(folder, INDEXES, made.uuid).rglob("*")):
+                session.upload_file(file, file.relative_to(folder).as_posix())
+        built.append(replace(made, fields=column, dataset_version=dataset.version))
+    dataset.commit_existing_index_segments(name, TEXT, built)
+
+
+def _spelled_copy(dataset: "LanceDataset", part: Sequence[int], folder: str) -> "LanceDataset":
+    """The texts of the fragments `part` as they are indexed, in the same places of a new table."""
+    from lance import LanceDataset, LanceFragment, LanceOperation, write_dataset
+
+    column = pa.schema([pa.field(TEXT, pa.string())])
+
+    def spelled(found: LanceFragment) -> Iterator[pa.RecordBatch]:
+        for batch in found.to_batches(columns=[TEXT], with_row_id=True, include_deleted_rows=True):
+            rows = zip(batch[TEXT].to_pylist(), batch[ROW_ID].to_pylist(), strict=True)
+            texts = [None if row is None else indexed_text(text) for text, row in rows]
+            yield pa.record_batch([pa.array(texts, pa.string())], schema=column)
+
+    written = [
+        LanceFragment.create(folder, spelled(fragment), fragment.fragment_id, column)
+        for fragment in dataset.get_fragments()
+        if fragment.fragment_id in part
     ]
-    dataset.commit_existing_index_segments(name, TEXT, [*built])
+    empty = write_dataset(column.empty_table(), folder)
+    everything = LanceOperation.Merge(written, empty.lance_schema)  # keeps the fragments' numbers
+    copy = LanceDataset.commit(empty, everything, read_version=empty.version)
+    copy.delete(f"{TEXT} IS NULL")
+    return copy
 
 
 def rows_of_fragments(dataset: "LanceDataset") -> dict[int, int]:

@@ -1,9 +1,10 @@
 """Lexical search: the units that share words with a query, by BM25.
 
 The tokenizer, the stemmer and the stop words of the table's full-text index are applied to the
-query too. The index counts how rare each word is and how long the texts are: after a refresh over
-exactly the units of the table, whatever was there before (see `store.text_parts`). Units that were
-added after the index was built are found as well, but with counts of their own.
+query too, and so is the spelling by which words are compared (`terms.spelling`). The index counts
+how rare each word is and how long the texts are: after a refresh over exactly the units of the
+table, whatever was there before (see `store.text_parts`). Units that were added after the index was
+built are found as well, but with counts of their own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,7 @@ from rag_assets.retrieval.glossary import Meaning
 from rag_assets.retrieval.rankings import Ranking, best_with_ties, ranked
 from rag_assets.store import ROW_ID
 from rag_assets.store.text_parts import TEXT
+from rag_assets.terms.spelling import plainly_spelled, sought_text
 
 if TYPE_CHECKING:
     from lance import LanceDataset
@@ -86,9 +88,10 @@ def _query(query: str, meanings: Sequence[Meaning], *, weight: float) -> "FullTe
     from lance.query import BooleanQuery, FullTextOperator, MatchQuery, Occur
 
     def whole(expression: str, weight: float) -> MatchQuery:
-        return MatchQuery(expression, COLUMN, boost=weight, operator=FullTextOperator.AND)
+        spelled = plainly_spelled(expression)
+        return MatchQuery(spelled, COLUMN, boost=weight, operator=FullTextOperator.AND)
 
-    own = MatchQuery(query, COLUMN)
+    own = MatchQuery(sought_text(query), COLUMN)
     if not meanings:
         return own
     meant = [

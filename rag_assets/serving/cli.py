@@ -28,7 +28,7 @@ from rag_assets.store.table_locations import UnreachableTablesError
 
 COMMANDS: Mapping[str, str] = {
     "The first day": "init refresh search ask show serve status ui",
-    "Build and inspect": "plan documents export",
+    "Build and inspect": "plan documents tables export",
     "Search and measure": "lookup explain questions evaluate experiment judge",
     "Swap a model or a setting": "training variants preview backfill promote rollback history",
     "Operate": "acknowledge doctor alerts clean-up purge",

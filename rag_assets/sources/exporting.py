@@ -256,7 +256,8 @@ class _ExportPass:
     def _compared(self) -> tuple[About, list[Failure]]:
         """Name the rows by their key, and find out which may have moved."""
         request, rows = self.request, self.rows
-        about = request.about.with_key(self._key())
+        key = self._key()
+        about = request.about.with_key(key, hidden=self._hidden(key))
         failures = [*request.landed.notes.rejected, *rows.use_key(about)]
         if not rows.is_whole:
             if not rows.is_unique(about.key):
@@ -282,6 +283,12 @@ class _ExportPass:
         if not self.before.columns.equals(self.rows.columns):
             raise StaleKeysError
         return list(self.before.about.key)
+
+    def _hidden(self, key: Sequence[str]) -> Sequence[str]:
+        """The columns of a key that count or were made by a program; people do not ask for them."""
+        if not self.rows.is_whole and self.before is not None:
+            return self.before.about.hidden or ()
+        return [name for name in key if not self.rows.is_written_by_people(name)]
 
     def _refresh(self, about: About, failures: Sequence[Failure]) -> sync.Report:
         """Write what changed; hashes for the next pass first, failures before it is complete."""

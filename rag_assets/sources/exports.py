@@ -15,6 +15,8 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 
+import pyarrow as pa
+
 from rag_assets.change import sync
 from rag_assets.change.shrinking import SHRINK_LIMIT
 from rag_assets.config import LONGEST_TABLE_NAME, TableSource, TableSpec
@@ -36,8 +38,9 @@ from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.exports import About, ExportedTable
 from rag_assets.store.table_locations import remove_folder
 
-RECIPE = "exports 4"
-"""Raised when a table may be read differently than before."""
+RECIPE = "exports 5"
+"""Raised when what is said of a table may be other than before; that its rows may be others says
+`Origin.recipe`."""
 
 SHOWN_OF_NAME = 100
 """At most so many characters are shown of a name that is too long."""
@@ -334,13 +337,16 @@ class ExportPass:
         failures = sync.quarantined(self.store, self.outcomes.target(item.table))
         is_due = self.retry and bool(failures)
         is_due = is_due or any(failure.kind == "environment" for failure in failures)
+        is_due = is_due or (held is not None and _hides_names(held, item.spec))
         if held and held.completion.made_from == item.mark and not is_due:
             return held
         is_keyed = bool(
             item.spec.key or origin.describe(item.table).key or _key_candidates(declared)
         )
         known = None if failures else self._last_read(origin, item, held)
-        item.request = TableRequest(is_keyed, increment, known, item.spec.decimal)
+        item.request = TableRequest(
+            is_keyed, increment, known, item.spec.decimal, item.spec.read.wishes
+        )
         return None
 
     def _sound(self, item: Chosen) -> ExportedTable | None:
@@ -365,7 +371,7 @@ class ExportPass:
         if held is None:
             return None
         known = held.completion.read_at or {}
-        if known.get("recipe") != RECIPE or not _is_as_left(held):
+        if _hides_names(held, item.spec) or not _is_as_left(held):
             return None
         described = origin.describe(item.table)
         key = list(held.about.key)
@@ -459,7 +465,8 @@ class ExportPass:
         if observed is None:
             return None
         listed = dict(headings_of(self.headings, item.table))
-        return fingerprint(RECIPE, observed, item.spec.model_dump_json(), listed)
+        recipe = origin.recipe(item.table)
+        return fingerprint(recipe, observed, item.spec.model_dump_json(), listed)
 
     def _export(self, origin: Origin, item: Chosen, landed: Landed, *, work: Path) -> Export:
         spec, table = item.spec, item.table
@@ -504,7 +511,9 @@ class ExportPass:
         )
 
     def _taken(self, item: Chosen, request: exporting.ExportRequest) -> Export:
-        """Take over what changed in one table."""
+        """Take over what changed in one table, and tell once what was guessed."""
+        for guess in request.landed.notes.guesses:
+            self.log(guess)
         done = exporting.export_table(request)
         return self.outcomes.updated(item.spec, item.table, done, request.landed)
 
@@ -523,6 +532,13 @@ class ExportPass:
             f"{self.source.name}: {shown(self.source)} has {what}: create it, or correct "
             f"sources.tables; the tables there: {there}{origin.hint()}"
         )
+
+
+def _hides_names(held: ExportedTable, spec: TableSpec) -> bool:
+    """Whether a key of texts was hidden when all keys were: people may have written it."""
+    texts = {field.name for field in held.columns if pa.types.is_string(field.type)}
+    is_older = (held.completion.read_at or {}).get("recipe") != RECIPE
+    return is_older and spec.hidden is None and not texts.isdisjoint(held.about.key)
 
 
 def _is_as_left(held: ExportedTable) -> bool:

@@ -1,12 +1,13 @@
 """What a source hands over: rows in files, and what it wants to be told at the next pass."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
 
 from rag_assets.change.sync import Failure
+from rag_assets.media.table_reading import TableReading
 
 
 class StaleKeysError(Exception):
@@ -28,6 +29,20 @@ class Notes:
     shown: dict[str, str] = field(default_factory=dict)
     """The column with what a program shows of a column's cells, by column. Its cell is NULL where
     that says no more, and empty where another cell shows it."""
+    guesses: list[str] = field(default_factory=list)
+    """What was decided against the odds or left open, told once."""
+
+    def take(self, reading: TableReading, names: Mapping[int, str], *, label: str) -> None:
+        """Write down what was decided of a table; `names` are those of its columns, by place."""
+        whole = "; ".join(filter(None, (self.read.get(WHOLE), reading.told(), *reading.guesses)))
+        if whole:
+            self.read[WHOLE] = whole
+        self.guesses += [f"{label}: {guess}" for guess in reading.guesses]
+        for place, name in names.items():
+            if told := reading.told_of(place):
+                self.read[name] = told
+            if unit := reading.units.get(place):
+                self.headings[name] = f"{' '.join(name.replace('_', ' ').split())} [{unit}]"
 
 
 WHOLE = "*"

@@ -28,6 +28,11 @@ if TYPE_CHECKING:
     import duckdb
 
 DUPLICATES_SHOWN = 100
+MADE = (
+    r"(?i)0|[1-9][0-9]*|\{?[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}\}?|[0-9a-f]{24,}"
+    r"|[0-9A-HJKMNP-TV-Z]{26}"
+)
+"""Keys that programs make: numbers, UUIDs, hashes, ULIDs."""
 BATCH_ROWS = 65_536
 ROWS_A_COMMIT = 32_768
 BYTES_A_COMMIT = 64 << 20
@@ -72,6 +77,17 @@ class LandedRows(ChangingInputs):
         if not set(key) <= set(self.columns.names):
             return False
         return is_unique(self.connection, "fresh", cells(self.columns, key))
+
+    def is_written_by_people(self, name: str) -> bool:
+        """Whether a column of a key holds texts that name a row: `QX-17`, `S355`, `SE`.
+
+        Numbers that count, UUIDs and the like do not.
+        """
+        if not pa.types.is_string(self.columns.field(name).type):
+            return False
+        [cell] = cells(self.columns, [name])
+        asked = f"SELECT bool_or(NOT regexp_full_match({cell}, '{MADE}')) FROM fresh"
+        return bool(self._number(asked))
 
     def use_key(self, about: About) -> list[Failure]:
         """Name the rows by the key of `about`.

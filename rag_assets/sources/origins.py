@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from rag_assets.columns.numerals import Mark
+from rag_assets.media.table_reading import Wishes
 from rag_assets.sources.landed import Landed
 from rag_assets.sources.landing import LandingError
 from rag_assets.store.completions import ForeignKey
@@ -85,6 +86,8 @@ class TableRequest:
     """What the last pass left; None asks for all rows."""
     decimal: Mark | None = None
     """What begins the decimals of numbers in text; None where the text has to tell."""
+    wishes: Wishes = field(default_factory=Wishes)
+    """What the config says of the lines of a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +107,10 @@ class Origin(ABC):
 
     lists_all = False
     """Whether `names` are all that there is: a server may hide what one has no right to read."""
+
+    def recipe(self, table: str) -> str:  # noqa: ARG002 - for sources that read in several ways
+        """The revision of the code that reads the table: another one reads it anew."""
+        return "exports 4"
 
     @abstractmethod
     def names(self) -> list[str]:

@@ -47,7 +47,7 @@ class About:
     key: Sequence[str]
     """Columns that identify a row; empty where the whole row does."""
     hidden: Sequence[str] | None
-    """Columns kept out of the text; None: the columns of the key."""
+    """Columns kept out of the text; None: those of the key that no person writes."""
     headings: Mapping[str, str]
     """Each column's name in plain words, with the unit in square brackets."""
     read: Mapping[str, str] = field(default_factory=dict)
@@ -78,10 +78,11 @@ class About:
             **({"shown": dict(self.shown)} if self.shown else {}),
         }
 
-    def with_key(self, key: Sequence[str]) -> "About":
-        """A copy in which `key` identifies a row, and is hidden unless other columns are."""
-        hidden = list(key if self.hidden is None else self.hidden)
-        return replace(self, key=list(key), hidden=hidden)
+    def with_key(self, key: Sequence[str], *, hidden: Sequence[str]) -> "About":
+        """A copy in which `key` identifies a row, and `hidden` are hidden unless others are."""
+        return replace(
+            self, key=list(key), hidden=list(hidden if self.hidden is None else self.hidden)
+        )
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from rag_assets.identity import fingerprint
 
 VECTOR = "vector"
 """The column that an ANN index is of."""
-FTS_REVISION = 2
-"""Raise it when an index that lies there may count other units than its table holds."""
+FTS_REVISION = 3
+"""Raise it when an index that lies there may count other units than its table holds, or words."""
 DIGITS = 8
 COMMON_TEXT = TextIndexSettings(stop_words="english_and_swedish")
 """The settings of the full-text index whose name says nothing of them."""

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from rag_assets.terms.spelling import plainly_spelled
 from rag_assets.terms.words import JOINING, lemma_of, parts_of, plain
 
 TermKind: TypeAlias = Literal["number", "identifier", "name", "word"]
@@ -50,7 +51,7 @@ class HeldTerms:
         """Read `text` once; looking is fast then."""
         self._numbers: set[str] = set()
         self._tokens: set[str] = set()
-        for match in _TOKEN.finditer(text):
+        for match in _TOKEN.finditer(plainly_spelled(text)):
             token = match.group()
             self._numbers.update(map(_canonical, _NUMBER.findall(token)))
             self._tokens.add(plain(token))
@@ -59,14 +60,15 @@ class HeldTerms:
 
     def has(self, term: SoughtTerm) -> bool:
         """Whether the text holds `term`."""
+        text = plainly_spelled(term.text)
         match term.kind:
             case "number":
-                return _canonical(term.text) in self._numbers
+                return _canonical(text) in self._numbers
             case "identifier":
-                forms = {plain(term.text), plain(_VERSION.sub("", term.text))}
+                forms = {plain(text), plain(_VERSION.sub("", text))}
                 return not forms.isdisjoint(self._tokens)
             case _:
-                return plain(term.text) in self._tokens or self._has_parts(term.text)
+                return plain(text) in self._tokens or self._has_parts(text)
 
     def _has_parts(self, text: str) -> bool:
         return all(lemma_of(part.casefold()) in self._lemmas for part in parts_of(text))

@@ -16,6 +16,7 @@ from math import gcd
 from typing import TypeAlias
 
 from rag_assets.terms.formulas import formula, formula_of
+from rag_assets.terms.spelling import UNSEEN
 
 SHORTEST, MOST_WORDS = 3, 10
 """The fewest letters and digits of a name, and the most words: more is a sentence."""
@@ -37,7 +38,7 @@ _FORMULA = re.compile(
     r"(?![\w-]|\.\d|[)\]]\w|\+(?!\w)|\s?[·•∙⋅]\s?\d*H2O)"
 )
 _EDITION = re.compile(r":(?:19|20)\d\d$")
-_UNSEEN = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+_UNSEEN = re.compile(f"[{UNSEEN}]")
 _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
 _BLANKS = "\u00a0\u2007\u2008\u2009\u200a\u202f\u3000"
 _PLAIN = str.maketrans(_DASHES + _BLANKS + "₀₁₂₃₄₅₆₇₈₉", "-" * 7 + " " * 7 + "0123456789")

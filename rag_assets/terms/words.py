@@ -6,13 +6,13 @@ seconds to load; where it is asked whether something is there at all, by their l
 """
 
 import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import takewhile
 
 from rag_assets.terms.lemmas import lemmatized
+from rag_assets.terms.spelling import plainly_spelled
 
 LANGUAGES = ("en", "sv")
 LEAST_SHARED = 4
@@ -93,8 +93,9 @@ class Vocabulary:
 
 
 def folded(text: str) -> str:
-    """`text` after NFKC, in lower case, with single blanks."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    """`text` plainly spelled, in lower case, with single blanks."""
+    once = plainly_spelled(plainly_spelled(text).casefold())
+    return " ".join(plainly_spelled(once.casefold()).split())  # it may be spelled otherwise again
 
 
 def _alike(one: str, other: str) -> float:

@@ -94,7 +94,7 @@ def test_a_former_edition_is_refused_with_the_lines_that_keep_what_it_built(writ
     variant = kept.variants["default"]
     assert (variant.chunking, variant.model) == (CHUNKINGS[edition], "minilm")
     assert (kept.tables_of("default").chunks == ALONE) == (edition == 1)
-    assert text_index_name(kept.index.text) == "text_unstemmed_8b59070d"
+    assert text_index_name(kept.index.text) == "text_unstemmed_5e7ff880"
     assert QuerySide.of(kept.retrieval).settings == FORMER_BEST
     assert {*QuerySide.of(kept.retrieval).rerankers} == {"late_interaction"}
 

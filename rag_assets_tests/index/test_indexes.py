@@ -1,3 +1,5 @@
+from itertools import chain
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -9,6 +11,7 @@ from rag_assets.index.indexes import maintain, measured_recall
 from rag_assets.store import PassRecord, Store, clean_up, text_parts
 from rag_assets.store.search_indexes import text_index_name, vector_index_name
 from rag_assets.store.text_parts import text_index
+from rag_assets.terms.spelling import sought_text
 
 TABLE = "documents__test"
 DIMENSION = 16
@@ -250,3 +253,38 @@ def test_a_run_killed_before_the_indexes_were_made_catches_up(store):
     add(store, 0, 50)
     (store.root / "indexes" / f"{TABLE}.json").write_text("{", "utf-8")
     assert "full-text index built" in care(store).done[0]
+
+
+def test_words_are_found_by_any_spelling_and_texts_stay_as_they_are(store):
+    written = [
+        "gas\u200bket",
+        "\u00b5strain",
+        "12\u202f500 mm",
+        "\uff21\uff22\uff397",
+        "10² m²",
+        "5½",
+    ]
+    for number, text in enumerate(written):
+        add(store, number, number + 1, text)
+    add(store, 10, 13, "plain {n}")
+    store.delete(TABLE, column="unit_id", keys=["u11"])
+    care(store)
+    for query, unit in (
+        ("gasket", "u0"),
+        ("\u03bcstrain", "u1"),
+        ("12500", "u2"),
+        ("12 500", "u2"),
+        ("aby7", "u3"),
+        ("m2", "u4"),
+        ("1/2", "u5"),
+    ):
+        assert unit in found(store, sought_text(query)), query
+    numbers = (found(store, sought_text(number)) for number in ("102", "512", "12"))
+    assert not {"u4", "u5"} & {*chain.from_iterable(numbers)}
+    add(store, 20, 21, "gas\u00adket")
+    care(store, version="v2")
+    assert {*found(store, "gasket")} == {"u0", "u20"}
+    clean_up.merge(store, TABLE)
+    assert {*found(store, "gasket")} == {"u0", "u20"}
+    texts = store.read(TABLE, columns=["unit_id", "text"]).to_pylist()
+    assert {"unit_id": "u0", "text": written[0]} in texts

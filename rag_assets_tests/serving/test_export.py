@@ -97,3 +97,16 @@ def test_cells_of_every_kind_are_written_to_csv(store, tmp_path):
         "notes": row["notes"],
         "parts": '["a","b"]',
     }
+
+
+def test_tables_are_listed_and_shown_with_what_was_decided_of_them(store, capsys):
+    write_table(store, STEEL)
+    assert cli.main(["tables"]) == 0
+    assert "db/metals" in capsys.readouterr().out
+    assert cli.main(["tables", "metals", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["table"] == "db/metals"
+    assert [each["column"] for each in shown["columns"]] == list(STEEL[0])
+    assert all(each["examples"] for each in shown["columns"])
+    assert cli.main(["tables", "nowhere"]) == 2
+    assert "there is no table nowhere" in capsys.readouterr().err

@@ -254,3 +254,21 @@ def test_a_scope_is_asked_as_if_there_were_no_other_table():
     assert narrowed(held, Filters(within=("papers/",))).tables == ()
     assert look_up(question, narrowed(held, Filters(source="papers"))).outcome != "answered"
     assert narrowed(held, Filters(domain="table")) is held
+
+
+def test_a_value_is_found_by_any_spelling_and_told_as_it_is_written():
+    names = ["Gas\u200bket", "\uff21\uff22\uff397", "Fan belt", "\u00b5probe"]
+    columns = {"part": names, "mass": ["4", "7", "9", "12"]}
+    held = catalogue(contents(columns, table="parts", title="Parts", hidden=(), keys=names))
+    for question, value in (
+        ("What is the mass of Gasket?", "4"),
+        ("What is the mass of Gas\u00adket?", "4"),
+        ("What is the mass of ABY7?", "7"),
+        ("What is the mass of Fan\u00a0belt?", "9"),
+        ("What is the mass of \u03bcprobe?", "12"),
+    ):
+        found = look_up(question, held)
+        assert found.outcome == "answered", (question, found.reason)
+        assert value in found.sentences[0].text, question
+    told = look_up("What is the mass of Gasket?", held).sentences[0].text
+    assert names[0] in told

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rag_assets.terms.coverage import HeldTerms, coverage, terms_of
@@ -65,6 +65,7 @@ def test_what_a_question_names_counts_more_than_its_words():
 
 
 @given(st.text(max_size=80), st.text(max_size=80))
+@example("A¹", "")
 def test_a_question_covers_itself_and_more_text_never_covers_less(question, other):
     terms = terms_of(question)
     itself, more = HeldTerms(question), HeldTerms(other)

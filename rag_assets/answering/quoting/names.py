@@ -18,6 +18,7 @@ from rag_assets.retrieval.hits import Hit
 from rag_assets.terms.coverage import begins_sentence
 from rag_assets.terms.formulas import formula
 from rag_assets.terms.numbers import numbers_of
+from rag_assets.terms.spelling import plainly_spelled
 from rag_assets.terms.text_units import PATTERN
 from rag_assets.terms.words import JOINING
 
@@ -66,8 +67,7 @@ class HeldNames:
 
     def __init__(self, text: str) -> None:
         """Read `text`."""
-        self._text = text
-        self._parts = [part.casefold() for part in _PART.findall(text)]
+        self._parts = [part.casefold() for part in _PART.findall(plainly_spelled(text))]
         self._joined = f" {' '.join(self._parts)} "
         self._squashed = "".join(self._parts)
 
@@ -105,6 +105,7 @@ class HeldNames:
 
 def names_of(question: str) -> tuple[Name, ...]:
     """The names of `question`, in their order, each once."""
+    question = plainly_spelled(question)
     quantities = [
         (number.start, number.end)
         for number in numbers_of(question)

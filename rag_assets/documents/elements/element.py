@@ -26,10 +26,10 @@ Span: TypeAlias = tuple[int, int, int, int]
 POINTS_AN_INCH = 72
 _EXPONENT = re.compile(r"[-+\u2212\u2013]?\d{1,3}")
 
-_HYPHENATED = re.compile(r"[^\W\d_]{2,}[-\u00ad\u2010]$")
-_UNPRINTABLE = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\ufeff\ufffe\uffff\ud800-\udfff]"
-)
+LINE_END = "\ufffe"
+"""Stands, in the text that a parser gives, for a hyphen at the end of a line: see `line_ends`."""
+_HYPHENATED = re.compile(r"[^\W\d_]{2,}[-\u2010]$")
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\ufeff\uffff\ud800-\udfff]")
 _CONTROLS = bytes({*range(32), 0x7F} - set(b"\t\n"))
 _LIGATURES = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
 _LIGATURE = re.compile("[ﬀ-ﬆ]")
@@ -103,7 +103,10 @@ def raised(text: str, *, before: str) -> str:
 
 
 def clean(text: str) -> str:
-    """`text` in NFC, without control characters, soft hyphens and typographic ligatures."""
+    """`text` in NFC, without control characters, soft hyphens and typographic ligatures.
+
+    `LINE_END` stays: PDFium has it too.
+    """
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
     if lines.isascii():
         return lines.encode().translate(None, _CONTROLS).decode().strip()
@@ -113,11 +116,13 @@ def clean(text: str) -> str:
 
 
 def prose_of(lines: Iterable[str]) -> str:
-    """Lines as one paragraph; words divided at the end of a line are joined again."""
+    """Lines as one paragraph; `LINE_END` stands for a hyphen between two, a soft one goes."""
     text = ""
     for line in lines:
-        if _HYPHENATED.search(text) and line[:1].islower():
+        if text.endswith("\u00ad"):
             text = text[:-1] + line
+        elif _HYPHENATED.search(text) and line[:1].isalnum():
+            text = text[:-1] + LINE_END + line
         else:
             text = f"{text} {line}" if text else line
     return text

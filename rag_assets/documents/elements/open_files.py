@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rag_assets.documents.elements.element import Element, Image, clean
+from rag_assets.documents.elements.line_ends import with_line_ends
 from rag_assets.documents.elements.page_flow import with_page_flow
 from rag_assets.documents.elements.parse_report import Account, grouped, named
 from rag_assets.documents.elements.sections import with_sections
@@ -79,6 +80,7 @@ class OpenFile:
         found = [element for page in sorted(self.parts) for element in self.parts[page]]
         self.account.failed = {page: problem.reason for page, problem in self.failed.items()}
         content, account = self.content, self.account
+        found = with_line_ends(found)
         found = with_page_flow(found) if content.file.media_type == PDF else found
         elements = with_sections(found, slides=content.file.media_type == PPTX)
         pages = len(account.engines or {element.page for element in elements} - {None})

@@ -42,6 +42,7 @@ from rag_assets.identity import fingerprint, fingerprints
 from rag_assets.media.media_types import PDF
 from rag_assets.store import Store, images
 from rag_assets.store.table_locations import remove_folder
+from rag_assets.terms import lemmas
 from rag_assets.workers.executors import for_parsing
 
 REVISION = PARSING
@@ -88,6 +89,7 @@ def refresh_elements(
     Raises:
         ParserUnavailableError: A parser is not installed; nothing was done.
     """
+    lemmas.keep_in(store.root)
     settings = config.parsers[parser]
     sources = {source.name: source for source in config.sources.documents}
     work = _pass_of(store, config, parser=parser, log=log)

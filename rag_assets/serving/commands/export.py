@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> Reply:
     from rag_assets.sources.column_types import ContentError
     from rag_assets.sources.export_file import BeingWrittenError, EndingError, write_file
 
-    table = _chosen(all_exported(Store.of(configuration.load())), options.table)
+    table = chosen(all_exported(Store.of(configuration.load())), options.table)
     file = options.to or Path(f"{quote(table.about.table, safe=' ')[:LONGEST_NAME]}.parquet")
     try:
         write_file(table, file)
@@ -54,8 +54,12 @@ def run(options: argparse.Namespace) -> Reply:
     )
 
 
-def _chosen(held: Sequence[ExportedTable], name: str) -> ExportedTable:
-    """The table that a person means by `name`."""
+def chosen(held: Sequence[ExportedTable], name: str) -> ExportedTable:
+    """The table that a person means by `name`.
+
+    Raises:
+        UsageError: There is none, or there are several.
+    """
     whole = [each for each in held if each.about.name == name]
     found = whole or [each for each in held if each.about.table == name]
     if len(found) == 1:

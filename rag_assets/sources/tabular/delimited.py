@@ -3,9 +3,9 @@
 A column is a number, a date or a boolean only if every cell is one, written the unambiguous way:
 `007` and `03/04/2024` stay text, and so does an integer that its column's numbers would round, a
 telephone number such as `+46701234567`, and a column whose cells all differ, but not as numbers:
-`1.1` and `1.10` are codes.
-`NA`, `n/a`, `null`, `-` among numbers are empty cells. A line with too many or too few cells is
-left out and reported.
+`1.1` and `1.10` are codes, and so are `1E5` and `7E2`.
+Where records begin and end, what heads them and what stands for an empty cell says
+`media.table_reading`. A record with too many or too few cells is left out and reported.
 
 Decimal commas and groups of thousands are read as `columns.numerals` says; where all columns of a
 file leave open what `1,250` is, semicolons between cells stand for a decimal comma and commas for a
@@ -15,22 +15,25 @@ point. What nobody can tell stays text and is reported. Excel's first line `sep=
 import csv
 import re
 import shutil
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import pyarrow as pa
 
 from rag_assets.change.sync import Failure
 from rag_assets.columns import numerals
 from rag_assets.columns.numerals import Mark, Numerals
-from rag_assets.columns.sql import quoted, quoted_name
+from rag_assets.columns.sql import quoted
+from rag_assets.media import table_reading
 from rag_assets.media.encodings import HEAD, code_page_of_file, utf16_of
+from rag_assets.media.table_reading import FIRST_LINES, LAST_LINES, Line, TableReading, Wishes
 from rag_assets.sources.cells import LARGEST_EXACT
 from rag_assets.sources.column_types import spilling_to
-from rag_assets.sources.landed import WHOLE, Notes
+from rag_assets.sources.landed import Notes
 
 if TYPE_CHECKING:
     import duckdb
@@ -43,24 +46,49 @@ LONGEST_LINE = 64_000_000
 COLUMNS_AT_ONCE = 8
 """DuckDB plans a statement in the square of its expressions: 500 columns at once take minutes."""
 
+SAMPLED_LINES = 1_000
+"""So many lines tell what stands between cells."""
+BETWEEN = "\x1f"
+"""Stands between the cells of a line that is looked for."""
+NEARLY = 0.1
+"""What DuckDB takes for the delimiter stays, if so small a share fewer lines are alike by it."""
+_DELIMITERS = (",", ";", "\t", "|")
 _CSV = (
-    f"all_varchar = true, header = true, max_line_size = {LONGEST_LINE}, hive_partitioning = false"
+    f"auto_detect = false, header = false, max_line_size = {LONGEST_LINE}, "
+    "hive_partitioning = false"
 )
+MONTHS = 12
 PLACE = "rowid"
-"""The column in which DuckDB says where a row stands; a column of that name would hide it."""
+"""The column in which DuckDB says where a row stands."""
 _SEPARATOR = re.compile(r'\ufeff?"?sep=([^"\r\n])"?\r?\n?', re.IGNORECASE)
 """The first line by which Excel is told what stands between cells."""
-_NO_NUMBER = "('', 'na', 'n/a', 'nan', 'null', 'none', '-')"
 _INTEGER = r"[+-]?(0|[1-9][0-9]{0,17})"
 _NUMBER = r"[+-]?(0|[1-9][0-9]{0,17})?(\.[0-9]+|(\.[0-9]*)?[eE][+-]?[0-9]+|\.)?"
 _PHONE = r"\+[0-9 ]{7,}"
 _LONG = r"[+-]?[0-9]{16,}(\.[0-9]*)?"
 _DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_TIME = _DATE + r"[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?"
+_CLOCK = r"[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?"
+_OFFSET = r" ?([+-][0-9]{2}:?[0-9]{2}|Z)"
+_TIME = f"{_DATE}[ T]{_CLOCK}"
+_ORDERED = rf"[0-9]{{1,2}}[./-][0-9]{{1,2}}[./-][0-9]{{4}}( {_CLOCK}({_OFFSET})?)?"
+"""A date that does not begin with its year."""
+Order: TypeAlias = Literal["", "day first", "month first", "open"]
+_DAYS: Mapping[Order, Sequence[str]] = {
+    "day first": [f"%d{between}%m{between}%Y" for between in "./-"],
+    "month first": [f"%m{between}%d{between}%Y" for between in "./-"],
+}
+_CLOCKS = (" %H:%M", " %H:%M:%S")
+_MOMENTS = tuple(f"{clock}{blank}%z" for clock in _CLOCKS for blank in ("", " "))
 
 
 def rows(
-    path: Path, *, folder: Path, label: str, decimal: Mark | None, notes: Notes
+    path: Path,
+    *,
+    folder: Path,
+    label: str,
+    decimal: Mark | None,
+    wishes: Wishes,
+    notes: Notes,
 ) -> Iterator[pa.Table]:
     """The rows of a CSV file in batches.
 
@@ -69,72 +97,182 @@ def rows(
         folder: Takes what does not fit into memory.
         label: Names the file in reasons.
         decimal: What begins the decimals of its numbers; None where its cells have to tell.
-        notes: Takes the lines that were left out, and how numbers were read.
+        wishes: What the config says of its lines.
+        notes: Takes what was decided, and what could not be read.
     """
-    import duckdb
-
     if not path.stat().st_size:
         yield pa.table({})
         return
     readable, doubt = _as_utf8(path, folder=folder)
-    options = _CSV + _separator(readable)
     if doubt:
         notes.rejected.append(Failure("encoding", f"{label}: {doubt}", label))
     with spilling_to(folder) as connection:
-        try:
-            _load_cells(connection, readable, options)
-        except duckdb.InvalidInputException:  # as of a file whose lines end in two ways
-            copy = folder / f"lines_{readable.name}"
-            readable = _copied(readable, copy, encoding="utf-8", newline=None)
-            _load_cells(connection, readable, options)
-        dialect = _dialect(connection, readable, options)
-        columns = _columns(connection)
-        if len(columns) == 1 and dialect[2]:  # lines above the header, which hold one cell each
-            connection.execute("DROP TABLE cells; DROP TABLE rejects; DROP TABLE scans")
-            delimiter, _, skipped = dialect
-            _load_cells(
-                connection, readable, f"{_CSV}, delim = {quoted(delimiter)}, skip = {skipped}"
-            )
-            notes.read[WHOLE] = f"left out: {skipped:,} lines above the header"
-            columns = _columns(connection)
+        dialect = _dialect(connection, readable)
+        lines, ends = _lines(readable, dialect)
+        reading = table_reading.read(
+            lines, wishes=wishes, is_whole=len(lines) < FIRST_LINES + LAST_LINES
+        )
+        names = _names(reading)
+        columns = [f"cell{place}" for place in range(reading.width)]
+        readable, skipped = _records_of(readable, reading, ends, dialect.skipped, folder=folder)
+        _load_cells(connection, readable, dialect, columns, skipped=skipped)
+        _clear(connection, reading, columns)
         notes.rejected += _rejects(connection, label=label)
-        quoted_names = [quoted_name(name) for name in _with_place(connection, columns)]
-        names = _header(readable, dialect, columns=columns)
-        readings = _readings(connection, quoted_names, delimiter=dialect[0], decimal=decimal)
-        _note(notes, dict(zip(names, readings.values(), strict=True)), label=label)
-        parts = [_typed(connection, part, readings) for part in _in_parts(quoted_names)]
-        ((count,),) = connection.execute("SELECT count(*) FROM cells").fetchall()
-        for start in range(0, max(count, 1), BATCH_ROWS):
-            yield _cells(connection, parts, start=start).rename_columns(names)
+        kept = [place for place in range(reading.width) if place not in reading.no_columns]
+        named = [names[place] for place in kept]
+        cells = [columns[place] for place in kept]
+        readings = _readings(connection, cells, delimiter=dialect.delimiter, decimal=decimal)
+        notes.take(reading, {place: names[place] for place in kept}, label=label)
+        _note(notes, dict(zip(named, readings.values(), strict=True)), label=label)
+        parts = [_typed(connection, part, readings) for part in _in_parts(cells)]
+        ((last,),) = connection.execute(f"SELECT max({PLACE}) FROM cells").fetchall()
+        for start in range(0, (last or 0) + 1, BATCH_ROWS):
+            yield _cells(connection, parts, start=start).rename_columns(named)
 
 
-def _separator(path: Path) -> str:
-    """Options for DuckDB, where the first line of the file says what stands between cells."""
-    with path.open(encoding="utf-8", newline="") as file:
-        found = _SEPARATOR.fullmatch(file.readline(16))
-    return f", skip = 1, delim = {quoted(found[1])}" if found else ""
+@dataclass(frozen=True, slots=True)
+class _Dialect:
+    """How the lines of a file are divided."""
+
+    delimiter: str
+    quote: str
+    skipped: int
+    """Lines at its beginning that hold no cells."""
 
 
-def _load_cells(connection: "duckdb.DuckDBPyConnection", path: Path, options: str) -> None:
-    connection.execute(
-        f"CREATE TABLE cells AS SELECT * FROM read_csv(?, {options}, "
-        "store_rejects = true, rejects_table = 'rejects', rejects_scan = 'scans')",
-        [str(path)],
+def _dialect(connection: "duckdb.DuckDBPyConnection", path: Path) -> _Dialect:
+    """What stands between cells: what the first line says, or what makes the lines alike."""
+    import duckdb
+
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        lines = [*islice(file, SAMPLED_LINES)]
+    if found := _SEPARATOR.fullmatch(lines[0]):
+        return _Dialect(found[1], '"', 1)
+    try:
+        delimiter, quote = connection.execute(
+            "SELECT Delimiter, Quote FROM sniff_csv(?, all_varchar = true, header = true)",
+            [str(path)],
+        ).fetchall()[0]
+    except duckdb.Error:
+        delimiter, quote = ",", '"'
+    quote = quote if len(quote) == 1 else '"'
+    alike = {each: _alike(lines, each, quote) for each in (delimiter, *_DELIMITERS)}
+    best = max(alike, key=lambda each: alike[each])
+    is_good = alike[delimiter][0] >= alike[best][0] - NEARLY
+    return _Dialect(delimiter if is_good else best, quote, 0)
+
+
+def _alike(lines: Sequence[str], delimiter: str, quote: str) -> tuple[float, int]:
+    """The share of the lines that have as many cells as most others, and how many; 0 of one."""
+    widths = Counter(map(len, csv.reader(lines, delimiter=delimiter, quotechar=quote)))
+    widths.pop(0, None)
+    width, count = max(widths.items(), key=lambda each: (each[1], each[0]), default=(1, 0))
+    return (round(count / widths.total(), 2), width) if width > 1 else (0.0, 1)
+
+
+def _lines(path: Path, dialect: _Dialect) -> tuple[list[Line], dict[int, int]]:
+    """The first and the last lines with their cells, and the line in which each of them ends."""
+    ends: dict[int, int] = {}
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        lines = _divided(islice(file, dialect.skipped, None), dialect, dialect.skipped, ends)
+        first = [*islice(lines, FIRST_LINES)]
+        last = [*deque(lines, LAST_LINES)]
+    return first + last, ends
+
+
+def _divided(
+    lines: Iterable[str], dialect: _Dialect, skipped: int, ends: dict[int, int]
+) -> Iterator[Line]:
+    csv.field_size_limit(LONGEST_LINE)
+    reader = csv.reader(lines, delimiter=dialect.delimiter, quotechar=dialect.quote)
+    number = skipped
+    for cells in reader:
+        start, number = number + 1, reader.line_num + skipped
+        if number > start:
+            ends[start] = number
+        if cells:
+            yield Line(start, cells)
+
+
+def _names(reading: TableReading) -> list[str]:
+    """Names of the columns, as the file spells them: blank ones are numbered, others told apart."""
+    taken: Counter[str] = Counter()
+    names = []
+    digits = len(str(reading.width - 1))
+    for place, heading in enumerate(reading.names):
+        name = heading or f"column{place:0{digits}}"
+        names.append(f"{name}_{taken[name]}" if taken[name] else name)
+        taken[name] += 1
+    return names
+
+
+def _records_of(
+    path: Path, reading: TableReading, ends: Mapping[int, int], skipped: int, *, folder: Path
+) -> tuple[Path, int]:
+    """The file and the lines at its beginning that are no records.
+
+    Where others stand further below, it is a copy in which they are blank.
+    """
+    beside = sorted(
+        number for start in reading.beside for number in range(start, ends.get(start, start) + 1)
     )
+    first = max(reading.headings, default=skipped)
+    if not skipped and not ends.keys() & reading.beside and beside[-1:] <= [first]:
+        return path, first
+    beside += range(1, skipped + 1)
+    blank, copy = set(beside), folder / f"records_{path.name}"
+    with (
+        path.open(encoding="utf-8-sig", newline="") as file,
+        copy.open("w", encoding="utf-8", newline="") as written,
+    ):
+        for number, line in enumerate(file, 1):
+            written.write(line[len(line.rstrip("\r\n")) :] if number in blank else line)
+    return copy, 0
 
 
-def _columns(connection: "duckdb.DuckDBPyConnection") -> list[str]:
-    return [row[0] for row in connection.execute("DESCRIBE cells").fetchall()]
+def _load_cells(
+    connection: "duckdb.DuckDBPyConnection",
+    path: Path,
+    dialect: _Dialect,
+    columns: Sequence[str],
+    *,
+    skipped: int,
+) -> None:
+    """Make the table `cells` of a file, its lines one after another."""
+    import duckdb
+
+    kinds = ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in columns)
+    statement = (
+        f"CREATE TABLE cells AS SELECT * FROM read_csv(?, {_CSV}, skip = {skipped}, "
+        f"delim = {quoted(dialect.delimiter)}, quote = {quoted(dialect.quote)}, "
+        f"escape = {quoted(dialect.quote)}, columns = {{{kinds}}}, "
+        "store_rejects = true, rejects_table = 'rejects', rejects_scan = 'scans')"
+    )
+    try:
+        connection.execute(statement, [str(path)])
+    except duckdb.InvalidInputException:  # as of a file whose lines end in two ways
+        copy = path.with_name(f"lines_{path.name}")
+        connection.execute(
+            statement, [str(_copied(path, copy, encoding="utf-8-sig", newline=None))]
+        )
 
 
-def _with_place(connection: "duckdb.DuckDBPyConnection", columns: Sequence[str]) -> Sequence[str]:
-    """The columns of `cells`, none of which hides `PLACE` any more."""
-    hiding = [name for name in columns if name.lower() == PLACE]
-    if not hiding:
-        return columns
-    free = f"{PLACE}{''.join(columns)}"
-    connection.execute(f"ALTER TABLE cells RENAME {quoted_name(hiding[0])} TO {quoted_name(free)}")
-    return [free if name == hiding[0] else name for name in columns]
+def _clear(
+    connection: "duckdb.DuckDBPyConnection", reading: TableReading, columns: Sequence[str]
+) -> None:
+    """Take away lines without a text, headings said again, marks of emptiness, and escapes."""
+    said = quoted(BETWEEN.join(filter(None, reading.last_heading)))
+    texts = f"trim(concat_ws({quoted(BETWEEN)}, {', '.join(columns)}))"
+    connection.execute(f"DELETE FROM cells WHERE {texts} IN ('', {said})")
+    for place, column in enumerate(columns):
+        if marks := ", ".join(map(quoted, sorted(reading.empty.get(place, ())))):
+            connection.execute(
+                f"UPDATE cells SET {column} = NULL WHERE trim({column}) IN ({marks})"
+            )
+    if reading.is_escaped:
+        connection.create_function("unescaped", table_reading.unescaped, ["VARCHAR"], "VARCHAR")
+        written = (f"{column} = unescaped({column})" for column in columns)
+        connection.execute(f"UPDATE cells SET {', '.join(written)}")
 
 
 def _cells(
@@ -157,29 +295,6 @@ def _in_parts(columns: Sequence[str]) -> Iterator[Sequence[str]]:
         yield columns[start : start + COLUMNS_AT_ONCE]
 
 
-def _dialect(
-    connection: "duckdb.DuckDBPyConnection", path: Path, options: str
-) -> tuple[str, str, int]:
-    """What stands between cells, what around them, and how many lines before the header."""
-    return connection.execute(
-        f"SELECT Delimiter, Quote, SkipRows FROM sniff_csv(?, {options})", [str(path)]
-    ).fetchall()[0]
-
-
-def _header(path: Path, dialect: tuple[str, str, int], *, columns: Sequence[str]) -> list[str]:
-    """The names as the file spells them: SQL renames `Tt` where there is a `TT`."""
-    delimiter, quote, skipped = dialect
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        lines = csv.reader(file, delimiter=delimiter, quotechar=quote if len(quote) == 1 else '"')
-        spelled = next(islice(lines, skipped, None), [])
-    if len(spelled) != len(columns) or len(set(spelled)) != len(spelled):
-        return list(columns)
-    return [
-        name if column.startswith(f"{name}_") else column
-        for name, column in zip(spelled, columns, strict=True)
-    ]
-
-
 @dataclass(frozen=True, slots=True)
 class _Reading:
     """How the numbers of a column are read."""
@@ -190,6 +305,10 @@ class _Reading:
     """What tells the mark; empty where there was nothing to decide."""
     is_open: bool = False
     """Whether they might be numbers, and nobody can tell which."""
+    is_code: bool = False
+    """Whether they are codes that look like numbers."""
+    order: Order = ""
+    """In which order its dates are written, if they begin with a day or a month."""
 
 
 def _readings(
@@ -202,12 +321,41 @@ def _readings(
     """How the numbers of each column are read."""
     evidence = _evidence(connection, columns)
     others = numerals.told_by_others(evidence)
+    orders = _orders(connection, [column for column in columns if column not in evidence])
     return {
         column: _reading(found, others=others, delimiter=delimiter, decimal=decimal)
         if (found := evidence.get(column))
-        else _Reading(None)
+        else _Reading(None, order=orders.get(column, ""))
         for column in columns
     }
+
+
+def _orders(connection: "duckdb.DuckDBPyConnection", columns: Sequence[str]) -> Mapping[str, Order]:
+    """In which order the columns of dates are written that do not begin with the year.
+
+    A column is one of days first if any of its cells can be read in no other way.
+    """
+    left = list(columns)
+    found: dict[str, Order] = {}
+    for rows in (f"(FROM cells LIMIT {FIRST_ROWS})", "cells"):
+        for part in list(_in_parts(left)):
+            asked = (
+                f"[bool_and(regexp_full_match({_number(column)}, '{_ORDERED}'))::INT, "
+                f"max(try_cast(regexp_extract({column}, '([0-9]+)', 1) AS INT)), "
+                f"max(try_cast(regexp_extract({column}, '[0-9]+.([0-9]+)', 1) AS INT))]"
+                for column in part
+            )
+            [told] = connection.execute(f"SELECT {', '.join(asked)} FROM {rows}").fetchall()
+            for column, (is_dated, first, second) in zip(part, told, strict=True):
+                found[column] = _order(first, second) if is_dated else ""
+        left = [column for column in left if found[column]]
+    return found
+
+
+def _order(first: int, second: int) -> Order:
+    if (first > MONTHS) == (second > MONTHS):
+        return "open"
+    return "day first" if first > MONTHS else "month first"
 
 
 def _evidence(
@@ -227,8 +375,10 @@ def _evidence(
 def _reading(
     evidence: Numerals, *, others: Mark | None, delimiter: str, decimal: Mark | None
 ) -> _Reading:
+    if evidence.is_code:
+        return _Reading(None, is_code=True)
     if decimal:
-        fits = decimal in evidence.fits and not evidence.is_code
+        fits = decimal in evidence.fits
         return _Reading(decimal, "the config says so") if fits else _Reading(None, is_open=True)
     usual: Mark | None = "point"
     if not (evidence.commas and evidence.points) and delimiter == ";":
@@ -248,9 +398,18 @@ def _reading(
 def _note(notes: Notes, readings: Mapping[str, _Reading], *, label: str) -> None:
     """Write down how numbers were read, and which could not be."""
     for name, reading in readings.items():
+        told = ""
         if reading.mark and reading.why:
-            notes.read[name] = f"numbers with a decimal {reading.mark}, {reading.why}"
-        elif reading.is_open:
+            told = f"numbers with a decimal {reading.mark}, {reading.why}"
+        elif reading.order == "open":
+            told = "text: days or months may stand first in its dates, and none of its cells tells"
+        elif reading.order:
+            told = f"dates, {reading.order}, told by all of its cells"
+        elif reading.is_code:
+            told = "codes, which are kept as they are written"
+        if told:
+            notes.read[name] = "; ".join(filter(None, (told, notes.read.get(name))))
+        if reading.is_open:
             reason = (
                 f"the column {name} of {label} is text: a number such as 1,250 or 1.250 in it may "
                 "be 1.25 or 1250, and nothing in the file tells; set `decimal: comma` or "
@@ -302,27 +461,30 @@ def _typed(
 
 
 def _number(column: str) -> str:
-    """SQL: the trimmed cell of a column, NULL where it is empty or says that there is no number."""
-    return f"CASE WHEN lower(trim({column})) NOT IN {_NO_NUMBER} THEN trim({column}) END"
+    """SQL: the trimmed cell of a column, NULL where it is empty."""
+    return f"nullif(trim({column}), '')"
 
 
 def _tests(column: str, reading: _Reading) -> dict[str, str]:
     """SQL casts of a column of text, the narrowest first, each with what must hold for it."""
-    filled = f"nullif(trim({column}), '')"
-    number = _number(column)
+    filled = number = _number(column)
     if reading.mark:
         number = numerals.sql_plain(number, reading.mark)
     is_exact = (
         f"NOT (regexp_full_match({number}, '{_LONG}') "
         f"AND abs(try_cast({number} AS DOUBLE)) >= {LARGEST_EXACT})"
     )
-    is_told = "false" if reading.is_open else f"NOT regexp_full_match({filled}, '{_PHONE}')"
+    is_told = (
+        "false"
+        if reading.is_open or reading.is_code
+        else f"NOT regexp_full_match({filled}, '{_PHONE}')"
+    )
     is_code = (
         f"(count(DISTINCT {number}) = count({number}) AND "
         f"count(DISTINCT try_cast({number} AS DOUBLE)) < count({number}))"
     )
     is_shown = f"{filled} >= '0001'"
-    return {
+    tests = {
         f"{value}::{kind}": (
             f"bool_and(try_cast({value} AS {kind}) IS NOT NULL "
             f"AND regexp_full_match({value}, '{pattern}') AND {also}) "
@@ -334,7 +496,18 @@ def _tests(column: str, reading: _Reading) -> dict[str, str]:
             (filled, "BOOLEAN", "(?i)(true|false)", "true", "false"),
             (filled, "DATE", _DATE, is_shown, "false"),
             (filled, "TIMESTAMP", _TIME, is_shown, "false"),
+            (filled, "TIMESTAMPTZ", f"{_TIME}{_OFFSET}", is_shown, "false"),
+            (filled, "TIME", _CLOCK, "true", "false"),
         )
+    }
+    ordered = {
+        f"try_strptime({filled}, {forms})::{kind}": forms
+        for kind, clocks in (("DATE", [""]), ("TIMESTAMP", _CLOCKS), ("TIMESTAMPTZ", _MOMENTS))
+        for forms in ([day + clock for day in _DAYS.get(reading.order, ()) for clock in clocks],)
+        if forms
+    }
+    return tests | {
+        cast: f"bool_and({cast} IS NOT NULL) FILTER ({filled} IS NOT NULL)" for cast in ordered
     }
 
 

@@ -20,7 +20,6 @@ from urllib.parse import quote
 import pyarrow as pa
 from typing_extensions import override
 
-from rag_assets.columns.numerals import Mark
 from rag_assets.config import DocumentSource, TableSource
 from rag_assets.identity import fingerprint
 from rag_assets.sources.column_types import (
@@ -110,6 +109,11 @@ class FileTables(Origin):
         return f"; tables are files that end in {', '.join(SUFFIXES)}"
 
     @override
+    def recipe(self, table: str) -> str:
+        is_read = Path(self.tables[table].entry.uri).suffix.lower() != ".parquet"
+        return "exports 5" if is_read else super().recipe(table)
+
+    @override
     def observed(self, table: str, *, increment: Increment | None) -> str | None:
         settled = self.listing.is_settled(self.tables[table].entry)
         return self.glance(table, increment=increment) if settled else None
@@ -127,12 +131,11 @@ class FileTables(Origin):
             raise SourceError(found.entry.problem)
         schemas: list[pa.Schema] = []
         notes = Notes()
-        decimal = request.decimal
 
         def rows() -> Iterator[pa.Table]:
             folder.mkdir(parents=True, exist_ok=True)
             path = self._local(found.entry, folder=folder)
-            for batch in self._read(found, path, folder=folder, decimal=decimal, notes=notes):
+            for batch in self._read(found, path, folder=folder, request=request, notes=notes):
                 schemas[:] = [batch.schema]
                 yield by_position(batch)
             self._require_unmoved(found.entry)
@@ -180,7 +183,7 @@ class FileTables(Origin):
         path: Path,
         *,
         folder: Path,
-        decimal: Mark | None,
+        request: TableRequest,
         notes: Notes,
     ) -> Iterator[pa.Table]:
         suffix = Path(table.entry.uri).suffix.lower()
@@ -194,9 +197,17 @@ class FileTables(Origin):
                 label=label,
                 keep_hidden=self._keeps_hidden,
                 hidden_sheets=table.hidden_sheets,
+                wishes=request.wishes,
                 notes=notes,
             )
-        return delimited.rows(path, folder=folder, label=label, decimal=decimal, notes=notes)
+        return delimited.rows(
+            path,
+            folder=folder,
+            label=label,
+            decimal=request.decimal,
+            wishes=request.wishes,
+            notes=notes,
+        )
 
 
 def _shortened(name: str) -> str:

@@ -1,10 +1,9 @@
 """Sheets of an XLSX workbook as Arrow tables: stored values, not formulas, and no charts.
 
 A column is a number, a date, a time or a boolean only if all its cells are; otherwise it is text,
-with numbers spelled the one canonical way. An error value such as `#N/A` is an empty cell. A merged
-cell counts for each row and column that it reaches over. Lines of one cell above the header of a
-wider table are its title, which is told. A formula that nobody has computed is shown as it is
-written, and its column is reported.
+with numbers spelled the one canonical way. A merged cell counts for each row and column that it
+reaches over. What is no record, and what stands for an empty cell, says `media.table_reading`. A
+formula that nobody has computed is shown as it is written, and its column is reported.
 
 Numbers are stored in full. Where their format shows them otherwise (`00123`, `355.0 MPa`) a second
 column says how, and a unit that all have is part of the heading; of several units each row has its
@@ -12,6 +11,7 @@ own in a column of units.
 """
 
 import datetime
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -25,7 +25,16 @@ import pyarrow as pa
 
 from rag_assets.change.sync import Failure
 from rag_assets.identity import canonical_number
+from rag_assets.media import table_reading
 from rag_assets.media.number_formats import GENERAL, shown, unit_of
+from rag_assets.media.table_reading import (
+    FIRST_LINES,
+    LAST_LINES,
+    Declared,
+    Line,
+    TableReading,
+    Wishes,
+)
 from rag_assets.media.workbooks import (
     Area,
     Formula,
@@ -44,19 +53,11 @@ if TYPE_CHECKING:
     from openpyxl.worksheet._read_only import ReadOnlyWorksheet
 
 BATCH_ROWS = 10_000
-FIRST_ROWS = 20
-"""So many rows tell whether lines of one cell above a table are its title."""
-LEAST_WIDE = 3
-"""Cells of a header that may follow its title without an empty row between them."""
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 PARTS = "{http://schemas.openxmlformats.org/package/2006/relationships}"
 RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 CHART = "/chartsheet"
 """How the type of a sheet ends that shows a chart and has no cells."""
-ERRORS = frozenset(
-    {"#N/A", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#SPILL!", "#CALC!"}
-)
-
 _EMPTY = SheetCell(0, 0, None, GENERAL)
 
 
@@ -107,6 +108,7 @@ def rows(
     label: str,
     keep_hidden: bool,
     hidden_sheets: int,
+    wishes: Wishes,
     notes: Notes,
 ) -> Iterator[pa.Table]:
     """The rows of a sheet in batches of one schema.
@@ -119,30 +121,36 @@ def rows(
         label: Names the file in reasons.
         keep_hidden: Whether hidden rows and columns are read.
         hidden_sheets: How many sheets of the workbook were left out.
+        wishes: What the config says of its lines.
         notes: Takes what is known beside the rows.
     """
     workbook = opened(path)
     try:
         page = workbook[sheet] if sheet is not None else workbook.worksheets[0]
         grid = _Grid(page, layout_of(page, keep_hidden=keep_hidden))
-        header, kinds = grid.header(), {}
-        for row in grid.rows():
+        reading = grid.read(wishes)
+        kinds: dict[int, _Kind] = {}
+        for row in grid.records(reading):
             for place, cell in row.items():
                 kinds.setdefault(place, _Kind()).see(cell)
+        header = {place: name for place, name in enumerate(reading.names, 1) if name}
         width = max(header, default=0)
         places = [
             place
             for place in range(1, max(width, max(kinds, default=0)) + 1)
-            if (place <= width or place in kinds) and place not in grid.layout.hidden_columns
+            if (place <= width or place in kinds) and place - 1 not in reading.no_columns
+            if place not in grid.layout.hidden_columns
         ]
         columns = _columns(places, header, kinds)
         sheets = [f"{hidden_sheets:,} hidden sheets of the file"] * bool(hidden_sheets)
-        if said := [*sheets, *grid.left_out()]:
+        if said := [*sheets, *filter(None, [grid.layout.hidden])]:
             notes.read[WHOLE] = f"left out: {', '.join(said)}"
+        names = {each.place - 1: each.name for each in columns if each.role == "value"}
+        notes.take(reading, names, label=label)
         _note(columns, label=label, notes=notes)
         schema = pa.schema([(each.name, each.kind) for each in columns])
         yield schema.empty_table()
-        cells = grid.rows()
+        cells = grid.records(reading)
         while batch := list(islice(cells, BATCH_ROWS)):
             arrays = [
                 pa.array([each.of(row.get(each.place, _EMPTY)) for row in batch], each.kind)
@@ -159,72 +167,58 @@ class _Grid:
     def __init__(self, page: "ReadOnlyWorksheet", layout: SheetLayout) -> None:
         self.page = page
         self.layout = layout
-        self.title = ""
-        """What stands in lines of one cell above the header."""
-        self._data_from = 0
+        self._held: list[tuple[int, dict[int, SheetCell]]] | None = None
+        """All rows, if these are few."""
 
-    def left_out(self) -> list[str]:
-        """What is not read, once the header was."""
-        title = f"the title {self.title!r} above the header" if self.title else ""
-        return [each for each in (self.layout.hidden, title) if each]
-
-    def header(self) -> dict[int, str]:
-        """The texts over each column, those of several header rows joined; rows begin below it."""
-        texts: dict[int, list[str]] = {}
-        titles, last = self._titles(), 0
-        self.title = "; ".join(titles)
-        for number, row in islice(self._every(), len(titles), None):
-            if texts and number > last:
-                if number > last + 1 or not self._names_parts(row, of=last):
-                    break
-                last = number
-            for place, cell in row.items():
-                text = _spelled(cell.value) or ""
-                if text not in texts.setdefault(place, []):
-                    texts[place].append(text)
-            last = last or max(
-                [number, *(bottom for _, top, _, bottom in self.layout.merged if top == number)]
+    def read(self, wishes: Wishes) -> TableReading:
+        """What the sheet says beside its records."""
+        rows = self._every()
+        first = [*islice(rows, FIRST_LINES)]
+        last = [*deque(rows, LAST_LINES)]
+        if is_whole := len(last) < LAST_LINES:
+            self._held = [*first, *last]
+        width = max((max(row) for _, row in (*first, *last)), default=0)
+        wide = {top for left, top, right, _ in self.layout.merged if left < right}
+        lines = [
+            Line(
+                number,
+                [row[place].value if place in row else None for place in range(1, width + 1)],
+                self._declared(number),
+                number in wide,
             )
-        self._data_from = last + 1
-        return {place: " ".join(parts) for place, parts in texts.items()}
+            for number, row in (*first, *last)
+        ]
+        return table_reading.read(lines, wishes=wishes, is_whole=is_whole)
 
-    def _names_parts(self, row: dict[int, SheetCell], *, of: int) -> bool:
-        """Whether texts below a cell of the header that reaches over columns name each of them."""
-        below = (
-            {row[place].value for place in range(left, right + 1) if place in row}
-            for left, _, right, bottom in self.layout.merged
-            if bottom == of
-        )
-        are_texts = all(isinstance(cell.value, str) for cell in row.values())
-        return are_texts and any(len(values) > 1 for values in below)
+    def _declared(self, number: int) -> Declared:
+        if number in self.layout.totals:
+            return "total"
+        if self.layout.table is None:
+            return ""
+        _, top, _, bottom = self.layout.table
+        return "heading" if number == top else "" if top < number <= bottom else "outside"
 
-    def rows(self) -> Iterator[dict[int, SheetCell]]:
-        """The rows below the header, each by column, from 1."""
-        return (row for number, row in self._every() if number >= self._data_from)
-
-    def _titles(self) -> list[str]:
-        """The lines of one cell above the first row of several texts, if most rows are wide."""
-        first = list(islice(self._every(), FIRST_ROWS))
-        widths = [len(set(row.values())) for _, row in first]
-        count = next((place for place, width in enumerate(widths) if width > 1), 0)
-        wide = sum(width > 1 for width in widths[count:])
-        if not count or wide < 2 or 2 * wide <= len(widths) - count:
-            return []
-        (above, _), (number, row) = first[count - 1 : count + 1]
-        is_header = all(isinstance(cell.value, str) for cell in row.values())
-        is_wide = any(top == above and left < right for left, top, right, _ in self.layout.merged)
-        is_apart = is_wide or widths[count] >= LEAST_WIDE or number > above + 1
-        lines = (next(iter(row.values())).value for _, row in first[:count])
-        return [_spelled(line) or "" for line in lines] if is_header and is_apart else []
+    def records(self, reading: TableReading) -> Iterator[dict[int, SheetCell]]:
+        """The records, each by column, from 1, without what stands for an empty cell."""
+        for number, row in self._held or self._every():
+            cells = [
+                row[place].value if place in row else None for place in range(1, reading.width + 1)
+            ]
+            if not reading.is_record(Line(number, cells)):
+                continue
+            values = {place: reading.value(place - 1, cell.value) for place, cell in row.items()}
+            yield {
+                place: cell._replace(value=values[place])
+                for place, cell in row.items()
+                if values[place] is not None
+            }
 
     def _every(self) -> Iterator[tuple[int, dict[int, SheetCell]]]:
         waiting = sorted(self.layout.merged, key=lambda area: -area[1])
         merged: dict[Area, SheetCell] = {}
         for cells in cells_of(self.page):
             number = cells[0].row
-            row = {
-                each.column: each for each in cells if each.value != "" and each.value not in ERRORS
-            }
+            row = {each.column: each for each in cells if each.value != ""}
             while waiting and waiting[-1][1] <= number:
                 area = waiting.pop()
                 if area[1] == number and area[0] in row:

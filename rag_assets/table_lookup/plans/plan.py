@@ -15,6 +15,7 @@ from pydantic import JsonValue
 
 from rag_assets.citations.values import Number, exact, from_json_value, in_json
 from rag_assets.table_lookup.tables.cells import Comparison
+from rag_assets.terms.spelling import plainly_spelled, seen
 
 if TYPE_CHECKING:
     from rag_assets.table_lookup.tables.catalogue import Catalogue, ColumnInfo, TableInfo
@@ -320,11 +321,11 @@ def _limit(value: object) -> int | None:
 
 
 def _text(value: object, clause: str) -> str:
-    if not isinstance(value, str) or not value.strip():
+    if not isinstance(value, str) or not seen(value).strip():
         raise PlanError(clause, "it must be a text that is not blank")
     if len(value) > MOST_CHARACTERS:
         raise PlanError(clause, f"{len(value)} characters; at most {MOST_CHARACTERS}")
-    if not value.isprintable():
+    if not plainly_spelled(value).isprintable():
         raise PlanError(clause, "it holds a control character")
     return value
 

@@ -20,6 +20,7 @@ from rag_assets.table_lookup.words.word_forms import (
     lemmas_of,
     words_of,
 )
+from rag_assets.terms.spelling import seen
 
 _WH = frozenset(["which", "what", "who", "vilken", "vilket", "vilka", "vad", "vem", "how", "hur"])
 _WHICH = frozenset(["which", "who", "whose", "vilken", "vilket", "vem", "vems"])
@@ -119,7 +120,7 @@ def parsed(
         scales: Units of columns.
         whole: Words that are never taken apart.
     """
-    text = _POWER.sub(" ", text)
+    text = _POWER.sub(" ", seen(text))
     text = _ASIDES.sub("", _CONTRACTED.sub("I", " ".join(text.split())))
     words = words_of(text, known, whole)
     numbers = quantities(text, scales)

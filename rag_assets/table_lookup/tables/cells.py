@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -12,6 +13,7 @@ import pyarrow.compute as pc
 
 from rag_assets.citations.values import Number, exact
 from rag_assets.columns.numerals import Mark, Numerals, evidence_of, plain
+from rag_assets.terms.words import folded
 
 Comparison: TypeAlias = Literal[
     "=", "!=", "<", "<=", ">", ">=", "between", "contains", "in", "empty", "not_empty"
@@ -25,6 +27,7 @@ MOST_DIGITS = 38
 FARTHEST_DIGIT = 330
 """A number whose first digit is farther from the decimal point is left a text."""
 _NUMBER = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][+-]?\d{1,3})?")
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?([+-]\d\d:?\d\d|Z)")
 _PADDED = re.compile(r"[+-]?0\d")
 
 
@@ -96,18 +99,29 @@ def typed(texts: pa.Array, *, numeric: pa.Array) -> pa.Array:
     numbers = numbers_of(texts)
     read = len(numbers) - numbers.null_count
     is_of_numbers = pc.sum(numeric).as_py() == filled or read >= NUMERIC_FROM * filled
-    return numbers if is_of_numbers else texts
+    return numbers if is_of_numbers else _as_moments(texts)
 
 
-def folded(text: str) -> str:
-    """A text as it is compared: without case, width, or more than single spaces (NFKC)."""
-    for _ in range(2):  # what is folded may be other than normal, and the other way round
-        text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    return " ".join(text.split())
+def _as_moments(texts: pa.Array) -> pa.Array:
+    """Times that all have an offset in UTC, so that they are compared as moments; else `texts`."""
+    first = next((text for text in texts.to_pylist() if text), "")
+    if not _MOMENT.fullmatch(first):
+        return texts
+    encoded = texts.dictionary_encode()
+    if not all(map(_MOMENT.fullmatch, encoded.dictionary.to_pylist())):
+        return texts
+    try:
+        moments = [
+            datetime.fromisoformat(text).astimezone(UTC).isoformat().replace("+00:00", "Z")
+            for text in encoded.dictionary.to_pylist()
+        ]
+    except (ValueError, OverflowError):
+        return texts
+    return pa.array(moments, pa.string()).take(encoded.indices)
 
 
 def folded_column(texts: pa.Array) -> pa.Array:
-    """`folded` for each cell."""
+    """Texts as they are compared: see `words.folded`."""
     encoded = texts.dictionary_encode()
     values = [folded(text) for text in encoded.dictionary.to_pylist()]
     return pa.array(values, pa.string()).take(encoded.indices)

@@ -1,8 +1,9 @@
 """Tables found inside documents, as tables that can be asked.
 
-A unit of type `table` is Markdown: a caption, if any, a header, and rows. It is taken where it is
-sound: its header names each column once, and every row has as many cells. All others are left out
-and counted, as nobody could say which cell stands under which heading.
+A unit of type `table` is Markdown: a caption, if any, a header, and rows. Its records are those
+that `media.table_reading` finds, as of the tables in files. It is taken where it is sound: its
+headings name each column once, and every row has as many cells. All others are left out and
+counted, as nobody could say which cell stands under which heading.
 
 Whether `1,250` is 1.25 or 1250 is told by the cells of its column, of its table, or of all tables
 of the document; where these are silent, English texts mean 1250, and in others nobody can tell.
@@ -15,6 +16,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from rag_assets.columns.numerals import Mark, Numerals, evidence_of, told_by_others
+from rag_assets.media import table_reading
+from rag_assets.media.table_reading import Line
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import CompleteSet
 from rag_assets.store.pins import Pin
@@ -36,7 +39,10 @@ class Grid:
 
     caption: str
     header: Sequence[str]
+    """With the units of a line of units in square brackets."""
     rows: Sequence[Sequence[str]]
+    told: str = ""
+    """What of the table is no record, and what was guessed."""
 
 
 def document_contents(
@@ -86,16 +92,28 @@ def grid_of(text: str) -> Grid | None:
     if len(rules) != 1 or rules[0] == 0:
         return None
     [rule] = rules
-    header = _split(lines[rule - 1])
+    first = _split(lines[rule - 1])
     below = [line for line in lines[rule + 1 :] if line.startswith("|")]
-    if len(below) != len(lines) - rule - 1:
+    rows = [first, *map(_split, below)]
+    if len(below) != len(lines) - rule - 1 or any(len(row) != len(first) for row in rows):
         return None
-    rows = [_split(line) for line in below]
-    if not _is_header(header) or any(len(row) != len(header) for row in rows):
+    found = [Line(number, row) for number, row in enumerate(rows, 1)]
+    reading = table_reading.read(found)
+    kept = [column for column in range(reading.width) if column not in reading.no_columns]
+    header = [
+        f"{reading.names[column]} [{unit}]" if (unit := reading.units.get(column)) else name
+        for column in kept
+        for name in [reading.names[column]]
+    ]
+    records = [
+        [str(reading.value(column, line.cells[column]) or "") for column in kept]
+        for line in found
+        if reading.is_record(line)
+    ]
+    if not _is_header(header) or len(header) < LEAST_COLUMNS or len(records) < LEAST_ROWS:
         return None
-    if len(header) < LEAST_COLUMNS or len(rows) < LEAST_ROWS:
-        return None
-    return Grid(" ".join(lines[: rule - 1]), header, rows)
+    told = "; ".join(filter(None, (reading.told(), *reading.guesses)))
+    return Grid(" ".join(lines[: rule - 1]), header, records, told)
 
 
 def _is_header(header: Sequence[str]) -> bool:
@@ -138,4 +156,5 @@ def _contents(
         unit_id=unit["unit_id"],
         others=others,
         english=english,
+        read=grid.told,
     )

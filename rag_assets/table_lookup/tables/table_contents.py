@@ -83,6 +83,8 @@ class TableInfo:
     """The pages of the document that it is in."""
     unit_id: str | None = None
     """The unit of a table inside a document; None for a table of a source."""
+    read: str = ""
+    """What of a table inside a document is no record, and what was guessed."""
 
     def find(self, name: str) -> ColumnInfo | None:
         """The column of that name, upper and lower case told apart."""
@@ -112,6 +114,7 @@ def contents_of(
     unit_id: str | None = None,
     others: Mark | None = None,
     english: bool = False,
+    read: str = "",
 ) -> TableContents:
     """A table of its parts, its rows in the order of their keys.
 
@@ -125,6 +128,7 @@ def contents_of(
         unit_id: See `TableInfo`.
         others: What other tables beside it prove of the mark before decimals.
         english: Whether `1,250` is 1250 where nothing else tells.
+        read: See `TableInfo`.
     """
     source, table, title = info
     order = _order_of_keys(row_keys)
@@ -143,7 +147,7 @@ def contents_of(
     )
     columns = tuple(map(_with_unit_column, columns, (*columns[1:], None)))
     return TableContents(
-        TableInfo(source, table, title, len(row_keys), columns, pages, unit_id),
+        TableInfo(source, table, title, len(row_keys), columns, pages, unit_id, read),
         pa.table(keys | rows),
         pa.table(keys | texts),
     )

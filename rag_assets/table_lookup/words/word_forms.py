@@ -15,6 +15,7 @@ from rag_assets.table_lookup.words import adjectives
 from rag_assets.table_lookup.words.word_lists import word_lists, words_by_word
 from rag_assets.terms.formulas import formula, symbols_by_name
 from rag_assets.terms.lemmas import is_known, lemmatized
+from rag_assets.terms.spelling import plainly_spelled, seen
 
 ENGLISH: Final = words_by_word("english")
 """A Swedish word in its lemma, to the English words that a heading may have: measures, business and
@@ -53,7 +54,7 @@ def folded(text: str) -> str:
     """`text` without case and accents, in the letters that are compared."""
     if text.isascii():
         return text.casefold()
-    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
+    plain = unicodedata.normalize("NFD", plainly_spelled(text).casefold())
     return "".join(letter for letter in plain if not unicodedata.combining(letter))
 
 
@@ -103,7 +104,7 @@ def plain_words(text: str) -> tuple[str, ...]:
     """The words of a value, as `words_of` cuts them: without forms, compounds left whole."""
     return tuple(
         part
-        for match in _WORD.finditer(text)
+        for match in _WORD.finditer(seen(text))
         for whole in (_POSSESSIVE.sub("", match.group()),)
         for part in ((whole,) if any(map(str.isdigit, whole)) else _SPLIT.split(whole))
         if part
@@ -126,7 +127,7 @@ def words_of(
         is_heading: The first part of a compound need not be known, if the last one is.
     """
     cut = _Compounds(known, whole, is_heading)
-    return tuple(word for match in _WORD.finditer(text) for word in _taken_apart(match, cut))
+    return tuple(word for match in _WORD.finditer(seen(text)) for word in _taken_apart(match, cut))
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,8 @@ def test_names_are_codes_capitals_and_the_numbers_that_belong_to_them(question, 
         ("What is in SrCo1-xNbxO3?", "of SrCo 1\u2212x Nb x O 3", True),
         ("What of Anna Berg?", "Berg, Anna", True),
         ("What of Anna Berg?", "Anna Dahl", False),
+        ("Is ABY77 there?", "the panel \uff21\uff22\uff39\uff17\uff17", True),
+        ("Is QX-1090 there?", "the rule Q\u200bX\u20111090", True),
     ],
 )
 def test_a_name_must_stand_whole_in_one_unit(question, text, is_there):

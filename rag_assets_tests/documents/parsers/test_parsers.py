@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from rag_assets import config
-from rag_assets.documents.elements.element import Image, from_json
+from rag_assets.documents.elements.element import LINE_END, Image, from_json
 from rag_assets.documents.elements.sections import with_sections
 from rag_assets.documents.parsers import description, preflight
 from rag_assets.documents.parsers.by_media_type import parsers_of, pdf_parser
@@ -519,9 +519,9 @@ def line(*texts, x=0.0, y=0.0, flags=0):
     return {"bbox": (x, y, x + 50 * len(texts), y + 10), "spans": spans}
 
 
-def test_words_divided_at_the_end_of_a_line_are_joined():
-    lines = [line("the mate-"), line("rial of low-"), line("Carbon steel")]
-    assert pymupdf_parser._prose(lines) == "the material of low- Carbon steel"
+def test_a_hyphen_at_the_end_of_a_line_waits_for_the_whole_document():
+    lines = [line("the mate-"), line("rial of pro\u00ad"), line("cess 2-"), line("10")]
+    assert pymupdf_parser._prose(lines) == f"the mate{LINE_END}rial of process 2- 10"
 
 
 def test_code_keeps_its_lines_and_its_indentation():

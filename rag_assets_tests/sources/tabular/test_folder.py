@@ -73,7 +73,7 @@ def test_a_csv_column_gets_the_type_that_every_cell_has(store, folder):
         "steel": "double",
         "flag": "bool",
         "day": "date32[day]",
-        "us": "string",
+        "us": "date32[day]",
         "at": "timestamp[us]",
         "mixed": "string",
         "gaps": "double",
@@ -83,6 +83,7 @@ def test_a_csv_column_gets_the_type_that_every_cell_has(store, folder):
     assert held["code"] == ["007", "7", None]
     assert held["big"] == ["12345678901234567890", "1", None]
     assert held["day"] == [datetime.date(2024, 2, 29), datetime.date(2024, 3, 1), None]
+    assert held["us"] == held["day"]
     assert held["mixed"] == ["1", "x", "a,b"]
     assert held["gaps"] == [None, 2.5, None]
     assert item.exported.about.key == ["id"]
@@ -274,7 +275,7 @@ def test_lines_above_the_header_are_left_out_and_told(store, folder):
     item = refresh(store, folder)["t"]
     assert columns(item)["Item"] == ["A1", "A2", "A3"]
     assert columns(item)["Price"] == [1.5, 2.5, 3.5]
-    assert item.exported.about.read["*"] == "left out: 3 lines above the header"
+    assert item.exported.about.read["*"] == "left out: lines 1, 2 (title: Sales of 2026)"
 
 
 def test_the_export_says_how_numbers_were_read(store, folder):
@@ -599,7 +600,7 @@ def test_lines_of_one_cell_above_a_table_are_its_title(store, folder, above):
     workbook.save(folder / "t.xlsx")
     item = refresh(store, folder)["t"]
     assert columns(item) == {"item": ["A", "B"], "price": [1.5, 2.5], "pieces": [2, 3]}
-    assert "the title 'Sales of 2026" in item.exported.about.read["*"]
+    assert "(title: Sales of 2026)" in item.exported.about.read["*"]
 
 
 def test_names_below_a_wide_cell_of_the_header_belong_to_it(store, folder):
@@ -673,10 +674,12 @@ def test_a_merged_cell_counts_for_each_row_that_it_reaches_over(store, folder):
     item = refresh(store, folder)["t"]
     held = columns(item)
     assert list(held) == ["material", "strength min", "strength max"]
-    note = ("All values are checked", None, None)
-    rows = [("steel", 11, 12), ("steel", 13, 14), ("brass", 15, 16), note]
+    rows = [("steel", 11, 12), ("steel", 13, 14), ("brass", 15, 16)]
     assert unordered(held) == Counter(rows)
-    assert item.exported.about.read["*"] == "left out: the title 'Results of 2024' above the header"
+    assert item.exported.about.read["*"] == (
+        "left out: line 1 (title: Results of 2024), line 7 (note: All values are checked); "
+        "headings: lines 2, 3"
+    )
 
 
 def test_what_is_hidden_is_left_out_and_counted_unless_it_is_kept(store, folder):
@@ -723,3 +726,87 @@ def test_rows_that_a_filter_hides_are_data(store, folder, is_table):
                 archive.writestr(name, data)
     settle(path)
     assert columns(refresh(store, folder)["t"])["part"] == ["nut", "pin", "rod"]
+
+
+def test_what_a_csv_file_says_beside_its_records_is_left_out_and_told(store, folder):
+    put(
+        folder,
+        "t.csv",
+        "Stock of May\n\npart;mass;hall\n;[kg];\nbolt;1,5;N\nnut;\\N;S\ncam;#N/A;(null)\n"
+        "part;mass;hall\npin;2,5;N\nTotal;4;\n\nSource: the store\n",
+    )
+    item = refresh(store, folder)["t"]
+    assert sorted(columns(item)["mass"], key=str) == [1.5, 2.5, None, None]
+    assert sorted(map(str, columns(item)["hall"])) == ["N", "N", "None", "S"]
+    about = item.exported.about
+    assert about.headings["mass"] == "mass [kg]"
+    assert about.read["*"] == (
+        "left out: line 1 (title: Stock of May), line 8 (heading: part | mass | hall), "
+        "line 10 (total: Total | 4), line 12 (note: Source: the store); headings: lines 3, 4"
+    )
+    assert about.read["mass"].endswith("empty: '#N/A', '\\\\N'")
+
+
+def test_the_config_says_what_the_lines_of_a_file_are(store, folder):
+    put(folder, "t.csv", "part,mass\nname,number\nbolt,1\nnut,gone\nTotal,1\n")
+    read = {"totals": "keep", "headings": 2, "empty": ["gone"]}
+    held = columns(refresh(store, folder, tables=[{"name": "t", "read": read}])["t"])
+    assert list(held) == ["part name", "mass number"]
+    assert sorted(held["mass number"], key=str) == [1, 1, None]
+
+
+def test_what_was_guessed_is_told_once(store, folder):
+    put(folder, "t.csv", "part,mass\nbolt,1\nnut,2\nTotal,9\n")
+    told = []
+    for _ in range(2):
+        refresh_exports(store, TableSource(url=str(folder)), allow_shrink=False, log=told.append)
+    assert ["is called 'Total'" in line for line in told if "t.csv" in line] == [True]
+
+
+def test_dates_times_and_moments_of_a_csv_file_are_known(store, folder):
+    put(
+        folder,
+        "t.csv",
+        "german,american,open,clock,moment,code\n"
+        "27.02.2024,02/27/2024,03/04/2024,08:14,2024-02-27T17:45+01:00,1E5\n"
+        "03.03.2024,03/03/2024,04/05/2024,23:00,2024-04-01 12:00+0200,7E2\n",
+    )
+    item = refresh(store, folder)["t"]
+    assert kinds(item) == {
+        "german": "date32[day]",
+        "american": "date32[day]",
+        "open": "string",
+        "clock": "time64[us]",
+        "moment": "timestamp[us, tz=UTC]",
+        "code": "string",
+    }
+    held = columns(item)
+    assert set(held["german"]) == {datetime.date(2024, 2, 27), datetime.date(2024, 3, 3)}
+    assert {each.hour for each in held["moment"]} == {16, 10}
+    assert set(held["code"]) == {"1E5", "7E2"}
+    assert "none of its cells tells" in item.exported.about.read["open"]
+
+
+def test_totals_that_a_workbook_declares_and_escapes_are_no_records(store, folder):
+    with xlsxwriter.Workbook(str(folder / "t.xlsx")) as book:
+        sheet = book.add_worksheet()
+        sheet.write_row(0, 0, ["Orders of May"])
+        rows = [["PO_x0031_", 100], ["PO-2\r\nlate", 250], ["PO-3", 400]]
+        settings = [
+            {"header": "order", "total_string": "altogether"},
+            {"header": "amount", "total_function": "sum", "total_value": 750},
+        ]
+        sheet.add_table("A3:B7", {"data": rows, "columns": settings, "total_row": True})
+        sheet.write(8, 0, "as agreed")
+    settle(folder / "t.xlsx")
+    held = columns(refresh(store, folder)["t"])
+    assert set(held["order"]) == {"PO_x0031_", "PO-2\nlate", "PO-3"}
+    assert sum(held["amount"]) == 750
+
+
+def test_a_key_that_people_write_is_in_the_text(store, folder):
+    put(folder, "parts.csv", "id,bin\nQX-17,a\nQX-18,b\n")
+    put(folder, "made.csv", "id,bin\n0b6f7f6e-6a3e-4a37-9d0f-0c6a3b2f1c11,a\n17,b\n")
+    done = refresh(store, folder)
+    assert done["parts"].exported.about.hidden == []
+    assert done["made"].exported.about.hidden == ["id"]

@@ -80,7 +80,7 @@ def missing_weights(options: Mapping[str, Json]) -> str | None:
 PARSER = Parser(
     name="docling",
     module=__name__,
-    revision=3,
+    revision=4,
     distribution="docling-slim",
     install="pip install 'rag-assets[docling]'",
     alternative="pdfium",

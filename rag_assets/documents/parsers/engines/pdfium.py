@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 PARSER = Parser(
     name="pdfium",
     module=__name__,
-    revision=3,
+    revision=4,
     distribution="pypdfium2",
     install="pip install pypdfium2",
 )
@@ -58,7 +58,7 @@ def parse(path: str, pages: list[int] | None) -> Json:
 def _paragraphs(text: "PdfTextPage", *, page: int, shown: Shown) -> Iterator[Element]:
     """Lines joined as long as they follow each other at the page's usual distance.
 
-    PDFium has already joined words that were hyphenated at the end of a line.
+    PDFium has already joined lines that end with a hyphen, with `LINE_END` in its place.
     """
     lines = list(_lines(text))
     distances = [above.foot - below.foot for above, below in pairwise(lines)]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PARSER = Parser(
     name="pymupdf",
     module=__name__,
-    revision=6,
+    revision=7,
     distribution="pymupdf",
     install="pip install 'rag-assets[pymupdf]'",
     alternative="pdfium",

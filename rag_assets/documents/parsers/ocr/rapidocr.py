@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PARSER = Parser(
     name="rapidocr",
     module=__name__,
-    revision=1,
+    revision=2,
     distribution="rapidocr",
     install="pip install 'rag-assets[ocr]'",
     minimum_major=3,

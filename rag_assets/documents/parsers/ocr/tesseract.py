@@ -64,7 +64,7 @@ def parser(*, command: str, languages: Sequence[str]) -> Tesseract:
     return Tesseract(
         name="tesseract",
         module=__name__,
-        revision=1,
+        revision=2,
         distribution=None,
         install=f"apt install tesseract-ocr tesseract-ocr-{_codes(languages[:1])}",
         options={"command": command, "languages": list(languages)},

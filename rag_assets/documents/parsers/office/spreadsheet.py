@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 PARSER = Parser(
     name="spreadsheet",
     module=__name__,
-    revision=7,
+    revision=8,
     distribution="openpyxl",
     install="pip install 'openpyxl>=3.1'",
 )
