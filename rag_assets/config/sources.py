@@ -38,7 +38,9 @@ class TableLines(Section):
     )
     empty: list[str] = Field([], description="more texts that stand for an empty cell")
     headings: int | None = Field(
-        None, ge=1, description="how many lines of headings there are, that of units among them"
+        None,
+        ge=0,
+        description="how many lines of headings there are, that of units among them; 0: none",
     )
     units: int | None = Field(
         None, ge=1, description="which of the lines of headings, from 1, gives the units"

@@ -54,6 +54,10 @@ SHORTEST_NOTE = 30
 """Characters of what is a note by its length alone."""
 FEWEST_WORDS = 4
 """Of a line that begins as notes do, without a colon."""
+FIRST_LOOKED_AT = 200
+"""So many lines tell what stands in a column."""
+YEARS = range(1900, 2101)
+"""Numbers that are headings as often as they are values."""
 _COMMENTS = ("# ", "#\t", "// ", "-- ")
 _BEGIN_NUMBERS = frozenset("0123456789+-.,\u2212")
 _RULE = re.compile(r"[-=_+*~─═—.]{3,}")
@@ -297,6 +301,8 @@ class _Reader:
             records = self._without_totals(records, self._empty(records))
         empty = self._empty(records)
         self._tell_doubts(records, empty, names)
+        if depth == 1 and self.wishes.headings is None and not self.lines[start].declared:
+            self._tell_first_record(start, records)
         headings = tuple(self.lines[place].number for place in heads)
         left_out = tuple(self.out[place] for place in sorted(self.out))
         return TableReading(
@@ -394,8 +400,9 @@ class _Reader:
     def _headings(self, start: int) -> tuple[int, int | None]:
         """How many lines of headings there are, and which line is one of units."""
         wished, left = self.wishes, len(self.lines) - start
-        if wished.headings or wished.units:
-            depth = min(max(wished.headings or 1, wished.units or 0), left)
+        if wished.headings is not None or wished.units:
+            heads = 1 if wished.headings is None else wished.headings
+            depth = min(max(heads, wished.units or 0), left)
             return (
                 depth,
                 start + wished.units - 1 if wished.units and wished.units <= left else None,
@@ -433,7 +440,7 @@ class _Reader:
         )
 
     def _below(self, place: int) -> range:
-        return range(place + 1, min(len(self.lines), place + 200))
+        return range(place + 1, min(len(self.lines), place + FIRST_LOOKED_AT))
 
     def _goes_on(self, place: int) -> bool:
         """Whether a line names the parts of what the line above it names."""
@@ -582,17 +589,19 @@ class _Reader:
             else:
                 group.append(place)
                 misses[kind] += 1
-                if name and name[1] and place in (records[0], records[-1]):
-                    self._guess(
-                        f"line {number} is called {self._own(place)[0]!r}, but its numbers are not "
-                        "those of the other lines: it was kept as a record"
-                    )
         summed = {} if any(count > MOST_MISSES for count in misses.values()) else summed
         left = [place for place in records if place not in summed]
         if len(left) <= len(summed) and len(left) > len(others):
             return records
         for place in summed:
             self._leave_out(place, "total")
+        for place in {left[0], left[-1]} if others else ():
+            name = self._own(place)[0]
+            if (found := _summary_named(name)) and found[1] and len(self._own(place)) > 1:
+                self._guess(
+                    f"line {self.lines[place].number} is called {name!r}, but its cells are not "
+                    "the numbers of the other lines: it was kept as a record"
+                )
         return left
 
     def _at_an_end(self, records: Sequence[int], candidates: Collection[int]) -> set[int]:
@@ -752,6 +761,27 @@ class _Reader:
                     f"the column {name or column + 1} holds numbers and {text!r}: it is text; if "
                     f"that stands for an empty cell, say `read: {{empty: [{text!r}]}}`"
                 )
+
+    def _tell_first_record(self, head: int, records: Sequence[int]) -> None:
+        """Tell if what was read as headings looks like the first record of a list without any."""
+        above = self.texts[head]
+        numbers = [
+            float(found)
+            for column in self._measured_columns(records[:FIRST_LOOKED_AT])
+            if (found := numerals.plain(above[column], "point"))
+        ]
+        is_series = len(numbers) > 1 and all(one < other for one, other in pairwise(numbers))
+        are_years = all(number in YEARS for number in numbers)
+        is_again = any(
+            text and text == self.texts[place][column]
+            for column, text in enumerate(above)
+            for place in records
+        )
+        if is_again or not (is_series or are_years):
+            self._guess(
+                f"line {self.lines[head].number} was read as the headings, and looks like a record: "
+                "`read: {headings: 0}` reads a table without headings"
+            )
 
     def _no_columns(self, records: Sequence[int], names: Sequence[str]) -> Mapping[int, str]:
         """Columns without a name that hold nothing, or the numbers of the lines."""

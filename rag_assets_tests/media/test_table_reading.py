@@ -187,3 +187,66 @@ def test_cells_may_have_types():
     reading = read(lines)
     assert reading.names == ("task", "2026-03-01")
     assert kinds(reading) == [(4, "total")]
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("Code;Hall\nE100;N\nCode;N\nE200;S", ["E100", "Code", "E200"]),
+        ("Item;Text;Link\na;soft<br>warm;?id=1&copy=3\nb;x;y", ["a", "b"]),
+        (";Model A;Model B\nColour;red;blue\nWeight kg;10;12\nPower W;5;6", ["Colour"]),
+        ("Part;Qty;\nbolt;on request;new\nnut;4;", ["bolt", "nut"]),
+        ("Name;Score;Score\nbolt;n/a yet;later\nnut;4;3", ["bolt", "nut"]),
+        ("Name;Qty\nTotal Steel AB;5\nBolt;5", ["Total Steel AB", "Bolt"]),
+        (
+            "Supplier;Spend;Returns\nShell;200;0\nBP;300;0\nTotal Energies;900;0\nPreem;100;0",
+            ["Shell", "BP", "Total Energies", "Preem"],
+        ),
+        ("Name;Age\nAnna;30\nMax;41\nBo;41", ["Anna", "Max", "Bo"]),
+        ("Symbol;Bonds\nC;4\nO;2\nN;3\nF;1", ["C", "O", "N", "F"]),
+        (";Item;Qty\n2019;12;5\n2020;13;6", ["2019", "2020"]),
+        ("Supplier;City;Phone\nVolvo;Göteborg;031\nSandvik AB;;", ["Volvo", "Sandvik AB"]),
+        ("Old name;New name\n[A];[B]\n[C];[D]\nx;y", ["[A]", "[C]", "x"]),
+    ],
+)
+def test_no_record_is_lost_to_a_name_a_length_or_a_bracket(text, first):
+    assert records(text)[: len(first)] == first
+
+
+def test_a_code_with_thousands_of_digits_and_huge_numbers_are_read():
+    text = f"name;value\na;1e30\nb;2\n{'9' * 5_000};3\nTotal;3"
+    assert len(records(text)) == 4
+
+
+def test_an_address_keeps_its_parameters_where_another_cell_has_a_break():
+    reading = read(lines_of("Item;Text;Link\na;soft<br>warm;?id=1&copy=3\nb;x;y"))
+    assert reading.value(2, "?id=1&copy=3") == "?id=1&copy=3"
+
+
+def test_a_region_called_na_stays_beside_a_column_of_numbers_that_has_it_too():
+    reading = read(lines_of("Region;Pop\nNA;10\nEMEA;2\nAPAC;NA"))
+    assert reading.value(0, "NA") == "NA"
+    assert reading.value(1, "NA") is None
+
+
+@pytest.mark.parametrize(
+    "text", ["bolt;5;7.5\nnut;6;2.5\ncam;7;1", "a;SE\nb;DE\nc;SE", "bolt;12\nnut;14\ncam;10"]
+)
+def test_a_first_record_that_was_read_as_headings_is_told(text):
+    [guess] = read(lines_of(text)).guesses
+    assert "read: {headings: 0}" in guess
+    reading = read(lines_of(text), wishes=Wishes(headings=0))
+    assert (reading.headings, reading.guesses) == ((), ())
+    assert len(records(text, headings=0)) == 3
+
+
+@pytest.mark.parametrize("text", ["part;2019;2020\na;5;6\nb;7;8", "part;2026\na;5\nb;7"])
+def test_years_may_be_headings(text):
+    assert read(lines_of(text)).guesses == ()
+
+
+def test_a_total_whose_cells_are_no_numbers_is_kept_and_told():
+    text = "part;cost\na;1 kr\nb;2 kr\nTotal;3 kr"
+    assert records(text) == ["a", "b", "Total"]
+    [guess] = read(lines_of(text)).guesses
+    assert "line 4 is called 'Total'" in guess

@@ -48,8 +48,6 @@ COLUMNS_AT_ONCE = 8
 
 SAMPLED_LINES = 1_000
 """So many lines tell what stands between cells."""
-BETWEEN = "\x1f"
-"""Stands between the cells of a line that is looked for."""
 NEARLY = 0.1
 """What DuckDB takes for the delimiter stays, if so small a share fewer lines are alike by it."""
 _DELIMITERS = (",", ";", "\t", "|")
@@ -58,6 +56,8 @@ _CSV = (
     "hive_partitioning = false"
 )
 MONTHS = 12
+_BLANKS = r"regexp_replace(coalesce({}, ''), '\s+', ' ', 'g')"
+"""SQL: a cell with one blank where there are several."""
 PLACE = "rowid"
 """The column in which DuckDB says where a row stands."""
 _SEPARATOR = re.compile(r'\ufeff?"?sep=([^"\r\n])"?\r?\n?', re.IGNORECASE)
@@ -261,9 +261,12 @@ def _clear(
     connection: "duckdb.DuckDBPyConnection", reading: TableReading, columns: Sequence[str]
 ) -> None:
     """Take away lines without a text, headings said again, marks of emptiness, and escapes."""
-    said = quoted(BETWEEN.join(filter(None, reading.last_heading)))
-    texts = f"trim(concat_ws({quoted(BETWEEN)}, {', '.join(columns)}))"
-    connection.execute(f"DELETE FROM cells WHERE {texts} IN ('', {said})")
+    cells = f"[{', '.join(columns)}]"
+    texts = f"list_transform({cells}, lambda cell: trim({_BLANKS.format('cell')}))"
+    said = ", ".join(map(quoted, reading.last_heading or [""] * len(columns)))
+    connection.execute(
+        f"DELETE FROM cells WHERE trim(array_to_string({cells}, '')) = '' OR {texts} = [{said}]"
+    )
     for place, column in enumerate(columns):
         if marks := ", ".join(map(quoted, sorted(reading.empty.get(place, ())))):
             connection.execute(

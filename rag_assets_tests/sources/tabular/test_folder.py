@@ -755,6 +755,21 @@ def test_the_config_says_what_the_lines_of_a_file_are(store, folder):
     assert sorted(held["mass number"], key=str) == [1, 1, None]
 
 
+def test_a_record_whose_cells_are_shifted_is_no_heading_said_again(store, folder):
+    put(folder, "t.csv", "part,mass,\nbolt,1,a\n,part,mass\npart, mass ,\nnut,2,b\n")
+    assert sorted(map(str, columns(refresh(store, folder)["t"])["part"])) == ["None", "bolt", "nut"]
+
+
+def test_a_list_without_headings_is_told_and_read_as_the_config_says(store, folder):
+    put(folder, "t.csv", "bolt,1.5\nnut,2\ncam,1\n")
+    told = []
+    refresh_exports(store, TableSource(url=str(folder)), allow_shrink=False, log=told.append)
+    assert any("read: {headings: 0}" in line for line in told)
+    read = {"name": "t", "read": {"headings": 0}}
+    held = columns(refresh(store, folder, tables=[read])["t"])
+    assert set(held["column0"]) == {"bolt", "nut", "cam"}
+
+
 def test_what_was_guessed_is_told_once(store, folder):
     put(folder, "t.csv", "part,mass\nbolt,1\nnut,2\nTotal,9\n")
     told = []
