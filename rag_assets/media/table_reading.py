@@ -683,10 +683,21 @@ class _Reader:
             if place in held and (held[place] or any(numbers)):
                 fits.append(_fits(kind, held[place], numbers, self.is_whole, is_named=is_whole))
         if not is_whole:
-            return len(records) > 1 and len(fits) > 1 and all(fits)
+            is_sure = len(fits) > 1 or self._is_named_by_its_group(place, records)
+            return len(records) > 1 and bool(fits) and all(fits) and is_sure
         if len(records) == 1:
             return bool(fits) and all(fits) and place == len(self.lines) - 1
         return any(fits) and 2 * sum(fits) >= len(fits)
+
+    def _is_named_by_its_group(self, place: int, records: Sequence[int]) -> bool:
+        """Whether the name of a line holds what all records have in one of their columns."""
+        name = {*_tokens(self._own(place)[0])}
+        shared = ({self.texts[each][column] for each in records} for column in range(self.width))
+        return any(
+            bool(words := {*_tokens(*texts)}) and words <= name
+            for texts in shared
+            if len(texts) == 1
+        )
 
     # cells
 
@@ -770,7 +781,8 @@ class _Reader:
             for column in self._measured_columns(records[:FIRST_LOOKED_AT])
             if (found := numerals.plain(above[column], "point"))
         ]
-        is_series = len(numbers) > 1 and all(one < other for one, other in pairwise(numbers))
+        steps = {other - one for one, other in pairwise(numbers)}
+        is_series = steps == {1.0} or (len(numbers) > 2 and min(steps) > 0)
         are_years = all(number in YEARS for number in numbers)
         is_again = any(
             text and text == self.texts[place][column]
