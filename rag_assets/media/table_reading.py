@@ -791,7 +791,7 @@ class _Reader:
         )
         if is_again or not (is_series or are_years):
             self._guess(
-                f"line {self.lines[head].number} was read as the headings, and looks like a record: "
+                f"line {self.lines[head].number} was read as the headings and looks like a record: "
                 "`read: {headings: 0}` reads a table without headings"
             )
 
