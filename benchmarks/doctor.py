@@ -92,10 +92,10 @@ def work(what: str, home: Path) -> dict[str, object]:
             rows = store.count(config.tables_of("default").joint)
         elif what == "examine":
             done = examine(practice)
-            rows, found = done.rows, [fault.rule.code for fault in done.found]
+            rows, found = done.rows, [fault.code for fault in done.found]
         elif what == "repair":
             mended = repair(practice)
-            rows, found = len(mended.mended), [fault.rule.code for fault in mended.left.found]
+            rows, found = len(mended.mended), [fault.code for fault in mended.left.found]
         else:
             HARMS[what][1](Built(store, config))
     return {

@@ -29,7 +29,7 @@ from bounds import at_least, at_most, dataset, equal, finish, rag_assets
 from retrieval import write_config
 
 from rag_assets import config as configuration
-from rag_assets.evaluation.flaws import RULES, Flaw
+from rag_assets.evaluation.flaws import Flaw, rules
 from rag_assets.evaluation.questions import refresh_questions
 from rag_assets.laboratory.experiments import run as experiments
 from rag_assets.laboratory.experiments.runs import recorded
@@ -393,8 +393,8 @@ def main() -> None:
     finish(
         "evaluation_doctor",
         [
-            equal("rules with an artefact", len(ARTEFACTS), len(RULES)),
-            at_least("artefacts that were named", len(ARTEFACTS) - len(unnamed), len(RULES)),
+            equal("rules with an artefact", len(ARTEFACTS), len(rules())),
+            at_least("artefacts that were named", len(ARTEFACTS) - len(unnamed), len(rules())),
             at_most("clean experiments with a flaw", false, 0),
         ],
     )

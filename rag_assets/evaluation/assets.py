@@ -15,10 +15,10 @@ from rag_assets.evaluation.evaluation_wording import (
     report_markdown,
     sets_table,
 )
-from rag_assets.evaluation.flaws import flaw_rows
 from rag_assets.evaluation.results import EvaluationResult
 from rag_assets.evaluation.steps import QUESTION_SETS
 from rag_assets.evaluation.summary import MAIN_METRICS
+from rag_assets.findings.telling import rows_of
 from rag_assets.index.steps import JOINT_INDEX
 from rag_assets.process.interrupts import stoppable
 from rag_assets.retrieval.arms import ArmsOf
@@ -92,7 +92,7 @@ def _metadata(result: EvaluationResult) -> dict[str, dg.MetadataValue]:
     ]
     listings = {
         "question sets": sets_table(result),
-        "flaws of the evaluation": flaw_rows(flaws),
+        "flaws of the evaluation": rows_of([each.finding for each in flaws]),
         "missing gold": missing[:MISSING_SHOWN],
         "worst questions": _worst(result),
         "not measured": ({"retriever": name, "why": why} for name, why in unmeasured.items()),

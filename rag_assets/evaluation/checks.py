@@ -106,9 +106,9 @@ def _count_repeated(rankings: pa.Table, tally: Tally) -> None:
 
 def _count_flaws(flaws: Sequence[Flaw], tally: Tally) -> None:
     for name, severity in (("errors", "error"), ("warnings", "warning")):
-        found = [flaw for flaw in flaws if flaw.severity == severity]
+        found = [flaw for flaw in flaws if flaw.rule.severity == severity]
         examples = [
-            {"flaw": f"{flaw.code} {flaw.name}", "reason": f"{flaw.what}: {flaw.remedy}"}
+            {"flaw": f"{flaw.code} {flaw.rule.name}", "reason": f"{flaw.what}: {flaw.rule.remedy}"}
             for flaw in found
         ]
         tally.put(name, len(found), examples=examples)

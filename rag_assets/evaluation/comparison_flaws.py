@@ -44,9 +44,10 @@ def ceiling_reached(evidence: Evidence) -> Iterator[Flaw]:
     assumed = T_SUM * np.sqrt(USUAL_DISCORDANT / evidence.questions.num_rows)
     least = min(1.0, *([one for one in shown if one is not None] or [float(assumed)]))
     if value >= CEILING and least > room:
-        yield flaws.BY_NAME["ceiling_reached"].found(
+        yield flaws.found(
+            "ceiling_reached",
             f"{evidence.reference} has a {evidence.hits} of {value:.3f}: {room:.3f} is left, and "
-            f"these {evidence.questions.num_rows} questions show no difference below {least:.3f}"
+            f"these {evidence.questions.num_rows} questions show no difference below {least:.3f}",
         )
 
 
@@ -61,7 +62,8 @@ def one_source_decides(evidence: Evidence) -> Iterator[Flaw]:
             name = f"{metric}@{evidence.cutoff}"
             changes = evidence.values(arm, name) - evidence.values(evidence.reference, name)
             if found := _decided_by(changes, sources, evidence):
-                yield flaws.BY_NAME["one_source_decides"].found(
+                yield flaws.found(
+                    "one_source_decides",
                     f"{arm} differs from {evidence.reference} by {changes.mean():+.3f} in {name}; "
                     f"without {found} by {changes[sources != found].mean():+.3f}, which is not "
                     "shown",
@@ -101,7 +103,8 @@ def question_sets_disagree(evidence: Evidence) -> Iterator[Flaw]:
         taus = _tau(first, second)
         low, high = np.quantile(taus[1:], [ALPHA / 2, 1 - ALPHA / 2])
         if high < 0:
-            yield flaws.BY_NAME["question_sets_disagree"].found(
+            yield flaws.found(
+                "question_sets_disagree",
                 f"Kendall's tau of the {len(evidence.compared)} arms by {_deciding(evidence)} is "
                 f"{taus[0]:+.2f} [{low:+.2f}, {high:+.2f}] between the sets {one} and {other}",
                 examples=[
@@ -139,7 +142,8 @@ def chosen_on_test(evidence: Evidence) -> Iterator[Flaw]:
     """E010: of an experiment, where one of several arms is chosen on the split of the report."""
     if evidence.chosen_on == evidence.split:
         arms = evidence.scores["retriever"].unique().to_pylist()
-        yield flaws.BY_NAME["chosen_on_test"].found(
+        yield flaws.found(
+            "chosen_on_test",
             f"the best of {len(arms)} arms is chosen on the {evidence.questions.num_rows} "
             f"questions of the split {evidence.split}, which its result is reported on",
             examples=arms,
@@ -164,7 +168,8 @@ def too_few_questions(evidence: Evidence) -> Iterator[Flaw]:
         margins = (default_margin(count), evidence.margin)  # the gate's first
         wanted = {each: more_questions(difference, margin=each) for each in margins}
         told = [more_questions_text(more, margin=each) for each, more in wanted.items() if more]
-        yield flaws.BY_NAME["too_few_questions"].found(
+        yield flaws.found(
+            "too_few_questions",
             f"{len(undecided)} comparisons decide nothing: {count} questions show no difference "
             f"below {least:.3f}, and the margin is {evidence.margin:g}. "
             f"{''.join(told[:1])}".rstrip(". "),

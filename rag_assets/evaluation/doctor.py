@@ -94,10 +94,11 @@ def _chosen_by_experiment(
         run = next(iter(runs_of(store, experiment)), None)
         if run is None or not is_best(run):
             continue
-        if not any(flaw.code == flaws.BY_NAME["chosen_on_test"].code for flaw in run.record.flaws):
+        if not any(flaw.rule.name == "chosen_on_test" for flaw in run.record.flaws):
             continue
         if shared := asked & run.questions():
-            yield flaws.BY_NAME["chosen_on_test"].found(
+            yield flaws.found(
+                "chosen_on_test",
                 f"{name} is the best of {len(run.record.arms)} arms of the experiment {experiment} "
                 f"on {len(shared)} of the {len(asked)} questions that it is evaluated on here",
                 examples=sorted(shared),

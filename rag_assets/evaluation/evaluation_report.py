@@ -20,11 +20,12 @@ from rag_assets.evaluation.evaluation_wording import (
     sets_table,
     with_interval,
 )
-from rag_assets.evaluation.flaws import SOUND, flaw_rows
+from rag_assets.evaluation.flaws import SOUND
 from rag_assets.evaluation.metrics import METRICS
 from rag_assets.evaluation.parts import by_gold_type, by_language
 from rag_assets.evaluation.results import EvaluationResult
 from rag_assets.evaluation.summary import CANDIDATE_RECALL, F1_OF_MEANS, splits_of
+from rag_assets.findings.telling import rows_of
 from rag_assets.reports import pages
 from rag_assets.reports.plots import bars, line
 
@@ -57,7 +58,7 @@ def render(result: EvaluationResult) -> str:
             if (row := result.value("hit_rate", retriever=main, domain=domain, cutoff=cutoff))
         ],
         findings=list(findings(result)),
-        flaws=list(flaw_rows(result.record.flaws)),
+        flaws=list(rows_of([each.finding for each in result.record.flaws])),
         sound=SOUND,
         figures=list(figures(result)),
         main=main_table(result),

@@ -5,11 +5,12 @@ from itertools import product
 from typing import TypeAlias
 
 from rag_assets.evaluation import summary
-from rag_assets.evaluation.flaws import Flaw, flaw_rows
+from rag_assets.evaluation.flaws import Flaw
 from rag_assets.evaluation.parts import by_set
 from rag_assets.evaluation.results import EvaluationResult
 from rag_assets.evaluation.significance import ALPHA
 from rag_assets.evaluation.summary import ALL_QUESTIONS, DOMAINS, MAIN_METRICS
+from rag_assets.findings.telling import rows_of
 from rag_assets.reports.plots import Bar
 
 SET_METRICS = ("mrr", "hit_rate")
@@ -326,7 +327,7 @@ def main_table(result: EvaluationResult, *, level: str = "gold") -> tuple[list[s
 
 def flaws_markdown(flaws: Sequence[Flaw]) -> Iterator[str]:
     """The lines of a section on flaws; none if there are none."""
-    rows = list(flaw_rows(flaws))
+    rows = list(rows_of([each.finding for each in flaws]))
     if rows:
         yield from ("", "Flaws of the evaluation itself", "")
         yield from markdown_table(list(rows[0]), rows)

@@ -44,7 +44,8 @@ def arm_returned_nothing(evidence: Evidence) -> Iterator[Flaw]:
         unanswered[arm].append(question)
     for arm, questions in unanswered.items():
         if len(questions) > SHARE * asked[arm]:
-            yield flaws.BY_NAME["arm_returned_nothing"].found(
+            yield flaws.found(
+                "arm_returned_nothing",
                 f"{arm} returned nothing for {len(questions)} of {asked[arm]} questions",
                 examples=questions,
             )
@@ -66,7 +67,8 @@ def unlike_questions(asked: Mapping[str, Mapping[str, str]]) -> Iterator[Flaw]:
     for name in names[1:]:
         one, other = asked[names[0]].items(), asked[name].items()
         if differing := sorted({text for _, text in one ^ other}):
-            yield flaws.BY_NAME["unlike_runs"].found(
+            yield flaws.found(
+                "unlike_runs",
                 f"{names[0]} answered {len(one)} questions and {name} {len(other)}; "
                 f"{len(one & other)} are the same",
                 examples=differing,
@@ -81,7 +83,8 @@ def unlike_contents(contents: Mapping[str, IndexContents]) -> Iterator[Flaw]:
         alone += [(one, *each) for each in first.lacks(second)]
         count = sum(number for _, _, number in alone)
         if count > POOL_SHARE * max(first.size, second.size):
-            yield flaws.BY_NAME["unlike_runs"].found(
+            yield flaws.found(
+                "unlike_runs",
                 f"{count} documents and rows are in the index of {one} or of {other} alone, which "
                 f"hold {first.size} and {second.size}",
                 examples=(f"{what}: {number} not in {variant}" for variant, what, number in alone),
@@ -93,7 +96,8 @@ def question_in_index(evidence: Evidence) -> Iterator[Flaw]:
     words = evidence.words.filter(pc.not_equal(evidence.words["question_set"], KNOWN_ITEMS))
     copied = words.filter(pc.greater_equal(words["copied"], COPIED))
     if copied.num_rows > SHARE * words.num_rows:
-        yield flaws.BY_NAME["question_in_index"].found(
+        yield flaws.found(
+            "question_in_index",
             f"{copied.num_rows} of {words.num_rows} questions stand nearly word for word in a unit "
             "of the index",
             examples=(f"{row['question']} ({row['place']})" for row in copied.to_pylist()),
@@ -105,7 +109,8 @@ def gold_not_in_index(evidence: Evidence) -> Iterator[Flaw]:
     rows = evidence.questions
     lacking = rows.filter(pc.greater(pc.list_value_length(rows["missing"]), 0))
     if lacking.num_rows > SHARE * rows.num_rows:
-        yield flaws.BY_NAME["gold_not_in_index"].found(
+        yield flaws.found(
+            "gold_not_in_index",
             f"gold of {lacking.num_rows} of {rows.num_rows} questions is not in the index",
             examples=(missing[0] for missing in lacking["missing"].to_pylist()),
         )
@@ -120,7 +125,8 @@ def ties_decide(evidence: Evidence) -> Iterator[Flaw]:
         )
         moved = (earliest <= evidence.cutoff) & (latest > evidence.cutoff)
         if moved.sum() > SHARE * len(moved):
-            yield flaws.BY_NAME["ties_decide"].found(
+            yield flaws.found(
+                "ties_decide",
                 f"whether {arm} hits depends on the order of units with equal scores in "
                 f"{moved.sum()} of {len(moved)} questions: its {evidence.hits} lies anywhere from "
                 f"{(latest <= evidence.cutoff).mean():.3f} to "
@@ -153,7 +159,8 @@ def generated_share_words(evidence: Evidence) -> Iterator[Flaw]:
     if bounds.low[0] > 0 and difference[0] >= LEAST_SHARED:
         order = np.argsort(-shared * is_generated, kind="stable")
         texts = words["question"].to_pylist()
-        yield flaws.BY_NAME["generated_questions_share_words"].found(
+        yield flaws.found(
+            "generated_questions_share_words",
             f"{means[0]:.0%} of the words of generated questions stand in their gold, of those of "
             f"people {means[1]:.0%}: {difference[0]:+.2f} "
             f"[{bounds.low[0]:+.2f}, {bounds.high[0]:+.2f}]",
@@ -171,7 +178,8 @@ def repeated_questions(evidence: Evidence) -> Iterator[Flaw]:
     repeated = sum(len(group) - 1 for group in groups)
     across = sum(len({split for _, split in group}) > 1 for group in groups)
     if repeated > SHARE * evidence.words.num_rows:
-        yield flaws.BY_NAME["repeated_questions"].found(
+        yield flaws.found(
+            "repeated_questions",
             f"{repeated} of {evidence.words.num_rows} questions repeat another one"
             + (f"; {across} stand in two splits" if across else ""),
             examples=(" = ".join(identifier for identifier, _ in group) for group in groups),

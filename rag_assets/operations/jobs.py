@@ -11,6 +11,7 @@ import dagster as dg
 
 from rag_assets import lineage
 from rag_assets.config import Config
+from rag_assets.findings.telling import headline, rows_of
 from rag_assets.graph import STEPS
 from rag_assets.identity import UnknownIdError
 from rag_assets.store import Store, serving_pointer
@@ -122,18 +123,15 @@ def doctor_job(config: Config) -> dg.JobDefinition:
 
         practice = Practice(Store.of(config), config, list(config.variants), context.log.info)
         done = examine(practice)
-        rows = [{**fault.record, "examples": "; ".join(fault.examples)} for fault in done.faults]
-        columns = ("code", "severity", "subject", "says", "detail", "count", "examples", "command")
-        shown = [{name: row[name] for name in columns} for row in rows]
         metadata: dict[str, dg.MetadataValue] = {
             "tables": dg.MetadataValue.int(done.tables),
             "rows": dg.MetadataValue.int(done.rows),
         }
-        if shown:
-            metadata["findings"] = lineage.records_of(shown, characters=CHARACTERS)
-        errors = [fault for fault in done.found if fault.rule.gravity == "error"]
+        if done.faults:
+            metadata["findings"] = lineage.records_of(rows_of(done.faults), characters=CHARACTERS)
+        errors = [fault for fault in done.found if fault.severity == "error"]
         if errors:
-            lines = (f"{each.rule.code} {each.subject}: {each.rule.says}" for each in errors)
+            lines = map(headline, errors)
             raise dg.Failure("\n".join(lines), metadata=metadata, allow_retries=False)
         context.add_output_metadata(metadata)
 

@@ -6,51 +6,20 @@ tables and measures a corpus that has grown moves.
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
 
 from rag_assets import quality
 from rag_assets.config import Config
-from rag_assets.config.checks import entries
-from rag_assets.operations.problems.current import named_results, names_of_tables
-from rag_assets.quality.suites import DRIFT_REMEDY, DRIFT_TOTALS
+from rag_assets.findings.telling import record_of
+from rag_assets.operations.problems.failed_checks import FailedCheck, expectations, failed_checks
+from rag_assets.quality.suites import DRIFT_REMEDY
 from rag_assets.serving.replies import Json
 from rag_assets.store import Store
 
 HOW_MUCH = ((2, "a little more than is allowed"), (5, "clearly more than is allowed"))
-VECTORS = ("mean_norm_change", "centroid_distance")
-"""Measures of drift that are no shares."""
-FOR_PEOPLE = ("lines", "drift")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailedExpectation:
-    """An expectation that does not hold."""
-
-    asset: str
-    table: str
-    variant: str
-    """The first variant that has the table; empty for a table that all share."""
-    expectation: str
-    severity: str
-    since: datetime
-    """Since when it does not hold; of drift, when it was judged."""
-    found: str
-    examples: Sequence[str]
-    """Files, rows or units that break it, and what is wrong with each."""
-    remedy: str
-    lines: Sequence[str]
-    """Everything about it as lines of text, for people."""
-    drift: tuple[str, str, float] | None = None
-    """What is measured, how far it moved, and how often that is what is allowed."""
-
-    @property
-    def record(self) -> dict[str, Json]:
-        """The expectation for programs."""
-        shown = {name: value for name, value in asdict(self).items() if name not in FOR_PEOPLE}
-        return shown | {"since": self.since.isoformat()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +27,7 @@ class CheckSummary:
     """The last results of all tables."""
 
     expectations: int
-    failed: Sequence[FailedExpectation]
+    failed: Sequence[FailedCheck]
     page: Path
 
     @property
@@ -66,7 +35,7 @@ class CheckSummary:
         """The results for programs."""
         return {
             "expectations": self.expectations,
-            "failed": [item.record for item in self.failed],
+            "failed": [record_of(item) for item in self.failed],
             "page": str(self.page),
         }
 
@@ -81,23 +50,24 @@ class CheckSummary:
             item
             for item in self.failed
             if item.severity == "error"
-            or (item.variant in ("", variant) and item.since >= began.replace(microsecond=0))
+            or (item.variant in ("", variant) and _is_since(item, began.replace(microsecond=0)))
         ]
         others = len(self.failed) - len(new)
         rest = f"\n  and {others:,} that stood before or are of other variants: rag-assets status"
         return self._told(new) + (rest if others else "")
 
-    def _told(self, failed: Sequence[FailedExpectation]) -> str:
+    def _told(self, failed: Sequence[FailedCheck]) -> str:
         if not self.expectations:
             return "Checks: no table was judged yet"
         passed = self.expectations - len(self.failed)
-        alike: defaultdict[tuple[str, ...], list[FailedExpectation]] = defaultdict(list)
-        drifted: defaultdict[tuple[str, str], list[FailedExpectation]] = defaultdict(list)
-        for item in sorted(failed, key=lambda each: each.severity):  # an error comes first
+        alike: defaultdict[tuple[str, ...], list[FailedCheck]] = defaultdict(list)
+        drifted: defaultdict[tuple[str, str], list[FailedCheck]] = defaultdict(list)
+        for item in sorted(failed, key=lambda each: str(each.severity)):  # an error comes first
             if item.drift:
-                drifted[item.severity, item.variant].append(item)
+                drifted[str(item.severity), item.variant].append(item)
             else:
-                alike[item.severity, *item.lines].append(item)
+                lines = (*item.reason.splitlines(), f"  what to do: {item.remedy}")
+                alike[str(item.severity), *lines].append(item)
         single = (
             (f"{severity}: {item.asset}{_of(item.variant)}{_and(len(more))}: {first}", *others)
             for (severity, first, *others), (item, *more) in alike.items()
@@ -108,53 +78,12 @@ class CheckSummary:
 
 
 def check_summary(store: Store, config: Config) -> CheckSummary:
-    """Read the stored results; nothing is checked now. Sources are problems of their own."""
-    results, variants = named_results(store, config), names_of_tables(store, config)
-    failed = [
-        _failed(result, item, variant=variants.get(result.table, ""))
-        for result in results
-        for item in result.failed
-    ]
-    total = sum(len(result.expectations) for result in results)
-    return CheckSummary(total, failed, quality.page_file(store))
+    """Read the stored results; nothing is checked now."""
+    total = expectations(store, config)
+    return CheckSummary(total, failed_checks(store, config), quality.page_file(store))
 
 
-def _failed(
-    result: quality.Result, item: quality.Expectation, *, variant: str
-) -> FailedExpectation:
-    outcome = result.outcomes[item.name]
-    is_drift = item.total in DRIFT_TOTALS
-    since = None if is_drift else result.failing_since(item.name)
-    return FailedExpectation(
-        asset=result.asset,
-        table=result.table,
-        variant=variant,
-        expectation=item.name,
-        severity=item.severity,
-        since=datetime.fromisoformat(since or result.at),
-        found=outcome.summary,
-        examples=[quality.example_line(example) for example in outcome.examples],
-        remedy=result.remedy(item),
-        lines=result.explain(item),
-        drift=_moved(result.asset, item, outcome) if is_drift else None,
-    )
-
-
-def _moved(
-    asset: str, item: quality.Expectation, outcome: quality.Outcome
-) -> tuple[str, str, float]:
-    """What a measure of drift is, how far it moved, and how often that is what is allowed."""
-    measure = entries().drift[item.name.removeprefix("drift_")]
-    moved, most = float(outcome.observed or 0), float(str(item.arguments["max_value"]))
-    example = next(iter(outcome.examples), {})
-    of = f"{example['of']} " if "of" in example else ""
-    values = f"{of}{example['before']} -> {example['now']}, " if example else ""
-    form = ".2g" if measure.of in VECTORS else ".0%"
-    said = f"{moved:{form}} ({values}{most:{form}} allowed) in {asset}"
-    return str(measure.about), said, moved / most
-
-
-def _drift(items: Sequence[FailedExpectation]) -> str:
+def _drift(items: Sequence[FailedCheck]) -> str:
     """What drifted of a variant, in a line: of each measure the table where it moved most."""
     by_measure: defaultdict[str, list[tuple[float, str]]] = defaultdict(list)
     for what, moved, times in (item.drift for item in items if item.drift):
@@ -167,6 +96,11 @@ def _drift(items: Sequence[FailedExpectation]) -> str:
     much = next((word for most, word in HOW_MUCH if times < most), "far more than is allowed")
     of = items[0].variant or "sources and tables of all variants"
     return f"drift, {of}: {much} since the last accepted run: {moved}; {DRIFT_REMEDY}"
+
+
+def _is_since(item: FailedCheck, began: datetime) -> bool:
+    """Whether it began to fail then; of drift, whether it was judged then."""
+    return (item.judged_at if item.drift else item.since) >= began
 
 
 def _and(more: int) -> str:

@@ -12,11 +12,12 @@ from rag_assets.change.reclaim import bytes_to_free
 from rag_assets.change.steps import Step, Steps
 from rag_assets.config import Config
 from rag_assets.documents.parsers.by_media_type import unavailable
+from rag_assets.findings.finding import Finding
+from rag_assets.findings.telling import record_of
 from rag_assets.graph import STEPS
 from rag_assets.operations.alerts.dispatch import problems_of_runs
 from rag_assets.operations.problems.current import full_disk, state_problems
 from rag_assets.operations.problems.disk import DiskUse, disk_use
-from rag_assets.operations.problems.problem import Problem
 from rag_assets.operations.problems.skipped_inputs import entries_of, unknown
 from rag_assets.operations.serving_index.status import ServingStatus, serving_status
 from rag_assets.serving import alerting
@@ -68,7 +69,7 @@ class StateStatus:
     pointer: ServingStatus | None
     """The serving pointer; None if nothing was promoted yet, or it is damaged."""
     state_dir: str
-    problems: Sequence[Problem]
+    problems: Sequence[Finding]
     running: Sequence[HeldLock]
     sources: Sequence[SourceStatus]
     shared: Tables
@@ -94,7 +95,7 @@ class StateStatus:
             "serving": self.serving,
             "pointer": asdict(self.pointer) if self.pointer else None,
             "state_dir": self.state_dir,
-            "problems": [_plain(each) | {"key": each.key} for each in self.problems],
+            "problems": [record_of(each) for each in self.problems],
             "running": [_plain(each) for each in self.running],
             "sources": [_plain(each) for each in self.sources],
             "shared": self.shared,

@@ -1,12 +1,10 @@
 """What `rag-assets status` says to people: the worst first, at most 99 characters wide."""
 
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
-from rag_assets.operations.alerts.messages import WORDS
+from rag_assets.findings.telling import MOST_SHOWN, lines_of, more, when, wrapped
 from rag_assets.operations.problems.disk import DiskUse
-from rag_assets.operations.problems.problem import Problem
 from rag_assets.operations.serving_index.status import ServingStatus
 from rag_assets.reports.text_tables import table
 from rag_assets.serving.check_summary import CheckSummary
@@ -14,9 +12,6 @@ from rag_assets.serving.state_status import SourceStatus, StateStatus, Tables
 from rag_assets.sources.readability import Readability
 from rag_assets.store.locks import HeldLock
 
-WIDTH = 99
-MOST_SHOWN = 20
-"""Problems, tables of a source, or groups of what is left out; --json has all."""
 LONGEST_NAME = 30
 TABLE_COLUMNS = ("asset", "rows", "failed", "complete", "brought up to date")
 SOURCE_COLUMNS = ("source", "rows", "failed", "last read", "last changed", "readable")
@@ -41,26 +36,13 @@ def text_of(status: StateStatus) -> str:
 
 def _problems(status: StateStatus) -> str:
     if not status.problems:
-        is_begun = any(state.get("complete") for state in status.shared.values())
-        return "Nothing is wrong." if is_begun else "Nothing was built yet: rag-assets refresh"
-    return "\n".join(["What is wrong (times are UTC):", *problem_lines(status.problems)])
-
-
-def problem_lines(problems: Sequence[Problem]) -> list[str]:
-    """Lines that say what is wrong, since when, why, and what to do."""
-    lines = [line for each in problems[:MOST_SHOWN] for line in _problem(each)]
-    return [*lines, *_more(problems)]
-
-
-def _problem(problem: Problem) -> Iterator[str]:
-    what = WORDS[problem.kind]
-    yield from _wrapped(f"{what}: {problem.subject}, since {_when(problem.since)}", indent=2)
-    if problem.kind == "table_damaged":  # one line, so that the file's name is found in it
-        yield f"    {problem.subject} ({problem.reason})"
-    else:
-        for line in problem.reason.splitlines():
-            yield from _wrapped(line, indent=4)
-    yield from _wrapped(f"what to do: {problem.remedy}", indent=4)
+        if not any(state.get("complete") for state in status.shared.values()):
+            return "Nothing was built yet: rag-assets refresh"
+        warned = len(status.checks.failed)
+        return "Nothing is wrong" + (
+            f"; checks warn {warned:,} times, see below." if warned else "."
+        )
+    return "\n".join(["What is wrong (times are UTC):", *lines_of(status.problems)])
 
 
 def _serving(pointer: ServingStatus | None) -> str:
@@ -71,10 +53,10 @@ def _serving(pointer: ServingStatus | None) -> str:
     if pointer.reason:
         said += f" ({pointer.reason})"
     if pointer.verdict and pointer.judged_at:
-        judged = _when(datetime.fromisoformat(pointer.judged_at))
+        judged = when(datetime.fromisoformat(pointer.judged_at))
         said += f"; verdict {pointer.verdict} of {judged}"
         said += f", stale: {pointer.stale}" if pointer.stale else ""
-    since = _when(datetime.fromisoformat(pointer.since))
+    since = when(datetime.fromisoformat(pointer.since))
     line = (
         f"Variant {pointer.variant} serves (number {pointer.number}, retriever "
         f"{pointer.retriever}) since {since}, by {said}."
@@ -84,16 +66,16 @@ def _serving(pointer: ServingStatus | None) -> str:
             f" serving.variant names {pointer.unheeded}, which counts only until something was "
             f"promoted: `rag-assets promote {pointer.unheeded}` serves it."
         )
-    return "\n".join(_wrapped(line, indent=0))
+    return "\n".join(wrapped(line, indent=0))
 
 
 def _running(locks: Sequence[HeldLock]) -> str:
     lines = [
         line
         for each in locks
-        for line in _wrapped(
+        for line in wrapped(
             f"{each.work or 'a process'} ({each.holder}) works on {each.name} since "
-            f"{_when(each.since)}",
+            f"{when(each.since)}",
             indent=2,
         )
     ]
@@ -114,15 +96,15 @@ def _source_rows(source: SourceStatus) -> Iterator[Mapping[str, object]]:
         is_readable = whole.is_readable and each.readability.is_readable
         row = _source_row(f"  {each.table}", each.readability, is_readable=is_readable)
         yield {**row, "rows": each.rows, "failed": each.failed}
-    for more in _more(source.tables):
-        yield {"source": more}
+    for line in more(source.tables):
+        yield {"source": line}
 
 
 def _source_row(name: str, read: Readability, *, is_readable: bool) -> Mapping[str, object]:
     return {
         "source": name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…",
-        "last read": _when(read.last_read),
-        "last changed": _when(read.last_changed),
+        "last read": when(read.last_read),
+        "last changed": when(read.last_changed),
         "readable": is_readable if read.last_read or not is_readable else "not looked at yet",
     }
 
@@ -142,8 +124,8 @@ def _section(title: str, states: Tables) -> str:
     rows = []
     for asset, state in states.items():
         at = state.get("brought_up_to_date")
-        when = _when(datetime.fromisoformat(str(at))) if at else ""
-        rows.append({"asset": asset, **state, "brought up to date": when})
+        brought = when(datetime.fromisoformat(str(at))) if at else ""
+        rows.append({"asset": asset, **state, "brought up to date": brought})
     return f"{title}\n{table(rows, columns=TABLE_COLUMNS)}"
 
 
@@ -152,7 +134,7 @@ def _checks(checks: CheckSummary) -> str:
     return "\n".join(
         part
         for line in lines
-        for part in _wrapped(line.lstrip(), indent=len(line) - len(line.lstrip()))
+        for part in wrapped(line.lstrip(), indent=len(line) - len(line.lstrip()))
     )
 
 
@@ -165,29 +147,8 @@ def _disk(disk: DiskUse, *, to_free: int | None) -> str:
         free = f" `rag-assets clean-up` would free {_megabytes(to_free)} of the tables."
     shared = f" Shared by all projects: {_megabytes(disk.shared)} in {disk.cache}."
     text = f"On disk: {_megabytes(disk.total)} ({kinds}).{free}{shared if disk.shared else ''}"
-    return "\n".join(_wrapped(text, indent=0))
-
-
-def _more(listed: Sequence[object]) -> list[str]:
-    more = len(listed) - MOST_SHOWN
-    return [f"  and {more:,} more: see --json"] if more > 0 else []
+    return "\n".join(wrapped(text, indent=0))
 
 
 def _megabytes(size: int) -> str:
     return f"{size / 1_000_000:,.1f} MB"
-
-
-def _when(at: datetime | None) -> str:
-    return f"{at:%Y-%m-%d %H:%M}" if at else ""
-
-
-def _wrapped(text: str, *, indent: int) -> list[str]:
-    """`text` in lines that fit; a path or a name that is longer is not broken."""
-    return textwrap.wrap(
-        text,
-        WIDTH,
-        initial_indent=" " * indent,
-        subsequent_indent=" " * (indent + 2),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )

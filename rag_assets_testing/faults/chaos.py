@@ -11,7 +11,6 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from rag_assets.operations.doctor.examined_tables import Practice
-from rag_assets.operations.doctor.fault_rules import TEXT_INDEX
 from rag_assets.operations.doctor.repairing import repair
 from rag_assets.store import Store
 from rag_assets.store.damage import DamagedTablesError
@@ -344,7 +343,7 @@ class Chaos:
         practice = Practice(store, config, variants=["default"], log=lambda _: None)
         with hashing(self._ledger):
             done = repair(practice)
-        if not done.left.is_clean or TEXT_INDEX not in [fault.rule for fault in done.mended]:
+        if not done.left.is_clean or "text-index" not in [fault.kind for fault in done.mended]:
             self.tally.unnamed.append(f"indexes of {folder.stem}: {done}")
 
     def clean_up(self) -> None:

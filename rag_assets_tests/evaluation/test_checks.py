@@ -7,8 +7,7 @@ import pytest
 
 from rag_assets import quality
 from rag_assets.config import Config
-from rag_assets.evaluation import checks, results
-from rag_assets.evaluation.flaws import BY_NAME
+from rag_assets.evaluation import checks, flaws, results
 from rag_assets.evaluation.results import EvaluationRecord
 from rag_assets.schemas import RANKING_COLUMNS
 from rag_assets.store import Store
@@ -138,9 +137,11 @@ def test_a_user_may_expect_something_of_the_columns(config):
 
 
 def test_a_flaw_is_told_as_a_sentence_with_its_remedy(config):
-    flaw = BY_NAME["question_in_index"].found("3 of 20 questions stand in the index")
+    flaw = flaws.found("question_in_index", "3 of 20 questions stand in the index")
 
     result = judge(config, lines(), flaws=[flaw])
 
     said = "\n".join(result.explain(next(iter(result.failed))))
-    assert f"E003 question_in_index: 3 of 20 questions stand in the index: {flaw.remedy}" in said
+    assert (
+        f"E003 question_in_index: 3 of 20 questions stand in the index: {flaw.rule.remedy}" in said
+    )

@@ -265,7 +265,7 @@ def test_e010_a_choice_on_the_questions_of_the_report():
 def test_e011_too_few_questions_for_the_margin():
     few = {arm: ranks[:40] for arm, ranks in CLEAN.items() if arm != "bm25"}
     [flaw] = examine(evidence(few, margin=0.02))
-    assert (flaw.code, flaw.severity, flaw.blocking) == ("E011", "note", False)
+    assert (flaw.code, flaw.rule.severity, flaw.blocking) == ("E011", "note", False)
     assert re.search(
         r"40 questions show no difference below 0\.\d+, and the margin is 0\.02\. "
         r"About [\d,]+ more questions like these would show a difference of 0\.100 \(power 80 %\)$",

@@ -58,7 +58,7 @@ def kinds(made: Project) -> list[str]:
 
 def faults(made: Project) -> set[str]:
     practice = Practice(made.store, made.config, variants=["default"], log=lambda _: None)
-    return {fault.rule.code for fault in examining.examine(practice).faults}
+    return {fault.code for fault in examining.examine(practice).faults}
 
 
 def test_what_no_query_can_be_embedded_for_is_told_and_no_rollback_goes_back_to_it(made):

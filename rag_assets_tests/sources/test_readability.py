@@ -15,9 +15,9 @@ from dagster._core.loader import LoadingContextForTest
 from dagster._core.test_utils import freeze_time
 
 from rag_assets.config import Config, TableSource
+from rag_assets.findings.finding import Finding
 from rag_assets.graph import STEPS
 from rag_assets.operations.problems.current import state_problems
-from rag_assets.operations.problems.problem import Problem
 from rag_assets.sources import assets, readability
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.files.manifest import refresh_document_files
@@ -114,7 +114,7 @@ class Lab:
         )
         return asyncio.run(evaluated)
 
-    def problems(self) -> list[Problem]:
+    def problems(self) -> list[Finding]:
         return state_problems(self.store, self.config)
 
 

@@ -12,8 +12,8 @@ import dagster as dg
 from rag_assets import lineage
 from rag_assets.change.steps import StepList
 from rag_assets.config import Config
-from rag_assets.evaluation.flaws import flaw_rows
 from rag_assets.evaluation.steps import QUESTION_SETS
+from rag_assets.findings.telling import rows_of
 from rag_assets.index.steps import JOINT_INDEX
 from rag_assets.process.interrupts import stoppable
 from rag_assets.store import Store
@@ -171,12 +171,13 @@ def _examined(run: "Run") -> dg.AssetCheckResult:
     """What makes the numbers of an experiment say less than they seem to."""
     flaws = run.record.flaws
     errors = [flaw for flaw in flaws if flaw.blocking]
+    found = [flaw.finding for flaw in flaws]
     return dg.AssetCheckResult(
         check_name=CHECK,
         passed=not errors,
         severity=dg.AssetCheckSeverity.WARN,
         description=lineage.lines_in_markdown(flaw.sentence for flaw in errors) or None,
-        metadata={"flaws": lineage.records_of(flaw_rows(flaws))} if flaws else {},
+        metadata={"flaws": lineage.records_of(rows_of(found))} if found else {},
     )
 
 

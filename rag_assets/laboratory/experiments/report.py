@@ -23,8 +23,9 @@ from rag_assets.evaluation.evaluation_wording import (
     with_interval,
 )
 from rag_assets.evaluation.experiment_runs import TOP_N
-from rag_assets.evaluation.flaws import SOUND, flaw_rows
+from rag_assets.evaluation.flaws import SOUND
 from rag_assets.evaluation.summary import ALL_QUESTIONS, where
+from rag_assets.findings.telling import rows_of
 from rag_assets.laboratory.experiments.design import Measure
 from rag_assets.laboratory.experiments.layout import Means, pivot, plots, value_of
 from rag_assets.laboratory.experiments.results import ExperimentResult
@@ -50,7 +51,7 @@ def render(result: ExperimentResult) -> str:
         title=record.title,
         record=record,
         findings=list(findings(result)),
-        flaws=list(flaw_rows(record.flaws)),
+        flaws=list(rows_of([each.finding for each in record.flaws])),
         sound=SOUND,
         figures=list(figures(result)),
         tables=[(layout.title, *pivot(means, layout)) for layout in result.design.tables],

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets.config import Config, MessageChannel, ProblemKind, redacted
+from rag_assets.findings.finding import Finding
 from rag_assets.operations.alerts import channels
 from rag_assets.operations.alerts.channels import Delivery, Signal
 from rag_assets.operations.alerts.messages import message_of, trial_message
@@ -23,7 +24,7 @@ from rag_assets.operations.alerts.record import (
     ChannelRecord,
     RecordFile,
 )
-from rag_assets.operations.problems.current import Problem, state_problems
+from rag_assets.operations.problems.current import state_problems
 from rag_assets.operations.problems.runs import (
     NIGHTLY_JOB,
     RUN_REMEDY,
@@ -73,7 +74,7 @@ class Teller:
         self._file = file or RecordFile(config.state_dir)
 
     def tell(
-        self, instance: "dg.DagsterInstance | None", *, failure: Problem | None = None
+        self, instance: "dg.DagsterInstance | None", *, failure: Finding | None = None
     ) -> None:
         """Tell what changed since the last look.
 
@@ -139,7 +140,7 @@ class Teller:
         """`record` with what is open now, and each channel's share of what changed."""
         noted = [one for one in record.noted if not _has_run_since(instance, self._config, one)]
         seen = open_problems(self._config, instance, before=record.open, log=self._log)
-        found: dict[str, Problem] = {}
+        found: dict[str, Finding] = {}
         for problem in (*seen, *noted):
             found.setdefault(problem.key, problem)
         now = datetime.now(UTC)
@@ -236,9 +237,9 @@ class Teller:
         return replace(record, pings=calls)
 
 
-def failed_command(reason: str, *, variant: str) -> Problem:
+def failed_command(reason: str, *, variant: str) -> Finding:
     """The failure of a nightly refresh that a command should have done."""
-    return Problem(
+    return Finding(
         "run_failed",
         name_of_run(NIGHTLY_JOB, variant=variant),
         since=datetime.now(UTC),
@@ -259,7 +260,7 @@ def try_channels(config: Config) -> dict[str, Delivery]:
 
 def problems_of_runs(
     config: Config, instance: "dg.DagsterInstance | None", *, log: Callable[[str], None]
-) -> list[Problem]:
+) -> list[Finding]:
     """What is wrong with runs and assets now, whether or not the config names a channel.
 
     Args:
@@ -281,9 +282,9 @@ def open_problems(
     config: Config,
     instance: "dg.DagsterInstance | None",
     *,
-    before: Sequence[Problem] = (),
+    before: Sequence[Finding] = (),
     log: Callable[[str], None],
-) -> list[Problem]:
+) -> list[Finding]:
     """What is wrong now, without what only follows from another problem.
 
     Args:
@@ -306,9 +307,9 @@ def _of_runs(
     config: Config,
     instance: "dg.DagsterInstance | None",
     *,
-    before: list[Problem],
+    before: list[Finding],
     log: Callable[[str], None],
-) -> list[Problem]:
+) -> list[Finding]:
     """What Dagster's records tell; what was open `before` where they cannot be read."""
     try:
         return run_problems(instance, config) if instance else before
@@ -317,13 +318,13 @@ def _of_runs(
         return before
 
 
-def _without_consequences(found: Sequence[Problem], *, before: Sequence[Problem]) -> list[Problem]:
+def _without_consequences(found: Sequence[Finding], *, before: Sequence[Finding]) -> list[Finding]:
     """`found` without problems that others explain, unless they were open before those were."""
     has_cause = any(one.kind in CAUSES for one in found)
     unreadable = {key for one in found if one.kind == "source_unreadable" for key in one.assets}
     known = {one.key for one in before}
 
-    def is_consequence(one: Problem) -> bool:
+    def is_consequence(one: Finding) -> bool:
         if one.kind == "asset_overdue":
             return has_cause or bool(unreadable.intersection(one.assets))
         return one.kind == "index_stale" and (has_cause or bool(unreadable))
@@ -331,7 +332,7 @@ def _without_consequences(found: Sequence[Problem], *, before: Sequence[Problem]
     return [one for one in found if one.key in known or not is_consequence(one)]
 
 
-def _noting(record: AlertRecord, failure: Problem) -> AlertRecord:
+def _noting(record: AlertRecord, failure: Finding) -> AlertRecord:
     """`record` with the failure of a command."""
     others = [one for one in record.noted if one.key != failure.key]
     return replace(record, noted=[*others, failure])
@@ -363,7 +364,7 @@ def _after_failure(told: ChannelRecord, delivery: Delivery) -> ChannelRecord:
     )
 
 
-def _has_run_since(instance: "dg.DagsterInstance | None", config: Config, noted: Problem) -> bool:
+def _has_run_since(instance: "dg.DagsterInstance | None", config: Config, noted: Finding) -> bool:
     """Whether a run of the same work ended after the failure that was `noted`: it tells more."""
     if instance is None:
         return False

@@ -9,29 +9,14 @@ import socket
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeAlias
 
-from rag_assets.config import ProblemKind, redacted
+from rag_assets.config import redacted
+from rag_assets.findings import telling
+from rag_assets.findings.finding import Finding
+from rag_assets.findings.telling import Json
 from rag_assets.operations.alerts.record import Change
-from rag_assets.operations.problems.problem import Problem
 from rag_assets.process.clock import in_words
 
-Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
-
-WORDS: Mapping[ProblemKind, str] = {
-    "source_unreadable": "a source cannot be read",
-    "source_shrank": "documents or rows of a source left the index",
-    "table_damaged": "a table is damaged",
-    "check_failed": "a check failed",
-    "index_stale": "the index is not up to date",
-    "promotion_held": "a newer index may not serve",
-    "serving_lost": "what serves cannot be searched",
-    "units_failed": "left out of the index",
-    "documents_stale": "served in the last version that could be read",
-    "run_failed": "a run failed",
-    "run_overlong": "a run takes too long",
-    "asset_overdue": "an asset is overdue",
-}
 MOST_SHOWN = 20
 """Changes that a message describes: services refuse long messages."""
 LONGEST_MESSAGE = 24_000
@@ -113,7 +98,7 @@ def trial_message(*, ui_url: str | None) -> AlertMessage:
     )
 
 
-def link_of(problem: Problem, *, ui_url: str | None) -> str:
+def link_of(problem: Finding, *, ui_url: str | None) -> str:
     """The page of the Dagster UI that shows the problem; empty without the URL of the UI."""
     if ui_url is None:
         return ""
@@ -137,7 +122,7 @@ def _title(changes: Sequence[Change]) -> str:
 
 def _entry(change: Change, *, ui_url: str | None) -> MessagePart:
     problem, ended = change.problem, change.ended
-    what = _shortened(f"{WORDS[problem.kind]}: {problem.subject}", LONGEST_HEADING)
+    what = _shortened(f"{problem.says}: {problem.subject}", LONGEST_HEADING)
     link = link_of(problem, ui_url=ui_url)
     if ended is not None:
         lasted = in_words((ended - problem.since).total_seconds())
@@ -154,24 +139,11 @@ def _entry(change: Change, *, ui_url: str | None) -> MessagePart:
 def record_of(change: Change, ui_url: str | None) -> Mapping[str, Json]:
     """A change for programs."""
     problem, ended = change.problem, change.ended
-    record: dict[str, Json] = {
-        "kind": problem.kind,
-        "subject": redacted(problem.subject),
-        "names": problem.names,
-        "since": problem.since.isoformat(),
-        "reason": redacted(problem.reason),
-        "remedy": problem.remedy,
-        "assets": problem.assets,
-        "run_id": problem.run_id or None,
-        "link": link_of(problem, ui_url=ui_url) or None,
-    }
+    record = {**telling.record_of(problem), "link": link_of(problem, ui_url=ui_url) or None}
     if ended is None:
         return record
-    return {
-        **record,
-        "ended": ended.isoformat(),
-        "seconds": round((ended - problem.since).total_seconds()),
-    }
+    lasted = round((ended - problem.since).total_seconds())
+    return {**record, "ended": ended.isoformat(), "seconds": lasted}
 
 
 def _shortened(text: str, longest: int = LONGEST_REASON) -> str:

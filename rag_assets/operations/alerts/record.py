@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets.config import ProblemKind
-from rag_assets.operations.problems.problem import Problem
+from rag_assets.findings.finding import Finding
 from rag_assets.store.atomic import write_atomically
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ file that is there, when the disk is full and no other can be written."""
 class Change:
     """A problem that began, or that is over."""
 
-    problem: Problem
+    problem: Finding
     ended: datetime | None = None
     """The time when it was seen to be over (UTC); None if it began."""
 
@@ -56,9 +56,9 @@ class ChannelRecord:
 class AlertRecord:
     """All that is known of alerts."""
 
-    open: Sequence[Problem] = ()
+    open: Sequence[Finding] = ()
     """The problems that were found at the last look."""
-    noted: Sequence[Problem] = ()
+    noted: Sequence[Finding] = ()
     """Failures of commands of which Dagster has no run, such as those of a full disk."""
     channels: dict[str, ChannelRecord] = field(default_factory=dict)
     looked_at: datetime | None = None
@@ -66,7 +66,7 @@ class AlertRecord:
     pings: dict[str, str] = field(default_factory=dict)
     """The last call of each ping: the run and what was said of it."""
 
-    def changes(self, found: Sequence[Problem], *, now: datetime) -> list[Change]:
+    def changes(self, found: Sequence[Finding], *, now: datetime) -> list[Change]:
         """What began and what is over, now that `found` is open: of files that fail each one."""
         here = {key for problem in found for key in problem.keys}
         began = {key: problem.since for problem in found for key in problem.keys}
@@ -80,7 +80,7 @@ class AlertRecord:
         over = [over for problem in self.open if (over := problem.without(here))]
         return [*map(Change, new), *(Change(problem, ended=now) for problem in over)]
 
-    def dated(self, found: Iterable[Problem], *, now: datetime) -> Iterator[Problem]:
+    def dated(self, found: Iterable[Finding], *, now: datetime) -> Iterator[Finding]:
         """`found`, each with the time when it was first open; files that began later are apart."""
         began = {key: problem.since for problem in self.open for key in problem.keys}
         for problem in found:

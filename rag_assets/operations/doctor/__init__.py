@@ -2,12 +2,12 @@
 
 No record of an earlier check is believed: every table that a variant reads is gone through once.
 
-- What can be wrong, in one table of codes: `fault_rules`; one thing that is wrong: `faults`.
+- What can be wrong: the kinds of `rag_assets.findings`; one thing that is wrong: `faults`.
 - Which tables there are: `examined_tables`. What is kept of each while it is read: `table_scan`.
 - What is looked for: `files`, `row_faults`, `records`, `differences`, `indexes`, `side_tables`,
   `surroundings`; more of it on request: `deep`.
 - `examining` puts them in order. `repairing` takes away what is wrong, and lets the steps that made
   a table make it again: a repair has no way of its own to write a row.
 
-Read `fault_rules`, `examining` and `repairing` first. `operations.jobs` does it in the UI.
+Read `faults`, `examining` and `repairing` first. `operations.jobs` does it in the UI.
 """

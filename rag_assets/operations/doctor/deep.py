@@ -14,7 +14,6 @@ from rag_assets.index.encoders import IndexEncoder
 from rag_assets.index.steps import UnitVectors
 from rag_assets.index.units import matrix_of
 from rag_assets.models.tasks import part_of
-from rag_assets.operations.doctor import fault_rules
 from rag_assets.operations.doctor.examined_tables import ExaminedTable, Practice
 from rag_assets.operations.doctor.faults import Fault
 from rag_assets.operations.doctor.indexes import made_anew
@@ -51,9 +50,9 @@ def faults_of(practice: Practice, table: ExaminedTable, census: Census) -> Itera
     text = practice.config.index.text
     if detail := _other_rankings(practice.store, census, queries=queries, settings=text):
         yield Fault(
-            rule=fault_rules.OTHER_RANKING,
+            kind="other-ranking",
             subject=table.subject(practice.store),
-            detail=detail,
+            reason=detail,
             variants=table.variants,
             mends=[made_anew(table.step.table)],
             is_redone=True,
@@ -84,7 +83,7 @@ def _other_vectors(
     ]
     cosines = np.einsum("ij,ij->i", matrix_of(held.combine_chunks()), again)
     is_other = np.isin(census.row_ids, row_ids[~(1 - cosines <= FARTHEST)])
-    yield from found(practice, table, fault_rules.OTHER_VECTOR, delete=census.rows(is_other))
+    yield from found(practice, table, "other-vector", delete=census.rows(is_other))
 
 
 def _embedded(practice: Practice, encoder: IndexEncoder, texts: Sequence[str]) -> np.ndarray | None:

@@ -19,12 +19,12 @@ from rag_assets.documents.parsers.description import ParserUnavailableError
 from rag_assets.graph import STEPS
 from rag_assets.models.hosted import ServerError
 from rag_assets.models.weights import WeightsError
-from rag_assets.operations.doctor import fault_rules
 from rag_assets.operations.doctor.examined_tables import ExaminedTable, Practice
 from rag_assets.operations.doctor.faults import EXAMPLES, Fault, reopened
 from rag_assets.store import serving_pointer
 from rag_assets.tables.exported import ExportRunsError
 
+REFRESH = "rag-assets refresh"
 NOT_COMPARED = (ConfigError, ExportRunsError, ParserUnavailableError, ServerError, WeightsError)
 """Why a step cannot say what it would do: something is not on this machine, or at work."""
 
@@ -99,18 +99,18 @@ def waiting(practice: Practice, table: ExaminedTable, planned: StepPlan) -> Faul
     )
     if planned.plan.rebuild_reason:
         is_older = planned.plan.rebuild_reason == OTHER_COLUMNS
-        rule = fault_rules.OTHER_COLUMNS if is_older else fault_rules.LOST
-        return fault(rule=rule, detail=planned.plan.rebuild_reason)
+        kind = "other-columns" if is_older else "lost"
+        return fault(kind=kind, reason=planned.plan.rebuild_reason)
     if not planned.differs:
         return None
     serving = serving_pointer.serving_variant(practice.store, practice.config)
     is_served = not table.variants or serving in table.variants
     return fault(
-        rule=fault_rules.BEHIND if is_served else fault_rules.BEHIND_UNSERVED,
+        kind="behind" if is_served else "behind-unserved",
         count=max(1, len(planned.added) + len(planned.changed) + len(planned.removed)),
-        detail=f"{', '.join(planned.differs)} changed since: {len(planned.added):,} to add, "
+        reason=f"{', '.join(planned.differs)} changed since: {len(planned.added):,} to add, "
         f"{len(planned.changed):,} to change, {len(planned.removed):,} to remove",
-        command=command_of(table),
+        remedy=command_of(table),
     )
 
 
@@ -118,27 +118,25 @@ def faults_of(practice: Practice, table: ExaminedTable, planned: StepPlan) -> It
     """What the step would do, although its record says that nothing is due."""
     failed = set(planned.unfinished)
     found = {
-        fault_rules.MISSING: [key for key in planned.added if key not in failed],
-        fault_rules.STALE: [key for key in planned.changed if key not in failed],
-        fault_rules.ORPHAN: planned.removed,
+        "missing": [key for key in planned.added if key not in failed],
+        "stale": [key for key in planned.changed if key not in failed],
+        "orphan": planned.removed,
     }
-    for rule, keys in found.items():
+    for kind, keys in found.items():
         if keys:
-            yield _of_keys(practice, table, rule, keys)
+            yield _of_keys(practice, table, kind, keys)
 
 
 def command_of(table: ExaminedTable) -> str:
     """The refresh that brings a table up to date."""
     if not table.variants:
-        return fault_rules.REFRESH
-    return f"{fault_rules.REFRESH} --variant {table.variants[0]}"
+        return REFRESH
+    return f"{REFRESH} --variant {table.variants[0]}"
 
 
-def _of_keys(
-    practice: Practice, table: ExaminedTable, rule: fault_rules.Rule, keys: Sequence[str]
-) -> Fault:
+def _of_keys(practice: Practice, table: ExaminedTable, kind: str, keys: Sequence[str]) -> Fault:
     return Fault(
-        rule=rule,
+        kind=kind,
         subject=table.subject(practice.store),
         count=len(keys),
         examples=keys[:EXAMPLES],

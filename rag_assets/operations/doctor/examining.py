@@ -12,7 +12,6 @@ from rag_assets.index.steps import UnitVectors
 from rag_assets.operations.doctor import (
     deep,
     differences,
-    fault_rules,
     files,
     indexes,
     records,
@@ -42,7 +41,7 @@ class Examination:
     @property
     def found(self) -> Sequence[Fault]:
         """The faults, but for notes."""
-        return [each for each in self.faults if each.rule.gravity != "note"]
+        return [each for each in self.faults if each.severity != "note"]
 
     @property
     def is_clean(self) -> bool:
@@ -51,7 +50,7 @@ class Examination:
 
 
 def examine(practice: Practice) -> Examination:
-    """Look for everything that `fault_rules` names; nothing is written.
+    """Look for all kinds of findings that have a code of the doctor; nothing is written.
 
     Raises:
         UnreachableTablesError: The object store that holds the tables does not answer.
@@ -111,7 +110,7 @@ class _Looker:
         if self._is_written(table):
             found = [
                 Fault(
-                    rule=fault_rules.BEING_WRITTEN,
+                    kind="being-written",
                     subject=table.subject(store),
                     variants=table.variants,
                 )

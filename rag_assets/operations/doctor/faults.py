@@ -1,4 +1,4 @@
-"""One thing that is wrong, with what a repair has to take away."""
+"""A finding with what a repair has to take away, and how that is done."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import TypeAlias
 import numpy as np
 
 from rag_assets.change import quarantine
-from rag_assets.operations.doctor.fault_rules import Rule
+from rag_assets.findings.finding import Finding
 from rag_assets.store import Store
 
 EXAMPLES = 3
@@ -31,55 +31,25 @@ class RowsAt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
-    """Something that the doctor found."""
+class Fault(Finding):
+    """A finding of the doctor, with what a repair has to take away."""
 
-    rule: Rule
-    subject: str
-    """The table, the variant or the file, as a person knows it."""
-    count: int = 1
-    examples: Sequence[str] = ()
-    detail: str = ""
-    """What exactly is wrong, if the rule does not say it."""
     variants: tuple[str, ...] = ()
     """The variants that read the table."""
-    command: str = ""
-    """What mends it, if not the command of its rule."""
     delete: RowsAt | None = field(default=None, repr=False)
     """The rows that a repair deletes, so that their step makes them again."""
     remake: RowsAt | None = field(default=None, repr=False)
     """The rows that a repair marks as stale: their step replaces them, and keeps their vectors."""
     mends: Sequence[Mend] = field(default=(), repr=False)
-    is_redone: bool = False
+    is_redone: bool = field(default=False, repr=False)
     """Whether the steps of its variants have to run."""
-    is_of_source: bool = False
+    is_of_source: bool = field(default=False, repr=False)
     """Whether the sources have to be read again for that."""
 
     @property
     def is_mendable(self) -> bool:
         """Whether a repair does anything about it."""
         return bool(self.delete or self.remake or self.mends or self.is_redone)
-
-    @property
-    def remedy(self) -> str:
-        """The command that mends it."""
-        return self.command or self.rule.command
-
-    @property
-    def record(self) -> Mapping[str, str | int | Sequence[str]]:
-        """The fault as data, for programs."""
-        return {
-            "code": self.rule.code,
-            "name": self.rule.name,
-            "severity": self.rule.gravity,
-            "says": self.rule.says,
-            "subject": self.subject,
-            "detail": self.detail,
-            "count": self.count,
-            "examples": list(self.examples),
-            "variants": list(self.variants),
-            "command": self.remedy,
-        }
 
 
 def reopened(table: str) -> Mend:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from rag_assets.operations.doctor import fault_rules
 from rag_assets.operations.doctor.examined_tables import ExaminedTable, Practice
 from rag_assets.operations.doctor.faults import Fault, Log, Mend, made_ready
 from rag_assets.store import Store, exports
@@ -28,11 +27,11 @@ def damaged_by(
     store = practice.store
     is_of_source = of is not None and of.step.kind.reads_sources
     return Fault(
-        rule=fault_rules.DAMAGED,
+        kind="damaged",
         subject=store.uri(table).rpartition("/")[2].removesuffix(".lance"),
-        detail=wrong.partition("\n")[0],
+        reason=wrong.partition("\n")[0],
         variants=of.variants if of else tuple(practice.variants),
-        command=IN_A_BUCKET if practice.config.tables_url else "",
+        remedy=IN_A_BUCKET if practice.config.tables_url else "",
         mends=[] if practice.config.tables_url else [_mended(store.generation(table))],
         is_redone=practice.config.tables_url is None,
         is_of_source=is_of_source or table.startswith(exports.PREFIX),
@@ -68,9 +67,9 @@ def lost(practice: Practice, table: ExaminedTable) -> Fault | None:
     if not hit:
         return None
     return Fault(
-        rule=fault_rules.LOST,
+        kind="lost",
         subject=table.subject(store),
-        detail=f"the table of {table.step.asset}",
+        reason=f"the table of {table.step.asset}",
         variants=hit,
         is_redone=True,
         is_of_source=not table.step.kind.has_variants,

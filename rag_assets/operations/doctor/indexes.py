@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from functools import partial
 
 from rag_assets.index.indexes import TOP, measured_recall
-from rag_assets.operations.doctor import fault_rules
 from rag_assets.operations.doctor.examined_tables import ExaminedTable, Practice
 from rag_assets.operations.doctor.faults import Fault, Log, Mend
 from rag_assets.retrieval.lexical import SCORE
@@ -30,25 +29,25 @@ def faults_of(practice: Practice, table: ExaminedTable) -> Iterator[Fault]:
         is_redone=True,
     )
     if gone := missing_index_files(practice.store, table.step.table):
-        rule = fault_rules.TEXT_INDEX if _text_name(practice) in gone else fault_rules.VECTOR_INDEX
+        kind = "text-index" if _text_name(practice) in gone else "vector-index"
         yield wrong(
-            rule=rule, detail=f"files of {', '.join(gone)} are gone, cut short or overwritten"
+            kind=kind, reason=f"files of {', '.join(gone)} are gone, cut short or overwritten"
         )
         return
     try:
         if _has_other_settings(practice, table):
-            yield wrong(rule=fault_rules.BEHIND, detail="a search index is by other settings")
+            yield wrong(kind="behind", reason="a search index is by other settings")
             return
         if detail := _text(practice, table):
-            yield wrong(rule=fault_rules.TEXT_INDEX, detail=detail)
+            yield wrong(kind="text-index", reason=detail)
         else:
             _search(practice, table)
         if detail := _vectors(practice, table):
-            yield wrong(rule=fault_rules.VECTOR_INDEX, detail=detail)
+            yield wrong(kind="vector-index", reason=detail)
         elif detail := _recall(practice, table):
-            yield wrong(rule=fault_rules.LOW_RECALL, detail=detail)
+            yield wrong(kind="low-recall", reason=detail)
     except DAMAGE as error:
-        yield wrong(rule=fault_rules.TEXT_INDEX, detail=str(error).partition("\n")[0])
+        yield wrong(kind="text-index", reason=str(error).partition("\n")[0])
 
 
 def _has_other_settings(practice: Practice, table: ExaminedTable) -> bool:

@@ -22,7 +22,6 @@ from rag_assets.change.data_versions import Identities, content_of
 from rag_assets.change.reclaim import remove_unnamed, unnamed_tables
 from rag_assets.config import Config
 from rag_assets.graph import STEPS
-from rag_assets.operations.doctor import fault_rules
 from rag_assets.operations.doctor.differences import command_of
 from rag_assets.operations.doctor.examined_tables import ExaminedTable, Practice, step_tables
 from rag_assets.operations.doctor.faults import Fault, Log, reopened
@@ -51,10 +50,10 @@ def unfinished(practice: Practice, table: ExaminedTable) -> Fault | None:
     if store.ended(step.table) is not None:
         return None
     return Fault(
-        rule=fault_rules.UNFINISHED,
+        kind="unfinished",
         subject=table.subject(store),
         variants=table.variants,
-        command=command_of(table),
+        remedy=command_of(table),
         is_redone=True,
         is_of_source=step.kind.reads_sources,
     )
@@ -74,9 +73,9 @@ def false_record(practice: Practice, table: ExaminedTable, census: Census) -> Fa
     if (found.rows, found.data_version) == (ended.rows, ended.data_version):
         return None
     return Fault(
-        rule=fault_rules.FALSE_RECORD,
+        kind="false-record",
         subject=table.subject(store),
-        detail=f"{ended.rows:,} rows are recorded, {found.rows:,} are there"
+        reason=f"{ended.rows:,} rows are recorded, {found.rows:,} are there"
         if found.rows != ended.rows
         else f"as many rows as recorded ({found.rows:,}), but not the same",
         variants=table.variants,
@@ -95,7 +94,7 @@ def stray_records(practice: Practice) -> Iterator[Fault]:
             is_kept = is_of_recipe(file.stem) or file.stem.startswith(exports.PREFIX)
             if is_kept and file.stem not in made and not store.exists(file.stem):
                 yield Fault(
-                    rule=fault_rules.STRAY_RECORD,
+                    kind="stray-record",
                     subject=str(file.relative_to(store.root)),
                     mends=[partial(_removed, file=file)],
                 )
@@ -123,9 +122,9 @@ def export_faults(practice: Practice) -> Iterator[Fault]:
                 continue
             if (found.rows, found.data_version) != (left.rows, left.data_version):
                 yield Fault(
-                    rule=fault_rules.FALSE_RECORD,
+                    kind="false-record",
                     subject=f"exports/{exported.about.name}",
-                    detail=f"{left.rows:,} rows are recorded, {found.rows:,} are there",
+                    reason=f"{left.rows:,} rows are recorded, {found.rows:,} are there",
                     variants=tuple(practice.variants),
                     mends=[reopened(name)],
                     is_redone=True,
@@ -139,19 +138,19 @@ def leftover_faults(practice: Practice) -> Iterator[Fault]:
     late = LATE * config.clean_up.keep_days
     for generation, is_overdue in unnamed_tables(store, config, STEPS, keep_days=late).items():
         yield Fault(
-            rule=fault_rules.UNNAMED if is_overdue else fault_rules.KEPT_AS_STOCK,
+            kind="unnamed" if is_overdue else "stock",
             subject=folder_of(generation),
             mends=[partial(_remove, generation=generation)] if is_overdue else (),
         )
     for generation in store.begun():
         yield Fault(
-            rule=fault_rules.REMNANT,
+            kind="remnant",
             subject=folder_of(generation),
             mends=[partial(_drop, generation=generation)],
         )
     for file in _bad_caches(store.root):
         yield Fault(
-            rule=fault_rules.BAD_CACHE,
+            kind="bad-cache",
             subject=str(file.relative_to(store.root)),
             mends=[partial(_unlink, file=file)],
         )
@@ -201,7 +200,7 @@ def set_faults(practice: Practice) -> Iterator[Fault]:
         found = CompleteSet.read(file)
         if found is None:
             yield Fault(
-                rule=fault_rules.UNREADABLE_SET,
+                kind="unreadable-set",
                 subject=f"{complete_sets.FOLDER}/{file.name}",
                 variants=(variant,),
                 mends=[partial(_unlink, file=file)],
@@ -233,7 +232,7 @@ def tags(practice: Practice) -> Iterator[Fault]:
             ]
             if strange:
                 yield Fault(
-                    rule=fault_rules.TAGGED,
+                    kind="tagged",
                     subject=folder_of(table),
                     count=len(strange),
                     examples=strange,
@@ -266,7 +265,7 @@ def _unrecorded(practice: Practice, variant: str, recorded: CompleteSet | None) 
     if all(left and pinned.get(name) == left.data_version for name, left in newest.items()):
         return
     yield Fault(
-        rule=fault_rules.UNRECORDED_SET,
+        kind="unrecorded-set",
         subject=f"variant {variant}",
         variants=(variant,),
         is_redone=True,
@@ -280,10 +279,10 @@ def pointer_faults(practice: Practice) -> Iterator[Fault]:
         pointer = serving_pointer.current(store)
     except DamagedPointerError as error:
         yield Fault(
-            rule=fault_rules.DAMAGED_POINTER,
+            kind="damaged-pointer",
             subject=f"{FOLDER}/{CURRENT}",
-            detail=str(error).partition(":")[0],
-            command="rag-assets rollback",
+            reason=str(error).partition(":")[0],
+            remedy="rag-assets rollback",
             mends=[partial(_back, config=practice.config)],
         )
         return
@@ -295,15 +294,13 @@ def pointer_faults(practice: Practice) -> Iterator[Fault]:
         of_variant = (variant,) if variant else ()
         yield replace(gone, variants=of_variant, is_redone=variant in practice.variants)
     if why_not := embeddable.why_not(store, practice.config, pointer):
-        yield Fault(
-            rule=fault_rules.NO_MODEL, subject=f"serving pointer {pointer.number}", detail=why_not
-        )
+        yield Fault(kind="no-model", subject=f"serving pointer {pointer.number}", reason=why_not)
     for other in embeddable.kept(store, practice.config)[1:]:
         if not embeddable.can_serve(store, practice.config, other):
             yield Fault(
-                rule=fault_rules.NO_WAY_BACK,
+                kind="no-way-back",
                 subject=f"serving pointer {other.number}",
-                detail=other.variant,
+                reason=other.variant,
             )
 
 
@@ -313,7 +310,7 @@ def _gone(practice: Practice, pins: Iterable[Pin], *, subject: str) -> Fault | N
     if not gone:
         return None
     examples = [f"version {pin.version} of {pin.table}" for pin in gone]
-    return Fault(rule=fault_rules.PIN_GONE, subject=subject, count=len(gone), examples=examples)
+    return Fault(kind="pin-gone", subject=subject, count=len(gone), examples=examples)
 
 
 def _back(store: Store, log: Log, *, config: Config) -> None:

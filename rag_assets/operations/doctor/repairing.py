@@ -113,7 +113,7 @@ def _by_table(rows: Iterable[RowsAt]) -> dict[tuple[str, int], np.ndarray]:
 
 
 def _identity(fault: Fault) -> tuple[str, str, int]:
-    return fault.rule.code, fault.subject, fault.count
+    return fault.kind, fault.subject, fault.count
 
 
 def land_again(store: Store, config: Config, *, log: Log) -> None:

@@ -18,7 +18,6 @@ from rag_assets.columns.sql import KEYS_PER_STATEMENT, quoted
 from rag_assets.documents.chunks.document_texts import texts_of
 from rag_assets.documents.steps import CHUNKS, FIGURE_DESCRIPTIONS, PARSED_DOCUMENTS
 from rag_assets.index.steps import UnitVectors
-from rag_assets.operations.doctor import fault_rules
 from rag_assets.operations.doctor.examined_tables import ExaminedTable, Practice
 from rag_assets.operations.doctor.faults import Fault, RowsAt, examples_of, reopened
 from rag_assets.operations.doctor.table_scan import LENGTH_TOLERANCE, Census
@@ -36,19 +35,17 @@ _PLACE = ["document_id", "text", "char_start", "char_end"]
 def faults_of(practice: Practice, table: ExaminedTable, census: Census) -> Iterator[Fault]:
     """What is wrong with the rows of a table, whatever it was made from."""
     surplus = _surplus(census)
-    yield from found(practice, table, fault_rules.DUPLICATE, delete=census.rows(surplus))
+    yield from found(practice, table, "duplicate", delete=census.rows(surplus))
     if census.group is None:
-        yield from found(practice, table, fault_rules.ALTERED_TEXT, remake=_altered(census))
+        yield from found(practice, table, "altered-text", remake=_altered(census))
     else:
         gaps = _inputs_of(census, _gaps(census))
-        yield from found(practice, table, fault_rules.INCOMPLETE, delete=gaps)
+        yield from found(practice, table, "incomplete", delete=gaps)
         altered = _inputs_of(census, census.altered)
-        yield from found(practice, table, fault_rules.ALTERED_TEXT, delete=altered)
+        yield from found(practice, table, "altered-text", delete=altered)
     if census.length is not None:
         is_spoiled = ~(np.abs(census.length - 1) <= LENGTH_TOLERANCE)
-        yield from found(
-            practice, table, fault_rules.SPOILED_VECTOR, delete=census.rows(is_spoiled)
-        )
+        yield from found(practice, table, "spoiled-vector", delete=census.rows(is_spoiled))
     if isinstance(table.step.kind, UnitVectors):
         yield from _mixed(practice, table, census)
 
@@ -56,7 +53,7 @@ def faults_of(practice: Practice, table: ExaminedTable, census: Census) -> Itera
 def found(
     practice: Practice,
     table: ExaminedTable,
-    rule: fault_rules.Rule,
+    kind: str,
     *,
     delete: RowsAt | None = None,
     remake: RowsAt | None = None,
@@ -65,7 +62,7 @@ def found(
     rows = delete or remake
     if rows is not None and len(rows.row_ids):
         yield Fault(
-            rule=rule,
+            kind=kind,
             subject=table.subject(practice.store),
             count=len(rows.row_ids),
             examples=examples_of(practice.store, rows, key=table.step.key),
@@ -126,7 +123,7 @@ def _mixed(practice: Practice, table: ExaminedTable, census: Census) -> Iterator
     )
     others = np.concatenate([batch[ROW_ID].to_numpy() for batch in batches])
     rows = RowsAt(census.table, census.version, others)
-    yield from found(practice, table, fault_rules.MIXED_MODELS, delete=rows)
+    yield from found(practice, table, "mixed-models", delete=rows)
 
 
 def text_faults(practice: Practice, table: ExaminedTable, census: Census) -> Iterator[Fault]:
@@ -161,7 +158,7 @@ def _slices(practice: Practice, table: ExaminedTable, census: Census) -> Iterato
         wrong.append(census.group[is_chosen][~np.array(is_slice, bool)])
     hit = np.concatenate([np.empty(0, np.uint64), *wrong])
     rows = census.rows(np.isin(census.group, hit))
-    yield from found(practice, table, fault_rules.NO_SLICE, delete=rows)
+    yield from found(practice, table, "no-slice", delete=rows)
 
 
 def _written(practice: Practice, table: ExaminedTable, census: Census) -> Iterator[Fault]:
@@ -188,7 +185,7 @@ def _written(practice: Practice, table: ExaminedTable, census: Census) -> Iterat
         keys = pa.array(wrong, pa.string())
         row_ids = store.row_ids(census.table, column="row_id", keys=keys, version=census.version)
         rows_at = RowsAt(census.table, census.version, row_ids)
-        yield from found(practice, table, fault_rules.NOT_SERIALIZED, remake=rows_at)
+        yield from found(practice, table, "not-serialized", remake=rows_at)
 
 
 def _sample(values: np.ndarray, *, of: int, practice: Practice) -> np.ndarray:
@@ -211,7 +208,7 @@ def other_texts(
     is_there = places != ABSENT
     is_other = np.zeros(len(units), bool)
     is_other[is_there] = units.hashed[is_there] != texts.hashed[places[is_there]]
-    yield from found(practice, table, fault_rules.OTHER_TEXT, delete=units.rows(is_other))
+    yield from found(practice, table, "other-text", delete=units.rows(is_other))
 
 
 def joint_faults(
@@ -235,10 +232,10 @@ def joint_faults(
     wrong = joint.rows(beyond | is_other)
     if lacking or len(wrong.row_ids):
         yield Fault(
-            rule=fault_rules.JOINT_DIFFERS,
+            kind="joint-differs",
             subject=table.subject(practice.store),
             count=lacking + len(wrong.row_ids),
-            detail=f"{lacking:,} units are lacking, {int(beyond.sum()):,} are in no part, "
+            reason=f"{lacking:,} units are lacking, {int(beyond.sum()):,} are in no part, "
             f"{int(is_other.sum()):,} differ",
             variants=table.variants,
             delete=wrong if len(wrong.row_ids) else None,
@@ -257,7 +254,7 @@ def mixed_parts(
     if any(len({encoder for _, encoder in part.encoders}) > 1 for part in parts):
         return  # told of the part
     yield Fault(
-        rule=fault_rules.MIXED_MODELS,
+        kind="mixed-models",
         subject=table.subject(practice.store),
         count=len(encoders),
         examples=sorted(encoders),

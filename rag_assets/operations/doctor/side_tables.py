@@ -14,7 +14,6 @@ from rag_assets.columns.keys import ABSENT, KeyIndex
 from rag_assets.columns.sql import is_one_of
 from rag_assets.documents.steps import FIGURE_DESCRIPTIONS, PARSED_DOCUMENTS
 from rag_assets.graph import STEPS
-from rag_assets.operations.doctor import fault_rules
 from rag_assets.operations.doctor.examined_tables import ExaminedTable, Practice
 from rag_assets.operations.doctor.faults import EXAMPLES, Fault, Log, RowsAt
 from rag_assets.store import ROW_ID, Store, images
@@ -29,7 +28,7 @@ def quarantine_faults(practice: Practice) -> Iterator[Fault]:
         keys = [entry.failure.key for entry in entries if entry.target == target]
         if gone := _without_input(store, known[target], keys):
             yield Fault(
-                rule=fault_rules.STRAY_QUARANTINE,
+                kind="stray-quarantine",
                 subject=target,
                 count=len(gone),
                 examples=sorted(gone)[:EXAMPLES],
@@ -70,7 +69,7 @@ def _marks(store: Store) -> Iterator[Fault]:
     marked = set(quarantine.quarantined_targets(store))
     if wrong := sorted(named ^ marked):
         yield Fault(
-            rule=fault_rules.QUARANTINE_MARK,
+            kind="quarantine-mark",
             subject=quarantine.QUARANTINE,
             count=len(wrong),
             examples=wrong[:EXAMPLES],
@@ -101,7 +100,7 @@ def account_faults(practice: Practice, table: ExaminedTable) -> Iterator[Fault]:
         lost = rows.filter(pa.array(is_lost))
         documents = lost["document_id"].unique().to_pylist()
         yield Fault(
-            rule=fault_rules.ACCOUNT_LOST,
+            kind="account-lost",
             subject=table.subject(store),
             count=len(documents),
             examples=documents[:EXAMPLES],
@@ -115,7 +114,7 @@ def account_faults(practice: Practice, table: ExaminedTable) -> Iterator[Fault]:
     if is_stray.any():
         stray = held.filter(pa.array(is_stray)).to_pylist()
         yield Fault(
-            rule=fault_rules.STRAY_ACCOUNT,
+            kind="stray-account",
             subject=accounts,
             count=len(stray),
             examples=stray[:EXAMPLES],
@@ -146,7 +145,7 @@ def picture_faults(practice: Practice, table: ExaminedTable) -> Iterator[Fault]:
     if is_lost.any():
         lost = rows.filter(pa.array(is_lost))
         yield Fault(
-            rule=fault_rules.PICTURE_LOST,
+            kind="picture-lost",
             subject=table.subject(store),
             count=lost.num_rows,
             examples=lost[images.KEY].to_pylist()[:EXAMPLES],

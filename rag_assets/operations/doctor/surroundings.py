@@ -13,9 +13,7 @@ from rag_assets.columns.keys import ABSENT, KeyIndex
 from rag_assets.columns.sql import quoted
 from rag_assets.identity import document_ids
 from rag_assets.models.language.probing import ProbeFault, probe
-from rag_assets.operations.doctor import fault_rules
 from rag_assets.operations.doctor.examined_tables import Practice
-from rag_assets.operations.doctor.fault_rules import Rule
 from rag_assets.operations.doctor.faults import EXAMPLES, Fault
 from rag_assets.sources.files.listing import Listing, look
 from rag_assets.sources.files.overlaps import without_rows
@@ -34,7 +32,7 @@ def source_file_faults(practice: Practice) -> Iterator[Fault]:
         try:
             listings.append(look(source, without=practice.config.state_dir))
         except SourceError as error:
-            yield Fault(rule=fault_rules.SOURCE_MOVED, subject=source.name, detail=str(error))
+            yield Fault(kind="source-moved", subject=source.name, reason=str(error))
     for listing in without_rows(listings, practice.config.sources.tables):
         yield from _moved(practice, listing)
 
@@ -55,21 +53,21 @@ def _moved(practice: Practice, listing: Listing) -> Iterator[Fault]:
     gone = held["uri"].filter(pa.array(is_gone)).to_pylist()
     if moved := [*new, *changed, *gone]:
         yield Fault(
-            rule=fault_rules.SOURCE_MOVED,
+            kind="source-moved",
             subject=name,
             count=len(moved),
             examples=moved[:EXAMPLES],
-            detail=f"{len(new):,} new, {len(changed):,} of another size, {len(gone):,} gone",
+            reason=f"{len(new):,} new, {len(changed):,} of another size, {len(gone):,} gone",
         )
 
 
-RULE_OF_PROBE: Mapping[ProbeFault, Rule] = {
-    "unreachable": fault_rules.MODEL_UNREACHABLE,
-    "key": fault_rules.KEY_REFUSED,
-    "unknown": fault_rules.MODEL_UNKNOWN,
-    "answer": fault_rules.NO_ANSWER,
-    "structure": fault_rules.NO_STRUCTURE,
-    "context": fault_rules.SMALLER_CONTEXT,
+KIND_OF_PROBE: Mapping[ProbeFault, str] = {
+    "unreachable": "model-unreachable",
+    "key": "key-refused",
+    "unknown": "model-unknown",
+    "answer": "no-answer",
+    "structure": "no-structure",
+    "context": "smaller-context",
 }
 
 
@@ -83,8 +81,8 @@ def language_model_faults(practice: Practice) -> Iterator[Fault]:
         practice.log(f"asking the language model {name}")
         for finding in probe(name, settings):
             yield Fault(
-                rule=RULE_OF_PROBE[finding.fault],
+                kind=KIND_OF_PROBE[finding.fault],
                 subject=f"language_models.{name}",
-                detail=finding.detail,
-                command=finding.remedy,
+                reason=finding.detail,
+                remedy=finding.remedy,
             )

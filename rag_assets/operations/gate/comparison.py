@@ -336,7 +336,7 @@ def blocking_flaws(
 
 
 def _sentence(examined: Examined, flaw: Flaw) -> str:
-    return f"{examined.side.complete_set.variant}: {flaw.sentence}. What to do: {flaw.remedy}."
+    return f"{examined.side.complete_set.variant}: {flaw.sentence}. What to do: {flaw.rule.remedy}."
 
 
 def _flaws(examined: Examined, questions: Sequence[Question]) -> list[Flaw]:
@@ -366,7 +366,8 @@ def _lacking(serving: Side, candidate: Side) -> Iterator[Flaw]:
     lacking = [*now.lacks(before)]
     count = sum(number for _, number in lacking)
     if count > question_flaws.POOL_SHARE * before.size:
-        yield flaws.BY_NAME["unlike_runs"].found(
+        yield flaws.found(
+            "unlike_runs",
             f"it lacks {count:,} of the {before.size:,} documents and rows that "
             f"{serving.complete_set.variant} holds",
             examples=(f"{what}: {number}" for what, number in lacking),

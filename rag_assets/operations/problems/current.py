@@ -10,21 +10,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
-from rag_assets import quality, schemas
+from rag_assets import schemas
 from rag_assets.change import embeddable
 from rag_assets.change.data_versions import NO_TABLE, current_version
 from rag_assets.change.reclaim import LEAST_FREE
 from rag_assets.change.steps import Step, made_from
 from rag_assets.columns.sql import is_one_of
-from rag_assets.config import Config, TableSource, asset_path
+from rag_assets.config import Config, TableSource
 from rag_assets.config.questions import GENERATED_SETS
+from rag_assets.findings.finding import Finding
 from rag_assets.graph import STEPS
 from rag_assets.operations.gate import blocked_candidate
 from rag_assets.operations.gate.blocked_candidate import HeldBack
 from rag_assets.operations.gate.verdicts import Verdict
 from rag_assets.operations.problems import skipped_inputs
 from rag_assets.operations.problems.acknowledged import Failing, acknowledged, failing, how
-from rag_assets.operations.problems.problem import Problem
+from rag_assets.operations.problems.failed_checks import failed_checks, named_results
 from rag_assets.sources import readability
 from rag_assets.sources.readability import Outage, Readability, SourceReadability
 from rag_assets.store import MissingTableError, Store, complete_sets, serving_pointer
@@ -44,7 +45,7 @@ SERVING_INDEX = "serving_index"
 """The asset that moves the serving pointer."""
 
 
-def state_problems(store: Store, config: Config) -> list[Problem]:
+def state_problems(store: Store, config: Config) -> list[Finding]:
     """What the state tells: sources, tables, checks, the index that serves, and units.
 
     Args:
@@ -57,7 +58,7 @@ def state_problems(store: Store, config: Config) -> list[Problem]:
     return [
         *source_problems(store, config),
         *_damaged_tables(store, damaged),
-        *_failed_checks(store, config),
+        *(each.plain for each in failed_checks(store, config) if each.severity == "error"),
         *([] if damaged else _stale_index(store, config)),
         *_serving_problems(store, config),
         *skipped_inputs.left_out(store, config, entries),
@@ -75,7 +76,7 @@ def acknowledgeable(store: Store, config: Config) -> dict[Failing, str]:
     return found
 
 
-def full_disk(store: Store) -> Iterator[Problem]:
+def full_disk(store: Store) -> Iterator[Finding]:
     """Too little room for a refresh: one that failed for it could not write that down.
 
     Alerts need not be told: where there is a channel, they keep room for what failed.
@@ -84,7 +85,7 @@ def full_disk(store: Store) -> Iterator[Problem]:
         return
     disk = shutil.disk_usage(store.root)
     if disk.free < min(LEAST_FREE, disk.total * LEAST_SHARE_FREE):
-        yield Problem(
+        yield Finding(
             "run_failed",
             "disk of the state",
             since=datetime.now(UTC),
@@ -109,34 +110,7 @@ def damaged_tables(store: Store, config: Config) -> Mapping[str, str]:
     return damaged
 
 
-def named_results(store: Store, config: Config) -> list[quality.Result]:
-    """The last results of the checks, but for sources and tables that `config` no longer names.
-
-    The assets of these are gone, and with them the checks that could ever hold again.
-    """
-    exports = {
-        "/".join(asset_path(source, spec))
-        for source in config.sources.tables
-        for spec in source.tables
-    }
-    return [
-        result
-        for result in quality.results_in(store)
-        if not result.asset.startswith(skipped_inputs.EXPORTS) or result.asset in exports
-    ]
-
-
-def names_of_tables(store: Store, config: Config) -> dict[str, str]:
-    """The variant that each table is named by for people; none where all variants share it."""
-    by_rank = [serving_pointer.serving_variant(store, config), *config.variants]
-    return {
-        store.known_as(step.table): name
-        for name in reversed(by_rank)  # of those that share a table, the first names it
-        for step in STEPS.of_variant(config, name).values()
-    }
-
-
-def source_problems(store: Store, config: Config) -> Iterator[Problem]:
+def source_problems(store: Store, config: Config) -> Iterator[Finding]:
     """Sources that cannot be read, or lost much, unless somebody acknowledged that."""
     accepted = acknowledged(store)
     by_asset = readability.outages_of_assets(store, config)
@@ -149,7 +123,7 @@ def source_problems(store: Store, config: Config) -> Iterator[Problem]:
         for outage in known.outages():
             if accepted.issuperset(_parts(known, outage)):
                 continue
-            yield Problem(
+            yield Finding(
                 "source_unreadable",
                 outage.subject,
                 since=outage.since,
@@ -160,7 +134,7 @@ def source_problems(store: Store, config: Config) -> Iterator[Problem]:
         whole = known.whole
         if whole.lost_since and whole.lost:
             items = "rows" if isinstance(source, TableSource) else "documents"
-            yield Problem(
+            yield Finding(
                 "source_shrank",
                 source.name,
                 since=whole.lost_since,
@@ -186,9 +160,9 @@ def _loss(known: SourceReadability) -> Failing:
     return Failing(known.source, f"lost since {known.whole.lost_since}")
 
 
-def _damaged_tables(store: Store, damaged: Mapping[str, str]) -> Iterator[Problem]:
+def _damaged_tables(store: Store, damaged: Mapping[str, str]) -> Iterator[Finding]:
     for folder, wrong in damaged.items():
-        yield Problem(
+        yield Finding(
             "table_damaged",
             folder,
             since=store.ended_at(folder) or datetime.now(UTC),
@@ -197,26 +171,7 @@ def _damaged_tables(store: Store, damaged: Mapping[str, str]) -> Iterator[Proble
         )
 
 
-def _failed_checks(store: Store, config: Config) -> Iterator[Problem]:
-    """Expectations whose failure stops what comes after."""
-    variants = names_of_tables(store, config)
-    for result in named_results(store, config):
-        table = "" if result.table == result.asset else result.table
-        name = variants.get(result.table, table)
-        of = f" of {name}" if name else ""
-        for item in result.failed:
-            if item.severity == "error":
-                yield Problem(
-                    "check_failed",
-                    f"{result.asset}{of}: {item.name}",
-                    since=datetime.fromisoformat(result.failing_since(item.name) or result.at),
-                    reason="\n".join(result.explain(item)[:-1]),
-                    remedy=result.remedy(item),
-                    assets=(result.asset,),
-                )
-
-
-def _stale_index(store: Store, config: Config) -> Iterator[Problem]:
+def _stale_index(store: Store, config: Config) -> Iterator[Finding]:
     """The index that serves lacks what its inputs hold, and nobody is working on it."""
     variant = serving_pointer.serving_variant(store, config)
     joint = STEPS.completing(config, variant)
@@ -226,7 +181,7 @@ def _stale_index(store: Store, config: Config) -> Iterator[Problem]:
         return
     since = store.ended_at(joint.table)
     begun = [at for step in STEPS.shared(config).values() if (at := store.ended_at(step.table))]
-    yield Problem(
+    yield Finding(
         "index_stale",
         f"variant {variant}",
         since=since or min(begun, default=datetime.now(UTC)),
@@ -259,7 +214,7 @@ def _held_back(store: Store, config: Config) -> HeldBack | None:
     return back if back and back.variant in config.variants else None
 
 
-def _serving_problems(store: Store, config: Config) -> Iterator[Problem]:
+def _serving_problems(store: Store, config: Config) -> Iterator[Finding]:
     """What serves cannot be opened, or a newer index may not take its place."""
     now = datetime.now(UTC)
     try:
@@ -269,12 +224,12 @@ def _serving_problems(store: Store, config: Config) -> Iterator[Problem]:
             raise GonePinsError(pointer.number, variant=pointer.variant)
     except ServingPointerError as error:
         reason, _, remedy = str(error).partition(": run ")
-        yield Problem(
+        yield Finding(
             "serving_lost", "serving pointer", since=now, reason=reason, remedy=f"run {remedy}"
         )
     else:
         if pointer and (why_not := embeddable.why_not(store, config, pointer)):
-            yield Problem(
+            yield Finding(
                 "serving_lost",
                 "queries",
                 since=now,
@@ -284,7 +239,7 @@ def _serving_problems(store: Store, config: Config) -> Iterator[Problem]:
                 f'`rag-assets promote {pointer.variant} --override "REASON"` serves it',
             )
     if back := _held_back(store, config):
-        yield Problem(
+        yield Finding(
             "promotion_held",
             f"variant {back.variant}",
             since=datetime.fromisoformat(back.since),

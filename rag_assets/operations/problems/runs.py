@@ -11,10 +11,10 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from rag_assets.config import Config, Schedule, asset_path
+from rag_assets.findings.finding import Finding
 from rag_assets.graph import STEPS
 from rag_assets.operations.problems import run_errors
 from rag_assets.operations.problems.lost_runs import ORIGIN
-from rag_assets.operations.problems.problem import Problem
 from rag_assets.process import clock
 from rag_assets.process.clock import in_words
 
@@ -62,7 +62,7 @@ OVERDUE_REMEDY = (
 )
 
 
-def run_problems(instance: "dg.DagsterInstance", config: Config) -> list[Problem]:
+def run_problems(instance: "dg.DagsterInstance", config: Config) -> list[Finding]:
     """What is wrong with runs and assets, by the records of `instance`.
 
     Runs of variants, and assets, that `config` no longer names are left out.
@@ -78,7 +78,7 @@ def run_problems(instance: "dg.DagsterInstance", config: Config) -> list[Problem
 
 def healed_failures(
     instance: "dg.DagsterInstance", config: Config, *, after: datetime
-) -> list[tuple[Problem, datetime]]:
+) -> list[tuple[Finding, datetime]]:
     """Runs that failed after a time and whose work a later run has done, and when it was done.
 
     Dagster tries a run that was killed once more: nobody might look in between.
@@ -91,7 +91,7 @@ def healed_failures(
     ]
 
 
-def is_history(instance: "dg.DagsterInstance", problem: Problem) -> bool:
+def is_history(instance: "dg.DagsterInstance", problem: Finding) -> bool:
     """Whether a failed run is too old to be looked at, though no later run has done its work.
 
     Also if somebody deleted its records. It is not told any more, but it is not resolved either.
@@ -211,7 +211,7 @@ def _failures(
 
 def _failed_runs(
     instance: "dg.DagsterInstance", config: Config, *, since: datetime
-) -> Iterator[Problem]:
+) -> Iterator[Finding]:
     for failures in _failures(instance, config, since=since):
         if runs := failures.open:
             yield from _failure(instance, config, failures.work, runs)
@@ -219,7 +219,7 @@ def _failed_runs(
 
 def _failure(
     instance: "dg.DagsterInstance", config: Config, work: _Work, records: Sequence["RunRecord"]
-) -> Iterator[Problem]:
+) -> Iterator[Finding]:
     """The problem of `records`, newest first; none if a check stopped the newest.
 
     A check that stopped a run is a problem of its own, and needs no second one. Runs that a person
@@ -236,7 +236,7 @@ def _failure(
         for event in events
         if event.is_run_failure
     ]
-    yield Problem(
+    yield Finding(
         "run_failed",
         work.name,
         since=_moment(records[-1].end_time),
@@ -267,13 +267,13 @@ def _events(instance: "dg.DagsterInstance", run_id: str) -> list["DagsterEvent"]
     return [entry.dagster_event for entry in entries if entry.dagster_event]
 
 
-def _overlong_runs(instance: "dg.DagsterInstance", config: Config) -> Iterator[Problem]:
+def _overlong_runs(instance: "dg.DagsterInstance", config: Config) -> Iterator[Finding]:
     now = datetime.now(UTC).timestamp()
     for record, started in _going(instance):
         work = _Work.of(record.dagster_run)
         limit = config.alerts.overlong_seconds or _usual_limit(instance, work)
         if limit is not None and now - started > limit:
-            yield Problem(
+            yield Finding(
                 "run_overlong",
                 work.name,
                 since=_moment(started),
@@ -311,7 +311,7 @@ def _good_runs(
     return instance.get_run_records(good, limit=limit)
 
 
-def _failed_backfills(instance: "dg.DagsterInstance", *, since: datetime) -> Iterator[Problem]:
+def _failed_backfills(instance: "dg.DagsterInstance", *, since: datetime) -> Iterator[Finding]:
     """Backfills that failed by themselves: the failed runs of one are problems of their own."""
     import dagster as dg
 
@@ -334,7 +334,7 @@ def _failed_backfills(instance: "dg.DagsterInstance", *, since: datetime) -> Ite
         )
         if backfill.status not in failed or instance.get_run_records(of_runs, limit=1):
             continue
-        yield Problem(
+        yield Finding(
             "run_failed",
             f"backfill {backfill.backfill_id}",
             since=_moment(backfill.backfill_end_timestamp or backfill.backfill_timestamp),
@@ -352,7 +352,7 @@ def _target(backfill: "PartitionBackfill") -> tuple[object, ...]:
     )
 
 
-def _overdue_assets(instance: "dg.DagsterInstance", config: Config) -> Iterator[Problem]:
+def _overdue_assets(instance: "dg.DagsterInstance", config: Config) -> Iterator[Finding]:
     """Assets that two ticks of the schedule missed, where Dagster's daemon looks at them.
 
     A time window, which is what their freshness policy knows, is as long as the longest pause of
@@ -379,7 +379,7 @@ def _overdue_assets(instance: "dg.DagsterInstance", config: Config) -> Iterator[
             continue
         name = key.to_user_string()
         last = f"{_moment(made.timestamp):%Y-%m-%d %H:%M} UTC" if made else "never"
-        yield Problem(
+        yield Finding(
             "asset_overdue",
             name,
             since=since,

@@ -12,9 +12,9 @@ from pathlib import PurePosixPath
 from rag_assets import schemas
 from rag_assets.change.quarantine import Failure, QuarantineEntry, all_entries
 from rag_assets.config import Config
+from rag_assets.findings.finding import Finding, named
 from rag_assets.graph import STEPS
 from rag_assets.operations.problems.acknowledged import NUMBER, Failing, acknowledged, failing, how
-from rag_assets.operations.problems.problem import Problem, named
 from rag_assets.store import Store
 from rag_assets.store.catalog import is_of_recipe
 
@@ -65,7 +65,7 @@ def is_of_source(entry: QuarantineEntry) -> bool:
     return entry.target == schemas.DOCUMENT_FILES_TABLE and key.endswith("/")
 
 
-def left_out(store: Store, config: Config, entries: Iterable[QuarantineEntry]) -> list[Problem]:
+def left_out(store: Store, config: Config, entries: Iterable[QuarantineEntry]) -> list[Finding]:
     """The problems of single files, rows or units, the largest groups first.
 
     A file that fails on the way to several tables is told once.
@@ -124,7 +124,7 @@ def _problem(
     *,
     is_stale: bool,
     refused: Collection[str],
-) -> Problem:
+) -> Finding:
     failures = [each.failure for each in members]
     step = STEPS.kind(asset)
     names, items = tuple(failure.label for failure in failures), step.counts if step else "rows"
@@ -136,7 +136,7 @@ def _problem(
     elif any(is_retry_useful(asset, failure, refused=refused) for failure in failures):
         remedies.append(f"once the cause is gone: {RETRY}")
     remedies.append(f"if it is to stay so: {how(names[0] if len(names) == 1 else 'FILE')}")
-    return Problem(
+    return Finding(
         "documents_stale" if is_stale else "units_failed",
         named(names, items=items),
         since=min(each.failure.stale_since or each.failed_at for each in members),

@@ -27,7 +27,8 @@ from rag_assets.operations.gate import judging as gate
 from rag_assets.operations.gate.blocked_candidate import HeldBack
 from rag_assets.operations.gate.verdict_wording import headline, in_short
 from rag_assets.operations.gate.verdicts import Verdict
-from rag_assets.operations.problems.current import are_questions_lost, named_results, why_stale
+from rag_assets.operations.problems.current import are_questions_lost, why_stale
+from rag_assets.operations.problems.failed_checks import named_results
 from rag_assets.operations.serving_index.consistency import encoder_ids, inconsistencies
 from rag_assets.retrieval.opening import OutdatedIndexError
 from rag_assets.schemas import GENERATED_QUESTIONS_TABLE, QUESTIONS_TABLE

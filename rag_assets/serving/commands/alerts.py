@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 
 from rag_assets import config as configuration
 from rag_assets.config import Config
+from rag_assets.findings.finding import Finding
+from rag_assets.findings.telling import lines_of
 from rag_assets.operations.alerts.channels import Delivery
 from rag_assets.operations.alerts.dispatch import NOT_CALLED, open_problems, try_channels
 from rag_assets.operations.alerts.messages import moment, record_of
 from rag_assets.operations.alerts.record import FILE, AlertRecord, Change, ChannelRecord, RecordFile
-from rag_assets.operations.problems.problem import Problem
 from rag_assets.serving import alerting
 from rag_assets.serving.replies import FAILED, OK, PARTLY, Json, Reply, UsageError, say
-from rag_assets.serving.status_text import problem_lines
 
 SUMMARY = "tell what is wrong now and who was told; try whether messages arrive"
 EXAMPLES = """\
@@ -94,7 +94,7 @@ def _listed(config: Config) -> Reply:
     )
 
 
-def _told(problem: Problem, record: AlertRecord) -> dict[str, datetime]:
+def _told(problem: Finding, record: AlertRecord) -> dict[str, datetime]:
     """Each channel that was told of `problem`, and when."""
     return {
         name: max(times)
@@ -103,11 +103,11 @@ def _told(problem: Problem, record: AlertRecord) -> dict[str, datetime]:
     }
 
 
-def _paragraphs(problems: Sequence[Problem], config: Config, record: AlertRecord) -> Iterator[str]:
+def _paragraphs(problems: Sequence[Finding], config: Config, record: AlertRecord) -> Iterator[str]:
     for problem in problems:
         names = [f"{name} ({moment(when)})" for name, when in _told(problem, record).items()]
         who = f"    told: {', '.join(names) or 'nobody yet'}"
-        yield "\n".join([*problem_lines([problem]), who])
+        yield "\n".join([*lines_of([problem]), who])
     if not problems:
         yield "Nothing is wrong."
     failing = [f"  {name}: {why}" for name, why in _failures(config, record).items() if why]

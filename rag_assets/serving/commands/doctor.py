@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
+from rag_assets.findings.finding import SEVERITIES
+from rag_assets.findings.telling import headline, lines_of, record_of
 from rag_assets.serving import disk_errors, refresh_run
 from rag_assets.serving.replies import OK, PARTLY, CommandError, Reply, say
 from rag_assets.store import Store
@@ -67,14 +69,14 @@ def run(options: argparse.Namespace) -> Reply:
 def _answer(
     faults: "Sequence[Fault]", *, mended: "Sequence[Fault]", tables: int, rows: int
 ) -> Reply:
-    found = [each for each in faults if each.rule.gravity != "note"]
+    found = [each for each in faults if each.severity != "note"]
     return Reply(
         record={
             "clean": not found,
             "tables": tables,
             "rows": rows,
-            "findings": [each.record for each in faults],
-            "repaired": [each.record for each in mended],
+            "findings": [record_of(each) for each in faults],
+            "repaired": [record_of(each) for each in mended],
         },
         text="\n\n".join(_paragraphs(faults, mended=mended, tables=tables, rows=rows)),
         code=PARTLY if found else OK,
@@ -85,30 +87,18 @@ def _paragraphs(
     faults: "Sequence[Fault]", *, mended: "Sequence[Fault]", tables: int, rows: int
 ) -> Iterator[str]:
     if mended:
-        lines = dict.fromkeys(
-            f"  {each.rule.code} {each.subject}: {_what(each)}" for each in mended
-        )
-        yield "\n".join(["Repaired:", *lines])
-    for fault in faults:
-        yield "\n".join(_lines(fault))
-    counts = Counter(each.rule.gravity for each in faults)
+        lines = dict.fromkeys(f"  {headline(each)} {_in_brackets(each.reason)}" for each in mended)
+        yield "\n".join(["Repaired:", *map(str.rstrip, lines)])
+    if faults:
+        yield "\n".join(lines_of(faults, most=len(faults)))
+    counts = Counter(each.severity for each in faults)
     told = ", ".join(
-        f"{counts[gravity]} {gravity}{'s' if counts[gravity] != 1 else ''}"
-        for gravity in ("error", "warning", "note")
-        if counts[gravity]
+        f"{count} {severity}{'s' if count != 1 else ''}"
+        for severity in SEVERITIES
+        if (count := counts[severity])
     )
     yield f"{tables:,} tables with {rows:,} rows were read: {told or 'nothing is wrong with them'}."
 
 
-def _lines(fault: "Fault") -> Iterator[str]:
-    yield f"{fault.rule.code} {fault.rule.gravity}: {fault.subject}"
-    yield f"  {_what(fault)}"
-    if fault.examples:
-        yield f"  such as {'; '.join(fault.examples)}"
-    yield f"  to mend it: {fault.remedy}"
-
-
-def _what(fault: "Fault") -> str:
-    detail = f" ({fault.detail})" if fault.detail else ""
-    count = f"{fault.count:,} times: " if fault.count > 1 else ""
-    return f"{count}{fault.rule.says.removesuffix('.')}{detail}."
+def _in_brackets(reason: str) -> str:
+    return f"({reason})" if reason else ""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
 from rag_assets.config import Config
+from rag_assets.findings.telling import lines_of, record_of
 from rag_assets.reports.text_tables import table
 from rag_assets.serving import disk_errors
 from rag_assets.serving.evaluation_text import choice, scores
@@ -102,7 +103,7 @@ def run(options: argparse.Namespace) -> Reply:
             "summary": result.summary_rows(split="all"),
             "differences": result.difference_rows(split="all"),
             "latency": {name: asdict(one) for name, one in result.record.latency.items()},
-            "flaws": [flaw.record() for flaw in result.record.flaws],
+            "flaws": [record_of(flaw.finding) for flaw in result.record.flaws],
             "failures": _failed(result.failures),
             "report": str(result.report),
             "seconds": round(result.seconds, 3),
@@ -190,25 +191,19 @@ def _examined(result: "EvaluationResult", flaws: "Sequence[Flaw]") -> Reply:
     """What the doctor says of an evaluation."""
     from rag_assets.evaluation.flaws import SOUND
 
-    record = result.record
+    record, findings = result.record, [each.finding for each in flaws]
     about = f"Evaluation of variant {record.variant} on {record.questions:,} questions"
     return Reply(
         record={
             "variant": record.variant,
             "questions": record.questions,
             "retrievers": record.retrievers,
-            "flaws": [flaw.record() for flaw in flaws],
+            "flaws": [record_of(each) for each in findings],
             "report": str(result.report),
         },
-        text="\n\n".join([about, *(map(_told, flaws)), *([] if flaws else [SOUND])]),
+        text="\n".join([about, *(lines_of(findings, most=len(findings)) or [SOUND])]),
         code=PARTLY if any(flaw.blocking for flaw in flaws) else OK,
     )
-
-
-def _told(flaw: "Flaw") -> str:
-    lines = [f"{flaw.code} {flaw.name} ({flaw.severity}): {flaw.what}."]
-    lines += [f"  {example}" for example in flaw.examples]
-    return "\n".join([*lines, f"  To do: {flaw.remedy}."])
 
 
 def _flawed(result: "EvaluationResult") -> Iterator[str]:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
 from rag_assets.config import Config
+from rag_assets.findings.finding import Finding
+from rag_assets.findings.telling import lines_of
 from rag_assets.operations.problems import run_errors
 from rag_assets.operations.problems.current import source_problems
-from rag_assets.operations.problems.problem import Problem
 from rag_assets.operations.problems.skipped_inputs import EXPORTS, left_out
 from rag_assets.reports.text_tables import table
 from rag_assets.schemas import DOCUMENT_FILES_TABLE, GENERATED_QUESTIONS_TABLE
@@ -21,7 +22,6 @@ from rag_assets.serving.evaluation_text import scores
 from rag_assets.serving.planning_errors import planning_errors
 from rag_assets.serving.refresh_run import RefreshOutcome
 from rag_assets.serving.replies import OK, PARTLY, Json, Reply, UsageError, say
-from rag_assets.serving.status_text import problem_lines
 from rag_assets.store import MissingIndexError, Store, serving_pointer
 from rag_assets.store.serving_pointer import ServingPointerError, serving_variant
 
@@ -231,7 +231,7 @@ def _in_short(reason: str) -> str:
 
 def _paragraphs(
     outcome: RefreshOutcome,
-    missing: Sequence[Problem],
+    missing: Sequence[Finding],
     evaluation: str | None,
     judged: str,
     seconds: float,
@@ -244,7 +244,7 @@ def _paragraphs(
     if evaluation:
         yield evaluation
     if missing:
-        yield "\n".join(["Not in the index as it should be:", *problem_lines(missing)])
+        yield "\n".join(["Not in the index as it should be:", *lines_of(missing)])
     yield judged
     if outcome.errors:
         lines = [f"  {step}: {_in_short(reason)}" for step, reason in outcome.errors.items()]

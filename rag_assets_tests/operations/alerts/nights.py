@@ -10,8 +10,8 @@ from pathlib import Path
 import dagster as dg
 
 from rag_assets.config import Config
+from rag_assets.findings.finding import Finding
 from rag_assets.operations.alerts.dispatch import Teller
-from rag_assets.operations.problems.problem import Problem
 from rag_assets.operations.problems.runs import NIGHTLY_JOB
 from rag_assets.serving import dagster_instance
 from rag_assets_testing.alert_servers import Web
@@ -86,7 +86,7 @@ class Nights:
         self.instance.handle_new_event(_started(run, at=time.time() - seconds_ago))
         return run.run_id
 
-    def tell(self, *, config: Config | None = None, failure: Problem | None = None) -> None:
+    def tell(self, *, config: Config | None = None, failure: Finding | None = None) -> None:
         """What the sensor does every minute, and a command when it ends."""
         Teller(config or self.config, log=self.log.append).tell(self.instance, failure=failure)
 

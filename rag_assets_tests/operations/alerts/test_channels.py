@@ -10,13 +10,13 @@ import pytest
 
 from rag_assets.config import Email, Ping, Webhook
 from rag_assets.config.alerts import ALL_KINDS
+from rag_assets.findings.finding import Finding
 from rag_assets.operations.alerts import channels, messages
 from rag_assets.operations.alerts.record import Change
-from rag_assets.operations.problems.problem import Problem
 from rag_assets_testing.alert_servers import certificate, mail_server, web_server
 
 BEGAN = datetime(2026, 11, 23, 2, 0, tzinfo=UTC)
-DOWN = Problem(
+DOWN = Finding(
     "source_unreadable",
     "plant",
     since=BEGAN,
@@ -24,7 +24,7 @@ DOWN = Problem(
     remedy="start the server",
     assets=("exports/plant/parts",),
 )
-FAILED = Problem(
+FAILED = Finding(
     "run_failed",
     "nightly_refresh of variant default",
     since=BEGAN,
@@ -78,7 +78,7 @@ def test_a_message_says_what_since_when_why_what_to_do_and_where():
 
 @pytest.mark.parametrize("kind", ALL_KINDS)
 def test_there_are_words_for_each_kind_of_problem(kind):
-    problem = Problem(kind, "plant", since=BEGAN, reason="it broke", remedy="mend it")
+    problem = Finding(kind, "plant", since=BEGAN, reason="it broke", remedy="mend it")
 
     text = messages.message_of([Change(problem)], ui_url="https://d.example.com").text
 
@@ -87,7 +87,7 @@ def test_there_are_words_for_each_kind_of_problem(kind):
 
 def test_many_changes_are_one_message_that_is_not_endless():
     problems = [
-        Problem("asset_overdue", f"asset {number}", since=BEGAN, reason="x" * 5_000, remedy="wait")
+        Finding("asset_overdue", f"asset {number}", since=BEGAN, reason="x" * 5_000, remedy="wait")
         for number in range(100)
     ]
 
@@ -104,7 +104,7 @@ def test_teams_never_gets_more_than_it_takes(web, letter):
     """It refuses more than 28 KB, and what it refuses would be tried again for ever."""
     long = {"reason": letter * 600, "remedy": letter * 600, "assets": ("exports/plant/parts",)}
     problems = [
-        Problem("check_failed", f"{number} {letter * 5_000}", since=BEGAN, **long)
+        Finding("check_failed", f"{number} {letter * 5_000}", since=BEGAN, **long)
         for number in range(100)
     ]
     message = messages.message_of([Change(one) for one in problems], ui_url="https://d.example.com")

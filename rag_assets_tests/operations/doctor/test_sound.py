@@ -6,7 +6,6 @@ import pytest
 
 from rag_assets.index import embed
 from rag_assets.index.indexes import maintain
-from rag_assets.operations.doctor import fault_rules
 from rag_assets.schemas import CHUNKS, IMAGES_TABLE
 from rag_assets.store import serving_pointer
 from rag_assets_testing.documents import making
@@ -76,7 +75,7 @@ def test_a_variant_that_does_not_serve_may_wait_for_newer_inputs(tmp_path):
     with hashing():
         faults = examined(made, variants=("default", "other"))
     assert codes(faults) == []
-    assert fault_rules.BEHIND_UNSERVED in {fault.rule for fault in faults.faults}
+    assert "behind-unserved" in {fault.kind for fault in faults.faults}
 
 
 def test_edits_a_clean_up_and_a_renamed_recipe_leave_it_sound(tmp_path):
@@ -124,7 +123,7 @@ def test_files_that_came_changed_and_went_are_noted(tmp_path):
     (made.documents / "series2/report2.md").unlink()
     with hashing():
         [note] = examined(made).faults
-    assert note.rule == fault_rules.SOURCE_MOVED
+    assert note.kind == "source-moved"
     assert note.detail == "1 new, 1 of another size, 1 gone"
     assert set(note.examples) == {"new.md", "series1/report1.md", "series2/report2.md"}
 
@@ -145,7 +144,7 @@ def test_a_refresh_that_was_killed_on_its_way_is_unfinished_and_no_false_alarm(
     with hashing():
         assert codes(examined(made)) == ["D106"]
         done = repaired(made)
-    assert {fault.rule.code for fault in done.mended} == {"D106"}
+    assert {fault.code for fault in done.mended} == {"D106"}
     assert done.left.is_clean
     assert found(made) == []
 
@@ -156,7 +155,7 @@ def test_a_table_that_is_being_written_is_left_alone(tmp_path):
     with made.store.lock(table, log=print), hashing():
         made.store.reopen(table)
         seen = examined(made)
-    assert [fault.rule for fault in seen.faults] == [fault_rules.BEING_WRITTEN]
+    assert [fault.kind for fault in seen.faults] == ["being-written"]
 
 
 def test_the_state_of_the_previous_release_waits_for_a_refresh(tmp_path):
@@ -187,7 +186,7 @@ def test_an_index_of_vectors_that_finds_too_few_neighbours_is_named_until_it_loo
     built(made)
     with hashing():
         low = examined(made).found
-    assert {each.rule for each in low} == {fault_rules.LOW_RECALL}
+    assert {each.kind for each in low} == {"low-recall"}
     assert "recall@20 is 0." in low[0].detail
     assert "retrieval.ann.probes" in low[0].remedy
     made.file.write_text(text)
@@ -248,6 +247,6 @@ def test_tags_and_stock_are_noted_and_left_alone(tmp_path):
     made.store.append("chunks__old-0123456789ab", CHUNKS.empty_table(), schema=CHUNKS)
     with hashing():
         seen = examined(made)
-        assert {fault.rule.code for fault in seen.faults} == {"D604", "D802"}
+        assert {fault.code for fault in seen.faults} == {"D604", "D802"}
         assert repaired(made).left.is_clean
     assert "before" in dataset.tags.list()

@@ -28,7 +28,7 @@ def examined(
 
 def codes(found: Examination) -> list[str]:
     """The codes of what is wrong, notes apart."""
-    return sorted({fault.rule.code for fault in found.found})
+    return sorted({fault.code for fault in found.found})
 
 
 def repaired(

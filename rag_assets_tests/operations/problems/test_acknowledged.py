@@ -9,10 +9,10 @@ from unittest.mock import patch
 import pytest
 
 from rag_assets import config as configuration
+from rag_assets.findings.finding import Finding
 from rag_assets.operations.alerts import messages
 from rag_assets.operations.alerts.record import AlertRecord, Change
 from rag_assets.operations.problems.current import state_problems
-from rag_assets.operations.problems.problem import Problem
 from rag_assets.process import clock
 from rag_assets.serving import cli
 from rag_assets.serving.replies import OK, PARTLY, USAGE
@@ -63,7 +63,7 @@ def run(capsys, *arguments: str) -> tuple[int, str, str]:
     return code, said.out, said.err
 
 
-def changes(before: list[Problem], found: list[Problem]) -> list[Change]:
+def changes(before: list[Finding], found: list[Finding]) -> list[Change]:
     record, now = AlertRecord(open=before), clock.now()
     return record.changes([*record.dated(found, now=now)], now=now)
 

@@ -12,9 +12,9 @@ from rag_assets import quality, schemas
 from rag_assets.change import sync
 from rag_assets.change.sync import Failure
 from rag_assets.config import Config
+from rag_assets.findings.finding import Finding
 from rag_assets.operations.problems.current import state_problems
 from rag_assets.operations.problems.disk import disk_use
-from rag_assets.operations.problems.problem import Problem
 from rag_assets.operations.problems.skipped_inputs import entries_of, left_out
 from rag_assets.process import user_cache
 from rag_assets.serving.check_summary import check_summary
@@ -41,7 +41,7 @@ def store(config):
     return Store.of(config)
 
 
-def groups(store: Store, config: Config) -> list[Problem]:
+def groups(store: Store, config: Config) -> list[Finding]:
     return left_out(store, config, entries_of(store, config))
 
 
@@ -183,7 +183,7 @@ def age(store: Store, *, hours: float) -> None:
         os.utime(file, (at, at))
 
 
-def stale(made: project.Project) -> list[Problem]:
+def stale(made: project.Project) -> list[Finding]:
     return [each for each in state_problems(made.store, made.config) if each.kind == "index_stale"]
 
 

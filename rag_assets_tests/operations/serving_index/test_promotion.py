@@ -145,7 +145,7 @@ def test_a_first_build_of_which_no_source_could_be_read_serves_nothing(tmp_path)
     clean_up_at_once(made.config)
     clean_up_at_once(made.config)
     done = repair(Practice(made.store, made.config, ["default"], print))
-    assert [each.rule.gravity for each in done.left.faults] == ["note"], "its sources are away"
+    assert [each.severity for each in done.left.faults] == ["note"], "its sources are away"
     assert history(made) == []
     with pytest.raises(MissingIndexError):
         opened(made)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rag_assets import config as configuration
-from rag_assets.operations.doctor.fault_rules import RULES
+from rag_assets.findings.finding import kinds
 from rag_assets.serving import cli
 from rag_assets.serving.replies import FAILED, OK, PARTLY
 from rag_assets_testing.faults import project
@@ -45,9 +45,9 @@ def test_a_finding_is_named_mended_and_gone(made, capsys):
     assert "report" in finding["examples"][0]
     text = answered(capsys, "--variant", "default", code=PARTLY)
     assert "D202 error: chunks__" in text
-    assert "to mend it: rag-assets doctor --repair" in text
+    assert "what to do: rag-assets doctor --repair" in text
 
-    assert "Repaired:\n  D202 chunks__" in answered(capsys, "--repair", code=OK)
+    assert "Repaired:\n  D202 error: chunks__" in answered(capsys, "--repair", code=OK)
     assert json.loads(answered(capsys, "--json", code=OK))["findings"] == []
 
 
@@ -62,7 +62,7 @@ def test_language_models_are_asked_on_request_only(made, capsys, monkeypatch):
         assert server.calls == 0
         text = answered(capsys, "--deep", code=PARTLY)
     assert "D1002 warning: language_models.writer" in text
-    assert "to mend it: put its key into the environment variable" in text
+    assert "what to do: put its key into the environment variable" in text
     assert "sk-never-to-be-told" not in text
 
 
@@ -85,4 +85,5 @@ def test_an_examination_changes_no_file(made, capsys):
 
 def test_every_code_is_in_the_docs_as_it_is_here():
     rows = re.findall(r"^\| (D\d+) `([\w-]+)` \| (\w+) \| (.+?) \|", DOCS.read_text(), re.MULTILINE)
-    assert rows == [(rule.code, rule.name, rule.gravity, rule.says) for rule in RULES.values()]
+    ours = [each for each in kinds().values() if each.code.startswith("D")]
+    assert rows == [(each.code, each.name, each.severity, each.says) for each in ours]
