@@ -25,6 +25,7 @@ from rag_assets.quality import (
     result_of,
 )
 from rag_assets.quality.results import EXAMPLES_EXPLAINED
+from rag_assets.reports.text_tables import markdown_table
 from rag_assets.store import Store
 
 CHARACTERS = 1_000
@@ -138,14 +139,13 @@ def _failed(result: Result, failed: Sequence[Expectation]) -> dg.MetadataValue:
 
 def _table(result: Result, expectations: Sequence[Expectation]) -> str:
     """The expectations as Markdown, which Dagster stores faster than table records."""
-    return lineage.markdown_table(
-        [
-            {
-                "expectation": item.name,
-                "holds": "yes" if result.outcomes[item.name].passed else "**no**",
-                "found": result.outcomes[item.name].summary,
-                "judged by": judged_by(item),
-            }
-            for item in expectations
-        ]
-    )
+    rows = [
+        {
+            "expectation": item.name,
+            "holds": "yes" if result.outcomes[item.name].passed else "**no**",
+            "found": result.outcomes[item.name].summary,
+            "judged by": judged_by(item),
+        }
+        for item in expectations
+    ]
+    return "\n".join(markdown_table(rows))

@@ -29,6 +29,7 @@ from rag_assets.config import Config
 from rag_assets.process.interrupts import stoppable
 from rag_assets.reports.metadata_values import LongListing, Plot, Settings, ShownRows, Value
 from rag_assets.reports.previews import CHARACTERS, PREVIEW_ROWS, first_rows, shortened
+from rag_assets.reports.text_tables import markdown_table
 from rag_assets.store import Store
 
 COUNTS = ("added", "changed", "removed", "unchanged", "failed")
@@ -415,15 +416,7 @@ def list_of(
     at_sight = {name: records_of(islice(short, RECORDS_AT_SIGHT))}
     if len(records) <= RECORDS_AT_SIGHT and not long:
         return at_sight
-    return at_sight | {f"all {name}": dg.MetadataValue.md(markdown_table(records))}
-
-
-def markdown_table(records: Sequence[Mapping[str, object]]) -> str:
-    """`records`, all with the same keys, as a table in Markdown; the UI shows it on a click."""
-    head = [list(records[0]), ["---"] * len(records[0])] if records else []
-    rows = [["" if cell is None else str(cell) for cell in row.values()] for row in records]
-    cells = ([cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows)
-    return "\n".join(" | ".join(row) for row in [*head, *cells])
+    return at_sight | {f"all {name}": dg.MetadataValue.md("\n".join(markdown_table(records)))}
 
 
 def lines_in_markdown(lines: Iterable[str]) -> str:

@@ -12,6 +12,7 @@ from rag_assets.evaluation.significance import ALPHA
 from rag_assets.evaluation.summary import ALL_QUESTIONS, DOMAINS, MAIN_METRICS
 from rag_assets.findings.telling import rows_of
 from rag_assets.reports.plots import Bar
+from rag_assets.reports.text_tables import markdown_table
 
 SET_METRICS = ("mrr", "hit_rate")
 SHOWN_METRICS = ("hit_rate", "recall", "mrr", "ndcg")
@@ -330,32 +331,20 @@ def flaws_markdown(flaws: Sequence[Flaw]) -> Iterator[str]:
     rows = list(rows_of([each.finding for each in flaws]))
     if rows:
         yield from ("", "Flaws of the evaluation itself", "")
-        yield from markdown_table(list(rows[0]), rows)
+        yield from markdown_table(rows)
 
 
 def report_markdown(result: EvaluationResult) -> str:
     """The main table, the findings and the paired differences, as Markdown."""
     columns, rows = main_table(result)
     lines = [
-        *markdown_table(columns, rows),
+        *markdown_table(rows, columns=columns),
         "",
         *(f"- {sentence}" for sentence in findings(result)),
     ]
     if sets := sets_table(result):
-        lines += ["", "By question set", "", *markdown_table(list(sets[0]), sets)]
+        lines += ["", "By question set", "", *markdown_table(sets)]
     differences = differences_table(result)
     if differences:
-        lines += ["", *markdown_table(list(differences[0]), differences)]
+        lines += ["", *markdown_table(differences)]
     return "\n".join([*lines, *flaws_markdown(result.record.flaws)])
-
-
-def markdown_table(columns: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:
-    """The lines of a table in Markdown."""
-    cells = [columns, ["---"] * len(columns)]
-    cells += [[_in_a_cell(str(row[name])) for name in columns] for row in rows]
-    return ("| " + " | ".join(line) + " |" for line in cells)
-
-
-def _in_a_cell(text: str) -> str:
-    """`text` with escaped bars and without line breaks."""
-    return " ".join(text.replace("|", r"\|").splitlines())

@@ -1,4 +1,4 @@
-"""Tables of plain text, for terminals and logs."""
+"""Tables of plain text, for terminals and logs, and in Markdown."""
 
 from collections.abc import Mapping, Sequence
 
@@ -21,6 +21,27 @@ def table(rows: Sequence[Mapping[str, object]], *, columns: Sequence[str]) -> st
         for line in cells
     ]
     return "\n".join([lines[0], GAP.join("-" * width for width in widths), *lines[1:]])
+
+
+def markdown_table(
+    rows: Sequence[Mapping[str, object]], *, columns: Sequence[str] = ()
+) -> list[str]:
+    """The lines of a table in Markdown; with the keys of the first row unless `columns` are given.
+
+    Numbers are aligned to the right, bars are escaped, line breaks become blanks.
+    """
+    if not rows and not columns:
+        return []
+    names = [*(columns or rows[0])]
+    numeric = [all(isinstance(row.get(name), (int, float)) for row in rows) for name in names]
+    cells = [[_in_a_cell(row.get(name)) for name in names] for row in rows]
+    aligned = ["---:" if rows and right else "---" for right in numeric]
+    return [f"| {' | '.join(line)} |" for line in (names, aligned, *cells)]
+
+
+def _in_a_cell(value: object) -> str:
+    text = "" if value is None else str(value)
+    return " ".join(text.replace("|", "\\|").split())
 
 
 def _cell(value: object) -> str:

@@ -7,7 +7,6 @@ from rag_assets.evaluation.evaluation_wording import (
     advice,
     differences_table,
     findings,
-    markdown_table,
     p_value,
     shown_domains,
     verdict,
@@ -48,11 +47,6 @@ def test_no_difference_in_a_few_questions_is_not_equivalence():
 
 def test_small_p_values_are_not_shown_as_zero():
     assert [p_value(p) for p in (0.0312, 0.0005, None)] == ["0.031", "< 0.001", "-"]
-
-
-def test_a_cell_keeps_its_place_whatever_it_holds():
-    lines = list(markdown_table(["arm"], [{"arm": "dense | bm25\nfused"}]))
-    assert lines[-1] == "| dense \\| bm25 fused |"
 
 
 @pytest.mark.parametrize(

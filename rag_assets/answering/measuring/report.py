@@ -8,6 +8,7 @@ from rag_assets.answering.measuring.answer_means import AnswerNumber, AnswersOfD
 from rag_assets.answering.measuring.bench import NUMBERS, UNITS
 from rag_assets.answering.measuring.evaluating import AnswerEvaluation
 from rag_assets.evaluation.judges.wording import LEGEND, judged_lines
+from rag_assets.reports.text_tables import markdown_table
 
 MEANINGS = {
     "coverage": "sentences that cite something",
@@ -32,17 +33,19 @@ def _lines(evaluation: AnswerEvaluation) -> Iterator[str]:
         f"**{evaluation.retriever}**, {evaluation.evaluated_at}. Outcomes are counted apart; "
         "the numbers below are means over what was told, with 95 % intervals."
     )
-    yield from ("", "| questions | count | computed | written | found | nothing |")
-    yield "| --- | ---: | ---: | ---: | ---: | ---: |"
-    for domain in evaluation.domains:
-        counts = [domain.outcomes.get(name, 0) for name in get_args(Outcome)]
-        yield f"| {domain.domain} | {domain.questions} | {' | '.join(map(str, counts))} |"
-    names = " | ".join(domain.domain for domain in evaluation.domains)
-    yield from ("", f"| number | what it is | {names} |")
-    yield f"| --- | --- |{' ---: |' * len(evaluation.domains)}"
-    for name in (*NUMBERS, UNITS):
-        cells = " | ".join(shown(domain.numbers.get(name)) for domain in evaluation.domains)
-        yield f"| {name.replace('_', ' ')} | {MEANINGS[name]} | {cells} |"
+    counts = [
+        {"questions": each.domain, "count": each.questions}
+        | {name: each.outcomes.get(name, 0) for name in get_args(Outcome)}
+        for each in evaluation.domains
+    ]
+    yield from ("", *markdown_table(counts), "")
+    yield from markdown_table(
+        [
+            {"number": name.replace("_", " "), "what it is": MEANINGS[name]}
+            | {each.domain: shown(each.numbers.get(name)) for each in evaluation.domains}
+            for name in (*NUMBERS, UNITS)
+        ]
+    )
     yield from map(_doubt, evaluation.domains)
     if any(evaluation.judged.values()):
         yield from ("", LEGEND, *judged_lines(evaluation.judged))

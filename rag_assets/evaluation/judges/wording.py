@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from rag_assets.evaluation.judges.judged_means import BoundedMean, JudgedMean
+from rag_assets.reports.text_tables import markdown_table
 
 LEGEND = (
     "What judges say: the mean of what was scored; where a judge failed, the means with its "
@@ -21,13 +22,14 @@ def judged_lines(
     every = {each.name: each for means in columns.values() for each in means}
     if not every:
         return
-    yield from ("", f"| judge | rubric | dimension | scale | {' | '.join(columns)} |")
-    yield f"| --- | --- | --- | --- |{' ---: |' * len(columns)}"
+    rows = []
     for name, each in every.items():
-        found = [[one for one in means if one.name == name] for means in columns.values()]
-        cells = " | ".join(mean_text(one[0], signed=signed) if one else "-" for one in found)
-        scale = "{:g} to {:g}".format(*each.scale)
-        yield f"| {each.judge} | {each.rubric} | {each.dimension} | {scale} | {cells} |"
+        about = {"judge": each.judge, "rubric": each.rubric, "dimension": each.dimension}
+        scale = {"scale": "{:g} to {:g}".format(*each.scale)}
+        found = {arm: [one for one in means if one.name == name] for arm, means in columns.items()}
+        said = {arm: mean_text(one[0], signed=signed) if one else "-" for arm, one in found.items()}
+        rows.append(about | scale | said)
+    yield from ("", *markdown_table(rows))
     if not signed:
         yield from (f"\n{note}" for note in notes_of([*every.values()]))
 

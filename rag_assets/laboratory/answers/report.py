@@ -6,6 +6,7 @@ from rag_assets.answering.measuring.report import shown
 from rag_assets.evaluation.judges.wording import LEGEND, judged_lines
 from rag_assets.laboratory.answers.measuring import NUMBERS
 from rag_assets.laboratory.answers.run import AnswerExperimentRecord, Estimate
+from rag_assets.reports.text_tables import markdown_table
 
 
 def experiment_report(record: AnswerExperimentRecord) -> str:
@@ -23,19 +24,22 @@ def _lines(record: AnswerExperimentRecord) -> Iterator[str]:
         f"{record.evaluated_at}. The numbers of the first two tables come from the checks of "
         "`verify`, without a judge. Means with 95 % intervals."
     )
-    yield from ("", f"| number | what it is | {' | '.join(arm.name for arm in record.arms)} |")
-    yield f"| --- | --- |{' ---: |' * len(record.arms)}"
-    for name, meaning in NUMBERS.items():
-        cells = " | ".join(_shown(arm.numbers.get(name)) for arm in record.arms)
-        yield f"| {name.replace('_', ' ')} | {meaning} | {cells} |"
-    failed = " | ".join(str(arm.failed) for arm in record.arms)
-    yield f"| failed | questions without a usable answer | {failed} |"
+    rows = [
+        {"number": name.replace("_", " "), "what it is": meaning}
+        | {arm.name: _shown(arm.numbers.get(name)) for arm in record.arms}
+        for name, meaning in NUMBERS.items()
+    ]
+    failed = {"number": "failed", "what it is": "questions without a usable answer"}
+    rows.append(failed | {arm.name: str(arm.failed) for arm in record.arms})
+    yield from ("", *markdown_table(rows))
     yield from ("", f"Differences from **{first.name}**, paired by question:", "")
-    yield f"| number | {' | '.join(arm.name for arm in others)} |"
-    yield f"| --- |{' ---: |' * len(others)}"
-    for name in NUMBERS:
-        cells = " | ".join(_shown(arm.differences.get(name), sign="+") for arm in others)
-        yield f"| {name.replace('_', ' ')} | {cells} |"
+    yield from markdown_table(
+        [
+            {"number": name.replace("_", " ")}
+            | {arm.name: _shown(arm.differences.get(name), sign="+") for arm in others}
+            for name in NUMBERS
+        ]
+    )
     if any(arm.judged for arm in record.arms):
         yield from ("", LEGEND, *judged_lines({arm.name: arm.judged for arm in record.arms}))
         yield f"\nDifferences from **{first.name}**, as judged:"

@@ -14,7 +14,6 @@ from rag_assets.evaluation.evaluation_wording import (
     clusters_sentence,
     difference_shown,
     flaws_markdown,
-    markdown_table,
     overall_sentence,
     shown_domains,
     signed,
@@ -31,6 +30,7 @@ from rag_assets.laboratory.experiments.layout import Means, pivot, plots, value_
 from rag_assets.laboratory.experiments.results import ExperimentResult
 from rag_assets.reports import pages
 from rag_assets.reports.plots import histogram
+from rag_assets.reports.text_tables import markdown_table
 
 MOST_BY_DOMAIN = 4
 """With more arms, sentences are about all questions only; the table has every group."""
@@ -84,18 +84,24 @@ def markdown(result: ExperimentResult) -> str:
     means = Means(result)
     for layout in result.design.tables:
         lines += ["", f"{layout.title}, {record.split} questions", ""]
-        lines += markdown_table(*pivot(means, layout))
+        columns, cells = pivot(means, layout)
+        lines += markdown_table(cells, columns=columns)
     if runtimes := result.design.runtimes:
         rows = _runtimes(result)
-        lines += ["", runtimes.title, "", *markdown_table(list(rows[0]), rows)]
+        lines += ["", runtimes.title, "", *markdown_table(rows)]
     for appendix in result.appendices:
         rows = list(appendix.rows)
-        lines += ["", appendix.title, "", *markdown_table(list(rows[0]), rows)]
+        lines += ["", appendix.title, "", *markdown_table(rows)]
     if rows := _agreements(result):
-        lines += ["", ABOUT_AGREEMENTS, "", *markdown_table(list(rows[0]), rows)]
+        lines += ["", ABOUT_AGREEMENTS, "", *markdown_table(rows)]
     rows = _difference_rows(result, result.differences, measures=result.design.compared)
     if rows:
-        lines += ["", "Paired differences, 95 % intervals", "", *markdown_table(SHORT, rows)]
+        lines += [
+            "",
+            "Paired differences, 95 % intervals",
+            "",
+            *markdown_table(rows, columns=SHORT),
+        ]
     return "\n".join([*lines, *flaws_markdown(record.flaws), ""])
 
 

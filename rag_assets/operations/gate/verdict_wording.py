@@ -12,7 +12,7 @@ from rag_assets.operations.gate.verdicts import (
     Verdict,
 )
 from rag_assets.reports.plots import Bar, bars
-from rag_assets.reports.text_tables import table
+from rag_assets.reports.text_tables import markdown_table, table
 
 NAMED = 10
 """Questions of each kind that are shown; the record has more."""
@@ -170,14 +170,19 @@ def verdict_markdown(verdict: Verdict) -> str:
     if verdict.remedy:
         parts += ["", f"**What to do:** {verdict.remedy}"]
     if rows := measured_rows(verdict):
-        head = [_row(*rows[0]), _row(*["---"] * len(rows[0]))]
-        parts += ["", *head, *(_row(*row.values()) for row in rows)]
+        parts += ["", *markdown_table(rows)]
     if verdict.slices:
-        parts += ["", *_slice_rows(verdict.slices)]
+        parts += ["", *markdown_table([_slice_row(each) for each in verdict.slices])]
     for title, questions in _groups(verdict):
-        rows = [_row(one.text, one.reason, one.found_now) for one in questions[:NAMED]]
-        head = ["| question | what happened | what stands there now |", "| --- | --- | --- |"]
-        parts += ["", f"**{title}**", "", *head, *rows, *_rest(questions)]
+        rows = [
+            {
+                "question": one.text,
+                "what happened": one.reason,
+                "what stands there now": one.found_now,
+            }
+            for one in questions[:NAMED]
+        ]
+        parts += ["", f"**{title}**", "", *markdown_table(rows), *_rest(questions)]
     return "\n".join(parts)
 
 
@@ -235,20 +240,13 @@ def _rest(questions: Sequence[NamedQuestion]) -> list[str]:
     return ["", f"  and {left} more"] if left > 0 else []
 
 
-def _slice_rows(slices: Sequence[SliceDifference]) -> Iterator[str]:
-    yield "| slice | questions | difference | won | lost | |"
-    yield "| --- | --- | --- | --- | --- | --- |"
-    for each in slices:
-        found = each.difference
-        yield _row(
-            f"{each.by} {each.name}",
-            str(found.questions),
-            interval_text(found),
-            str(found.wins),
-            str(found.losses),
-            each.status,
-        )
-
-
-def _row(*cells: str) -> str:
-    return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
+def _slice_row(each: SliceDifference) -> dict[str, object]:
+    found = each.difference
+    return {
+        "slice": f"{each.by} {each.name}",
+        "questions": found.questions,
+        "difference": interval_text(found),
+        "won": found.wins,
+        "lost": found.losses,
+        "": each.status,
+    }
