@@ -79,7 +79,8 @@ def _plain(value: object) -> Json:
         return value.isoformat()
     if isinstance(value, (list, tuple)):
         return [_plain(each) for each in value]
-    return redacted(value) if isinstance(value, str) else value
+    is_plain = value is None or isinstance(value, (bool, int, float))
+    return value if is_plain else redacted(str(value))
 
 
 def when(at: datetime | None) -> str:

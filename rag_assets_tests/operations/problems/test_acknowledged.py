@@ -128,7 +128,7 @@ def test_what_is_acknowledged_is_no_problem_until_another_version_of_it_fails(ma
     assert "Not in the index as it should be" not in said
     code, said, _ = run(capsys, "status")
     assert code == OK
-    assert said.startswith("Nothing is wrong.")
+    assert said.startswith("Nothing is wrong")
     assert "Acknowledged: 2 (rag-assets acknowledge lists them)" in said
     assert refreshed(made, retry=True) == {}, "it fails in the same version"
 

@@ -21,7 +21,7 @@ from rag_assets.serving.check_summary import check_summary
 from rag_assets.sources import readability
 from rag_assets.sources.readability import Look
 from rag_assets.store import Store
-from rag_assets_testing.faults import project
+from rag_assets_testing.faults import damaging, project
 from rag_assets_testing.faults.built import small
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.pipeline import refresh
@@ -83,6 +83,16 @@ def test_files_that_failed_for_one_reason_are_one_group(store, config):
     assert groups(store, config) == [
         each for each in state_problems(store, config) if each.kind == "units_failed"
     ]
+
+
+def test_a_table_whose_files_are_cut_short_is_told_with_its_folder(store, config):
+    manifest(store, a="ok")
+    damaging.damage(
+        damaging.folder_of(store, schemas.DOCUMENT_FILES_TABLE), files="data/*", how="half"
+    )
+    [found] = state_problems(store, config)
+    assert (found.kind, found.subject) == ("table_damaged", schemas.DOCUMENT_FILES_TABLE)
+    assert f"delete the folder {found.subject}.lance" in found.remedy
 
 
 def test_a_file_that_fails_on_the_way_to_two_tables_is_told_once(store, config):
