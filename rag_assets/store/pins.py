@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 from rag_assets import schemas
 from rag_assets.columns.contents import Content
 from rag_assets.store import Store
+from rag_assets.store.damage import DAMAGE, DamagedTablesError
+from rag_assets.store.repair import missing_index_files
 
 if TYPE_CHECKING:
     from lancedb.table import Table as LanceTable
@@ -69,3 +71,14 @@ def holds(store: Store, pin: Pin) -> bool:
     if files is None:
         store.versions(pin.table)  # where nothing answers, no version is found either
     return files == pin.files
+
+
+def is_whole(store: Store, pin: Pin) -> bool:
+    """Whether its rows can be read, and all files of them and of their indexes are there."""
+    try:
+        if not holds(store, pin):
+            return False
+        store.check(pin.table, version=pin.version)
+        return not missing_index_files(store, pin.table, version=pin.version)
+    except (DamagedTablesError, *DAMAGE):
+        return False

@@ -27,10 +27,8 @@ from rag_assets.identity import fingerprint
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.catalog import name_of
 from rag_assets.store.complete_sets import CompleteSet, with_moved
-from rag_assets.store.damage import DAMAGE, DamagedTablesError
 from rag_assets.store.locks import locked
-from rag_assets.store.pins import Pin, holds
-from rag_assets.store.repair import missing_index_files
+from rag_assets.store.pins import Pin, is_whole
 from rag_assets.store.store import LOCKS, Store
 
 FOLDER = "serving"
@@ -378,12 +376,9 @@ def is_held(store: Store, pointer: ServingPointer) -> bool:
     """
     try:
         Retriever.from_record(pointer.query_side.settings)
-        return all(
-            holds(store, pin) and not missing_index_files(store, pin.table, version=pin.version)
-            for pin in pointer.complete_set.pins
-        )
-    except (ConfigError, DamagedTablesError, *DAMAGE):
+    except ConfigError:
         return False
+    return all(is_whole(store, pin) for pin in pointer.complete_set.pins)
 
 
 def _written(store: Store, pointer: ServingPointer, *, after: int) -> ServingPointer:

@@ -309,7 +309,8 @@ class Chaos:
             *self._state.glob("indexes/*.json"),
             *self._state.glob("looks/*.parquet"),
         ]
-        for path in self._random.sample(records, min(4, len(records))):
+        whole = [path for path in records if path.is_file()]  # an earlier deed left a folder
+        for path in self._random.sample(whole, min(4, len(whole))):
             if self._random.random() < 0.25:
                 path.unlink()
                 path.mkdir()

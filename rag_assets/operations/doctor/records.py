@@ -33,8 +33,7 @@ from rag_assets.store.atomic import take_away
 from rag_assets.store.catalog import folder_of, is_of_recipe
 from rag_assets.store.complete_sets import CompleteSet, all_sets, file_of
 from rag_assets.store.damage import DAMAGE, DamagedTablesError
-from rag_assets.store.pins import Pin, holds
-from rag_assets.store.repair import missing_index_files
+from rag_assets.store.pins import Pin, is_whole
 from rag_assets.store.rows_by_id import MissingTableError
 from rag_assets.store.serving_pointer import CURRENT, FOLDER, DamagedPointerError
 
@@ -239,17 +238,6 @@ def tags(practice: Practice) -> Iterator[Fault]:
                 )
 
 
-def is_kept(store: Store, pin: Pin) -> bool:
-    """Whether the rows of a pin can be read, and all files of them and their indexes are there."""
-    try:
-        if not holds(store, pin):
-            return False
-        store.check(pin.table, version=pin.version)
-        return not missing_index_files(store, pin.table, version=pin.version)
-    except (DamagedTablesError, *DAMAGE):
-        return False
-
-
 def _unrecorded(practice: Practice, variant: str, recorded: CompleteSet | None) -> Iterator[Fault]:
     """Tables that belong together as they stand, although another set answers."""
     store = practice.store
@@ -306,7 +294,7 @@ def pointer_faults(practice: Practice) -> Iterator[Fault]:
 
 def _gone(practice: Practice, pins: Iterable[Pin], *, subject: str) -> Fault | None:
     """The pins of a complete set or of what serves that cannot be read, if there are any."""
-    gone = [pin for pin in pins if not is_kept(practice.store, pin)]
+    gone = [pin for pin in pins if not is_whole(practice.store, pin)]
     if not gone:
         return None
     examples = [f"version {pin.version} of {pin.table}" for pin in gone]

@@ -6,7 +6,7 @@ from _pytest.mark.structures import ParameterSet
 from rag_assets.change.quarantine import QUARANTINE
 from rag_assets.findings.finding import kinds
 from rag_assets.operations.doctor.examined_tables import Practice
-from rag_assets.operations.doctor.repairing import repair
+from rag_assets.operations.doctor.repairing import land_again, repair
 from rag_assets_testing.documents import making
 from rag_assets_testing.faults import comparing, damaging, project
 from rag_assets_testing.faults.built import small as built
@@ -117,6 +117,17 @@ def test_a_damaged_quarantine_is_mended_itself(tmp_path):
         done = repaired(made)
     assert done.left.found == []
     assert differing(made, before) == []
+
+
+@pytest.mark.parametrize("table", ["families", "joint"])
+def test_a_newer_index_takes_the_place_of_one_whose_files_are_cut_short(made, table):
+    made.write("new.md", project.report(9))
+    land_again(made.store, made.config, log=lambda _: None)  # a killed refresh got so far
+    name = getattr(made.config.tables_of("default"), table)
+    damaging.damage(damaging.folder_of(made.store, name), files="data/*", how="half")
+    with hashing():
+        done = repaired(made)
+    assert done.left.found == []
 
 
 def test_each_code_has_a_deed_that_it_names():
