@@ -27,7 +27,17 @@ FLOORS = (
     ("asset_checks", "lineage", "dagster_internals", "quality"),
     ("change",),
     ("store", "models", "workers", "reports"),
-    ("config", "citations", "terms", "columns", "process", "media", "identity", "schemas"),
+    (
+        "config",
+        "findings",
+        "citations",
+        "terms",
+        "columns",
+        "process",
+        "media",
+        "identity",
+        "schemas",
+    ),
 )
 """Rooms and root modules, from the top floor to the bottom."""
 FLOOR_OF = {name: number for number, names in enumerate(FLOORS) for name in names}
