@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from rag_assets.findings.finding import Finding, Kind, kinds
+from rag_assets.findings.finding import Finding, FindingKind, kinds
 
 EXAMPLES_KEPT = 5
 SOUND = "None of the flaws that are looked for was found."
@@ -25,7 +25,7 @@ class Flaw:
     """Questions, documents or arms, a few of them."""
 
     @property
-    def rule(self) -> Kind:
+    def rule(self) -> FindingKind:
         """The kind of its code."""
         return rules()[self.code]
 
@@ -51,6 +51,6 @@ def found(name: str, what: str, *, examples: Iterable[str] = ()) -> Flaw:
 
 
 @cache
-def rules() -> Mapping[str, Kind]:
+def rules() -> Mapping[str, FindingKind]:
     """All rules, by code."""
     return {kind.code: kind for kind in kinds().values() if kind.code.startswith("E")}

@@ -20,7 +20,7 @@ NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class FindingKind:
     """A kind of findings, as `kinds.yaml` describes it."""
 
     name: str
@@ -34,10 +34,10 @@ class Kind:
 
 
 @cache
-def kinds() -> Mapping[str, Kind]:
+def kinds() -> Mapping[str, FindingKind]:
     """All kinds by their names, in the order of the file."""
     listed = read_data(Path(__file__).with_name("kinds.yaml"))
-    return {kind.name: kind for kind in TypeAdapter(list[Kind]).validate_python(listed)}
+    return {kind.name: kind for kind in TypeAdapter(list[FindingKind]).validate_python(listed)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """What a table says beside its records: titles, headings, units, totals, notes, marks of emptiness.
 
 A table is looked at as a whole, once, and the same way whatever file it stands in: `read` takes
-its lines and gives one `TableReading`, which whoever reads the file applies. Of a long table it
+its lines and gives one `TableLayout`, which whoever reads the file applies. Of a long table it
 sees the first and the last lines.
 
 A record that is taken for something else is lost, so a line is left out only where the format says
@@ -69,7 +69,7 @@ _TOKEN = re.compile(r"[^\s:=]+")
 _IN_BRACKETS = re.compile(r"\(([^()]{1,24})\)|\[([^\[\]]{1,24})\]")
 
 
-class Line(NamedTuple):
+class TableLine(NamedTuple):
     """A line of a table as its file has it."""
 
     number: int
@@ -103,7 +103,7 @@ class Wishes:
 
 
 @dataclass(frozen=True, slots=True)
-class TableReading:
+class TableLayout:
     """What was decided of a table."""
 
     names: tuple[str, ...] = ()
@@ -130,7 +130,7 @@ class TableReading:
         """How many columns there are."""
         return len(self.names)
 
-    def is_record(self, line: Line) -> bool:
+    def is_record(self, line: TableLine) -> bool:
         """Whether a line is a record: it was seen, or it stands between those that were."""
         if line.number in self.beside or not any(map(_text, line.cells)):
             return False
@@ -178,8 +178,8 @@ def _folded(texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def read(
-    lines: Sequence[Line], *, wishes: Wishes | None = None, is_whole: bool = True
-) -> TableReading:
+    lines: Sequence[TableLine], *, wishes: Wishes | None = None, is_whole: bool = True
+) -> TableLayout:
     """What a table says of itself.
 
     Args:
@@ -189,7 +189,9 @@ def read(
     """
     filled = [line for line in lines if any(map(_text, line.cells))]
     return (
-        _Reader(filled, wishes or Wishes(), is_whole=is_whole).read() if filled else TableReading()
+        _LayoutReader(filled, wishes or Wishes(), is_whole=is_whole).read()
+        if filled
+        else TableLayout()
     )
 
 
@@ -238,7 +240,7 @@ def _spelled(cell: Cell) -> str:
     return str(cell).removesuffix(" 00:00:00") if isinstance(cell, date) else str(cell)
 
 
-def _texts(line: Line, width: int) -> tuple[str, ...]:
+def _texts(line: TableLine, width: int) -> tuple[str, ...]:
     return tuple(" ".join(_text(cell).split()) for cell in (*line.cells, *[""] * width))[:width]
 
 
@@ -271,10 +273,10 @@ def _is_mark(text: str) -> bool:
     return _is_written(text) or text.casefold() in _marks("usual")
 
 
-class _Reader:
+class _LayoutReader:
     """One look at a table."""
 
-    def __init__(self, lines: Sequence[Line], wishes: Wishes, *, is_whole: bool) -> None:
+    def __init__(self, lines: Sequence[TableLine], wishes: Wishes, *, is_whole: bool) -> None:
         self.lines, self.wishes, self.is_whole = lines, wishes, is_whole
         widths = Counter(len(line.cells) for line in lines)
         self.width = max(widths, key=lambda width: (widths[width], width))
@@ -287,7 +289,7 @@ class _Reader:
         self.out: dict[int, LeftOut] = {}
         self.guesses: dict[str, None] = {}
 
-    def read(self) -> TableReading:
+    def read(self) -> TableLayout:
         start = self._first_heading()
         depth, unit_line = self._headings(start)
         heads = range(start, start + depth)
@@ -305,7 +307,7 @@ class _Reader:
             self._tell_first_record(start, records)
         headings = tuple(self.lines[place].number for place in heads)
         left_out = tuple(self.out[place] for place in sorted(self.out))
-        return TableReading(
+        return TableLayout(
             names=names,
             units=units,
             headings=headings,

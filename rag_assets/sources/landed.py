@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from rag_assets.change.sync import Failure
-from rag_assets.media.table_reading import TableReading
+from rag_assets.media.table_reading import TableLayout
 
 
 class StaleKeysError(Exception):
@@ -32,7 +32,7 @@ class Notes:
     guesses: list[str] = field(default_factory=list)
     """What was decided against the odds or left open, told once."""
 
-    def take(self, reading: TableReading, names: Mapping[int, str], *, label: str) -> None:
+    def take(self, reading: TableLayout, names: Mapping[int, str], *, label: str) -> None:
         """Write down what was decided of a table; `names` are those of its columns, by place."""
         whole = "; ".join(filter(None, (self.read.get(WHOLE), reading.told(), *reading.guesses)))
         if whole:

@@ -5,13 +5,13 @@ import datetime
 
 import pytest
 
-from rag_assets.media.table_reading import Line, TableReading, Wishes, read
+from rag_assets.media.table_reading import TableLayout, TableLine, Wishes, read
 
 
-def lines_of(text: str, *, declared: dict[int, str] | None = None) -> list[Line]:
+def lines_of(text: str, *, declared: dict[int, str] | None = None) -> list[TableLine]:
     """The lines of a small table with `;` between cells; a line of CSV without any is blank."""
     rows = enumerate(csv.reader(text.strip("\n").splitlines(), delimiter=";"), 1)
-    return [Line(number, row, (declared or {}).get(number, "")) for number, row in rows if row]
+    return [TableLine(number, row, (declared or {}).get(number, "")) for number, row in rows if row]
 
 
 def records(text: str, **wishes) -> list[str]:
@@ -21,7 +21,7 @@ def records(text: str, **wishes) -> list[str]:
     return [line.cells[0] for line in lines if reading.is_record(line)]
 
 
-def kinds(reading: TableReading) -> list[tuple[int, str]]:
+def kinds(reading: TableLayout) -> list[tuple[int, str]]:
     return [(each.number, each.kind) for each in reading.left_out]
 
 
@@ -173,17 +173,22 @@ def test_numbers_of_lines_and_empty_columns_hold_nothing():
 
 
 def test_of_a_long_table_the_ends_are_seen_and_a_total_is_larger_than_what_was_seen():
-    head = [Line(1, ["part", "mass"])]
-    body = [Line(number, [f"p{number}", "2"]) for number in range(2, 1_002)]
-    last = [Line(500_000, ["p500000", "2"]), Line(500_001, ["Total", "999998"])]
+    head = [TableLine(1, ["part", "mass"])]
+    body = [TableLine(number, [f"p{number}", "2"]) for number in range(2, 1_002)]
+    last = [TableLine(500_000, ["p500000", "2"]), TableLine(500_001, ["Total", "999998"])]
     assert kinds(read([*head, *body, *last], is_whole=False)) == [(500_001, "total")]
-    small = [*head, *body, Line(500_001, ["Total", "3"])]
+    small = [*head, *body, TableLine(500_001, ["Total", "3"])]
     assert kinds(read(small, is_whole=False)) == []
 
 
 def test_cells_may_have_types():
     day = datetime.datetime(2026, 3, 1)
-    lines = [Line(1, ["task", day]), Line(2, ["a", 1.5]), Line(3, ["b", 2]), Line(4, ["Sum", 3.5])]
+    lines = [
+        TableLine(1, ["task", day]),
+        TableLine(2, ["a", 1.5]),
+        TableLine(3, ["b", 2]),
+        TableLine(4, ["Sum", 3.5]),
+    ]
     reading = read(lines)
     assert reading.names == ("task", "2026-03-01")
     assert kinds(reading) == [(4, "total")]

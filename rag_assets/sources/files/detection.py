@@ -112,7 +112,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Detected:
     """What was found out about one file."""
 
     media_type: str | None
@@ -120,18 +120,18 @@ class Finding:
     reason: str | None = None
 
 
-def examine(file: BinaryIO, *, name: str, size: int) -> Finding:
+def examine(file: BinaryIO, *, name: str, size: int) -> Detected:
     """Say what the seekable `file` called `name` of `size` bytes is, and whether to parse it.
 
     Raises:
         OSError: The file cannot be read.
     """
     if not size:
-        return Finding(None, "empty", f"{name} is empty: restore it or delete it")
+        return Detected(None, "empty", f"{name} is empty: restore it or delete it")
     head = _head(file)
     media_type = _binary_type(file, head) or _text_type(file, head, name=name, size=size)
     if media_type is None:
-        return Finding(None, "unsupported", _unknown(name))
+        return Detected(None, "unsupported", _unknown(name))
     return (
         _locked(file, name, media_type)
         or _damaged(name, media_type)
@@ -152,19 +152,19 @@ def described(media_type: str | None) -> str:
     return _NAMES.get(media_type or "", media_type or "of an unknown type")
 
 
-def _judged(file: BinaryIO, *, name: str, media_type: str) -> Finding:
+def _judged(file: BinaryIO, *, name: str, media_type: str) -> Detected:
     claim = _CLAIMS.get(_extension(name))
     what = described(media_type)
     is_data = media_type in data_texts.KINDS and claim in (MARKDOWN, PLAIN)
     if claim is not None and claim != media_type and not is_data:
         remedy = "rename it" if media_type in SUFFIXES else "replace it by what it should be"
         reason = f"{name} is named as {described(claim)} but is {what}: {remedy}"
-        return Finding(media_type, "mislabelled", reason)
+        return Detected(media_type, "mislabelled", reason)
     if media_type not in SUFFIXES:
-        return Finding(media_type, "unsupported", f"{name} is {what}: {_remedy(media_type)}")
+        return Detected(media_type, "unsupported", f"{name} is {what}: {_remedy(media_type)}")
     if media_type in (MARKDOWN, PLAIN) and _is_blank(file):
-        return Finding(media_type, "empty", f"{name} holds only blanks: restore it or delete it")
-    return Finding(media_type)
+        return Detected(media_type, "empty", f"{name} holds only blanks: restore it or delete it")
+    return Detected(media_type)
 
 
 def _remedy(media_type: str) -> str:
@@ -251,23 +251,23 @@ def _text_type(file: BinaryIO, head: bytes, *, name: str, size: int) -> str | No
     return MARKDOWN if claim == MARKDOWN else PLAIN
 
 
-def _locked(file: BinaryIO, name: str, media_type: str) -> Finding | None:
+def _locked(file: BinaryIO, name: str, media_type: str) -> Detected | None:
     """The finding for a file that needs a password."""
     remedy = "save a copy without a password to index it"
     if media_type == PDF and _holds(file, b"/Encrypt") and _needs_password(file):
-        return Finding(PDF, "encrypted", f"{name} is a PDF with a password: {remedy}")
+        return Detected(PDF, "encrypted", f"{name} is a PDF with a password: {remedy}")
     if media_type == OLE and _holds(file, "EncryptedPackage".encode("utf-16-le")):
-        return Finding(OLE, "encrypted", f"{name} is an Office file with a password: {remedy}")
+        return Detected(OLE, "encrypted", f"{name} is an Office file with a password: {remedy}")
     if media_type == f"{ZIP}; encrypted":
-        return Finding(ZIP, "encrypted", f"{name} is a ZIP archive with a password: {remedy}")
+        return Detected(ZIP, "encrypted", f"{name} is a ZIP archive with a password: {remedy}")
     return None
 
 
-def _damaged(name: str, media_type: str) -> Finding | None:
+def _damaged(name: str, media_type: str) -> Detected | None:
     if media_type != DAMAGED_ZIP:
         return None
     reason = f"{name} is a ZIP or Office file cut short or damaged: restore it from a good copy"
-    return Finding(ZIP, "unreadable", reason)
+    return Detected(ZIP, "unreadable", reason)
 
 
 def _needs_password(file: BinaryIO) -> bool:

@@ -59,7 +59,7 @@ class _RestlessError(Exception):
 class _Content:
     """What the bytes of a file were found to be."""
 
-    finding: detection.Finding
+    finding: detection.Detected
     sha256: str | None = None
 
 
@@ -210,14 +210,14 @@ class _Manifest:
         limit = listing.source.max_bytes
         key = document_id(listing.source.name, entry.uri)
         if entry.problem:
-            finding = detection.Finding(None, "unreadable", entry.problem)
+            finding = detection.Detected(None, "unreadable", entry.problem)
             return _row(key, listing.source, entry, _Content(finding))
         if entry.size > limit:
             reason = (
                 f"{entry.uri} has {entry.size:,} bytes, more than max_bytes = {limit:,}: raise "
                 "the limit, split the file, or leave it out"
             )
-            finding = detection.Finding(None, "too_large", reason)
+            finding = detection.Detected(None, "too_large", reason)
             return _row(key, listing.source, entry, _Content(finding))
         self.tried[listing.source.name] += 1
         try:
@@ -251,7 +251,7 @@ class _Manifest:
         """The row of a file that cannot be read now, for where nothing is held of it."""
         key = document_id(listing.source.name, entry.uri)
         self.unreadable.append(sync.Failure(key, reason, entry.uri, "environment"))
-        finding = detection.Finding(None, "unreadable", reason)
+        finding = detection.Detected(None, "unreadable", reason)
         return _row(key, listing.source, entry, _Content(finding))
 
     def _content(self, listing: Listing, entry: Entry) -> tuple[Entry, _Content]:

@@ -30,7 +30,7 @@ from rag_assets.columns.numerals import Mark, Numerals
 from rag_assets.columns.sql import quoted
 from rag_assets.media import table_reading
 from rag_assets.media.encodings import HEAD, code_page_of_file, utf16_of
-from rag_assets.media.table_reading import FIRST_LINES, LAST_LINES, Line, TableReading, Wishes
+from rag_assets.media.table_reading import FIRST_LINES, LAST_LINES, TableLayout, TableLine, Wishes
 from rag_assets.sources.cells import LARGEST_EXACT
 from rag_assets.sources.column_types import spilling_to
 from rag_assets.sources.landed import Notes
@@ -170,7 +170,7 @@ def _alike(lines: Sequence[str], delimiter: str, quote: str) -> tuple[float, int
     return (round(count / widths.total(), 2), width) if width > 1 else (0.0, 1)
 
 
-def _lines(path: Path, dialect: _Dialect) -> tuple[list[Line], dict[int, int]]:
+def _lines(path: Path, dialect: _Dialect) -> tuple[list[TableLine], dict[int, int]]:
     """The first and the last lines with their cells, and the line in which each of them ends."""
     ends: dict[int, int] = {}
     with path.open(encoding="utf-8-sig", newline="") as file:
@@ -182,7 +182,7 @@ def _lines(path: Path, dialect: _Dialect) -> tuple[list[Line], dict[int, int]]:
 
 def _divided(
     lines: Iterable[str], dialect: _Dialect, skipped: int, ends: dict[int, int]
-) -> Iterator[Line]:
+) -> Iterator[TableLine]:
     csv.field_size_limit(LONGEST_LINE)
     reader = csv.reader(lines, delimiter=dialect.delimiter, quotechar=dialect.quote)
     number = skipped
@@ -191,10 +191,10 @@ def _divided(
         if number > start:
             ends[start] = number
         if cells:
-            yield Line(start, cells)
+            yield TableLine(start, cells)
 
 
-def _names(reading: TableReading) -> list[str]:
+def _names(reading: TableLayout) -> list[str]:
     """Names of the columns, as the file spells them: blank ones are numbered, others told apart."""
     taken: Counter[str] = Counter()
     names = []
@@ -207,7 +207,7 @@ def _names(reading: TableReading) -> list[str]:
 
 
 def _records_of(
-    path: Path, reading: TableReading, ends: Mapping[int, int], skipped: int, *, folder: Path
+    path: Path, reading: TableLayout, ends: Mapping[int, int], skipped: int, *, folder: Path
 ) -> tuple[Path, int]:
     """The file and the lines at its beginning that are no records.
 
@@ -258,7 +258,7 @@ def _load_cells(
 
 
 def _clear(
-    connection: "duckdb.DuckDBPyConnection", reading: TableReading, columns: Sequence[str]
+    connection: "duckdb.DuckDBPyConnection", reading: TableLayout, columns: Sequence[str]
 ) -> None:
     """Take away lines without a text, headings said again, marks of emptiness, and escapes."""
     cells = f"[{', '.join(columns)}]"

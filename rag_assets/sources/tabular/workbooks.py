@@ -31,8 +31,8 @@ from rag_assets.media.table_reading import (
     FIRST_LINES,
     LAST_LINES,
     Declared,
-    Line,
-    TableReading,
+    TableLayout,
+    TableLine,
     Wishes,
 )
 from rag_assets.media.workbooks import (
@@ -170,7 +170,7 @@ class _Grid:
         self._held: list[tuple[int, dict[int, SheetCell]]] | None = None
         """All rows, if these are few."""
 
-    def read(self, wishes: Wishes) -> TableReading:
+    def read(self, wishes: Wishes) -> TableLayout:
         """What the sheet says beside its records."""
         rows = self._every()
         first = [*islice(rows, FIRST_LINES)]
@@ -180,7 +180,7 @@ class _Grid:
         width = max((max(row) for _, row in (*first, *last)), default=0)
         wide = {top for left, top, right, _ in self.layout.merged if left < right}
         lines = [
-            Line(
+            TableLine(
                 number,
                 [row[place].value if place in row else None for place in range(1, width + 1)],
                 self._declared(number),
@@ -198,13 +198,13 @@ class _Grid:
         _, top, _, bottom = self.layout.table
         return "heading" if number == top else "" if top < number <= bottom else "outside"
 
-    def records(self, reading: TableReading) -> Iterator[dict[int, SheetCell]]:
+    def records(self, reading: TableLayout) -> Iterator[dict[int, SheetCell]]:
         """The records, each by column, from 1, without what stands for an empty cell."""
         for number, row in self._held or self._every():
             cells = [
                 row[place].value if place in row else None for place in range(1, reading.width + 1)
             ]
-            if not reading.is_record(Line(number, cells)):
+            if not reading.is_record(TableLine(number, cells)):
                 continue
             values = {place: reading.value(place - 1, cell.value) for place, cell in row.items()}
             yield {

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from rag_assets.columns.numerals import Mark, Numerals, evidence_of, told_by_others
 from rag_assets.media import table_reading
-from rag_assets.media.table_reading import Line
+from rag_assets.media.table_reading import TableLine
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import CompleteSet
 from rag_assets.store.pins import Pin
@@ -97,7 +97,7 @@ def grid_of(text: str) -> Grid | None:
     rows = [first, *map(_split, below)]
     if len(below) != len(lines) - rule - 1 or any(len(row) != len(first) for row in rows):
         return None
-    found = [Line(number, row) for number, row in enumerate(rows, 1)]
+    found = [TableLine(number, row) for number, row in enumerate(rows, 1)]
     reading = table_reading.read(found)
     kept = [column for column in range(reading.width) if column not in reading.no_columns]
     header = [

@@ -34,7 +34,7 @@ from rag_assets_testing.documents.making import SENTENCE
 DEMO = Path(__file__).resolve().parents[4] / "shared/data/materials_demo"
 
 
-def found(content: bytes | str, name: str = "notes.txt") -> detection.Finding:
+def found(content: bytes | str, name: str = "notes.txt") -> detection.Detected:
     content = content.encode() if isinstance(content, str) else content
     return detection.examine(io.BytesIO(content), name=name, size=len(content))
 

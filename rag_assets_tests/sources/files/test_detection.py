@@ -40,7 +40,7 @@ OFFICE_WITH_PASSWORD = (
 OLD_WORD = detection.OLE_MAGIC + b"\x00" * 600 + "WordDocument".encode("utf-16-le")
 
 
-def found(content: bytes, name: str) -> detection.Finding:
+def found(content: bytes, name: str) -> detection.Detected:
     finding = examine(io.BytesIO(content), name=name, size=len(content))
     assert finding.status in FILE_STATUSES
     assert (finding.reason is None) == (finding.status == "ok")
@@ -73,7 +73,7 @@ def found(content: bytes, name: str) -> detection.Finding:
     ],
 )
 def test_what_a_file_is_comes_from_its_bytes(name, content, media_type):
-    assert found(content, name) == detection.Finding(media_type)
+    assert found(content, name) == detection.Detected(media_type)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_a_pdf_is_encrypted_only_if_it_does_not_open():
         )
 
     assert found(locked("secret"), "a.pdf").status == "encrypted"
-    assert found(locked(""), "a.pdf") == detection.Finding(detection.PDF)
+    assert found(locked(""), "a.pdf") == detection.Detected(detection.PDF)
 
 
 def test_a_truncated_office_file_is_unreadable():
