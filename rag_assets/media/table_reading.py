@@ -496,7 +496,11 @@ class _LayoutReader:
             for column, text in enumerate(() if unit_line is None else self.texts[unit_line])
             if text and text.casefold() not in labels
         }
-        return tuple(" ".join(each) for each in parts), units
+        names = [" ".join(each) for each in parts]
+        if len(places) == 1:  # as the file spells them
+            spelled = map(_text, self.lines[places[0]].cells)
+            names = [*spelled, *[""] * self.width][: self.width]
+        return tuple(names), units
 
     # lines that are no records
 

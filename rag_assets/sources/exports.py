@@ -41,6 +41,8 @@ from rag_assets.store.table_locations import remove_folder
 RECIPE = "exports 5"
 """Raised when what is said of a table may be other than before; that its rows may be others says
 `Origin.recipe`."""
+BETWEEN = ", "
+"""Stands between the two in the record of a pass; one of an older release has the latter alone."""
 
 SHOWN_OF_NAME = 100
 """At most so many characters are shown of a name that is too long."""
@@ -371,7 +373,8 @@ class ExportPass:
         if held is None:
             return None
         known = held.completion.read_at or {}
-        if _hides_names(held, item.spec) or not _is_as_left(held):
+        is_other = known.get("recipe", "").rpartition(BETWEEN)[2] != origin.recipe(item.table)
+        if is_other or _hides_names(held, item.spec) or not _is_as_left(held):
             return None
         described = origin.describe(item.table)
         key = list(held.about.key)
@@ -503,7 +506,7 @@ class ExportPass:
                 about=about,
                 key_candidates=_key_candidates(columns),
                 look=item.mark or "",
-                recipe=RECIPE,
+                recipe=f"{RECIPE}{BETWEEN}{origin.recipe(item.table)}",
                 work=work,
                 allow_shrink=self.allow_shrink,
                 log=self.log,
@@ -537,7 +540,8 @@ class ExportPass:
 def _hides_names(held: ExportedTable, spec: TableSpec) -> bool:
     """Whether a key of texts was hidden when all keys were: people may have written it."""
     texts = {field.name for field in held.columns if pa.types.is_string(field.type)}
-    is_older = (held.completion.read_at or {}).get("recipe") != RECIPE
+    written = (held.completion.read_at or {}).get("recipe", "")
+    is_older = written.partition(BETWEEN)[0] != RECIPE
     return is_older and spec.hidden is None and not texts.isdisjoint(held.about.key)
 
 

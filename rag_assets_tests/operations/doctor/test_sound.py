@@ -124,7 +124,7 @@ def test_files_that_came_changed_and_went_are_noted(tmp_path):
     with hashing():
         [note] = examined(made).faults
     assert note.kind == "source-moved"
-    assert note.detail == "1 new, 1 of another size, 1 gone"
+    assert note.reason == "1 new, 1 of another size, 1 gone"
     assert set(note.examples) == {"new.md", "series1/report1.md", "series2/report2.md"}
 
 
@@ -187,7 +187,7 @@ def test_an_index_of_vectors_that_finds_too_few_neighbours_is_named_until_it_loo
     with hashing():
         low = examined(made).found
     assert {each.kind for each in low} == {"low-recall"}
-    assert "recall@20 is 0." in low[0].detail
+    assert "recall@20 is 0." in low[0].reason
     assert "retrieval.ann.probes" in low[0].remedy
     made.file.write_text(text)
     assert found(made) == []

@@ -12,10 +12,10 @@ import pytest
 import sqlalchemy as sa
 
 from rag_assets.config import TableSource
-from rag_assets.sources import exports
 from rag_assets.sources.databases import database, postgres, postgres_reads
 from rag_assets.sources.databases.adbc import streaming
 from rag_assets.sources.exports import refresh_exports
+from rag_assets.sources.origins import Origin
 from rag_assets.sources.outcomes import Export
 from rag_assets.store import Store
 from rag_assets_testing import effort
@@ -579,7 +579,7 @@ def test_rows_that_were_read_by_another_recipe_are_read_again(store, sandbox, mo
     sandbox.execute(PARTS, TEN, "UPDATE parts SET moved = '2024-01-01'::date + id::int")
     source = source_of(sandbox, tables=[{"name": "parts", "cursor": cursor}])
     refresh(store, source)
-    monkeypatch.setattr(exports, "RECIPE", "another")
+    monkeypatch.setattr(Origin, "recipe", lambda *_: "another")
     assert refresh(store, source)["parts"].rows_read == 10
     sandbox.execute("INSERT INTO parts VALUES (11, 'new')")
     assert refresh(store, source)["parts"].rows_read < 10
