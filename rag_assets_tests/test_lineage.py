@@ -83,7 +83,7 @@ def test_of_many_records_the_first_are_shown_at_sight_and_all_on_a_click():
     shown = lineage.list_of("tables", records)
     assert len(shown["tables"].records) == lineage.RECORDS_AT_SIGHT
     lines = shown["all tables"].value.splitlines()
-    assert lines[:3] == ["table | rows", "--- | ---", "part\\|0 | 0"]
+    assert lines[:3] == ["| table | rows |", "| --- | ---: |", "| part\\|0 | 0 |"]
     assert len(lines) == 502
     assert lineage.list_of("tables", records[:3]).keys() == {"tables"}
     few = lineage.list_of("tables", records[:3], long=["rows"])

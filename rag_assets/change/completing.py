@@ -26,7 +26,7 @@ from rag_assets.store.complete_sets import (
 )
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.pins import Pin, pin_of
-from rag_assets.store.search_indexes import COMMON_NAMES, VECTOR
+from rag_assets.store.search_indexes import COMMON_NAMES, VECTOR, settings_named
 from rag_assets.store.table_locations import remove_folder
 from rag_assets.store.text_parts import TEXT
 
@@ -64,7 +64,7 @@ def record(store: Store, config: Config, steps: StepList, *, variant: str) -> Co
         **models_of(config, variant),
         recorded_at=datetime.now(UTC).isoformat(timespec="seconds"),
         seen=seen,
-        indexes=sorted({*_index_names(store, units)} - COMMON_NAMES) or None,
+        indexes=sorted({*map(settings_named, _index_names(store, units))} - COMMON_NAMES) or None,
     )
     # Looked at once more: another run may have begun to write while the pins were read.
     if not _is_as_left(store, found) or _seen(store, config, steps, variant) != seen:

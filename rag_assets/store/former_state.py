@@ -7,7 +7,7 @@ from contextlib import suppress
 from rag_assets.config import Config, ConfigError, find
 from rag_assets.config.former_defaults import refusal
 from rag_assets.store.catalog import name_of
-from rag_assets.store.search_indexes import COMMON_NAMES, text_index_name
+from rag_assets.store.search_indexes import COMMON_NAMES, settings_named, text_index_name
 
 UNREADABLE = (OSError, ValueError, TypeError, KeyError)
 """A record that cannot be read counts as absent."""
@@ -28,7 +28,7 @@ def check(config: Config) -> None:
 def _other_than_built(config: Config) -> Iterator[str]:
     """What the records of complete sets and of the serving pointer have otherwise."""
     root = config.state_dir
-    named = {text_index_name(config.index.text)} - COMMON_NAMES
+    named = {settings_named(text_index_name(config.index.text))} - COMMON_NAMES
     for name in config.variants:
         with suppress(*UNREADABLE):
             held = json.loads((root / "complete_sets" / f"{name}.json").read_text("utf-8"))

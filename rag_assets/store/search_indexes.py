@@ -1,5 +1,7 @@
 """The names of search indexes, which say by which settings they were built."""
 
+import re
+
 from rag_assets.config import STOP_WORDS, TextIndexSettings, VectorIndexSettings
 from rag_assets.identity import fingerprint
 
@@ -7,6 +9,8 @@ VECTOR = "vector"
 """The column that an ANN index is of."""
 FTS_REVISION = 3
 """Raise it when an index that lies there may count other units than its table holds, or words."""
+NAMED_SINCE = 2
+"""The revision by which the settings of an index are named; those of later ones are told apart."""
 DIGITS = 8
 COMMON_TEXT = TextIndexSettings(stop_words="english_and_swedish")
 """The settings of the full-text index whose name says nothing of them."""
@@ -20,7 +24,8 @@ def text_index_name(settings: TextIndexSettings) -> str:
     has_questions = settings.stop_words == "with_question_words"
     words = STOP_WORDS["with_question_words" if has_questions else "english_and_swedish"]
     named = "text" if given else "text_unstemmed"
-    return f"{named}_{fingerprint(FTS_REVISION, words, *([given] if given else []))[:DIGITS]}"
+    by = fingerprint(NAMED_SINCE, words, *([given] if given else []))[:DIGITS]
+    return f"{named}_{by}_r{FTS_REVISION}"
 
 
 def vector_index_name(settings: VectorIndexSettings) -> str:
@@ -30,6 +35,16 @@ def vector_index_name(settings: VectorIndexSettings) -> str:
     return f"{plain}_{fingerprint(given)[:DIGITS]}" if given else plain
 
 
+def settings_named(index: str) -> str:
+    """By which settings an index is: its name but for the revision, as records have it.
+
+    One that a release builds anew is of the same settings, and no other recipe for the gate.
+    """
+    return re.sub(r"_r\d+$", "", index)
+
+
 COMMON_TEXT_INDEX = text_index_name(COMMON_TEXT)
-COMMON_NAMES = frozenset({COMMON_TEXT_INDEX, vector_index_name(VectorIndexSettings())})
-"""Of indexes that no record names."""
+COMMON_NAMES = frozenset(
+    {settings_named(COMMON_TEXT_INDEX), vector_index_name(VectorIndexSettings())}
+)
+"""Of the settings that no record names."""

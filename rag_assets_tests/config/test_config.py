@@ -184,7 +184,7 @@ def test_a_file_that_is_no_config_is_named(write, text, named):
             "sources: {tables: [{url: 'sqlite:///x', tables: [{name: t, keys: [id]}]}]}",
             [
                 "sources.tables.0.tables.0.keys",
-                "cursor, decimal, headings, hidden, key, name, title",
+                "cursor, decimal, headings, hidden, key, name, read, title",
             ],
         ),
         (

@@ -6,7 +6,7 @@ import yaml
 from rag_assets.config import Config, ConfigError, Retrieval, load
 from rag_assets.config.base import merged
 from rag_assets.config.former_defaults import CHUNKINGS
-from rag_assets.store.search_indexes import text_index_name
+from rag_assets.store.search_indexes import settings_named, text_index_name
 from rag_assets.store.serving_pointer import QuerySide
 
 ALONE = "chunks__pymupdf__fixed_256-d87b4148e8fa"
@@ -79,7 +79,7 @@ def test_what_a_file_does_not_name_is_built_by_the_one_edition(write, given):
     assert (variant.chunking, variant.model) == ("sentences_256", "e5")
     assert config.index.text.stop_words == "with_question_words"
     assert config.retrieval == Retrieval()
-    assert text_index_name(config.index.text) == "text_5e83222e"
+    assert settings_named(text_index_name(config.index.text)) == "text_5e83222e"
 
 
 @pytest.mark.parametrize("edition", [1, 2])
@@ -94,7 +94,7 @@ def test_a_former_edition_is_refused_with_the_lines_that_keep_what_it_built(writ
     variant = kept.variants["default"]
     assert (variant.chunking, variant.model) == (CHUNKINGS[edition], "minilm")
     assert (kept.tables_of("default").chunks == ALONE) == (edition == 1)
-    assert text_index_name(kept.index.text) == "text_unstemmed_5e7ff880"
+    assert settings_named(text_index_name(kept.index.text)) == "text_unstemmed_8b59070d"
     assert QuerySide.of(kept.retrieval).settings == FORMER_BEST
     assert {*QuerySide.of(kept.retrieval).rerankers} == {"late_interaction"}
 
@@ -115,7 +115,7 @@ def test_what_the_file_says_stays_beside_the_lines(write):
     assert (kept.variants["a"].chunking, kept.variants["a"].model) == ("fixed_512", "minilm")
     assert kept.models["e5"].passage_prefix == "", "a model of one's own had no prefix of ours"
     assert kept.models["tuned"].passage_prefix == kept.models["minilm"].passage_prefix
-    assert text_index_name(kept.index.text) == "text_70bf4683"
+    assert settings_named(text_index_name(kept.index.text)) == "text_70bf4683"
 
 
 @pytest.mark.parametrize("given", ["defaults: 0", "defaults: 4", "defaults: newest"])

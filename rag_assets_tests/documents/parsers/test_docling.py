@@ -165,6 +165,6 @@ def test_the_version_names_the_settings(tmp_path):
     weights = pdf_parser(
         config.ParserSettings(engine="docling", docling=config.Docling(artifacts_path=tmp_path))
     )
-    assert plain.version.startswith("docling r3 docling-slim ")
+    assert plain.version.startswith("docling r4 docling-slim ")
     assert "rapid-layout 1.2" in plain.version
     assert plain.version != weights.version

@@ -11,6 +11,7 @@ import pytest
 
 from rag_assets import config
 from rag_assets.documents.elements.element import from_json
+from rag_assets.documents.elements.line_ends import with_line_ends
 from rag_assets.documents.parsers import pdf_chain, preflight
 from rag_assets.documents.parsers.ocr import scanned_pages, tesseract
 from rag_assets.documents.parsers.preflight import Inspection
@@ -89,7 +90,8 @@ def test_lines_become_paragraphs_with_boxes_in_points():
         line("ded twice.", 100, 130, 300),
         line("Then it broke.", 100, 220, 400),
     ]
-    first, second = scanned_pages.elements(lines, scanned_pages.Page(7, None, scale=2.0))
+    found = [*scanned_pages.elements(lines, scanned_pages.Page(7, None, scale=2.0))]
+    first, second = with_line_ends(found)
     assert (first.text, second.text) == ("The plate was loaded twice.", "Then it broke.")
     assert (first.page, first.box) == (7, (50, 50, 250, 75))
     assert first.confidence == pytest.approx(0.9)
@@ -215,7 +217,7 @@ def test_what_tesseract_says_of_itself_is_understood(stand_in):
     parser = tesseract.parser(command=stand_in, languages=["en", "sv"])
     assert parser.missing() is None
     said, drawn_by = parser.version.split(" pypdfium2 ")
-    assert said == "tesseract r1 tesseract 5.3.0 eng+swe"
+    assert said == "tesseract r2 tesseract 5.3.0 eng+swe"
     assert drawn_by == version("pypdfium2")
     finnish = tesseract.parser(command=stand_in, languages=["en", "fi"])
     assert finnish.missing() == "it has no data of the language fin"
