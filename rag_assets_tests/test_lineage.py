@@ -88,4 +88,4 @@ def test_of_many_records_the_first_are_shown_at_sight_and_all_on_a_click():
     assert lineage.list_of("tables", records[:3]).keys() == {"tables"}
     few = lineage.list_of("tables", records[:3], long=["rows"])
     assert few["tables"].records[0].data == {"table": "part|0"}
-    assert few["all tables"].value.endswith("part\\|2 | 2")
+    assert few["all tables"].value.endswith("part\\|2 | 2 |")
