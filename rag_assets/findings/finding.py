@@ -62,8 +62,8 @@ class Finding:
     """The files, rows or units that fail alike, each of which begins and ends by itself."""
     items: str = ""
     """What these are called: `documents`."""
-    count: int = 1
-    """How many rows, files or questions show it."""
+    count: int | None = None
+    """How many rows, files or questions show it; None where nobody counted."""
     examples: Sequence[str] = ()
     """Some of these."""
     severity: Severity | None = None
@@ -73,9 +73,13 @@ class Finding:
         """Take from the kind what was not given.
 
         Raises:
-            KeyError: There is no such kind.
+            ValueError: There is no such kind.
         """
-        kind = kinds()[self.kind]
+        kind = kinds().get(self.kind)
+        if kind is None:
+            raise ValueError(f"there is no kind of findings called {self.kind!r}")
+        if self.names and self.count is None:
+            object.__setattr__(self, "count", len(self.names))
         object.__setattr__(self, "examples", tuple(self.examples))
         object.__setattr__(self, "remedy", self.remedy or kind.remedy)
         object.__setattr__(self, "severity", self.severity or kind.severity)

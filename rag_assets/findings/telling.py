@@ -37,7 +37,8 @@ def _lines(finding: Finding) -> Iterator[str]:
         for line in finding.reason.splitlines():
             yield from wrapped(line, indent=4)
     if finding.examples:
-        count = f"{finding.count:,} in all, " if finding.count > len(finding.examples) else ""
+        counted = finding.count or 0
+        count = f"{counted:,} in all, " if counted > len(finding.examples) else ""
         yield from wrapped(f"{count}such as {'; '.join(finding.examples)}", indent=4)
     yield from wrapped(f"what to do: {finding.remedy}", indent=4)
 
@@ -58,16 +59,21 @@ def rows_of(findings: Sequence[Finding]) -> Iterator[dict[str, str]]:
             "severity": str(each.severity),
             "subject": each.subject,
             "what is wrong": each.reason or each.says,
+            "count": "" if each.count is None else f"{each.count:,}",
             "examples": "; ".join(each.examples),
             "what to do": each.remedy,
         }
 
 
 def record_of(finding: Finding) -> dict[str, Json]:
-    """All that there is to say of a finding, for programs; passwords in URLs are hidden."""
+    """All that there is to say of a finding, for programs; passwords in URLs are hidden.
+
+    What has a code was found by a look just now: since when, nobody knows.
+    """
     shown = {each.name: getattr(finding, each.name) for each in fields(finding) if each.repr}
     return {
         **{name: _plain(value) for name, value in shown.items()},
+        "since": None if finding.code else finding.since.isoformat(),
         "code": finding.code,
         "says": finding.says,
         "key": redacted(finding.key),

@@ -121,6 +121,9 @@ class TableLayout:
     """Whether its texts are written with the entities of HTML."""
     guesses: tuple[str, ...] = ()
     """What was decided against the odds or left open, each with what says otherwise."""
+    measured: frozenset[int] = frozenset()
+    """Columns of numbers of a table of which the ends were seen: between these any mark that
+    stands for an empty cell is one."""
     last_heading: tuple[str, ...] = ()
     beside: frozenset[int] = frozenset()
     """The numbers of all lines that are no records."""
@@ -142,7 +145,9 @@ class TableLayout:
             marks = self.empty.get(column)
             return None if marks and cell is not None and _spelled(cell) in marks else cell
         text = unescaped(cell) if self.is_escaped else cell
-        return None if not text or text.strip() in self.empty.get(column, ()) else text
+        mark = text.strip()
+        is_marked = column in self.measured and _is_mark(mark)
+        return None if not mark or is_marked or mark in self.empty.get(column, ()) else text
 
     def told(self) -> str:
         """What was decided of the lines and columns, in words; empty where nothing was."""
@@ -244,6 +249,12 @@ def _texts(line: TableLine, width: int) -> tuple[str, ...]:
     return tuple(" ".join(_text(cell).split()) for cell in (*line.cells, *[""] * width))[:width]
 
 
+def _number(text: str) -> float | None:
+    """A number by whatever mark of decimals; None of a text."""
+    found = numerals.plain(text, "point") or numerals.plain(text, "comma")
+    return float(found) if found else None
+
+
 @lru_cache(maxsize=65_536)
 def _is_number(text: str) -> bool:
     return any(numerals.plain(text, mark) is not None for mark in numerals.PATTERNS)
@@ -262,6 +273,11 @@ def _marks(name: str) -> frozenset[str]:
 def _is_written(text: str) -> bool:
     """Whether a program wrote a text for an empty cell, whatever column it stands in."""
     return text.casefold() in _marks("written") or text in _marks("cased")
+
+
+def known_marks() -> frozenset[str]:
+    """All marks of emptiness among numbers, in small letters."""
+    return frozenset(map(str.casefold, _marks("written") | _marks("usual") | _marks("cased")))
 
 
 def _may_be_meant(text: str) -> bool:
@@ -288,6 +304,8 @@ class _LayoutReader:
         self.first = min(min(columns, default=self.width) for columns in self.filled)
         self.out: dict[int, LeftOut] = {}
         self.guesses: dict[str, None] = {}
+        self.again: set[str] = set()
+        """Names of totals that several lines have."""
 
     def read(self) -> TableLayout:
         start = self._first_heading()
@@ -316,7 +334,8 @@ class _LayoutReader:
             empty=empty,
             is_escaped=is_escaped,
             guesses=tuple(self.guesses),
-            last_heading=self.texts[heads[-1]] if heads and len(self.filled[heads[-1]]) > 1 else (),
+            last_heading=next((self.texts[at] for at in heads[-1:] if self._is_repeatable(at)), ()),
+            measured=frozenset(() if self.is_whole else self._measured_columns(records)),
             beside=frozenset({*headings, *(each.number for each in left_out)}),
         )
 
@@ -342,6 +361,10 @@ class _LayoutReader:
             is_short or line.is_merged or any(line.number + 1 < each.number for each in following)
         )
 
+    def _is_repeatable(self, head: int) -> bool:
+        """Whether a line of headings has several cells, and a text among them."""
+        return len(self.filled[head]) > 1 and not all(map(_is_measured, self._own(head)))
+
     def _is_rule(self, place: int) -> bool:
         own = self._own(place)
         return all(map(_RULE.fullmatch, own)) and max(len(own), self.typical) > 1
@@ -363,11 +386,13 @@ class _LayoutReader:
 
     def _below_titles(self) -> int:
         """The first line of several texts, if all above it are titles."""
-        place, last = 0, min(MOST_TITLES, len(self.lines) - 1)
-        while place < last and self._may_be_title(place):
+        place = titles = 0
+        while place < len(self.lines) - 1 and titles < MOST_TITLES and self._may_be_title(place):
+            titles += not self._is_comment(place)
             place += 1
         is_sure = all(map(self._is_comment, range(place)))
         is_head = len(self.filled[place]) > 1 and self._is_of_texts(place)
+        is_head = is_head or self.wishes.headings == 0
         is_apart = len(self.filled[place]) > 2 or any(map(self._is_apart, range(place)))
         return place if is_sure or (is_head and is_apart) else 0
 
@@ -506,7 +531,7 @@ class _LayoutReader:
 
     def _without_page_lines(self, places: Iterable[int], heads: range) -> list[int]:
         """Without lines drawn, headings said again, and what stands right above these."""
-        headings = {_folded(self.texts[head]) for head in heads}
+        headings = {_folded(self.texts[head]) for head in heads if self._is_repeatable(head)}
         records: list[int] = []
         for place in places:
             is_again = len(self.filled[place]) > 1 or place - 1 in self.out
@@ -562,7 +587,8 @@ class _LayoutReader:
         """What the only text of a line, its first cell, says that it sums up."""
         own = self._own(place)
         texts = [text for text in own if not _is_measured(text) and not _is_mark(text)]
-        return _summary_named(own[0]) if texts == own[:1] else None
+        is_named = texts == own[:1] or (self.lines[place].is_merged and {*texts} == {own[0]})
+        return _summary_named(own[0]) if is_named else None
 
     def _without_totals(self, records: list[int], empty: Mapping[int, frozenset[str]]) -> list[int]:
         """Without the lines whose numbers are those of other lines."""
@@ -572,6 +598,8 @@ class _LayoutReader:
         candidates = {*named, *declared, *self._unnamed(records, columns)}
         others = [place for place in records if place not in candidates]
         at_an_end = self._at_an_end(records, candidates)
+        names = Counter(self._own(place)[0] for place in named)
+        self.again = {name for name, count in names.items() if count > 1}
         summed: dict[int, None] = {}
         group: list[int] = []
         misses: Counter[str] = Counter()
@@ -596,11 +624,23 @@ class _LayoutReader:
                 group.append(place)
                 misses[kind] += 1
         summed = {} if any(count > MOST_MISSES for count in misses.values()) else summed
+        if not self.is_whole and any(self.lines[place].number < FIRST_LINES for place in summed):
+            summed = {}
+            self._guess(
+                "lines called totals were kept as records, since they stand in all of the table, "
+                "of which the ends alone are looked at"
+            )
         left = [place for place in records if place not in summed]
         if len(left) <= len(summed) and len(left) > len(others):
             return records
         for place in summed:
             self._leave_out(place, "total")
+            if (found := named.get(place)) and found[0] not in SUMS and len(summed) == 1:
+                self._guess(
+                    f"line {self.lines[place].number} is called {self._own(place)[0]!r}, and its "
+                    "number is that of the other lines: it was left out; `read: {totals: keep}` "
+                    "keeps it"
+                )
         for place in {left[0], left[-1]} if others else ():
             name = self._own(place)[0]
             if (found := _summary_named(name)) and found[1] and len(self._own(place)) > 1:
@@ -689,21 +729,21 @@ class _LayoutReader:
             if place in held and (held[place] or any(numbers)):
                 fits.append(_fits(kind, held[place], numbers, self.is_whole, is_named=is_whole))
         if not is_whole:
-            is_sure = len(fits) > 1 or self._is_named_by_its_group(place, records)
-            return len(records) > 1 and bool(fits) and all(fits) and is_sure
+            is_sure = len(records) > 1 and len(fits) > 1
+            return bool(fits) and all(fits) and (is_sure or self._is_of_group(place, records))
         if len(records) == 1:
-            return bool(fits) and all(fits) and place == len(self.lines) - 1
-        return any(fits) and 2 * sum(fits) >= len(fits)
+            is_last = place == len(self.lines) - 1
+            return bool(fits) and all(fits) and (is_last or self._is_of_group(place, records))
+        is_again = self._own(place)[0] in self.again
+        return any(fits) and (all(fits) if is_again else 2 * sum(fits) >= len(fits))
 
-    def _is_named_by_its_group(self, place: int, records: Sequence[int]) -> bool:
+    def _is_of_group(self, place: int, records: Sequence[int]) -> bool:
         """Whether the name of a line holds what all records have in one of their columns."""
         name = {*_tokens(self._own(place)[0])}
-        shared = ({self.texts[each][column] for each in records} for column in range(self.width))
-        return any(
-            bool(words := {*_tokens(*texts)}) and words <= name
-            for texts in shared
-            if len(texts) == 1
+        shared = (
+            {self.texts[each][column] for each in records} - {""} for column in range(self.width)
         )
+        return any({*_tokens(*texts)} <= name for texts in shared if len(texts) == 1)
 
     # cells
 
@@ -726,7 +766,8 @@ class _LayoutReader:
                 marks = set()
             else:
                 marks = {text for text in marks if _is_written(text)}
-            found.append(marks | {text for text in self.wishes.empty if text in texts})
+            wished = self.wishes.empty
+            found.append(marks | {each for each in wished if each in texts or not self.is_whole})
         for marks, texts in zip(found, counted, strict=True):
             if any(len(text) > 2 for text in texts if text not in usual):
                 marks |= {text for text in usual & texts.keys() if not _may_be_meant(text)}
@@ -782,20 +823,24 @@ class _LayoutReader:
     def _tell_first_record(self, head: int, records: Sequence[int]) -> None:
         """Tell if what was read as headings looks like the first record of a list without any."""
         above = self.texts[head]
-        numbers = [
-            float(found)
-            for column in self._measured_columns(records[:FIRST_LOOKED_AT])
-            if (found := numerals.plain(above[column], "point"))
-        ]
+        columns = self._measured_columns(records[:FIRST_LOOKED_AT])
+        measured = {column: above[column] for column in columns if _is_measured(above[column])}
+        numbers = [each for each in map(_number, measured.values()) if each is not None]
         steps = {other - one for one, other in pairwise(numbers)}
-        is_series = steps == {1.0} or (len(numbers) > 2 and min(steps) > 0)
-        are_years = all(number in YEARS for number in numbers)
+        is_series = steps == {1.0} or (len(numbers) > 2 and len(steps) == 1 and min(steps) > 0)
+        are_years = bool(numbers) and all(number in YEARS for number in numbers)
+        are_years = are_years and not all(
+            _number(self.texts[place][column]) in YEARS
+            for place in records[:FIRST_LOOKED_AT]
+            for column in measured
+        )
+        are_dates = len(measured) > 1 and not numbers
         is_again = any(
             text and text == self.texts[place][column]
             for column, text in enumerate(above)
             for place in records
         )
-        if is_again or not (is_series or are_years):
+        if is_again or (measured and not (is_series or are_years or are_dates)):
             self._guess(
                 f"line {self.lines[head].number} was read as the headings and looks like a record: "
                 "`read: {headings: 0}` reads a table without headings"
@@ -808,7 +853,12 @@ class _LayoutReader:
             texts = [self.texts[place][column] for place in records]
             if not name and not any(texts):
                 found[column] = "empty"
-            elif name.casefold() in NUMBERED and self.is_whole and self.width > 2 < len(texts):
+            elif (
+                any(names)
+                and name.casefold() in NUMBERED
+                and self.is_whole
+                and self.width > 2 < len(texts)
+            ):
                 counted = [list(map(str, range(first, first + len(texts)))) for first in (0, 1)]
                 if texts in counted:
                     found[column] = "numbers of the lines"

@@ -4,13 +4,14 @@ A plan gives each asset an observation, which stands in its timeline beside what
 examination and the way of one unit are shown as metadata of their runs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import dagster as dg
 
 from rag_assets import lineage
 from rag_assets.config import Config
+from rag_assets.findings.finding import Finding
 from rag_assets.findings.telling import headline, rows_of
 from rag_assets.graph import STEPS
 from rag_assets.identity import UnknownIdError
@@ -128,7 +129,7 @@ def doctor_job(config: Config) -> dg.JobDefinition:
             "rows": dg.MetadataValue.int(done.rows),
         }
         if done.faults:
-            metadata["findings"] = lineage.records_of(rows_of(done.faults), characters=CHARACTERS)
+            metadata["findings"] = lineage.records_of(_rows(done.faults), characters=CHARACTERS)
         errors = [fault for fault in done.found if fault.severity == "error"]
         if errors:
             lines = map(headline, errors)
@@ -136,6 +137,11 @@ def doctor_job(config: Config) -> dg.JobDefinition:
         context.add_output_metadata(metadata)
 
     return examine_state
+
+
+def _rows(faults: Sequence[Finding]) -> Iterator[dict[str, str]]:
+    for row, fault in zip(rows_of(faults), faults, strict=True):
+        yield {**row, "what is wrong": " ".join(filter(None, (fault.says, fault.reason)))}
 
 
 class ExplainConfig(dg.Config):

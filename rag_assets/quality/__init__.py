@@ -36,7 +36,7 @@ from rag_assets.quality.measuring import (
     table_states,
 )
 from rag_assets.quality.page import judged_by, page_file
-from rag_assets.quality.results import Result, results_in
+from rag_assets.quality.results import EXAMPLES_EXPLAINED, Result, results_in
 from rag_assets.quality.suites import at_most, expectations_of, suite
 from rag_assets.quality.validation import evaluate
 from rag_assets.quality.values import (
@@ -51,6 +51,7 @@ from rag_assets.quality.values import (
 )
 
 __all__ = [
+    "EXAMPLES_EXPLAINED",
     "EXAMPLES_SHOWN",
     "Example",
     "Expectation",

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Protocol
 from rag_assets.retrieval.glossary import Meaning
 from rag_assets.retrieval.rankings import Ranking, best_with_ties, ranked
 from rag_assets.store import ROW_ID
+from rag_assets.store.search_indexes import SPELLED_SINCE, revision_of
 from rag_assets.store.text_parts import TEXT
-from rag_assets.terms.spelling import plainly_spelled, sought_text
+from rag_assets.terms.spelling import sought_text, spelled_apart
 
 if TYPE_CHECKING:
     from lance import LanceDataset
@@ -67,7 +68,8 @@ def best_matches(
             `weight`. (The index keeps no places of words: all words stand for the expression.)
         weight: What they count.
     """
-    full_text = _query(query, meanings, weight=weight)
+    is_spelled = _is_spelled(units.dataset)
+    full_text = _query(query, meanings, weight=weight, is_spelled=is_spelled)
 
     def fetch(limit: int) -> Ranking:
         found = units.dataset.to_table(
@@ -84,14 +86,22 @@ def best_matches(
     return best_with_ties(fetch, depth=depth)
 
 
-def _query(query: str, meanings: Sequence[Meaning], *, weight: float) -> "FullTextQuery":
+def _is_spelled(dataset: "LanceDataset") -> bool:
+    """Whether the words of an index are in the usual spelling: those of older releases are not."""
+    names = (each.name for each in dataset.describe_indices() if each.field_names == [COLUMN])
+    return all(revision_of(name) >= SPELLED_SINCE for name in names)
+
+
+def _query(
+    query: str, meanings: Sequence[Meaning], *, weight: float, is_spelled: bool
+) -> "FullTextQuery":
     from lance.query import BooleanQuery, FullTextOperator, MatchQuery, Occur
 
     def whole(expression: str, weight: float) -> MatchQuery:
-        spelled = plainly_spelled(expression)
+        spelled = spelled_apart(expression) if is_spelled else expression
         return MatchQuery(spelled, COLUMN, boost=weight, operator=FullTextOperator.AND)
 
-    own = MatchQuery(sought_text(query), COLUMN)
+    own = MatchQuery(sought_text(query) if is_spelled else query, COLUMN)
     if not meanings:
         return own
     meant = [

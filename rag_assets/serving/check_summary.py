@@ -66,7 +66,8 @@ class CheckSummary:
             if item.drift:
                 drifted[str(item.severity), item.variant].append(item)
             else:
-                lines = (*item.reason.splitlines(), f"  what to do: {item.remedy}")
+                examples = (f"  {each}" for each in item.examples[: quality.EXAMPLES_EXPLAINED])
+                lines = (item.reason, *examples, f"  what to do: {item.remedy}")
                 alike[str(item.severity), *lines].append(item)
         single = (
             (f"{severity}: {item.asset}{_of(item.variant)}{_and(len(more))}: {first}", *others)

@@ -8,6 +8,7 @@ from rag_assets.columns.contents import Content
 from rag_assets.store import Store
 from rag_assets.store.damage import DAMAGE, DamagedTablesError
 from rag_assets.store.repair import missing_index_files
+from rag_assets.store.table_locations import UnreachableTablesError
 
 if TYPE_CHECKING:
     from lancedb.table import Table as LanceTable
@@ -74,11 +75,17 @@ def holds(store: Store, pin: Pin) -> bool:
 
 
 def is_whole(store: Store, pin: Pin) -> bool:
-    """Whether its rows can be read, and all files of them and of their indexes are there."""
+    """Whether its rows can be read, and all files of them and of their indexes are there.
+
+    Raises:
+        UnreachableTablesError: The object store does not answer, which says nothing of them.
+    """
     try:
         if not holds(store, pin):
             return False
         store.check(pin.table, version=pin.version)
         return not missing_index_files(store, pin.table, version=pin.version)
+    except UnreachableTablesError:
+        raise
     except (DamagedTablesError, *DAMAGE):
         return False

@@ -9,6 +9,8 @@ VECTOR = "vector"
 """The column that an ANN index is of."""
 FTS_REVISION = 3
 """Raise it when an index that lies there may count other units than its table holds, or words."""
+SPELLED_SINCE = 3
+"""From this revision on, words are indexed in their usual spelling (`terms.spelling`)."""
 NAMED_SINCE = 2
 """The revision by which the settings of an index are named; those of later ones are told apart."""
 DIGITS = 8
@@ -41,6 +43,12 @@ def settings_named(index: str) -> str:
     One that a release builds anew is of the same settings, and no other recipe for the gate.
     """
     return re.sub(r"_r\d+$", "", index)
+
+
+def revision_of(index: str) -> int:
+    """The revision that a full-text index was built by; names of the first ones do not say it."""
+    found = re.search(r"_r(\d+)$", index)
+    return int(found[1]) if found else NAMED_SINCE
 
 
 COMMON_TEXT_INDEX = text_index_name(COMMON_TEXT)

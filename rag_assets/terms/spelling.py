@@ -46,8 +46,14 @@ def indexed_text(text: str) -> str:
     if _is_usual(text):
         return text
     whole = _GROUPED.sub(lambda found: f"{re.sub(r'[^0-9]', '', found[0])} {found[0]}", text)
-    parts = _TOLD_APART.split(plainly_spelled(whole))
-    return unicodedata.normalize("NFKC", " ".join(parts))
+    return spelled_apart(whole)
+
+
+def spelled_apart(text: str) -> str:
+    """`text` in its usual spelling, powers and fractions apart."""
+    if _is_usual(text):
+        return text
+    return unicodedata.normalize("NFKC", " ".join(_TOLD_APART.split(plainly_spelled(text))))
 
 
 def sought_text(query: str) -> str:

@@ -64,7 +64,7 @@ def test_a_finding_is_told_to_people_and_to_programs(name):
 
 
 def test_a_kind_that_is_not_listed_is_refused():
-    with pytest.raises(KeyError):
+    with pytest.raises(ValueError, match="index_stail"):
         Finding("index_stail", "plant")
 
 

@@ -3,12 +3,15 @@ from itertools import chain
 import numpy as np
 import pyarrow as pa
 import pytest
+from lancedb.index import FTS
 from lancedb.query import MatchQuery
 
 from rag_assets import schemas
 from rag_assets.config import AnnSearch, IndexSettings, TextIndexSettings, VectorIndexSettings
 from rag_assets.index.indexes import maintain, measured_recall
-from rag_assets.store import PassRecord, Store, clean_up, text_parts
+from rag_assets.retrieval import lexical
+from rag_assets.retrieval.units import UnitTable
+from rag_assets.store import PassRecord, Store, clean_up, search_indexes, text_parts
 from rag_assets.store.search_indexes import text_index_name, vector_index_name
 from rag_assets.store.text_parts import text_index
 from rag_assets.terms.spelling import sought_text
@@ -288,3 +291,17 @@ def test_words_are_found_by_any_spelling_and_texts_stay_as_they_are(store):
     assert {*found(store, "gasket")} == {"u0", "u20"}
     texts = store.read(TABLE, columns=["unit_id", "text"]).to_pylist()
     assert {"unit_id": "u0", "text": written[0]} in texts
+
+
+def test_an_index_of_an_older_release_is_asked_in_the_spelling_that_it_has(store):
+    add(store, 0, 1, "a gap of 5\u00bd")
+    add(store, 1, 2, "a gap of 5 1/2 and no more")
+    table = store.open(TABLE)
+    table.create_index("text", config=FTS(stem=False), name="text_unstemmed_5e7ff880")
+    assert [*lexical.best_matches(UnitTable(table), "5\u00bd", depth=1).unit_ids] == ["u0"]
+
+
+@pytest.mark.parametrize(("name", "revision"), [("text_5e83222e", 2), ("text_5e83222e_r3", 3)])
+def test_the_name_of_an_index_says_its_revision_and_its_settings_apart(name, revision):
+    assert search_indexes.revision_of(name) == revision
+    assert search_indexes.settings_named(name) == "text_5e83222e"

@@ -245,6 +245,21 @@ def test_a_first_record_that_was_read_as_headings_is_told(text):
     assert len(records(text, headings=0)) == 3
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2020;apple\n2021;pear\n2022;plum",
+        "Anna;1985\nBo;1990\nEva;2001",
+        "2024-01-01;apple\n2024-01-02;pear\n2024-01-03;plum",
+        "1;20.5;101.3\n2;20.1;101.2\n3;20.3;99.8",
+        "Anna;12,5\nBo;13,5\nEva;9,5",
+    ],
+)
+def test_a_first_record_of_years_dates_or_decimal_commas_is_told(text):
+    [guess] = read(lines_of(text)).guesses
+    assert "read: {headings: 0}" in guess
+
+
 @pytest.mark.parametrize("text", ["part;2019;2020\na;5;6\nb;7;8", "part;2026\na;5\nb;7"])
 def test_years_may_be_headings(text):
     assert read(lines_of(text)).guesses == ()
@@ -255,3 +270,58 @@ def test_a_total_whose_cells_are_no_numbers_is_kept_and_told():
     assert records(text) == ["a", "b", "Total"]
     [guess] = read(lines_of(text)).guesses
     assert "line 4 is called 'Total'" in guess
+
+
+def test_a_list_of_numbers_has_no_headings_that_are_said_again():
+    text = "2.5;.9\n2.5;.9\n3;.8\n2.5;.9\n4;.7"
+    assert records(text) == ["2.5", "3", "2.5", "4"]
+
+
+def test_a_group_called_all_is_no_total_where_one_of_two_numbers_fits_by_chance():
+    rows = [("ALL", 2081, 0), ("ALL", 1602, 0), ("ALL", 418, 1), ("ALL", 383, 1), ("AML", 276, 1)]
+    text = "\n".join(";".join(map(str, row)) for row in [("Group", "T", "Status"), *rows])
+    assert len(records(text)) == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        (
+            "city;item;n\nBerlin;a;5\nBerlin Total;;5\nParis;a;1\nParis;b;4\nParis Total;;5\n"
+            "Oslo;a;2\nOslo;b;7\nOslo Total;;9\nGrand Total;;19",
+            ["Berlin", "Paris", "Paris", "Oslo", "Oslo"],
+        ),
+        (
+            "city;item;n\nBerlin;a;5\n;b;6\nBerlin Total;;11\nParis;a;1\n;b;4\n"
+            "Paris Total;;5\nGrand Total;;16",
+            ["Berlin", "", "Paris", ""],
+        ),
+    ],
+)
+def test_a_subtotal_of_one_row_or_below_a_blank_group_is_no_record(text, left):
+    assert records(text) == left
+
+
+def test_a_list_without_headings_keeps_its_numbers_and_loses_its_title():
+    text = "Report 2024;;\n\n1;apple;5\n2;pear;7\n3;plum;9\n4;fig;2"
+    reading = read(lines_of(text), wishes=Wishes(headings=0))
+    assert reading.no_columns == {}
+    assert kinds(reading) == [(1, "title")]
+
+
+def test_comments_above_the_headings_may_be_many():
+    rows = (f"{number};a{number};{5 * number}" for number in range(60))
+    text = "\n".join([*["# of the instrument"] * 40, "id;text;n", *rows])
+    assert read(lines_of(text)).names == ("id", "text", "n")
+
+
+def test_of_a_long_table_a_mark_between_its_ends_is_empty_and_subtotals_are_all_kept():
+    head = [TableLine(1, ["part", "mass"])]
+    body = [TableLine(number, [f"p{number}", "2"]) for number in range(2, 1_002)]
+    reading = read([*head, *body], is_whole=False)
+    assert reading.value(1, "n/a") is None
+    assert reading.value(0, "n/a") == "n/a"
+    summed = [TableLine(1_002, ["Subtotal", "2000"]), TableLine(500_000, ["p500000", "2"])]
+    found = read([*head, *body, *summed], is_whole=False)
+    assert kinds(found) == []
+    assert any("kept as records" in guess for guess in found.guesses)

@@ -131,6 +131,7 @@ def _entry(change: Change, *, ui_url: str | None) -> MessagePart:
     lines = [
         f"Since {moment(problem.since)}.",
         f"Why: {_shortened(problem.reason)}",
+        *([f"Such as: {_shortened('; '.join(problem.examples))}"] if problem.examples else ()),
         f"What to do: {_shortened(problem.remedy)}.",
     ]
     return MessagePart(redacted(f"Problem: {what}"), [redacted(line) for line in lines], link)

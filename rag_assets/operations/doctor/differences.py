@@ -103,15 +103,20 @@ def waiting(practice: Practice, table: ExaminedTable, planned: StepPlan) -> Faul
         return fault(kind=kind, reason=planned.plan.rebuild_reason)
     if not planned.differs:
         return None
-    serving = serving_pointer.serving_variant(practice.store, practice.config)
-    is_served = not table.variants or serving in table.variants
     return fault(
-        kind="behind" if is_served else "behind-unserved",
+        kind=behind(practice, table),
         count=max(1, len(planned.added) + len(planned.changed) + len(planned.removed)),
         reason=f"{', '.join(planned.differs)} changed since: {len(planned.added):,} to add, "
         f"{len(planned.changed):,} to change, {len(planned.removed):,} to remove",
         remedy=command_of(table),
     )
+
+
+def behind(practice: Practice, table: ExaminedTable) -> str:
+    """The kind of a table that waits for a refresh: a note where nothing that serves reads it."""
+    serving = serving_pointer.serving_variant(practice.store, practice.config)
+    is_served = not table.variants or serving in table.variants
+    return "behind" if is_served else "behind-unserved"
 
 
 def faults_of(practice: Practice, table: ExaminedTable, planned: StepPlan) -> Iterator[Fault]:

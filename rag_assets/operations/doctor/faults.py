@@ -34,6 +34,7 @@ class RowsAt:
 class Fault(Finding):
     """A finding of the doctor, with what a repair has to take away."""
 
+    count: int = 1
     variants: tuple[str, ...] = ()
     """The variants that read the table."""
     delete: RowsAt | None = field(default=None, repr=False)

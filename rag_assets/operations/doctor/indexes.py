@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from rag_assets.index.indexes import TOP, measured_recall
+from rag_assets.operations.doctor.differences import behind
 from rag_assets.operations.doctor.examined_tables import ExaminedTable, Practice
 from rag_assets.operations.doctor.faults import Fault, Log, Mend
 from rag_assets.retrieval.lexical import SCORE
@@ -36,7 +37,8 @@ def faults_of(practice: Practice, table: ExaminedTable) -> Iterator[Fault]:
         return
     try:
         if _has_other_settings(practice, table):
-            yield wrong(kind="behind", reason="a search index is by other settings")
+            why = "a search index is by other settings, or of an older release"
+            yield wrong(kind=behind(practice, table), reason=why)
             return
         if detail := _text(practice, table):
             yield wrong(kind="text-index", reason=detail)

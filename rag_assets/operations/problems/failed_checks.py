@@ -84,7 +84,7 @@ def _failed(result: quality.Result, item: quality.Expectation, *, variant: str) 
         kind="check_failed",
         subject=f"{result.asset}{f' of {whose}' if whose else ''}: {item.name}",
         since=datetime.fromisoformat(result.failing_since(item.name) or result.at),
-        reason="\n".join(result.explain(item)[:-1]),
+        reason=result.explain(item)[0],
         remedy=result.remedy(item),
         assets=(result.asset,),
         examples=[quality.example_line(example) for example in outcome.examples],

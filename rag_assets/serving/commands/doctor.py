@@ -87,8 +87,7 @@ def _paragraphs(
     faults: "Sequence[Fault]", *, mended: "Sequence[Fault]", tables: int, rows: int
 ) -> Iterator[str]:
     if mended:
-        lines = dict.fromkeys(f"  {headline(each)} {_in_brackets(each.reason)}" for each in mended)
-        yield "\n".join(["Repaired:", *map(str.rstrip, lines)])
+        yield "\n".join(["Repaired:", *dict.fromkeys(map(_in_a_line, mended))])
     if faults:
         yield "\n".join(lines_of(faults, most=len(faults)))
     counts = Counter(each.severity for each in faults)
@@ -100,5 +99,6 @@ def _paragraphs(
     yield f"{tables:,} tables with {rows:,} rows were read: {told or 'nothing is wrong with them'}."
 
 
-def _in_brackets(reason: str) -> str:
-    return f"({reason})" if reason else ""
+def _in_a_line(fault: "Fault") -> str:
+    count = f", {fault.count:,} times" if fault.count > 1 else ""
+    return f"  {headline(fault)}{f' ({fault.reason})' if fault.reason else ''}{count}"

@@ -18,7 +18,7 @@ import shutil
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -46,6 +46,8 @@ LONGEST_LINE = 64_000_000
 COLUMNS_AT_ONCE = 8
 """DuckDB plans a statement in the square of its expressions: 500 columns at once take minutes."""
 
+FIRST_CELLS = 500_000
+"""So many cells of the first lines are looked at."""
 SAMPLED_LINES = 1_000
 """So many lines tell what stands between cells."""
 NEARLY = 0.1
@@ -108,10 +110,11 @@ def rows(
         notes.rejected.append(Failure("encoding", f"{label}: {doubt}", label))
     with spilling_to(folder) as connection:
         dialect = _dialect(connection, readable)
-        lines, ends = _lines(readable, dialect)
-        reading = table_reading.read(
-            lines, wishes=wishes, is_whole=len(lines) < FIRST_LINES + LAST_LINES
-        )
+        lines, ends, is_whole = _lines(readable, dialect)
+        reading = table_reading.read(lines, wishes=wishes, is_whole=is_whole)
+        if not reading.width:
+            yield pa.table({})
+            return
         names = _names(reading)
         columns = [f"cell{place}" for place in range(reading.width)]
         readable, skipped = _records_of(readable, reading, ends, dialect.skipped, folder=folder)
@@ -146,7 +149,7 @@ def _dialect(connection: "duckdb.DuckDBPyConnection", path: Path) -> _Dialect:
 
     with path.open(encoding="utf-8-sig", newline="") as file:
         lines = [*islice(file, SAMPLED_LINES)]
-    if found := _SEPARATOR.fullmatch(lines[0]):
+    if lines and (found := _SEPARATOR.fullmatch(lines[0])):
         return _Dialect(found[1], '"', 1)
     try:
         delimiter, quote = connection.execute(
@@ -170,14 +173,17 @@ def _alike(lines: Sequence[str], delimiter: str, quote: str) -> tuple[float, int
     return (round(count / widths.total(), 2), width) if width > 1 else (0.0, 1)
 
 
-def _lines(path: Path, dialect: _Dialect) -> tuple[list[TableLine], dict[int, int]]:
-    """The first and the last lines with their cells, and the line in which each of them ends."""
+def _lines(path: Path, dialect: _Dialect) -> tuple[list[TableLine], dict[int, int], bool]:
+    """The first and the last lines, the line in which each ends, and whether these are all."""
     ends: dict[int, int] = {}
     with path.open(encoding="utf-8-sig", newline="") as file:
         lines = _divided(islice(file, dialect.skipped, None), dialect, dialect.skipped, ends)
-        first = [*islice(lines, FIRST_LINES)]
-        last = [*deque(lines, LAST_LINES)]
-    return first + last, ends
+        first = [*islice(lines, LAST_LINES)]
+        width = max((len(line.cells) for line in first), default=1)
+        first += islice(lines, min(FIRST_LINES, FIRST_CELLS // width))
+        last = [*islice(lines, LAST_LINES)]
+        others = [*deque(lines, LAST_LINES)]
+    return first + [*last, *others][-LAST_LINES:], ends, not others
 
 
 def _divided(
@@ -196,13 +202,12 @@ def _divided(
 
 def _names(reading: TableLayout) -> list[str]:
     """Names of the columns, as the file spells them: blank ones are numbered, others told apart."""
-    taken: Counter[str] = Counter()
-    names = []
     digits = len(str(reading.width - 1))
+    names: list[str] = []
     for place, heading in enumerate(reading.names):
         name = heading or f"column{place:0{digits}}"
-        names.append(f"{name}_{taken[name]}" if taken[name] else name)
-        taken[name] += 1
+        copies = (f"{name}_{number}" for number in count(1))
+        names.append(next(each for each in chain([name], copies) if each not in names))
     return names
 
 
@@ -265,13 +270,20 @@ def _clear(
     texts = f"list_transform({cells}, lambda cell: trim({_BLANKS.format('cell')}))"
     said = ", ".join(map(quoted, reading.last_heading or [""] * len(columns)))
     connection.execute(
-        f"DELETE FROM cells WHERE trim(array_to_string({cells}, '')) = '' OR {texts} = [{said}]"
+        f"DELETE FROM cells WHERE coalesce(trim(array_to_string({cells}, '')), '') = '' "
+        f"OR {texts} = [{said}]"
     )
     for place, column in enumerate(columns):
-        if marks := ", ".join(map(quoted, sorted(reading.empty.get(place, ())))):
-            connection.execute(
-                f"UPDATE cells SET {column} = NULL WHERE trim({column}) IN ({marks})"
-            )
+        marks = [
+            f"trim({column}) IN ({', '.join(map(quoted, sorted(each)))})"
+            for each in [reading.empty.get(place)]
+            if each
+        ]
+        if place in reading.measured:
+            known = ", ".join(map(quoted, sorted(table_reading.known_marks())))
+            marks.append(f"lower(trim({column})) IN ({known})")
+        if marks:
+            connection.execute(f"UPDATE cells SET {column} = NULL WHERE {' OR '.join(marks)}")
     if reading.is_escaped:
         connection.create_function("unescaped", table_reading.unescaped, ["VARCHAR"], "VARCHAR")
         written = (f"{column} = unescaped({column})" for column in columns)

@@ -760,6 +760,32 @@ def test_a_record_whose_cells_are_shifted_is_no_heading_said_again(store, folder
     assert sorted(map(str, columns(refresh(store, folder)["t"])["part"])) == ["None", "bolt", "nut"]
 
 
+def test_lines_without_a_value_and_headings_of_one_name_are_understood(store, folder):
+    put(folder, "t.csv", "a,a_1,a\n1,2,3\n,,\n4,5,6\n,,\n")
+    held = columns(refresh(store, folder)["t"])
+    assert {name: sorted(cells) for name, cells in held.items()} == {
+        "a": [1, 4],
+        "a_1": [2, 5],
+        "a_2": [3, 6],
+    }
+
+
+def test_a_mark_in_the_middle_of_a_long_list_leaves_its_column_one_of_numbers(store, folder):
+    lines = [f"{number},{'NA' if number == 15_000 else number}" for number in range(30_000)]
+    put(folder, "t.csv", "\n".join(["id,value", *lines]))
+    item = refresh(store, folder)["t"]
+    assert kinds(item) == {"id": "int64", "value": "int64"}
+    assert columns(item)["value"].count(None) == 1
+
+
+@pytest.mark.parametrize("text", ["\ufeff", "\n", ",,\n,,\n"])
+def test_a_file_without_a_cell_is_told_in_words_of_people(store, folder, text):
+    put(folder, "t.csv", text)
+    [failure] = refresh(store, folder)["t"].report.failures
+    assert "index" not in failure.reason
+    assert "Binder" not in failure.reason
+
+
 def test_a_list_without_headings_is_told_and_read_as_the_config_says(store, folder):
     put(folder, "t.csv", "bolt,1.5\nnut,2\ncam,1\n")
     told = []
