@@ -74,6 +74,7 @@ def record_of(finding: Finding) -> dict[str, Json]:
     return {
         **{name: _plain(value) for name, value in shown.items()},
         "since": None if finding.code else finding.since.isoformat(),
+        "run_id": finding.run_id or None,
         "code": finding.code,
         "says": finding.says,
         "key": redacted(finding.key),
