@@ -110,7 +110,8 @@ class Finding:
         if all(left) or not any(left):
             return self if all(left) else None
         names = [name for name, is_left in zip(self.names, left, strict=True) if is_left]
-        return replace(self, names=tuple(names), subject=named(names, items=self.items))
+        subject = named(names, items=self.items)
+        return replace(self, names=tuple(names), subject=subject, count=len(names))
 
 
 def named(names: Sequence[str], *, items: str) -> str:

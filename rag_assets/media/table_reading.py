@@ -624,7 +624,7 @@ class _LayoutReader:
                 group.append(place)
                 misses[kind] += 1
         summed = {} if any(count > MOST_MISSES for count in misses.values()) else summed
-        if not self.is_whole and any(self.lines[place].number < FIRST_LINES for place in summed):
+        if not self.is_whole and any(place < len(self.lines) - LAST_LINES for place in summed):
             summed = {}
             self._guess(
                 "lines called totals were kept as records, since they stand in all of the table, "

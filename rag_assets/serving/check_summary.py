@@ -14,7 +14,7 @@ from pathlib import Path
 from rag_assets import quality
 from rag_assets.config import Config
 from rag_assets.findings.telling import record_of
-from rag_assets.operations.problems.failed_checks import FailedCheck, expectations, failed_checks
+from rag_assets.operations.problems.failed_checks import FailedCheck, failed_checks, named_results
 from rag_assets.quality.suites import DRIFT_REMEDY
 from rag_assets.serving.replies import Json
 from rag_assets.store import Store
@@ -80,8 +80,9 @@ class CheckSummary:
 
 def check_summary(store: Store, config: Config) -> CheckSummary:
     """Read the stored results; nothing is checked now."""
-    total = expectations(store, config)
-    return CheckSummary(total, failed_checks(store, config), quality.page_file(store))
+    results = named_results(store, config)
+    total = sum(len(result.expectations) for result in results)
+    return CheckSummary(total, failed_checks(store, config, results), quality.page_file(store))
 
 
 def _drift(items: Sequence[FailedCheck]) -> str:

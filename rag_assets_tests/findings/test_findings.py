@@ -68,6 +68,13 @@ def test_a_kind_that_is_not_listed_is_refused():
         Finding("index_stail", "plant")
 
 
+def test_what_is_left_of_several_files_is_counted_anew():
+    finding = Finding("units_failed", "3 documents", names=("a", "b", "c"), items="documents")
+    left = finding.without({"units_failed:b"})
+    assert finding.count == 3
+    assert (left.count, left.subject) == (2, "2 documents: a, c")
+
+
 def test_of_many_the_first_are_shown_and_the_others_counted():
     findings = [Finding("run_failed", f"job {number}", since=BEGAN) for number in range(25)]
     text = "\n".join(lines_of(findings))

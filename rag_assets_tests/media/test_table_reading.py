@@ -321,7 +321,9 @@ def test_of_a_long_table_a_mark_between_its_ends_is_empty_and_subtotals_are_all_
     reading = read([*head, *body], is_whole=False)
     assert reading.value(1, "n/a") is None
     assert reading.value(0, "n/a") == "n/a"
-    summed = [TableLine(1_002, ["Subtotal", "2000"]), TableLine(500_000, ["p500000", "2"])]
-    found = read([*head, *body, *summed], is_whole=False)
+    others = [TableLine(number, [f"p{number}", "2"]) for number in range(9_000, 9_200)]
+    found = read([*head, *body, TableLine(1_002, ["Subtotal", "2000"]), *others], is_whole=False)
     assert kinds(found) == []
     assert any("kept as records" in guess for guess in found.guesses)
+    last = TableLine(9_200, ["Total", "999998"])  # of a wide table few lines are looked at
+    assert kinds(read([*head, *body, *others, last], is_whole=False)) == [(9_200, "total")]

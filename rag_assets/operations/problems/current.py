@@ -55,10 +55,11 @@ def state_problems(store: Store, config: Config) -> list[Finding]:
     damaged = damaged_tables(store, config)
     entries = [] if damaged else skipped_inputs.entries_of(store, config)
     entries = skipped_inputs.unknown(store, entries)
+    failed = failed_checks(store, config, named_results(store, config))
     return [
         *source_problems(store, config),
         *_damaged_tables(store, damaged),
-        *(each.plain for each in failed_checks(store, config) if each.severity == "error"),
+        *(each.plain for each in failed if each.severity == "error"),
         *([] if damaged else _stale_index(store, config)),
         *_serving_problems(store, config),
         *skipped_inputs.left_out(store, config, entries),

@@ -1,5 +1,6 @@
 """Checks that do not hold, as findings: of the last result of each table."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 
@@ -35,19 +36,16 @@ class FailedCheck(Finding):
         return Finding(**{each.name: getattr(self, each.name) for each in fields(Finding)})
 
 
-def failed_checks(store: Store, config: Config) -> list[FailedCheck]:
-    """What the stored results say; nothing is checked now. Sources are findings of their own."""
+def failed_checks(
+    store: Store, config: Config, results: Iterable[quality.Result]
+) -> list[FailedCheck]:
+    """What the `named_results` say; nothing is checked now. Sources are findings of their own."""
     variants = _names_of_tables(store, config)
     return [
         _failed(result, item, variant=variants.get(result.table, ""))
-        for result in named_results(store, config)
+        for result in results
         for item in result.failed
     ]
-
-
-def expectations(store: Store, config: Config) -> int:
-    """How many expectations there are of tables that were judged."""
-    return sum(len(result.expectations) for result in named_results(store, config))
 
 
 def named_results(store: Store, config: Config) -> list[quality.Result]:
