@@ -118,7 +118,7 @@ def rows(
         names = _names(reading)
         columns = [f"cell{place}" for place in range(reading.width)]
         readable, skipped = _records_of(readable, reading, ends, dialect.skipped, folder=folder)
-        _load_cells(connection, readable, dialect, columns, skipped=skipped)
+        _load_cells(connection, readable, dialect, columns, skipped=skipped, folder=folder)
         _clear(connection, reading, columns)
         notes.rejected += _rejects(connection, label=label)
         kept = [place for place in range(reading.width) if place not in reading.no_columns]
@@ -242,8 +242,9 @@ def _load_cells(
     columns: Sequence[str],
     *,
     skipped: int,
+    folder: Path,
 ) -> None:
-    """Make the table `cells` of a file, its lines one after another."""
+    """Make the table `cells` of a file, its lines one after another; copies go to `folder`."""
     import duckdb
 
     kinds = ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in columns)
@@ -256,7 +257,7 @@ def _load_cells(
     try:
         connection.execute(statement, [str(path)])
     except duckdb.InvalidInputException:  # as of a file whose lines end in two ways
-        copy = path.with_name(f"lines_{path.name}")
+        copy = folder / f"lines_{path.name}"
         connection.execute(
             statement, [str(_copied(path, copy, encoding="utf-8-sig", newline=None))]
         )

@@ -37,8 +37,9 @@ def put(folder: Path, name: str, content: str | bytes, *, age: float = 60) -> Pa
 
 
 def refresh(store: Store, url: Path | str, **settings) -> dict[str, Export]:
-    source = TableSource(url=str(url), **settings)
+    source, before = TableSource(url=str(url), **settings), sorted(Path(url).glob("*"))
     done = refresh_exports(store, source, allow_shrink=False, log=lambda _: None)
+    assert sorted(Path(url).glob("*")) == before, "a source is only read"
     return {item.table: item for item in done}
 
 
