@@ -4,7 +4,9 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
-from typing import TypeAlias
+from typing import Annotated, TypeAlias, TypeVar
+
+from pydantic import PlainSerializer, WithJsonSchema
 
 from rag_assets.config import redacted
 from rag_assets.findings.finding import Finding
@@ -19,8 +21,12 @@ ON_ONE_LINE = ("table_damaged",)
 
 
 def lines_of(findings: Sequence[Finding], *, most: int = MOST_SHOWN) -> list[str]:
-    """Lines that say what is wrong, since when, why, and what to do; of the first `most`."""
-    return [*(line for each in findings[:most] for line in _lines(each)), *more(findings, most)]
+    """Lines that say what is wrong, since when, why, and what to do; of the first `most`.
+
+    Passwords in URLs are hidden, here as in all that is told.
+    """
+    lines = (redacted(line) for each in findings[:most] for line in _lines(each))
+    return [*lines, *more(findings, most)]
 
 
 def more(listed: Sequence[object], most: int = MOST_SHOWN) -> list[str]:
@@ -54,7 +60,7 @@ def headline(finding: Finding) -> str:
 def rows_of(findings: Sequence[Finding]) -> Iterator[dict[str, str]]:
     """The rows of a table of findings, for a page or the Dagster UI."""
     for each in findings:
-        yield {
+        told = {
             "code": each.code or each.kind,
             "severity": str(each.severity),
             "subject": each.subject,
@@ -63,6 +69,7 @@ def rows_of(findings: Sequence[Finding]) -> Iterator[dict[str, str]]:
             "examples": "; ".join(each.examples),
             "what to do": each.remedy,
         }
+        yield {name: redacted(text) for name, text in told.items()}
 
 
 def record_of(finding: Finding) -> dict[str, Json]:
@@ -79,6 +86,15 @@ def record_of(finding: Finding) -> dict[str, Json]:
         "says": finding.says,
         "key": redacted(finding.key),
     }
+
+
+AnyFinding = TypeVar("AnyFinding", bound=Finding)
+Told: TypeAlias = Annotated[
+    AnyFinding,
+    PlainSerializer(record_of, return_type=dict),
+    WithJsonSchema({"title": "Finding", "type": "object"}),
+]
+"""A finding in what is told to programs, over HTTP as by --json: its `record_of`."""
 
 
 def _plain(value: object) -> Json:

@@ -11,9 +11,11 @@ from datetime import datetime
 from itertools import chain
 from pathlib import Path
 
+from pydantic import TypeAdapter
+
 from rag_assets import quality
 from rag_assets.config import Config
-from rag_assets.findings.telling import record_of
+from rag_assets.findings.telling import Told
 from rag_assets.operations.problems.failed_checks import FailedCheck, failed_checks, named_results
 from rag_assets.quality.suites import DRIFT_REMEDY
 from rag_assets.serving.replies import Json
@@ -27,17 +29,13 @@ class CheckSummary:
     """The last results of all tables."""
 
     expectations: int
-    failed: Sequence[FailedCheck]
+    failed: Sequence[Told[FailedCheck]]
     page: Path
 
     @property
     def record(self) -> dict[str, Json]:
         """The results for programs."""
-        return {
-            "expectations": self.expectations,
-            "failed": [record_of(item) for item in self.failed],
-            "page": str(self.page),
-        }
+        return TypeAdapter(CheckSummary).dump_python(self, mode="json")
 
     @property
     def text(self) -> str:

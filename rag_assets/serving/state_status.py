@@ -1,11 +1,11 @@
 """How a state stands, as `rag-assets status` tells it: gathered from the state, nothing is done."""
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from datetime import date
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pydantic import TypeAdapter, computed_field
 
 from rag_assets.change.data_versions import current_version
 from rag_assets.change.reclaim import bytes_to_free
@@ -13,7 +13,7 @@ from rag_assets.change.steps import Step, Steps
 from rag_assets.config import Config
 from rag_assets.documents.parsers.by_media_type import unavailable
 from rag_assets.findings.finding import Finding
-from rag_assets.findings.telling import record_of
+from rag_assets.findings.telling import Told
 from rag_assets.graph import STEPS
 from rag_assets.operations.alerts.dispatch import problems_of_runs
 from rag_assets.operations.problems.current import full_disk, state_problems
@@ -28,9 +28,6 @@ from rag_assets.store import Store, exports
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.locks import HeldLock
 from rag_assets.store.serving_pointer import serving_variant
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
 Tables: TypeAlias = Mapping[str, Mapping[str, Json]]
 """How the table of each step stands, by its asset."""
@@ -69,7 +66,7 @@ class StateStatus:
     pointer: ServingStatus | None
     """The serving pointer; None if nothing was promoted yet, or it is damaged."""
     state_dir: str
-    problems: Sequence[Finding]
+    problems: Sequence[Told[Finding]]
     running: Sequence[HeldLock]
     sources: Sequence[SourceStatus]
     shared: Tables
@@ -83,6 +80,7 @@ class StateStatus:
     to_free: int | None
     """The bytes that a clean-up would free of tables; None where they lie in an object store."""
 
+    @computed_field
     @property
     def damaged(self) -> Mapping[str, str]:
         """What is wrong with each damaged table, by its folder."""
@@ -90,27 +88,8 @@ class StateStatus:
 
     @property
     def record(self) -> dict[str, Json]:
-        """The state for programs."""
-        return {
-            "serving": self.serving,
-            "pointer": asdict(self.pointer) if self.pointer else None,
-            "state_dir": self.state_dir,
-            "problems": [record_of(each) for each in self.problems],
-            "running": [_plain(each) for each in self.running],
-            "sources": [_plain(each) for each in self.sources],
-            "shared": self.shared,
-            "variants": self.variants,
-            "unavailable": self.unavailable,
-            "acknowledged": self.acknowledged,
-            "damaged": self.damaged,
-            "checks": self.checks.record,
-            "disk": {
-                **self.disk.by_kind,
-                "total": self.disk.total,
-                "to_free": self.to_free,
-                "shared": self.disk.shared,
-            },
-        }
+        """The state for programs: as /v1/status has it."""
+        return TypeAdapter(StateStatus).dump_python(self, mode="json")
 
 
 def state_status(store: Store, config: Config, *, variants: Sequence[str]) -> StateStatus:
@@ -203,12 +182,3 @@ def _source(store: Store, name: str, tables: Sequence[SourceTableStatus]) -> Sou
 
 def _to_free(store: Store, config: Config) -> int:
     return bytes_to_free(store, config, STEPS, keep_days=config.clean_up.keep_days)
-
-
-def _plain(value: "DataclassInstance") -> dict[str, Json]:
-    """A dataclass as JSON has it; times are ISO 8601, UTC."""
-    return json.loads(json.dumps(asdict(value), default=_iso))
-
-
-def _iso(value: date) -> str:
-    return value.isoformat()

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import computed_field
+
 from rag_assets.process.user_cache import shared_folder
 
 KINDS: Mapping[str, str] = {
@@ -55,6 +57,7 @@ class DiskUse:
     shared: int
     """The bytes of that folder, which are not part of the state."""
 
+    @computed_field
     @property
     def total(self) -> int:
         """All of it."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rag_assets import config as configuration
 from rag_assets.config import Config
 from rag_assets.findings.finding import Finding
-from rag_assets.findings.telling import lines_of
+from rag_assets.findings.telling import lines_of, record_of
 from rag_assets.operations.problems import run_errors
 from rag_assets.operations.problems.current import source_problems
 from rag_assets.operations.problems.skipped_inputs import EXPORTS, left_out
@@ -180,7 +180,7 @@ def _answer(
     record: dict[str, Json] = {
         "variant": outcome.variant,
         "assets": outcome.assets,
-        "missing": {each.key: each.reason for each in missing},
+        "missing": [record_of(each) for each in missing],
         "quarantine": refresh_run.records_of(unknown),
         "errors": outcome.errors,
         "checks": checks.record,

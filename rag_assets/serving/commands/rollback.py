@@ -38,8 +38,8 @@ def run(options: argparse.Namespace) -> Reply:
     nearest = None if options.to else previous(store)
     with disk_errors.writing(config.state_dir):
         pointer = roll_back(store, config, to=options.to)
-    is_nearest = nearest is None or nearest.number in (pointer.restores, pointer.number)
-    passed = "" if is_nearest or nearest is None else f" Number {nearest.number} cannot serve."
+    passed_over = nearest.restores or nearest.number if nearest else pointer.restores
+    passed = "" if passed_over == pointer.restores else f" Number {passed_over} cannot serve."
     built = (pointer.complete_set.recorded_at or pointer.moved_at)[:16].replace("T", " ")
     left = next(iter(left_behind(store, pointer)), pointer)
     return Reply(

@@ -188,4 +188,4 @@ def test_the_disk_part_of_status_counts_the_file(made, command):
 
     _, reply, _ = command("status")
 
-    assert reply["disk"]["kept answers"] > 0
+    assert reply["disk"]["by_kind"]["kept answers"] > 0

@@ -193,13 +193,10 @@ def test_texts_fit_a_terminal(store, capsys):
     assert max(map(len, lines)) <= 99
 
 
-KEPT_APART = ("total", "to_free", "shared")
-"""The state does not hold what projects share."""
-
-
 def test_the_record_says_what_lies_on_disk(store, capsys):
     readability.note(store, "erp", whole=Look(), parts={})
-    disk = recorded(capsys, code=OK)["disk"]
-    assert disk["records"] > 0
-    assert disk["total"] == sum(disk[kind] for kind in disk if kind not in KEPT_APART)
-    assert disk["to_free"] == 0
+    told = recorded(capsys, code=OK)
+    disk = told["disk"]
+    assert disk["by_kind"]["records"] > 0
+    assert disk["total"] == sum(disk["by_kind"].values())
+    assert told["to_free"] == 0

@@ -14,10 +14,13 @@ from rag_assets.answering.answer import from_json
 from rag_assets.answering.assistant import AnswerModels
 from rag_assets.config import Config
 from rag_assets.evaluation.json_lines import append
+from rag_assets.findings.finding import Finding
 from rag_assets.questions.from_answers import id_of
+from rag_assets.serving import cli, state_status
 from rag_assets.serving.http.app import app_of
 from rag_assets.serving.http.limits import VERSION
 from rag_assets.serving.http.routes.answering import DOCX
+from rag_assets.serving.replies import PARTLY
 from rag_assets.store import serving_pointer
 
 SPRING = "What is the stiffness of the spring?"
@@ -378,6 +381,20 @@ def test_head_is_answered_as_get_without_its_body(client, path):
     head, whole = client.head(path), client.get(path)
     assert (head.status_code, head.content) == (200, b"")
     assert head.headers["content-type"] == whole.headers["content-type"]
+
+
+def test_the_state_is_told_as_by_json_and_hides_passwords(get, home, capsys, monkeypatch):
+    monkeypatch.setenv(configuration.PATH_VARIABLE, str(home / "rag_assets.yaml"))
+    secret = Finding("source_unreadable", "erp", reason="no way to postgresql://u:secret@host/db")
+    monkeypatch.setattr(state_status, "full_disk", lambda store: [secret])
+
+    told = get("status")
+    assert cli.main(["status", "--json"]) == PARTLY
+    by_json = json.loads(capsys.readouterr().out)
+    assert told["problems"][0] == by_json["problems"][0]
+    assert told["problems"][0]["says"] == "a source cannot be read"
+    assert "secret" not in json.dumps([told, by_json])
+    assert told.keys() == by_json.keys() - {"proposed_versions"}
 
 
 def test_docs_say_where_the_api_is_described(client):
