@@ -76,8 +76,8 @@ class Service:
         Raises:
             ValueError: Nothing is labelled under this name.
         """
-        from rag_assets.evaluation.judges.labels import task_of
         from rag_assets.questions.items_to_label import ItemSources, Labelling
+        from rag_assets.questions.judging.labels import task_of
 
         task = task_of(of)
         if anew or of not in self.to_label:
