@@ -11,8 +11,7 @@ A wing for each:
 - `erasure`: erasing one document for good.
 
 `assets` has the asset `serving_index` and the jobs that move it, `jobs` those that look at a state.
-`run_history` takes old runs out of Dagster's records, as a part of the
-clean-up.
+`clean_up` makes room; `run_history` takes old runs out of Dagster's records, as a part of it.
 
 May an index serve that another model embedded, if nobody has written questions? Each of 100 units
 was asked for by a sentence of its own:

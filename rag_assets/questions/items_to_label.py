@@ -18,11 +18,11 @@ from pathlib import Path
 import pyarrow.compute as pc
 
 from rag_assets.answering.answer import Answer
-from rag_assets.answering.checks.citing import sources_of
-from rag_assets.answering.checks.judging import text_of as source_text
 from rag_assets.answering.record.answer_rows import select, text_of
 from rag_assets.answering.record.database import AnswersFile, answers_of
 from rag_assets.citations.cited_sources import Source
+from rag_assets.citations.cited_sources import text_of as source_text
+from rag_assets.citations.citing import sources_of
 from rag_assets.config import Config
 from rag_assets.evaluation import results
 from rag_assets.identity import fingerprint

@@ -17,7 +17,6 @@ from pydantic import TypeAdapter
 
 from rag_assets import identity, schemas
 from rag_assets.answering.assistant import Assistant, open_models
-from rag_assets.answering.quoting.row_cells import rows_among
 from rag_assets.change.data_versions import current_version
 from rag_assets.config import NOBODY, AnswerExperiment, Config
 from rag_assets.config.questions import GENERATED_SETS
@@ -41,6 +40,7 @@ from rag_assets.laboratory.judges.judged_means import (
 )
 from rag_assets.models.hosted import asked_side_by_side
 from rag_assets.questions.judging.verdicts import JudgedItem, pair_of, save_judgments
+from rag_assets.retrieval.row_cells import rows_among
 from rag_assets.store import Store
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.complete_sets import set_of_recipe

@@ -13,7 +13,7 @@ from rag_assets.answering.generation.writing import Writer
 from rag_assets.answering.reporting.cited_report import ReportSection
 from rag_assets.answering.reporting.decomposition import Decomposer, Decomposition, SubQuestion
 from rag_assets.answering.reporting.gathering import gather
-from rag_assets.answering.reporting.writing import ModelSections, ReadingList, compose
+from rag_assets.answering.reporting.writing import compose, section_writer
 from rag_assets.config import Config, RetrieverName
 from rag_assets.evaluation.intervals import Clusters, Intervals, cluster_bootstrap
 from rag_assets.laboratory.answer_evaluation.answer_items import (
@@ -82,8 +82,7 @@ def compare_retrieval(
         EmptyQueryError, ModelMismatchError, MissingTextIndexError, RerankerError,
         OutdatedIndexError: As `VariantIndex.search`.
     """
-    reading = ReadingList(index, store)
-    write = ModelSections(writer, reading) if writer else reading
+    write = section_writer(index, store, writer)
 
     def measured(
         prompt: ReportPrompt, decomposition: Decomposition

@@ -21,8 +21,8 @@ from pathlib import Path
 from statistics import median_low
 
 from rag_assets.config.evaluation import RUBRICS
-from rag_assets.evaluation.json_lines import LineError, append, lines_of, record_of, text_of
 from rag_assets.identity import fingerprint
+from rag_assets.media.json_lines import LineError, append, lines_of, record_of, text_of
 from rag_assets.process import clock
 from rag_assets.questions.judging.rubrics import read_rubric
 from rag_assets.questions.judging.verdicts import ItemKind, JudgedItem

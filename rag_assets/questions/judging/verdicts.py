@@ -8,8 +8,8 @@ from typing import Literal, TypeAlias
 
 import pyarrow as pa
 
-from rag_assets.evaluation.summary import column
 from rag_assets.identity import fingerprint
+from rag_assets.schemas import column
 from rag_assets.store.atomic import put
 
 ItemKind: TypeAlias = Literal["answer", "report", "context", "hit", "sentence", "pair"]
