@@ -16,3 +16,15 @@ True
 >>> [match.atom.text for match in check("The density of Invar is 8.50 g/cm3.", cited).missing]
 ['8.50 g/cm3']
 """
+
+DOORS = (
+    "answer asking assistant checks.cited_texts checks.given_texts checks.judging "
+    "checks.support checks.verifying condensation.by_model condensation.by_rules "
+    "condensation.conversation evidence_cards generation.reading generation.writing "
+    "quoting.highlighting quoting.pieces quoting.sourcing quoting.unit_citations "
+    "record.answer_rows record.asked record.database record.differing record.exporting "
+    "record.feedback record.keeping record.kept record.listing record.replaying "
+    "record.staleness reporting.cited_report reporting.decomposition reporting.forms "
+    "reporting.gathering reporting.writing"
+)
+"""The modules that other rooms may use; all others are its own."""

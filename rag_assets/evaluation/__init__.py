@@ -25,3 +25,11 @@ The gold of a question are two units. A retriever returned one of them first, an
 >>> ndcg(relevance, relevant, k=3).round(3).tolist()
 [0.613]
 """
+
+DOORS = (
+    "agreement assets choosing doctor evaluate evaluation_wording evidence experiment_runs "
+    "flaws gold indexed_gold intervals latency metrics non_inferiority projection "
+    "question_flaws question_words questions results reviewed scores smoke_tests steps summary "
+    "superseded_gold"
+)
+"""The modules that other rooms may use; all others are its own."""
