@@ -33,7 +33,6 @@ from lookup import OTHER_HAND, database_config, read_lines, trade_config
 from rag_assets import config as configuration
 from rag_assets.answering.answer import Answer
 from rag_assets.answering.assistant import Assistant
-from rag_assets.answering.measuring.bench import GoldPlaces, places_of
 from rag_assets.answering.quoting.finding import UNITS
 from rag_assets.answering.quoting.pieces import pieces_of, shown
 from rag_assets.citations.kinds import Cell, Computed, Span
@@ -42,11 +41,12 @@ from rag_assets.evaluation import questions as question_sets
 from rag_assets.evaluation.gold import DocumentGold, DocumentKey
 from rag_assets.evaluation.indexed_gold import read_indexed_gold
 from rag_assets.evaluation.questions import Question
-from rag_assets.evaluation.quotes import normalized
+from rag_assets.laboratory.answer_evaluation.bench import GoldPlaces, places_of
 from rag_assets.retrieval.hits import Hit
 from rag_assets.retrieval.search import VariantIndex
 from rag_assets.serving.answer_text import answer_text
 from rag_assets.store import Store
+from rag_assets.terms.words import normalized
 
 PARTS = ("shared", "third", "unanswerable")
 DATASETS = ("materials_demo", "ottqa")

@@ -22,9 +22,10 @@ import pyarrow.parquet as pq
 from bounds import Bound, dataset, finish, rag_assets
 from experiments import DESIGNS, write_experiments
 
-from rag_assets.evaluation.evaluation_wording import signed, verdict, with_interval
+from rag_assets.evaluation.evaluation_wording import verdict
 from rag_assets.evaluation.summary import summarize
 from rag_assets.laboratory.experiments.design import CUTOFFS
+from rag_assets.reports.text_tables import signed, with_interval
 
 SEARCHED = ("retrieval_methods", "signal_domain_fusion")
 PLAIN = {"baseline": "dense; joint", "BM25": "bm25; joint"}

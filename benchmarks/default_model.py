@@ -24,8 +24,8 @@ from bounds import Bound, at_least, finish, rag_assets
 from measured_corpora import CORPORA, DEPTH, SAMPLES, TOP_K, files_of, told_apart
 
 from rag_assets.config.recipes import DEFAULT_CHUNKING, DEFAULT_MODEL
-from rag_assets.evaluation.evaluation_wording import signed, with_interval
 from rag_assets.evaluation.summary import ALL_SPLITS, summarize
+from rag_assets.reports.text_tables import signed, with_interval
 
 FORMER, NEW = "minilm", DEFAULT_MODEL
 RETRIEVERS = ("baseline", "hybrid", "best")

@@ -188,7 +188,7 @@ def bounds_of(name: str, scores: "pa.Table", models: Sequence[str], *, gains: bo
     """What a corpus has to show for each trained model, the first of `models` being as shipped."""
     from bounds import at_least
 
-    from rag_assets.evaluation.evaluation_wording import signed, with_interval
+    from rag_assets.reports.text_tables import signed, with_interval
 
     shipped, *tuned = models
 

@@ -35,13 +35,7 @@ from typing_extensions import override
 from rag_assets import config as configuration
 from rag_assets.evaluation import results
 from rag_assets.evaluation.gold import RowGold
-from rag_assets.evaluation.non_inferiority import (
-    Paired,
-    default_margin,
-    paired_difference,
-    slices_of,
-    status_of,
-)
+from rag_assets.evaluation.non_inferiority import Paired, default_margin
 from rag_assets.evaluation.projection import RankedUnit
 from rag_assets.evaluation.questions import Question, read_questions
 from rag_assets.index.units import matrix_of
@@ -51,6 +45,7 @@ from rag_assets.operations.gate.comparison import Comparison
 from rag_assets.operations.gate.judging import judge
 from rag_assets.operations.gate.known_items import ask_known_items
 from rag_assets.operations.gate.rules import Ruling, decide
+from rag_assets.operations.gate.slices import slices_of, status_of
 from rag_assets.operations.gate.verdict_wording import verdict_text
 from rag_assets.operations.gate.verdicts import BeforeAndNow, DenseAlone, KnownItems, Verdict
 from rag_assets.operations.model_preview.bounds import likely_hits
@@ -151,7 +146,7 @@ def outcome(paired: Paired, groups: Mapping[str, Sequence[str]], *, margin: floa
     """What the rules of the gate say of a swap to another recipe."""
     comparison = Comparison(
         margin=margin,
-        difference=paired_difference(paired),
+        difference=paired.difference(),
         slices=tuple(slices_of(paired, groups, margin=margin)),
         is_identical=not paired.differences.any(),
     )
@@ -354,10 +349,10 @@ def spoiled(path: Path) -> Iterator[Bound]:
 def ruling(paired: Paired, items: KnownItems | None) -> Ruling:
     """What the gate says where words hide all that dense search loses on these questions."""
     margin = default_margin(len(paired.differences))
-    same = paired_difference(replace(paired, differences=np.zeros(len(paired.differences))))
+    same = replace(paired, differences=np.zeros(len(paired.differences))).difference()
     dense = DenseAlone(
         status=status_of(paired, margin=margin),
-        measured=(BeforeAndNow(METRIC, 0.0, 0.0, paired_difference(paired)),),
+        measured=(BeforeAndNow(METRIC, 0.0, 0.0, paired.difference()),),
         known_items=items,
     )
     return decide(

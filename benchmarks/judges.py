@@ -25,23 +25,12 @@ import numpy as np
 from bounds import Bound, at_least, equal, finish, within
 
 from rag_assets import config as configuration
-from rag_assets.answering.measuring.evaluating import evaluate_answers, file_of
 from rag_assets.config import LanguageModelSettings, RubricName
 from rag_assets.config.language_models import EMBEDDED_MODEL
 from rag_assets.evaluation.intervals import Clusters
-from rag_assets.evaluation.judges.asking import RubricJudge
-from rag_assets.evaluation.judges.judged_means import (
-    TIE,
-    BoundedMean,
-    bounded_difference,
-    bounded_mean,
-    scores_of,
-)
-from rag_assets.evaluation.judges.labels import ItemLabel, task_of
-from rag_assets.evaluation.judges.rubrics import read_rubric
-from rag_assets.evaluation.judges.verdicts import JudgedItem, Judgment
 from rag_assets.evaluation.questions import refresh_questions
-from rag_assets.laboratory.judges import calibration
+from rag_assets.laboratory.answer_evaluation.evaluating import evaluate_answers, file_of
+from rag_assets.laboratory.judges.asking import RubricJudge
 from rag_assets.laboratory.judges.calibration import (
     kappa_text,
     labels_needed,
@@ -49,8 +38,18 @@ from rag_assets.laboratory.judges.calibration import (
     why_not,
     with_people,
 )
+from rag_assets.laboratory.judges.judged_means import (
+    TIE,
+    BoundedMean,
+    bounded_difference,
+    bounded_mean,
+    scores_of,
+)
 from rag_assets.laboratory.judges.kappa import Kappa, kappa_of
 from rag_assets.models.language.opening import open_entry
+from rag_assets.questions.judging.labels import ItemLabel, task_of
+from rag_assets.questions.judging.rubrics import read_rubric
+from rag_assets.questions.judging.verdicts import JudgedItem, Judgment
 from rag_assets.store import Store
 from rag_assets_testing import small_project
 from rag_assets_testing.faults import pipeline
@@ -338,16 +337,12 @@ def evaluation_bound(folder: Path) -> Iterator[Bound]:
         pipeline.refresh(config)
         store = Store.of(config)
         refresh_questions(store, config, log=print)
-        first = evaluate_answers(
-            store, config, variant="default", calibration=calibration, log=print
-        )
+        first = evaluate_answers(store, config, variant="default", log=print)
         assert first is not None
         calls = server.calls
         yield at_least("whole evaluation: calls of the judge", calls, 1)
         file_of(store, "default").unlink()
-        again = evaluate_answers(
-            store, config, variant="default", calibration=calibration, log=print
-        )
+        again = evaluate_answers(store, config, variant="default", log=print)
         assert again is not None
         yield equal("whole evaluation, made again: calls of the judge", server.calls - calls, 0)
         yield equal(

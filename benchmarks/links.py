@@ -49,7 +49,6 @@ from retrieval import write_config
 
 from rag_assets import schemas
 from rag_assets.config import GlossaryEntry, LinkStage, Retrieval, Retriever
-from rag_assets.evaluation.evaluation_wording import signed, with_interval
 from rag_assets.evaluation.scores import units_of
 from rag_assets.evaluation.summary import summarize
 from rag_assets.knowledge.mentions import (
@@ -58,6 +57,7 @@ from rag_assets.knowledge.mentions import (
     mentions_of_chunk,
     mentions_of_row,
 )
+from rag_assets.reports.text_tables import signed, with_interval
 from rag_assets.retrieval.glossary import Glossary, glossary_of
 from rag_assets.retrieval.links import synonyms_of
 from rag_assets.store.unit_links import NAMED, links_of, read_links

@@ -27,12 +27,7 @@ import numpy as np
 from bounds import at_least, at_most, dataset, equal, finish
 
 from rag_assets.config import EmbeddingModel
-from rag_assets.evaluation.non_inferiority import (
-    Outcome,
-    Paired,
-    default_margin,
-    paired_difference,
-)
+from rag_assets.evaluation.non_inferiority import Outcome, Paired, default_margin
 from rag_assets.evaluation.projection import GoldItems, Item, RankedUnit
 from rag_assets.evaluation.questions import Question
 from rag_assets.models.embedding import load_encoder
@@ -237,7 +232,7 @@ def main() -> None:
 
     def outcome(found: np.ndarray) -> Outcome:
         differences = found.astype(float) - hits.astype(float)
-        return paired_difference(Paired(differences, sources, labels)).outcome(margin)
+        return Paired(differences, sources, labels).difference().outcome(margin)
 
     tried = []
     for number, (kind, make) in enumerate(candidates(options.candidates), start=1):

@@ -32,12 +32,12 @@ from retrieval import write_config
 
 from rag_assets.config import load, resolve_package_path
 from rag_assets.config.training import RerankerTraining
-from rag_assets.evaluation.evaluation_wording import signed, with_interval
 from rag_assets.evaluation.summary import summarize
 from rag_assets.identity import fingerprint
 from rag_assets.laboratory.training.pairs import refresh_pairs
 from rag_assets.laboratory.training.reranker import train_reranker
 from rag_assets.laboratory.training.trainers import read_pairs
+from rag_assets.reports.text_tables import signed, with_interval
 from rag_assets.store import Store
 
 VARIANT = "minilm"

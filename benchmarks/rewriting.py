@@ -31,10 +31,11 @@ from retrieval import write_config
 from rag_assets import config as configuration
 from rag_assets.config import Config, RewritingStrategy
 from rag_assets.evaluation.evaluate import depth_of, evaluate_variant
-from rag_assets.evaluation.evaluation_wording import signed, verdict, with_interval
+from rag_assets.evaluation.evaluation_wording import verdict
 from rag_assets.evaluation.questions import read_questions
 from rag_assets.evaluation.results import EvaluationResult
 from rag_assets.evaluation.summary import summarize
+from rag_assets.reports.text_tables import signed, with_interval
 from rag_assets.retrieval.model_rewriter import request_of
 from rag_assets.retrieval.opening import open_index
 from rag_assets.retrieval.rewriters import by_rules

@@ -11,6 +11,7 @@ import json
 import re
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from importlib import import_module
@@ -18,7 +19,6 @@ from importlib import import_module
 import dagster as dg
 
 from rag_assets import lineage
-from rag_assets.change.reclaim import clean_up_tables
 from rag_assets.config import Config, ConfigError, load
 from rag_assets.graph import STEPS
 from rag_assets.lineage import records_of, source_key
@@ -28,12 +28,11 @@ from rag_assets.operations.problems import lost_runs
 from rag_assets.operations.problems.current import SERVING_INDEX
 from rag_assets.operations.problems.lost_runs import COMMAND_LOCK
 from rag_assets.operations.problems.runs import CLEAN_UP_JOB, NIGHTLY_JOB, name_of
-from rag_assets.operations.run_history import forget_old_runs
 from rag_assets.process import clock
 from rag_assets.process.priority import yield_to_others
 from rag_assets.sources.observations import look_at_sources, seen_by_refresh
 from rag_assets.sources.steps import DOCUMENT_FILES, EXPORTS
-from rag_assets.store import Store, images
+from rag_assets.store import Store
 from rag_assets.store.serving_pointer import serving_variant
 
 BACKFILL_JOB = "backfill_variant"
@@ -301,36 +300,15 @@ def _clean_up_job(config: Config) -> dg.JobDefinition:
         op="Cleans up table by table; one that is being written is waited for.",
     )
     def clean_up_state(context: dg.OpExecutionContext) -> None:
-        from rag_assets.evaluation.experiment_runs import remove_unused
-        from rag_assets.operations.erasure import model_calls
-        from rag_assets.operations.erasure.kept_answers import tidy
-        from rag_assets.operations.unused_weights import remove_unused_weights
+        from rag_assets.operations.clean_up import clean_up
 
-        store, log = Store.of(config), context.log.info
-        done = clean_up_tables(store, config, STEPS, keep_days=config.clean_up.keep_days, log=log)
-        forgotten = remove_unused(store, config, log=log)
-        days = config.clean_up.keep_days
-        weights, weights_bytes = remove_unused_weights(store, config, keep_days=days)
-        answers = tidy(store, config, log=log)
-        history = forget_old_runs(
-            context.instance, keep_days=config.clean_up.keep_records_days, log=log
-        )
+        days, records = config.clean_up.keep_days, nullcontext(context.instance)
+        done = clean_up(Store.of(config), config, records, keep_days=days, log=context.log.info)
         context.add_output_metadata(
             {
-                "bytes_freed": done.bytes_freed
-                + forgotten.bytes_freed
-                + history.bytes_freed
-                + weights_bytes,
-                "answers_exported": answers.exported,
-                "answers_removed": answers.removed,
-                "language_model_calls_removed": model_calls.remove_old(store, config, log=log),
-                "dagster_runs_removed": history.runs,
-                "tables_removed": dg.MetadataValue.json(list(done.removed)),
-                "runs_removed": forgotten.runs,
-                "trained_weights_removed": weights,
-                "arms_removed": forgotten.arms,
-                "pictures_removed": images.forget_unnamed(store, log=log),
-                "tables": records_of(asdict(one) for one in done.cleaned),
+                **done.counts,
+                "tables_removed": dg.MetadataValue.json(list(done.tables.removed)),
+                "tables": records_of(asdict(one) for one in done.tables.cleaned),
             }
         )
 

@@ -9,7 +9,6 @@ import warnings
 import dagster as dg
 
 from rag_assets import automation
-from rag_assets.answering import assets as answering
 from rag_assets.config import Config, load
 from rag_assets.documents import assets as documents
 from rag_assets.evaluation import assets as evaluation
@@ -17,7 +16,6 @@ from rag_assets.graph import STEPS
 from rag_assets.index import assets as index
 from rag_assets.knowledge import assets as knowledge
 from rag_assets.laboratory import assets as laboratory
-from rag_assets.laboratory.judges import calibration
 from rag_assets.operations import assets as operations
 from rag_assets.questions import assets as questions
 from rag_assets.sources import assets as sources
@@ -48,7 +46,6 @@ def definitions(config: Config) -> dg.Definitions:
             automation.with_shared_policies(refreshed, config=config),
             automation.definitions(refreshed, config=config),
             automation.with_code(questions.definitions(config, STEPS)),
-            automation.with_code(answering.definitions(config, STEPS, calibration=calibration)),
             automation.with_code(laboratory.definitions(config, STEPS)),
             dg.Definitions(executor=automation.executor_of(config)),
         )

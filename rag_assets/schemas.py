@@ -10,12 +10,13 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 
-def _column(name: str, kind: pa.DataType, comment: str, *, nullable: bool = True) -> pa.Field:
+def column(name: str, kind: pa.DataType, comment: str, *, nullable: bool = True) -> pa.Field:
+    """A column with its meaning."""
     return pa.field(name, kind, nullable=nullable, metadata={"comment": comment})
 
 
 def _required(name: str, kind: pa.DataType, comment: str) -> pa.Field:
-    return _column(name, kind, comment, nullable=False)
+    return column(name, kind, comment, nullable=False)
 
 
 FINGERPRINT = _required(
@@ -36,12 +37,12 @@ DOCUMENT_FILES = derived(
     _required("document_id", pa.string(), "UUIDv5 of source and URI"),
     _required("source", pa.string(), "name of the document source in the config"),
     _required("uri", pa.string(), "path relative to the source root, with forward slashes"),
-    _column("media_type", pa.string(), "type by content, not by name; NULL if unknown"),
+    column("media_type", pa.string(), "type by content, not by name; NULL if unknown"),
     _required("size", pa.int64(), "bytes"),
-    _column("sha256", pa.string(), "hash of the bytes; NULL if they were not read"),
+    column("sha256", pa.string(), "hash of the bytes; NULL if they were not read"),
     _required("modified", pa.timestamp("us", tz="UTC"), "modification time at the source"),
     _required("status", pa.string(), "ok, or why it is not parsed, such as encrypted or empty"),
-    _column("reason", pa.string(), "one sentence on what is wrong and what to do; NULL if ok"),
+    column("reason", pa.string(), "one sentence on what is wrong and what to do; NULL if ok"),
 )
 """The manifest of source files. Key: `document_id`."""
 
@@ -62,18 +63,18 @@ ELEMENTS = derived(
     _required("document_id", pa.string(), "the document it belongs to"),
     _required("index", pa.int32(), "position in reading order, from 0"),
     _required("type", pa.string(), "what it is, such as heading, text, table or figure"),
-    _column("page", pa.int32(), "physical page or slide from 1; NULL where there are no pages"),
-    _column("level", pa.int32(), "heading level from 1; NULL for other elements"),
+    column("page", pa.int32(), "physical page or slide from 1; NULL where there are no pages"),
+    column("level", pa.int32(), "heading level from 1; NULL for other elements"),
     _required("section_path", pa.list_(pa.string()), "headings above it, outermost first"),
-    _column("box", BOX, "x0, y0, x1, y1 in points from the top left; NULL if unknown"),
+    column("box", BOX, "x0, y0, x1, y1 in points from the top left; NULL if unknown"),
     _required("text", pa.string(), "Markdown of the element; a heading has no leading #"),
-    _column("cells", pa.string(), "JSON list of rows of a table; NULL for other elements"),
-    _column("spans", pa.string(), "JSON list of row, column, rows, columns of wide cells"),
-    _column("image", pa.string(), "SHA-256 of its picture; NULL if there is none"),
-    _column("language", pa.string(), "ISO 639-1 code; NULL if too short to tell"),
-    _column("confidence", pa.float32(), "of the text recognition, 0 to 1; NULL for a text layer"),
-    _column("engine", pa.string(), "parser that found it: the first, or one further down a chain"),
-    _column("problem", pa.string(), "why a table is not sound, or a figure lacks its picture"),
+    column("cells", pa.string(), "JSON list of rows of a table; NULL for other elements"),
+    column("spans", pa.string(), "JSON list of row, column, rows, columns of wide cells"),
+    column("image", pa.string(), "SHA-256 of its picture; NULL if there is none"),
+    column("language", pa.string(), "ISO 639-1 code; NULL if too short to tell"),
+    column("confidence", pa.float32(), "of the text recognition, 0 to 1; NULL for a text layer"),
+    column("engine", pa.string(), "parser that found it: the first, or one further down a chain"),
+    column("problem", pa.string(), "why a table is not sound, or a figure lacks its picture"),
 )
 """Parsed blocks, one table for each parser. Key: `element_id`, group: `document_id`."""
 
@@ -101,7 +102,7 @@ ACCOUNTS = pa.schema(
         _required("fingerprint", pa.string(), "what its elements were made from"),
         _required("content", pa.string(), "the same without the helpers of its parser"),
         _required("plain", pa.bool_(), "whether the parser read all of it from the file itself"),
-        _column("pages", pa.int32(), "pages or slides of the file; NULL where there are none"),
+        column("pages", pa.int32(), "pages or slides of the file; NULL where there are none"),
         _required("parsed", pa.int32(), "how many of them were read"),
         _required("engines", pa.string(), "JSON list of engine and the pages that it read"),
         _required("replaced", pa.string(), "JSON list of pages and why a helper read them"),
@@ -118,11 +119,11 @@ ACCOUNTS = pa.schema(
         _required("sound_tables", pa.int32(), "tables that passed their validity check"),
         _required("figures", pa.int32(), "figures that the layout saw"),
         _required("kept_figures", pa.int32(), "figures with a picture or words"),
-        _column("language", pa.string(), "ISO 639-1 code of most of its text; NULL if unknown"),
-        _column("words", pa.int64(), "words that the parts of a Word file or slides show"),
-        _column("lost_words", pa.int64(), "how many of them no element has"),
-        _column("hidden", pa.string(), "how much of an Office file is hidden and left out"),
-        _column("doubts", pa.string(), "JSON list of what may be wrong with its text"),
+        column("language", pa.string(), "ISO 639-1 code of most of its text; NULL if unknown"),
+        column("words", pa.int64(), "words that the parts of a Word file or slides show"),
+        column("lost_words", pa.int64(), "how many of them no element has"),
+        column("hidden", pa.string(), "how much of an Office file is hidden and left out"),
+        column("doubts", pa.string(), "JSON list of what may be wrong with its text"),
     ]
 )
 """What became of each document, one table for each parser. Key: `document_id`."""
@@ -154,11 +155,11 @@ FAMILIES = derived(
     _required("title", pa.string(), "its title; empty if it has none"),
     _required("number", pa.string(), "its number, such as STD-1234; empty if it has none"),
     _required("version", pa.string(), "its version, such as 2.1 or B; empty if unknown"),
-    _column("released", pa.date32(), "since when it is valid; NULL if unknown"),
-    _column("family", pa.string(), "id of its versions' family; NULL for a document without any"),
-    _column("place", pa.int32(), "order in the family from 0, the oldest; NULL if it has none"),
+    column("released", pa.date32(), "since when it is valid; NULL if unknown"),
+    column("family", pa.string(), "id of its versions' family; NULL for a document without any"),
+    column("place", pa.int32(), "order in the family from 0, the oldest; NULL if it has none"),
     _required("status", pa.string(), "current, superseded or proposed"),
-    _column("linked_by", pa.string(), "name, number, statement, decision or likeness"),
+    column("linked_by", pa.string(), "name, number, statement, decision or likeness"),
     _required("evidence", pa.string(), "one sentence on what the document itself says"),
 )
 """The versions of documents, a table for each parser. Key: `document_id`."""
@@ -166,12 +167,12 @@ FAMILIES = derived(
 UNIT_TYPES = ("text", "table", "figure", "formula")
 
 _MARKS = (
-    _column(
+    column(
         "type", pa.string(), "what a chunk shows: text, table, figure or formula; NULL for rows"
     ),
-    _column("language", pa.string(), "ISO 639-1 code of most of its text; NULL if unknown"),
-    _column("fields", pa.list_(pa.string()), "`name: value` of its document's header fields"),
-    _column("image", pa.string(), "picture of a figure or formula; NULL if there is none"),
+    column("language", pa.string(), "ISO 639-1 code of most of its text; NULL if unknown"),
+    column("fields", pa.list_(pa.string()), "`name: value` of its document's header fields"),
+    column("image", pa.string(), "picture of a figure or formula; NULL if there is none"),
 )
 
 CHUNKS = derived(
@@ -197,7 +198,7 @@ PAIR = pa.struct(
     [
         _required("column", pa.string(), "column name at the source"),
         _required("heading", pa.string(), "the name in plain words, unit included"),
-        _column("value", pa.string(), "canonical value; NULL is an empty cell"),
+        column("value", pa.string(), "canonical value; NULL is an empty cell"),
         _required("numeric", pa.bool_(), "whether the value is a number"),
         _required("hidden", pa.bool_(), "kept out of the text (keys, ids)"),
     ]
@@ -212,7 +213,7 @@ TABLE_ROWS = derived(
         "row_key", pa.string(), "key at the source, its parts joined by |; gold is anchored on it"
     ),
     _required("pairs", pa.list_(PAIR), "the row as ordered key-value pairs"),
-    _column(
+    column(
         "shown",
         pa.list_(pa.string()),
         "for each pair the text that its file shows for the value, NULL where that is the value; "
@@ -256,15 +257,15 @@ def units(dimension: int | None, *, sparse: bool = False) -> pa.Schema:
         _required("domain", pa.string(), "document or table"),
         _required("source", pa.string(), "name of the source in the config"),
         _required("uri", pa.string(), "document URI, or source/table of a row"),
-        _column("document_id", pa.string(), "the document; NULL for rows"),
-        _column("table", pa.string(), "the table; NULL for chunks"),
-        _column("row_key", pa.string(), "key at the source; NULL for chunks"),
+        column("document_id", pa.string(), "the document; NULL for rows"),
+        column("table", pa.string(), "the table; NULL for chunks"),
+        column("row_key", pa.string(), "key at the source; NULL for chunks"),
         _required("title", pa.string(), "file name or table title, to show"),
         _required("section", pa.string(), "section path joined by ' > '; empty for rows"),
         _required("pages", pa.list_(pa.int32()), "pages of the chunk; empty for rows"),
-        _column("index", pa.int32(), "position of the chunk in its document; NULL for rows"),
-        _column("char_start", pa.int64(), "first character in the document's text; NULL for rows"),
-        _column("char_end", pa.int64(), "one past the last character; NULL for rows"),
+        column("index", pa.int32(), "position of the chunk in its document; NULL for rows"),
+        column("char_start", pa.int64(), "first character in the document's text; NULL for rows"),
+        column("char_end", pa.int64(), "one past the last character; NULL for rows"),
         _required("text", pa.string(), "the unit's text; a chunk's header, if any, comes first"),
         _required("text_hash", pa.string(), "SHA-256 of the text that enters the model"),
         _required("encoder_id", pa.string(), "model and path that computed the vector"),
@@ -292,7 +293,7 @@ MENTION = pa.struct(
 
 UNIT_LINKS = derived(
     _required("unit_id", pa.string(), "chunk_id or row_id"),
-    _column("document_id", pa.string(), "the document; NULL for rows"),
+    column("document_id", pa.string(), "the document; NULL for rows"),
     _required("uri", pa.string(), "document URI, or source/table of a row"),
     _required("mentions", pa.list_(MENTION), "names in the unit; a link is two that are equal"),
 )
@@ -309,12 +310,12 @@ RANKINGS = pa.schema(
         _required("domain", pa.string(), "document or table"),
         _required("source", pa.string(), "name of the source in the config"),
         _required("uri", pa.string(), "document URI below its root, or source/table of a row"),
-        _column("table", pa.string(), "the table; NULL for chunks"),
-        _column("row_key", pa.string(), "key at the source; NULL for chunks"),
+        column("table", pa.string(), "the table; NULL for chunks"),
+        column("row_key", pa.string(), "key at the source; NULL for chunks"),
         _required("pages", pa.list_(pa.int32()), "pages of the chunk; empty if there are none"),
-        _column("index", pa.int32(), "position in its document; NULL for rows"),
-        _column("char_start", pa.int64(), "first character of its text; NULL for rows"),
-        _column("char_end", pa.int64(), "one past the last; NULL for rows"),
+        column("index", pa.int32(), "position in its document; NULL for rows"),
+        column("char_start", pa.int64(), "first character of its text; NULL for rows"),
+        column("char_end", pa.int64(), "one past the last; NULL for rows"),
         _required("text_hash", pa.string(), "equal for units whose embedded text is the same"),
     ]
 )
@@ -354,9 +355,9 @@ QUARANTINE = pa.schema(
         _required("reason", pa.string(), "what happened and what to do"),
         _required("label", pa.string(), "the file or row, as a person knows it"),
         _required("failed_at", pa.timestamp("us", tz="UTC"), "when it last failed"),
-        _column("attempts", pa.int32(), "how often it ran into a limit; NULL for other kinds"),
-        _column("tried_again", pa.date32(), "day (UTC) from which it is; NULL for other kinds"),
-        _column(
+        column("attempts", pa.int32(), "how often it ran into a limit; NULL for other kinds"),
+        column("tried_again", pa.date32(), "day (UTC) from which it is; NULL for other kinds"),
+        column(
             "stale_since",
             pa.timestamp("us", tz="UTC"),
             "since when the target keeps what an earlier version gave; NULL: it lacks the input",
@@ -374,7 +375,7 @@ QUESTIONS = derived(
     _required("split", pa.string(), "dev (settings are chosen on it), test, or another name"),
     _required("gold", pa.string(), "JSON list of what must be found, anchored to the source"),
     _required("support", pa.string(), "JSON list of bridging evidence"),
-    _column("answer", pa.string(), "for reading, not for retrieval"),
+    column("answer", pa.string(), "for reading, not for retrieval"),
 )
 """Questions with gold evidence anchored to the source. Key: `question_id`."""
 
@@ -383,15 +384,15 @@ GENERATED_QUESTIONS = derived(
     _required("question_id", pa.string(), "origin/hash of what it was made from and its text"),
     _required("input_id", pa.string(), "id of the document that it was made from, or source/table"),
     _required("index", pa.int32(), "position among those of the document or table, from 0"),
-    _column("document_id", pa.string(), "the document that it was made from; NULL for a table"),
+    column("document_id", pa.string(), "the document that it was made from; NULL for a table"),
     _required("origin", pa.string(), "from_documents, known_items or from_tables"),
     _required("kind", pa.string(), "sort of question, such as list or count"),
     _required("question", pa.string(), "the query"),
     _required("language", pa.string(), "language code"),
     _required("split", pa.string(), "dev or test, the same for all of one document or table"),
     _required("gold", pa.string(), "JSON list of what must be found, anchored to the source"),
-    _column("answer", pa.string(), "for reading, not for retrieval"),
-    _column("plan", pa.string(), "JSON of the lookup plan; NULL for questions to documents"),
+    column("answer", pa.string(), "for reading, not for retrieval"),
+    column("plan", pa.string(), "JSON of the lookup plan; NULL for questions to documents"),
     _required("maker", pa.string(), "the template or the language model that worded it"),
     _required("left_out", pa.string(), "why it is not in the test set; empty if it is"),
 )
@@ -421,7 +422,7 @@ ANSWERS = pa.schema(
         _required("reason", pa.string(), "why there is no answer; else empty"),
         _required("sentences", pa.list_(pa.string()), "what was answered"),
         _required("compared", pa.list_(pa.string()), "what of each sentence was compared"),
-        _column("user", pa.string(), "who asked, as the caller said"),
+        column("user", pa.string(), "who asked, as the caller said"),
         _required("variant", pa.string(), "variant that was searched"),
         _required("retriever", pa.string(), "what searched it"),
         _required("cited", pa.list_(pa.string()), "ids of the units that are cited"),

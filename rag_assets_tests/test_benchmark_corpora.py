@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from rag_assets.evaluation.quotes import normalized
 from rag_assets.quality.languages import language_of_each
+from rag_assets.terms.words import normalized
 
 REPOSITORY = Path(__file__).parents[1]
 SITES = {"valmaro": "sv", "luedenhagen": "de", "group": "en"}

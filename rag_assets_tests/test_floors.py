@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 import rag_assets
 
 PACKAGE = Path(rag_assets.__file__).parent
@@ -62,6 +64,9 @@ AT_THE_ROOT = frozenset(
         "identity",
     }
 )
+MOST_NAMES = {"evaluation": 115, "operations": 90, "answering": 85}
+"""Rooms that say which of their modules are their doors (`DOORS`, in the `__init__` of each), and
+the most names that other rooms may import from them."""
 NOT_LOADED = {"rag_assets.workers": "rag_assets.workers.ray_pool"}
 """A package, and the module that it must not import itself: it would load what few need."""
 
@@ -83,24 +88,39 @@ def modules() -> Mapping[str, ast.Module]:
     return found
 
 
-def imported_by(tree: ast.Module) -> Iterator[str]:
-    """The modules of the package that a module imports, wherever in it."""
+def imported_by(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """All that a module imports of the package, wherever in it: a module, and a name of it.
+
+    The name is `*` where the module itself is imported.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+            found = [(alias.name, "*") for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert not node.level, "imports name modules in full"
-            inner = [f"{node.module}.{alias.name}" for alias in node.names]
-            names = [name if name in modules() else str(node.module) for name in inner]
+            names = [(f"{node.module}.{alias.name}", alias.name) for alias in node.names]
+            found = [
+                (inner, "*") if inner in modules() else (str(node.module), name)
+                for inner, name in names
+            ]
         else:
             continue
-        yield from (name for name in names if name in modules())
+        yield from (each for each in found if each[0] in modules())
+
+
+@cache
+def names_imported() -> Mapping[str, frozenset[tuple[str, str]]]:
+    """For each module of the package the names that it imports, with the module of each."""
+    return {name: frozenset(imported_by(tree)) for name, tree in modules().items()}
 
 
 @cache
 def imports() -> Mapping[str, frozenset[str]]:
     """For each module of the package those that it imports."""
-    return {name: frozenset(imported_by(tree)) - {name} for name, tree in modules().items()}
+    return {
+        name: frozenset(module for module, _ in found) - {name}
+        for name, found in names_imported().items()
+    }
 
 
 def short(module: str) -> str:
@@ -160,6 +180,36 @@ def is_climb(upper: str, lower: str) -> bool:
 
 def test_imports_run_down_the_floors():
     assert climbs() == KNOWN_CLIMBS
+
+
+def names_entered(name: str) -> set[tuple[str, str]]:
+    """What other rooms import from a room: module and name."""
+    return {
+        (short(module), each)
+        for importer, found in names_imported().items()
+        for module, each in found
+        if room(module) == name != room(importer)
+    }
+
+
+def doors_of(name: str) -> set[str]:
+    """The modules of a room that its `DOORS` name."""
+    for node in modules()[f"{ROOT}.{name}"].body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "DOORS":
+            return {f"{name}.{door}" for door in ast.literal_eval(node.value).split()}
+    return set()
+
+
+@pytest.mark.parametrize("name", MOST_NAMES)
+def test_other_rooms_come_in_by_the_doors(name):
+    """And there is no door that nobody uses."""
+    assert {module for module, _ in names_entered(name)} == doors_of(name)
+
+
+@pytest.mark.parametrize("name", MOST_NAMES)
+def test_other_rooms_import_no_more_names_than_before(name):
+    """Give a caller the finished thing, instead of one more piece of it."""
+    assert len(names_entered(name)) <= MOST_NAMES[name]
 
 
 def test_only_what_all_need_stands_at_the_root():

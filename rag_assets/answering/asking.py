@@ -16,12 +16,12 @@ from pydantic import JsonValue
 
 from rag_assets.answering.answer import Answer, Generation, Scope, Shown
 from rag_assets.answering.quoting.finding import Told, find
-from rag_assets.answering.quoting.row_cells import RowCells, rows_among
 from rag_assets.citations.kinds import Cell, PlanCitation
 from rag_assets.citations.sentences import Compared, Sentence
 from rag_assets.config import Config, Expansion, RetrieverName
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.hits import Hit, Results
+from rag_assets.retrieval.row_cells import RowCells, rows_among
 from rag_assets.store import Store
 from rag_assets.table_lookup.arm import SURE_FROM, narrowed
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, assert_never
 
-from rag_assets.answering.quoting.row_cells import cells_of
 from rag_assets.citations.card import Card, Excerpt
 from rag_assets.citations.kinds import (
     Cell,
@@ -25,6 +24,7 @@ from rag_assets.documents.chunks.location import NotShownError
 from rag_assets.documents.figures.quotes import in_slice, placed_quotes
 from rag_assets.identity import UnknownIdError
 from rag_assets.retrieval.context import beside
+from rag_assets.retrieval.row_cells import cells_of
 from rag_assets.retrieval.versions import indexed_families, stale_documents
 from rag_assets.schemas import slice_of
 from rag_assets.store import Store

@@ -37,3 +37,11 @@ class CitedRow:
 
 
 Source: TypeAlias = CitedText | CitedRow
+
+
+def text_of(source: Source) -> str:
+    """What a source says, as a text to read."""
+    if isinstance(source, CitedText):
+        return source.text
+    cells = (f"{each.heading}: {each.value} {each.unit or ''}".strip() for each in source.pairs)
+    return "; ".join(filter(None, (source.subject, *cells)))

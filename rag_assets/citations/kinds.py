@@ -8,7 +8,7 @@ A new kind is a class here, its name in `Citation`, and a case in `answering.evi
 shows it. Without more it is a source of a sentence, is numbered, goes stale and leads to the card
 of its unit. What treats some kinds in a way of their own asks for these classes, and leaves others
 as they are: `table_lookup.sentences.retelling` (whether a sentence only tells its citations),
-`answering.checks` and `answering.measuring.bench`, and the texts and pages of `serving`.
+`answering.checks` and `laboratory.answer_evaluation.bench`, and the texts and pages of `serving`.
 """
 
 import textwrap

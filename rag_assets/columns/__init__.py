@@ -2,7 +2,7 @@
 
 `keys` finds the positions of many keys, `id_columns` computes ids of whole columns,
 `composite_keys` writes keys of several columns as one text, `gathered` merges small batches,
-`arrow_sql` runs SQL over Arrow tables, and `sql` writes pieces of SQL.
+`arrow_sql` runs SQL over Arrow tables and picks rows of them, and `sql` writes pieces of SQL.
 
 Where two keys stand among many; -1 is a key that is not there:
 

@@ -4,6 +4,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 if TYPE_CHECKING:
     import duckdb
@@ -22,3 +23,10 @@ def _engine() -> "duckdb.DuckDBPyConnection":
     import duckdb
 
     return duckdb.connect(":memory:")
+
+
+def where(table: pa.Table, **wanted: str | float) -> pa.Table:
+    """The rows of `table` that have these values in the columns of these names."""
+    for name, value in wanted.items():
+        table = table.filter(pc.equal(table[name], value))
+    return table

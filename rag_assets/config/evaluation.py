@@ -9,7 +9,7 @@ from rag_assets.config.base import ExtendedSection, Section, Slug, check_named, 
 from rag_assets.config.questions import GENERATED_SETS, PEOPLE
 from rag_assets.config.retrieval import RetrieverName
 
-RUBRICS_FOLDER = Path(__file__).parents[1] / "evaluation" / "judges" / "rubrics"
+RUBRICS_FOLDER = Path(__file__).parents[1] / "questions" / "judging" / "rubrics"
 """Each file here is a rubric, such as `correctness.toml`: a new one needs nothing else."""
 _ORDER = (
     *("answer_scores", "answer_ranking", "correctness", "faithfulness", "answer_relevancy"),

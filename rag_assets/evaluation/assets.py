@@ -9,12 +9,7 @@ from rag_assets import lineage
 from rag_assets.change.steps import StepList
 from rag_assets.config import Config
 from rag_assets.evaluation import checks, evaluate
-from rag_assets.evaluation.evaluation_wording import (
-    domains_of,
-    main_cutoff,
-    report_markdown,
-    sets_table,
-)
+from rag_assets.evaluation.evaluation_wording import report_markdown, sets_table
 from rag_assets.evaluation.results import EvaluationResult
 from rag_assets.evaluation.steps import QUESTION_SETS
 from rag_assets.evaluation.summary import MAIN_METRICS
@@ -84,10 +79,10 @@ def _metadata(result: EvaluationResult) -> dict[str, dg.MetadataValue]:
     from rag_assets.evaluation.evaluation_report import figures
 
     missing, flaws, unmeasured = result.missing(), result.record.flaws, result.record.unmeasured
-    numbers, main = _main_numbers(result), f"hit_rate@{main_cutoff(result)}"
+    numbers, main = _main_numbers(result), f"hit_rate@{result.main_cutoff}"
     hit_rates = [
         {"retriever": retriever}
-        | {domain: numbers.get(f"{retriever}/{domain}/{main}") for domain in domains_of(result)}
+        | {domain: numbers.get(f"{retriever}/{domain}/{main}") for domain in result.domains()}
         for retriever in result.record.retrievers
     ]
     listings = {
@@ -125,9 +120,9 @@ def _worst(result: EvaluationResult) -> Iterator[dict[str, str | int]]:
 
 def _main_numbers(result: EvaluationResult) -> dict[str, float]:
     """`hybrid/document/hit_rate@10` and so on: the UI plots each over time."""
-    cutoff = main_cutoff(result)
+    cutoff = result.main_cutoff
     numbers = {}
-    for name in product(result.record.retrievers, domains_of(result), MAIN_METRICS):
+    for name in product(result.record.retrievers, result.domains(), MAIN_METRICS):
         retriever, domain, metric = name
         row = result.value(metric, retriever=retriever, domain=domain, cutoff=cutoff)
         if row is not None:

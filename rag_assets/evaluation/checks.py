@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import asset_checks, quality
+from rag_assets.columns.arrow_sql import where
 from rag_assets.config import Config
 from rag_assets.evaluation import results
 from rag_assets.evaluation.flaws import Flaw
-from rag_assets.evaluation.summary import where
 from rag_assets.identity import Canonical
 from rag_assets.quality import Profiler, Subject, TableMeasures, Tally
 from rag_assets.store import Store

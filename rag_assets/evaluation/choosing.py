@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING, get_args
 import numpy as np
 import pyarrow as pa
 
+from rag_assets.columns.arrow_sql import where
 from rag_assets.config import Config, DomainFusion, Fusion, Retriever, Signal
 from rag_assets.evaluation.evaluate import PROBE, asked, depth_of, searched
 from rag_assets.evaluation.evaluate import compared as evaluated_in
-from rag_assets.evaluation.evaluation_wording import Row, gains
+from rag_assets.evaluation.evaluation_wording import gains
 from rag_assets.evaluation.intervals import clusters_of
-from rag_assets.evaluation.json_lines import QuestionsError
 from rag_assets.evaluation.latency import Latency, latencies
 from rag_assets.evaluation.non_inferiority import SMALLEST_MARGIN
 from rag_assets.evaluation.questions import Question
-from rag_assets.evaluation.scores import gold_items_by_level, scored, source_of, units_of
+from rag_assets.evaluation.scores import gold_items_by_level, scored, units_of
 from rag_assets.evaluation.summary import (
     ALL_QUESTIONS,
     ALL_SPLITS,
@@ -36,8 +36,9 @@ from rag_assets.evaluation.summary import (
     USUAL_SPLITS,
     main_cutoff,
     summarize,
-    where,
 )
+from rag_assets.media.json_lines import QuestionsError
+from rag_assets.reports.text_tables import Row
 from rag_assets.retrieval.arms import Arms
 from rag_assets.retrieval.failing import unanswerable
 from rag_assets.store import Store
@@ -89,6 +90,11 @@ class RetrieverChoice:
     without_gold: int
     """Questions some of whose gold is not in the index: it counts as missed."""
     margin: float
+
+    @property
+    def criterion(self) -> str:
+        """The metric that it was chosen by, at `cutoff`."""
+        return CRITERION
 
     @property
     def better(self) -> Sequence[Row]:
@@ -263,7 +269,7 @@ def folds_of(questions: Sequence[Question]) -> tuple[list[Fold], str]:
         shown = f"{len(test):,} test questions"
         return [(dev, test)], f"Chosen on {len(dev):,} dev questions, shown on {shown}"
     first = [question.gold[0] for question in questions]
-    clusters = clusters_of([*map(source_of, first)], [gold.label for gold in first])
+    clusters = clusters_of([gold.holder for gold in first], [gold.label for gold in first])
     folds = min(FOLDS, clusters.count)
     if folds < 2:
         raise QuestionsError(

@@ -5,19 +5,14 @@ from itertools import combinations
 
 import numpy as np
 
+from rag_assets.columns.arrow_sql import where
 from rag_assets.evaluation import flaws
 from rag_assets.evaluation.evidence import Evidence
 from rag_assets.evaluation.flaws import Flaw
 from rag_assets.evaluation.intervals import drawn_means
-from rag_assets.evaluation.non_inferiority import (
-    Paired,
-    default_margin,
-    more_questions,
-    more_questions_text,
-    paired_difference,
-)
+from rag_assets.evaluation.non_inferiority import Paired, default_margin, more_questions_text
 from rag_assets.evaluation.significance import ALPHA, sign_flip
-from rag_assets.evaluation.summary import ALL_QUESTIONS, MAIN_METRICS, where
+from rag_assets.evaluation.summary import ALL_QUESTIONS, MAIN_METRICS
 
 CEILING = 0.95
 USUAL_DISCORDANT = 0.1
@@ -163,10 +158,10 @@ def too_few_questions(evidence: Evidence) -> Iterator[Flaw]:
         closest = min(undecided, key=lambda row: _number(row["detectable"]) or 0.0)
         of_both = (evidence.values(str(closest[arm]), evidence.hits) for arm in COMPARED)
         clusters = (evidence.questions[name].to_pylist() for name in CLUSTERED)
-        difference = paired_difference(Paired(np.subtract(*of_both), *clusters))
+        difference = Paired(np.subtract(*of_both), *clusters).difference()
         least, count = min(_number(closest["detectable"]) or 0.0, 1.0), difference.questions
         margins = (default_margin(count), evidence.margin)  # the gate's first
-        wanted = {each: more_questions(difference, margin=each) for each in margins}
+        wanted = {each: difference.more_questions(margin=each) for each in margins}
         told = [more_questions_text(more, margin=each) for each, more in wanted.items() if more]
         yield flaws.found(
             "too_few_questions",

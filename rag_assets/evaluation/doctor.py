@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
+from rag_assets.columns.arrow_sql import where
 from rag_assets.config import Config
 from rag_assets.evaluation import comparison_flaws, flaws, question_flaws
 from rag_assets.evaluation.evidence import Evidence
 from rag_assets.evaluation.flaws import Flaw
 from rag_assets.evaluation.results import EvaluationResult
 from rag_assets.evaluation.scores import Scores
-from rag_assets.evaluation.summary import ALL_SPLITS, main_cutoff, where
+from rag_assets.evaluation.summary import ALL_SPLITS, main_cutoff
 from rag_assets.store import Store
 
 EXAMINATIONS: Mapping[str, Callable[[Evidence], Iterator[Flaw]]] = {

@@ -29,7 +29,6 @@ from rag_assets.evaluation import questions as question_sets
 from rag_assets.evaluation import results
 from rag_assets.evaluation.doctor import evidence_of, examine
 from rag_assets.evaluation.indexed_gold import gold_state, read_indexed_gold
-from rag_assets.evaluation.json_lines import QuestionsError
 from rag_assets.evaluation.non_inferiority import SMALLEST_MARGIN
 from rag_assets.evaluation.projection import IndexedGold
 from rag_assets.evaluation.questions import Question, QuestionFile
@@ -37,6 +36,7 @@ from rag_assets.evaluation.results import EvaluationRecord, EvaluationResult, Se
 from rag_assets.evaluation.scores import evaluate, without_sets
 from rag_assets.evaluation.smoke_tests import proofs, smoke_tests
 from rag_assets.evaluation.superseded_gold import among_all_versions, split_superseded
+from rag_assets.media.json_lines import QuestionsError
 from rag_assets.retrieval.arms import Arms, revisions_of
 from rag_assets.retrieval.failing import unanswerable
 from rag_assets.store import Store

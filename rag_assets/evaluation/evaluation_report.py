@@ -8,17 +8,12 @@ from rag_assets.evaluation.evaluation_wording import (
     DOMAIN_NAMES,
     MAIN_METRICS,
     SHOWN_METRICS,
-    Row,
-    bar_of,
     count_of,
     differences_table,
-    domains_of,
     findings,
-    main_cutoff,
     main_table,
     overall_sentences,
     sets_table,
-    with_interval,
 )
 from rag_assets.evaluation.flaws import SOUND
 from rag_assets.evaluation.metrics import METRICS
@@ -27,7 +22,8 @@ from rag_assets.evaluation.results import EvaluationResult
 from rag_assets.evaluation.summary import CANDIDATE_RECALL, F1_OF_MEANS, splits_of
 from rag_assets.findings.telling import rows_of
 from rag_assets.reports import pages
-from rag_assets.reports.plots import bars, line
+from rag_assets.reports.plots import bar_of, bars, line
+from rag_assets.reports.text_tables import Row, with_interval
 
 WORST_SHOWN = 25
 MISSING_SHOWN = 200
@@ -42,7 +38,7 @@ LEVEL_NAMES: Mapping[str, str] = {
 
 def render(result: EvaluationResult) -> str:
     """The whole report as HTML."""
-    domains, cutoff = domains_of(result), main_cutoff(result)
+    domains, cutoff = result.domains(), result.main_cutoff
     main, questions = result.record.main_retriever, result.scores.questions
     return pages.render(
         "evaluation/report.html",
@@ -95,14 +91,14 @@ def render(result: EvaluationResult) -> str:
 
 def figures(result: EvaluationResult) -> Iterator[str]:
     """The plots as SVG: main metrics of each domain, and the hit rate over the cutoff."""
-    for domain in domains_of(result):
+    for domain in result.domains():
         yield bar_plot(result, domain=domain)
     yield hit_rate_plot(result)
 
 
 def bar_plot(result: EvaluationResult, *, domain: str) -> str:
     """Main metrics of all retrievers on the questions of a domain, with their intervals."""
-    cutoff = main_cutoff(result)
+    cutoff = result.main_cutoff
     series = {
         retriever: [
             bar_of(result.value(metric, retriever=retriever, domain=domain, cutoff=cutoff))
@@ -158,10 +154,10 @@ def _candidates(result: EvaluationResult, domain: str) -> Iterator[str]:
 
 
 def _splits(result: EvaluationResult) -> list[Row]:
-    cutoff = main_cutoff(result)
+    cutoff = result.main_cutoff
     rows: list[Row] = []
     for split, domain, retriever in product(
-        splits_of(result.scores.questions), domains_of(result), result.record.retrievers
+        splits_of(result.scores.questions), result.domains(), result.record.retrievers
     ):
         cells = {
             metric: result.value(

@@ -2,17 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
-from typing import TypeAlias
 
 from rag_assets.evaluation import summary
 from rag_assets.evaluation.flaws import Flaw
 from rag_assets.evaluation.parts import by_set
 from rag_assets.evaluation.results import EvaluationResult
 from rag_assets.evaluation.significance import ALPHA
-from rag_assets.evaluation.summary import ALL_QUESTIONS, DOMAINS, MAIN_METRICS
+from rag_assets.evaluation.summary import ALL_QUESTIONS, MAIN_METRICS
 from rag_assets.findings.telling import rows_of
-from rag_assets.reports.plots import Bar
-from rag_assets.reports.text_tables import markdown_table
+from rag_assets.reports.text_tables import Cell, Row, markdown_table, signed, with_interval
 
 SET_METRICS = ("mrr", "hit_rate")
 SHOWN_METRICS = ("hit_rate", "recall", "mrr", "ndcg")
@@ -35,61 +33,11 @@ ABOUT_DIFFERENCES = (
     "have given at best."
 )
 
-Cell: TypeAlias = "float | int | str | None"
-Row: TypeAlias = Mapping[str, Cell]
-
-
-def main_cutoff(result: EvaluationResult) -> int:
-    """10 where it was measured, else the largest cutoff."""
-    return summary.main_cutoff(result.record.cutoffs)
-
-
-def domains_of(result: EvaluationResult, *, level: str = "gold") -> list[str]:
-    """The groups of questions; `combined` only if it is not equal to one of the others."""
-    rows = result.summary_rows(level=level, split="all")
-    return shown_domains({str(row["domain"]): row["questions"] for row in rows})
-
-
-def shown_domains(counts: Mapping[str, Cell]) -> list[str]:
-    """The groups in `counts`; all questions only if they are not equal to one group."""
-    single = [name for name in DOMAINS if name in counts and name != ALL_QUESTIONS]
-    if any(counts[name] == counts[ALL_QUESTIONS] for name in single):
-        return single
-    return [name for name in DOMAINS if name in counts]
-
 
 def count_of(result: EvaluationResult, domain: str) -> int:
     """Number of questions of a group."""
     rows = result.summary_rows(domain=domain, level="gold", split="all")
     return int(rows[0]["questions"] or 0) if rows else 0
-
-
-def with_interval(row: Row | None) -> str:
-    """`0.857 [0.800, 0.912]`."""
-    if row is None or row["value"] is None:
-        return "-"
-    if row["low"] is None:
-        return f"{row['value']:.3f}"
-    return f"{row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
-
-
-def signed(row: Row) -> str:
-    """`+0.021 [-0.004, +0.046]`."""
-    if row["low"] is None:
-        return f"{row['value']:+.3f}"
-    return f"{row['value']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]"
-
-
-def bar_of(row: Row | None) -> Bar:
-    """A mean with its interval as a bar of a plot; an empty bar without a mean."""
-    if row is None:
-        return Bar(float("nan"))
-    value, low, high = (row[name] for name in ("value", "low", "high"))
-    return Bar(
-        float(value or 0.0),
-        low if isinstance(low, float) else None,
-        high if isinstance(high, float) else None,
-    )
 
 
 def verdict(row: Row, *, margin: float) -> str:
@@ -129,10 +77,10 @@ def differences_table(
 
     Of all groups of questions, unless `domains` are given.
     """
-    cutoff = main_cutoff(result)
+    cutoff = result.main_cutoff
     return [
         difference_shown(row, margin=result.record.margin)
-        for domain, metric in product(domains or domains_of(result), MAIN_METRICS)
+        for domain, metric in product(domains or result.domains(), MAIN_METRICS)
         for row in result.difference_rows(
             domain=domain, metric=metric, cutoff=cutoff, level="gold", split="all"
         )
@@ -198,7 +146,7 @@ def sets_table(result: EvaluationResult, *retrievers: str) -> list[Row]:
 
     Unless `retrievers` are named, all of them.
     """
-    cutoff, smoke = main_cutoff(result), result.record.smoke_tests
+    cutoff, smoke = result.main_cutoff, result.record.smoke_tests
     shown: dict[tuple[str, str], dict[str, Cell]] = {}
     for row in by_set(result.scores.questions, cutoff=cutoff):
         name, retriever = str(row["question_set"]), str(row["retriever"])
@@ -217,9 +165,9 @@ def sets_table(result: EvaluationResult, *retrievers: str) -> list[Row]:
 
 def findings(result: EvaluationResult) -> Iterator[str]:
     """The main results in sentences."""
-    cutoff = main_cutoff(result)
+    cutoff = result.main_cutoff
     yield from smoke_sentence(result.record.smoke_tests)
-    for domain in domains_of(result):
+    for domain in result.domains():
         rows = result.summary_rows(
             domain=domain, level="gold", split="all", metric="hit_rate", cutoff=cutoff
         )
@@ -269,7 +217,7 @@ def _is_better(result: EvaluationResult, name: str, *, than: str) -> Iterator[st
             retriever=name,
             reference=than,
             metric=metric,
-            cutoff=main_cutoff(result),
+            cutoff=result.main_cutoff,
             domain=ALL_QUESTIONS,
             level="gold",
             split=summary.ALL_SPLITS,
@@ -309,10 +257,10 @@ def _reach(row: Row) -> str:
 
 def main_table(result: EvaluationResult, *, level: str = "gold") -> tuple[list[str], list[Row]]:
     """Columns and rows: each domain and retriever with its main metrics."""
-    cutoff = main_cutoff(result)
+    cutoff = result.main_cutoff
     names = [f"{metric}@{cutoff}" for metric in SHOWN_METRICS]
     rows: list[Row] = []
-    for domain in domains_of(result, level=level):
+    for domain in result.domains(level=level):
         for retriever in result.record.retrievers:
             cells = [
                 result.value(metric, retriever=retriever, domain=domain, cutoff=cutoff, level=level)

@@ -8,10 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rag_assets.columns.arrow_sql import where
 from rag_assets.evaluation.intervals import Clusters, clusters_of
 from rag_assets.evaluation.non_inferiority import SMALLEST_MARGIN
 from rag_assets.evaluation.question_words import QUESTION_WORDS
-from rag_assets.evaluation.summary import ALL_SPLITS, where
+from rag_assets.evaluation.summary import ALL_SPLITS, DIFFERENCES
 from rag_assets.store import Store
 from rag_assets.store.pins import Pin
 
@@ -47,13 +48,13 @@ class Evidence:
     all of one level."""
     compared: Sequence[str]
     """The arms that are compared on `split`, the reference first; `scores` may hold others."""
-    split: str
+    split: str = ALL_SPLITS
     """The questions of the report; `all` for all of them."""
     cutoff: int
     """The k of the metrics that decide."""
     margin: float = SMALLEST_MARGIN
     """Smaller differences do not matter."""
-    differences: pa.Table
+    differences: pa.Table = field(default_factory=DIFFERENCES.empty_table)
     """Differences of the compared arms to the reference: `summary.DIFFERENCES`."""
     words: pa.Table = field(default_factory=QUESTION_WORDS.empty_table)
     """The words of the questions: `question_words.QUESTION_WORDS`."""

@@ -22,16 +22,16 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import TypeAlias
 
 import pyarrow as pa
 from pydantic import TypeAdapter
 
+from rag_assets.columns.arrow_sql import where
 from rag_assets.config import Config
 from rag_assets.config.questions import KNOWN_ITEMS
 from rag_assets.evaluation.flaws import Flaw
 from rag_assets.evaluation.intervals import FEWEST_CLUSTERS
-from rag_assets.evaluation.summary import ALL_QUESTIONS, where
+from rag_assets.evaluation.summary import ALL_QUESTIONS
 from rag_assets.store import Store
 from rag_assets.store.atomic import remove_folder
 
@@ -43,9 +43,6 @@ TOP_N = 10
 """Units that an arm returns in the end (P0, 4.4.6)."""
 CHANCE = 0.05
 """Share of random orders that may agree as much."""
-
-Factor: TypeAlias = str | int | float
-"""What tells arms apart: the value of a setting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +114,8 @@ class RecordedArm:
     """An arm, in the record of a run."""
 
     variant: str
-    factors: Mapping[str, Factor]
+    factors: Mapping[str, str | int | float]
+    """What tells arms apart: the values of settings."""
     retriever: Mapping[str, object]
     """Its settings, without those that are defaults."""
     run: ArmRecord

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from rag_assets.retrieval.versions import DocumentKey
+
 
 @dataclass(frozen=True, slots=True)
 class DocumentGold:
@@ -29,6 +31,11 @@ class DocumentGold:
         """A name for people."""
         return self.uri if self.page is None else f"{self.uri} p. {self.page}"
 
+    @property
+    def holder(self) -> str:
+        """The document that it lies in."""
+        return self.uri
+
 
 @dataclass(frozen=True, slots=True)
 class RowGold:
@@ -43,6 +50,11 @@ class RowGold:
     def label(self) -> str:
         """A name for people."""
         return f"{self.table} row {self.row_key}"
+
+    @property
+    def holder(self) -> str:
+        """The table that it lies in."""
+        return f"table {self.table}"
 
 
 Gold: TypeAlias = DocumentGold | RowGold
@@ -80,10 +92,6 @@ def _entry(gold: Gold) -> dict[str, str | int]:
     if gold.quote is not None:
         entry["quote"] = gold.quote
     return entry
-
-
-DocumentKey: TypeAlias = tuple[str, str]
-"""Source and URI of a document."""
 
 
 class DocumentFinder:

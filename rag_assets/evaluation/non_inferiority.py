@@ -13,7 +13,7 @@ came out alike prove little.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Literal, TypeAlias
@@ -24,13 +24,9 @@ from rag_assets.evaluation.intervals import Clusters, clusters_of, standard_erro
 
 Outcome: TypeAlias = Literal["PASS", "FAIL", "HOLD"]
 """PASS: not worse by more than the margin. FAIL: worse by more. HOLD: it cannot be told."""
-SliceStatus: TypeAlias = Literal["fine", "looks worse", "is worse", "too small"]
-"""What is said of a slice: see `_statuses`."""
 
 ALPHA = 0.05
 """Chance of passing a candidate that is worse by exactly the margin."""
-SUSPICION = 0.1
-"""Chance of holding an equally good candidate for what its slices lose."""
 POWER = 0.95
 SHOWN = (0.975, 0.8)
 """A test at 5 % finds a difference four times in five: see `significance.detectable`."""
@@ -40,8 +36,6 @@ SMALLEST_MARGIN = 0.02
 """A smaller difference of a metric does not matter."""
 LARGEST_MARGIN = 0.1
 """A larger loss is never taken for none, however few the questions are."""
-FEWEST_IN_SLICE = 100
-"""Questions below which a slice is shown and not judged."""
 ADDED = 2
 """Observations that Agresti and Min add, half of one to each of the four cells."""
 
@@ -69,16 +63,16 @@ class PairedDifference:
             return "PASS"
         return "FAIL" if self.high < -margin else "HOLD"
 
+    def more_questions(self, *, margin: float) -> int:
+        """About how many more questions like these show a difference of `margin`, if there is one.
 
-@dataclass(frozen=True, slots=True)
-class SliceDifference:
-    """The difference on the questions of one language, source or domain."""
-
-    by: str
-    """`language`, `source` or `domain`."""
-    name: str
-    difference: PairedDifference
-    status: SliceStatus
+        A test at 5 % finds it four times in five; an equally good candidate passes as often. The
+        spread of one question is taken as it is in these, their estimate is not: a candidate that
+        looks worse is no closer to a verdict.
+        """
+        error = (self.high - self.low) / 2 / _quantile(self.clusters)
+        needed = self.questions * (sum(map(NormalDist().inv_cdf, SHOWN)) * error / margin) ** 2
+        return max(0, math.ceil(needed) - self.questions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +99,29 @@ class Paired:
             [self.gold[place] for place in chosen],
         )
 
+    def difference(self) -> PairedDifference:
+        """The mean difference with its interval; of at least one question."""
+        differences, clusters = self.differences, self.clusters
+        estimate, spread = float(differences.mean()), _reach(differences, clusters)
+        return PairedDifference(
+            estimate=estimate,
+            low=estimate - spread,
+            high=estimate + spread,
+            questions=len(differences),
+            clusters=clusters.count,
+            wins=int((differences > 0).sum()),
+            losses=int((differences < 0).sum()),
+        )
+
+    def chance_of_loss_within(self, loss: float) -> float:
+        """The p-value of the hypothesis that no more than `loss` is lost: one-sided t test."""
+        from scipy.special import stdtr
+
+        clusters = self.clusters
+        above = float(self.differences.mean()) + loss
+        error = _standard_error(self.differences, clusters)
+        return float(stdtr(max(clusters.count - 1, 1), above / error))
+
 
 def default_margin(questions: int) -> float:
     """The smallest margin that so many questions can decide on, from .02 to .1.
@@ -120,132 +137,12 @@ def questions_needed(margin: float) -> int:
     return math.ceil(DISCORDANT * (_quantiles() / margin) ** 2)
 
 
-def paired_difference(paired: Paired) -> PairedDifference:
-    """The mean difference with its interval; of at least one question."""
-    differences, clusters = paired.differences, paired.clusters
-    estimate, spread = float(differences.mean()), _reach(differences, clusters)
-    return PairedDifference(
-        estimate=estimate,
-        low=estimate - spread,
-        high=estimate + spread,
-        questions=len(differences),
-        clusters=clusters.count,
-        wins=int((differences > 0).sum()),
-        losses=int((differences < 0).sum()),
-    )
-
-
-def more_questions(difference: PairedDifference, *, margin: float) -> int:
-    """About how many more questions like these show a difference of `margin`, if there is one.
-
-    A test at 5 % finds it four times in five; an equally good candidate passes as often. The spread
-    of one question is taken as it is in these, their estimate is not: a candidate that looks worse
-    is no closer to a verdict.
-    """
-    error = (difference.high - difference.low) / 2 / _quantile(difference.clusters)
-    needed = difference.questions * (sum(map(NormalDist().inv_cdf, SHOWN)) * error / margin) ** 2
-    return max(0, math.ceil(needed) - difference.questions)
-
-
 def more_questions_text(more: int, *, margin: float) -> str:
     """A sentence on how many more questions would tell."""
     return (
         f"About {more:,} more question{'' if more == 1 else 's'} like these would show a "
         f"difference of {margin:.3f} (power 80 %)."
     )
-
-
-def status_of(paired: Paired, *, margin: float) -> SliceStatus:
-    """What is to be said of these questions by themselves, judged as a slice is, however few."""
-    p_beyond, p_any = (_chance_of_loss_within(loss, paired) for loss in (margin, 0.0))
-    return _status(paired_difference(paired), p_beyond, p_any, margin=margin)
-
-
-def slices_of(
-    paired: Paired, groups: Mapping[str, Sequence[str]], *, margin: float
-) -> list[SliceDifference]:
-    """The difference in each slice, those that are worse first.
-
-    Args:
-        paired: All questions.
-        groups: For each kind of slice (language, source, domain) the slice of each question. Of
-            slices with the same questions only the first is kept, and none that is all questions.
-        margin: The loss that is accepted.
-    """
-    chosen: dict[bytes, tuple[str, str, np.ndarray]] = {}
-    for by, names in groups.items():
-        for name in sorted(set(names)):
-            places = np.flatnonzero(np.asarray(names) == name)
-            if len(places) < len(names):
-                chosen.setdefault(places.tobytes(), (by, name, places))
-    slices = [(by, name, paired.at(places)) for by, name, places in chosen.values()]
-    parts = [part for _, _, part in slices]
-    statuses = _statuses(parts, questions=len(paired.differences), margin=margin)
-    found = [
-        SliceDifference(by, name, paired_difference(part), status)
-        for (by, name, part), status in zip(slices, statuses, strict=True)
-    ]
-    return sorted(found, key=lambda each: (_ORDER[each.status], each.difference.estimate))
-
-
-_ORDER: Mapping[SliceStatus, int] = {"is worse": 0, "looks worse": 1, "fine": 2, "too small": 3}
-
-
-def _statuses(slices: Sequence[Paired], *, questions: int, margin: float) -> list[SliceStatus]:
-    """What is to be said of each slice, of so many `questions` in all.
-
-    A slice is worse if a loss beyond the margin is shown. It looks worse if its estimate lies
-    beyond the margin, or if it is likely to lose anything (`SUSPICION`) while a loss beyond the
-    margin is not ruled out. p-values are corrected for the number of slices: Holm 1979, A Simple
-    Sequentially Rejective Multiple Test Procedure. A slice that leaves out too few questions to be
-    a slice is nearly all of them, and raises no suspicion of its own.
-    """
-    sizes = [len(part.differences) for part in slices]
-    beyond, suspicious = (
-        _adjusted(slices, loss=loss, is_judged=[FEWEST_IN_SLICE <= size <= most for size in sizes])
-        for loss, most in ((margin, questions), (0.0, questions - FEWEST_IN_SLICE))
-    )
-    return [
-        "too small"
-        if size < FEWEST_IN_SLICE
-        else _status(paired_difference(part), p_beyond, p_any, margin=margin)
-        for part, size, p_beyond, p_any in zip(slices, sizes, beyond, suspicious, strict=True)
-    ]
-
-
-def _adjusted(slices: Sequence[Paired], *, loss: float, is_judged: Sequence[bool]) -> list[float]:
-    """For each slice the p-value of losing no more than `loss`; 1 for those not judged."""
-    judged = [part for part, is_one in zip(slices, is_judged, strict=True) if is_one]
-    corrected = iter(_holm([_chance_of_loss_within(loss, part) for part in judged]))
-    return [next(corrected) if is_one else 1.0 for is_one in is_judged]
-
-
-def _status(
-    shown: PairedDifference, p_beyond: float, p_any: float, *, margin: float
-) -> SliceStatus:
-    if p_beyond <= ALPHA:
-        return "is worse"
-    is_open = p_any <= SUSPICION and shown.low < -margin
-    return "looks worse" if is_open or shown.estimate < -margin else "fine"
-
-
-def _chance_of_loss_within(loss: float, paired: Paired) -> float:
-    """The p-value of the hypothesis that no more than `loss` is lost: one-sided t test."""
-    from scipy.special import stdtr
-
-    clusters = paired.clusters
-    above = float(paired.differences.mean()) + loss
-    error = _standard_error(paired.differences, clusters)
-    return float(stdtr(max(clusters.count - 1, 1), above / error))
-
-
-def _holm(chances: Sequence[float]) -> list[float]:
-    """`chances` corrected for their number, step by step from the smallest."""
-    adjusted, largest = [0.0] * len(chances), 0.0
-    for done, place in enumerate(sorted(range(len(chances)), key=lambda at: chances[at])):
-        largest = max(largest, min((len(chances) - done) * chances[place], 1.0))
-        adjusted[place] = largest
-    return adjusted
 
 
 def _reach(differences: np.ndarray, clusters: Clusters) -> float:

@@ -6,8 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rag_assets.columns.arrow_sql import where
 from rag_assets.evaluation.intervals import SHARES, cluster_bootstrap, clusters_of
-from rag_assets.evaluation.summary import ALL_QUESTIONS, DOMAINS, MAIN_METRICS, cells_of, where
+from rag_assets.evaluation.summary import ALL_QUESTIONS, DOMAINS, MAIN_METRICS, cells_of
 
 SAMPLES = 1_000
 

@@ -101,6 +101,53 @@ class IndexedGold:
         kinds |= {"row" for each in gold if isinstance(each, RowGold)}
         return next(iter(kinds), UNKNOWN) if len(kinds) < 2 else "several"
 
+    def items_at(self, level: Level, gold: Sequence[Gold]) -> "GoldItems | None":
+        """The items of an index that `gold` stands for; None if the level does not apply to it."""
+        documents = [piece for piece in gold if isinstance(piece, DocumentGold)]
+        has_page = any(piece.page is not None for piece in documents)
+        if level == "quote":
+            if not any(piece.quote for piece in documents):
+                return None
+            return _strict(gold, self)
+        if (level == "document" and not documents) or (level == "page" and not has_page):
+            return None
+        collapse = "page" if has_page and level != "document" else "document"
+        pieces, missing = [], []
+        for piece in gold:
+            items, lack = (
+                _row_items(piece, self)
+                if isinstance(piece, RowGold)
+                else _document_items(piece, self, collapse=collapse)
+            )
+            pieces.append(items)
+            missing += lack
+        return GoldItems(collapse, _distinct(pieces), tuple(dict.fromkeys(missing)))
+
+    def units_with(self, gold: Gold) -> tuple[set[str], str]:
+        """Ids of the units that contain the gold, and the reason to give where there are none."""
+        if isinstance(gold, RowGold):
+            return set(self.rows.get((gold.table, gold.row_key), {})), "no such row is in the index"
+        found = [document for document in _named(gold, self) if document in self.pages]
+        if not found:
+            return set(), _reason(gold, self)
+        units: set[str] = set()
+        for document in found:
+            chunks = self.pages[document]
+            has_pages = any(chunks.values())
+            units.update(
+                unit
+                for unit, pages in chunks.items()
+                if gold.page is None or not has_pages or gold.page in pages
+            )
+        if not units:
+            return units, _no_text_of(gold)
+        if gold.quote is None:
+            return units, ""
+        quoted = {
+            unit for document in found for unit in self.quotes.get((document, gold.quote), set())
+        }
+        return units & quoted, f"the quoted text was not found in its chunks: {gold.quote}"
+
     def _quoting(self, gold: Gold) -> set[str]:
         if isinstance(gold, RowGold) or gold.quote is None:
             return set()
@@ -164,29 +211,6 @@ class GoldItems:
         return hits.index(True) + 1 if True in hits else None
 
 
-def gold_items_at(level: Level, gold: Sequence[Gold], indexed: IndexedGold) -> GoldItems | None:
-    """The items of an index that `gold` stands for; None if the level does not apply to it."""
-    documents = [piece for piece in gold if isinstance(piece, DocumentGold)]
-    has_page = any(piece.page is not None for piece in documents)
-    if level == "quote":
-        if not any(piece.quote for piece in documents):
-            return None
-        return _strict(gold, indexed)
-    if (level == "document" and not documents) or (level == "page" and not has_page):
-        return None
-    collapse = "page" if has_page and level != "document" else "document"
-    pieces, missing = [], []
-    for piece in gold:
-        items, lack = (
-            _row_items(piece, indexed)
-            if isinstance(piece, RowGold)
-            else _document_items(piece, indexed, collapse=collapse)
-        )
-        pieces.append(items)
-        missing += lack
-    return GoldItems(collapse, _distinct(pieces), tuple(dict.fromkeys(missing)))
-
-
 def _row_items(gold: RowGold, indexed: IndexedGold) -> tuple[frozenset[Item], list[Missing]]:
     found = indexed.rows.get((gold.table, gold.row_key), {})
     items = frozenset(Item("row", *place) for place in found.values())
@@ -217,7 +241,7 @@ def _strict(gold: Sequence[Gold], indexed: IndexedGold) -> GoldItems:
     pieces: list[frozenset[Item]] = []
     missing: list[Missing] = []
     for piece in gold:
-        units, lack = units_with(piece, indexed)
+        units, lack = indexed.units_with(piece)
         if units:
             pieces += [frozenset([Item("unit", "", unit)]) for unit in sorted(units)]
         else:
@@ -225,32 +249,6 @@ def _strict(gold: Sequence[Gold], indexed: IndexedGold) -> GoldItems:
             pieces.append(items)
             missing += missed
     return GoldItems("unit", _distinct(pieces), tuple(dict.fromkeys(missing)))
-
-
-def units_with(gold: Gold, indexed: IndexedGold) -> tuple[set[str], str]:
-    """Ids of the units that contain the gold, and the reason to give where there are none."""
-    if isinstance(gold, RowGold):
-        return set(indexed.rows.get((gold.table, gold.row_key), {})), "no such row is in the index"
-    found = [document for document in _named(gold, indexed) if document in indexed.pages]
-    if not found:
-        return set(), _reason(gold, indexed)
-    units: set[str] = set()
-    for document in found:
-        chunks = indexed.pages[document]
-        has_pages = any(chunks.values())
-        units.update(
-            unit
-            for unit, pages in chunks.items()
-            if gold.page is None or not has_pages or gold.page in pages
-        )
-    if not units:
-        return units, _no_text_of(gold)
-    if gold.quote is None:
-        return units, ""
-    quoted = {
-        unit for document in found for unit in indexed.quotes.get((document, gold.quote), set())
-    }
-    return units & quoted, f"the quoted text was not found in its chunks: {gold.quote}"
 
 
 def _named(gold: DocumentGold, indexed: IndexedGold) -> Sequence[DocumentKey]:

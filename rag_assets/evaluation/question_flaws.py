@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rag_assets.columns.arrow_sql import where
 from rag_assets.config.questions import KNOWN_ITEMS
 from rag_assets.evaluation import flaws
 from rag_assets.evaluation.evidence import Evidence, IndexContents
 from rag_assets.evaluation.flaws import Flaw
 from rag_assets.evaluation.intervals import clusters_of, drawn_means, intervals_of
 from rag_assets.evaluation.question_words import words_of
-from rag_assets.evaluation.summary import where
 
 SHARE = 0.05
 """From this share of the questions on it counts that something is wrong with them."""

@@ -15,7 +15,7 @@ from rag_assets.config import Retriever
 from rag_assets.evaluation.gold import DocumentGold, Gold, RowGold
 from rag_assets.evaluation.projection import IndexedGold
 from rag_assets.evaluation.questions import Question
-from rag_assets.evaluation.summary import column
+from rag_assets.schemas import column
 
 if TYPE_CHECKING:
     from rag_assets.retrieval.search import VariantIndex

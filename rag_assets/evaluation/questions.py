@@ -28,7 +28,9 @@ from rag_assets.change.sync import INPUTS, Batch, Failure, Report, Work, refresh
 from rag_assets.config import Config, QuestionSet
 from rag_assets.evaluation import gold as golds
 from rag_assets.evaluation.gold import DocumentGold, Gold, RowGold
-from rag_assets.evaluation.json_lines import (
+from rag_assets.evaluation.reviewed import made_questions, read_review
+from rag_assets.evaluation.step_tables import QUESTIONS
+from rag_assets.media.json_lines import (
     LineError,
     QuestionsError,
     hash_of,
@@ -36,8 +38,6 @@ from rag_assets.evaluation.json_lines import (
     record_of,
     text_of,
 )
-from rag_assets.evaluation.reviewed import made_questions, read_review
-from rag_assets.evaluation.step_tables import QUESTIONS
 from rag_assets.store import Store
 
 REVISION = QUESTIONS.revision

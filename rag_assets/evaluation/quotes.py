@@ -5,10 +5,11 @@ ligatures and Markdown marks differ between parsers, letters and digits do not. 
 over several chunks; each chunk that contains a part of it counts.
 """
 
-import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+
+from rag_assets.terms.words import normalized
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +21,6 @@ class ChunkText:
     char_end: int
     text: str
     """The text between these places, without the header of the chunk."""
-
-
-def normalized(text: str) -> str:
-    """Letters and digits of `text`, after NFKC, in lower case."""
-    folded = unicodedata.normalize("NFKC", text).lower()
-    return "".join(character for character in folded if character.isalnum())
 
 
 class JoinedChunks:

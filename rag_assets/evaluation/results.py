@@ -18,10 +18,11 @@ import pyarrow as pa
 from pydantic import TypeAdapter
 
 from rag_assets.change.sync import Failure
+from rag_assets.columns.arrow_sql import where
 from rag_assets.evaluation.flaws import Flaw
 from rag_assets.evaluation.latency import Latency
 from rag_assets.evaluation.scores import Scores
-from rag_assets.evaluation.summary import where
+from rag_assets.evaluation.summary import main_cutoff, shown_domains
 from rag_assets.evaluation.superseded_gold import SupersededGold
 from rag_assets.store import Store
 from rag_assets.store.atomic import put, take_away, write_atomically
@@ -94,6 +95,16 @@ class EvaluationResult:
     def data_version(self) -> str:
         """A hash of index, questions and settings."""
         return self.record.made_from[:32]
+
+    @property
+    def main_cutoff(self) -> int:
+        """10 where it was measured, else the largest cutoff."""
+        return main_cutoff(self.record.cutoffs)
+
+    def domains(self, *, level: str = "gold") -> list[str]:
+        """The groups of questions; `combined` only if it is not equal to one of the others."""
+        rows = self.summary_rows(level=level, split="all")
+        return shown_domains({str(row["domain"]): row["questions"] for row in rows})
 
     def value(
         self,

@@ -16,8 +16,8 @@ from pathlib import Path
 from rag_assets import schemas
 from rag_assets.change.quarantine import Failure
 from rag_assets.evaluation import gold as golds
-from rag_assets.evaluation.json_lines import LineError, lines_of, record_of, text_of
 from rag_assets.identity import chance
+from rag_assets.media.json_lines import LineError, lines_of, record_of, text_of
 from rag_assets.store import Store
 from rag_assets.terms.words import folded
 

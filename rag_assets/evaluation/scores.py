@@ -10,26 +10,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets.evaluation.agreement import agreement
-from rag_assets.evaluation.gold import Gold, RowGold
 from rag_assets.evaluation.metrics import METRICS, candidate_recall
-from rag_assets.evaluation.projection import (
-    LEVELS,
-    GoldItems,
-    IndexedGold,
-    Level,
-    RankedUnit,
-    gold_items_at,
-)
+from rag_assets.evaluation.projection import LEVELS, GoldItems, IndexedGold, Level, RankedUnit
 from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.summary import (
     ALL_QUESTIONS,
     CANDIDATE_RECALL,
     DOMAINS,
-    column,
     main_cutoff,
     overall,
     summarize,
 )
+from rag_assets.schemas import column
 
 ITEMS_SHOWN = 5
 
@@ -163,7 +155,7 @@ def gold_items_by_level(
 ) -> GoldItemsByLevel:
     """The gold of `questions` as items of an index, at each of `levels`."""
     return {
-        level: [gold_items_at(level, question.gold, indexed) for question in questions]
+        level: [indexed.items_at(level, question.gold) for question in questions]
         for level in levels
     }
 
@@ -211,11 +203,6 @@ def labels_of(question: Question) -> list[str]:
     return list(dict.fromkeys(piece.label for piece in question.gold))
 
 
-def source_of(gold: Gold) -> str:
-    """The document or table that a piece of gold lies in."""
-    return f"table {gold.table}" if isinstance(gold, RowGold) else gold.uri
-
-
 def _scored(
     rankings: Sequence[Sequence[RankedUnit]],
     questions: Sequence[Question],
@@ -246,7 +233,7 @@ def _scored(
                 "level": level,
                 "gold": labels_of(question),
                 "missing": [f"{piece.label}: {piece.reason}" for piece in goal.missing],
-                "source_cluster": source_of(question.gold[0]),
+                "source_cluster": question.gold[0].holder,
                 "gold_cluster": question.gold[0].label,
                 "relevant": len(goal.pieces),
                 "items": len(items),

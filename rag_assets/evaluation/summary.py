@@ -1,6 +1,6 @@
 """From one row for each question to means with intervals, paired differences and their tests."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Self
@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rag_assets.columns.arrow_sql import where
 from rag_assets.evaluation.intervals import (
     SHARES,
     Clusters,
@@ -21,6 +22,7 @@ from rag_assets.evaluation.intervals import (
 from rag_assets.evaluation.metrics import METRICS, f1_of_means
 from rag_assets.evaluation.projection import LEVELS, Level
 from rag_assets.evaluation.significance import detectable, friedman, mcnemar, sign_flip
+from rag_assets.schemas import column
 
 ALL_QUESTIONS = "combined"
 DOMAINS = ("document", "table", ALL_QUESTIONS)
@@ -32,18 +34,6 @@ MAIN_METRICS = ("hit_rate", "mrr", "ndcg")
 PREFERRED_CUTOFF = 10
 F1_OF_MEANS = "f1_of_means"
 CANDIDATE_RECALL = "candidate_recall"
-
-
-def column(name: str, kind: pa.DataType, comment: str) -> pa.Field:
-    """A column with its meaning."""
-    return pa.field(name, kind, metadata={"comment": comment})
-
-
-def where(table: pa.Table, **wanted: str | float) -> pa.Table:
-    """The rows of `table` that have these values in the columns of these names."""
-    for name, value in wanted.items():
-        table = table.filter(pc.equal(table[name], value))
-    return table
 
 
 VALUE = (
@@ -84,6 +74,14 @@ OVERALL = pa.schema(
         *VALUE[3:],
     ]
 )
+
+
+def shown_domains(counts: Mapping[str, object]) -> list[str]:
+    """The groups in `counts`; all questions only if they are not equal to one group."""
+    single = [name for name in DOMAINS if name in counts and name != ALL_QUESTIONS]
+    if any(counts[name] == counts[ALL_QUESTIONS] for name in single):
+        return single
+    return [name for name in DOMAINS if name in counts]
 
 
 def main_cutoff(cutoffs: Sequence[int]) -> int:
@@ -261,9 +259,7 @@ def _filtered(scores: pa.Table, *, level: Level, domain: str, split: str) -> pa.
 
 def cells_of(bounds: Intervals, columns: Sequence[str]) -> Iterator[dict[str, str | int | float]]:
     """Metric, cutoff, value and interval of each column; no interval where it is NaN."""
-    for column, value, low, high in zip(
-        columns, bounds.means, bounds.low, bounds.high, strict=True
-    ):
-        metric, _, cutoff = column.partition("@")
+    for name, value, low, high in zip(columns, bounds.means, bounds.low, bounds.high, strict=True):
+        metric, _, cutoff = name.partition("@")
         cell = {"metric": metric, "cutoff": int(cutoff), "value": float(value)}
         yield cell if np.isnan(low) else cell | {"low": float(low), "high": float(high)}

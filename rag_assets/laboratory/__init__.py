@@ -2,8 +2,8 @@
 
 `experiments` compares settings of retrieval on one set of questions, under one protocol, and
 `answers` does so for what a language model writes. `training` fine-tunes models on one's own
-questions. `judges` says how far judges and people agree. `commands` are its commands of the command
-line.
+questions. `answer_evaluation` measures answers. `judges` score them, and are held against people.
+`commands` are its commands of the command line.
 
 It stands above all other rooms. Only the definitions, the list of steps and the command line name
 it, so that the rest works without it. What is declared stays below: sections of the config, designs

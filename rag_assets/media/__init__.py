@@ -1,5 +1,7 @@
 """What files are, whoever reads them: `media_types` names the types, `encodings` decodes text.
 
+`json_lines` reads files of JSON that people write, line by line.
+
 A text of Windows, and a cell as a spreadsheet shows it:
 
 >>> from rag_assets.media.encodings import code_page_of

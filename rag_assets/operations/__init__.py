@@ -11,8 +11,7 @@ A wing for each:
 - `erasure`: erasing one document for good.
 
 `assets` has the asset `serving_index` and the jobs that move it, `jobs` those that look at a state.
-`run_history` takes old runs out of Dagster's records, as a part of the
-clean-up.
+`clean_up` makes room; `run_history` takes old runs out of Dagster's records, as a part of it.
 
 May an index serve that another model embedded, if nobody has written questions? Each of 100 units
 was asked for by a sentence of its own:
@@ -24,3 +23,14 @@ was asked for by a sentence of its own:
 >>> ruling.outcome, ruling.reasons[1]
 ('HOLD', 'It finds fewer known items, by more than the margin of 0.020.')
 """
+
+DOORS = (
+    "alerts.dispatch alerts.messages alerts.record assets clean_up doctor.examined_tables "
+    "doctor.examining doctor.faults doctor.repairing erasure.kept_answers erasure.proof "
+    "erasure.purge erasure.run_records erasure.scope explain.explaining gate.known_items "
+    "gate.verdict_wording gate.verdicts model_preview.previewing plan.amounts plan.costs "
+    "plan.planning plan.reasons problems.acknowledged problems.current problems.disk "
+    "problems.failed_checks problems.lost_runs problems.run_errors problems.runs "
+    "problems.skipped_inputs serving_index.promotion serving_index.status variants"
+)
+"""The modules that other rooms may use; all others are its own."""

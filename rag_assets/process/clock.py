@@ -27,3 +27,8 @@ def in_words(seconds: float) -> str:
             parts.append(f"{count} {name}{'' if count == 1 else 's'}")
     shown = [part for part in parts[:2] if not part.startswith("0 ")]
     return " ".join(shown)
+
+
+def moment(when: datetime) -> str:
+    """A time as messages write it."""
+    return f"{when:%Y-%m-%d %H:%M} UTC"

@@ -6,7 +6,7 @@ samples lookup plans, and words them. `making` keeps what they make in the table
 `generated_questions`, which `steps` hands to the graph; `counts` sums it up. `from_answers` finds
 the questions that people really asked and that the test set lacks, and `importing` takes in those
 that people bring. What a person decides is asked in `labelling`; `reviewing` asks about made
-questions.
+questions. `judging` is what judges and people say of answers and hits.
 
 A question to a table, made without a model, with the rows that must be found:
 

@@ -12,10 +12,9 @@ from importlib import resources
 
 import pyarrow as pa
 
-from rag_assets.evaluation.quotes import normalized
 from rag_assets.quality.languages import language_of_each
 from rag_assets.terms.coverage import HeldTerms, coverage, terms_of
-from rag_assets.terms.words import words_of
+from rag_assets.terms.words import normalized, words_of
 
 FEWEST_WORDS, MOST_WORDS = 4, 60
 """The fewest and the most words of a question."""

@@ -21,13 +21,12 @@ import pyarrow as pa
 
 from rag_assets import schemas
 from rag_assets.answering.quoting.highlighting import passages_of
-from rag_assets.answering.quoting.row_cells import rows_among
 from rag_assets.answering.record.asked import KeptQuestion
 from rag_assets.config import Config, QuestionSet, RetrieverName
 from rag_assets.config.questions import PEOPLE, Questions
-from rag_assets.evaluation.json_lines import LineError, append, lines_of, record_of
 from rag_assets.evaluation.questions import parse
 from rag_assets.identity import fingerprint
+from rag_assets.media.json_lines import LineError, append, lines_of, record_of
 from rag_assets.quality.languages import language_of_each
 from rag_assets.questions.draft import split_of
 from rag_assets.questions.labelling import (
@@ -38,6 +37,7 @@ from rag_assets.questions.labelling import (
 )
 from rag_assets.retrieval.hits import SHOWN_COLUMNS, hits_of
 from rag_assets.retrieval.rankings import ranking_of
+from rag_assets.retrieval.row_cells import rows_among
 from rag_assets.retrieval.search import VariantIndex
 from rag_assets.store import Store
 from rag_assets.table_lookup.words.phrases import language_of

@@ -24,8 +24,6 @@ import pyarrow as pa
 
 from rag_assets.change.sync import INPUTS
 from rag_assets.config import Config
-from rag_assets.evaluation.known_items import Rarity, sentences_to_ask
-from rag_assets.evaluation.quotes import normalized
 from rag_assets.identity import fingerprint
 from rag_assets.models.hosted import asked_side_by_side
 from rag_assets.models.language.calls import LanguageModel, Message, Request
@@ -34,9 +32,11 @@ from rag_assets.questions import filters
 from rag_assets.questions.draft import PACKAGE, MadeQuestions, QuestionDraft, reader_of
 from rag_assets.questions.filters import is_near_duplicate, language_of
 from rag_assets.questions.indexed_passages import DocumentPassages, IndexedPassages, PassageChunk
+from rag_assets.questions.known_items import Rarity, sentences_to_ask
 from rag_assets.retrieval.filters import encodable
 from rag_assets.retrieval.model_rewriter import PASSING
 from rag_assets.store import Store
+from rag_assets.terms.words import normalized
 from rag_assets.workers import Json
 
 REVISION = 2

@@ -11,15 +11,15 @@ from rag_assets.config import Config, QuestionSet
 from rag_assets.config.questions import PEOPLE
 from rag_assets.evaluation.gold import DocumentFinder, Gold, RowGold, from_json
 from rag_assets.evaluation.indexed_gold import source_documents
-from rag_assets.evaluation.json_lines import (
+from rag_assets.evaluation.questions import DOCUMENT_ID, document_paths, parse, row_of_record
+from rag_assets.identity import document_id, fingerprint
+from rag_assets.media.json_lines import (
     LineError,
     QuestionsError,
     append,
     lines_of,
     record_of,
 )
-from rag_assets.evaluation.questions import DOCUMENT_ID, document_paths, parse, row_of_record
-from rag_assets.identity import document_id, fingerprint
 from rag_assets.questions.draft import ID_DIGITS, split_of
 from rag_assets.questions.from_tables import rows_of_tables
 from rag_assets.store import Store

@@ -15,7 +15,6 @@ from rag_assets.columns.sql import quoted
 from rag_assets.config import Config, Variant
 from rag_assets.documents.step_tables import chunks_of, elements_of
 from rag_assets.evaluation.gold import DocumentGold
-from rag_assets.evaluation.quotes import normalized
 from rag_assets.index.step_tables import chunk_vectors_of
 from rag_assets.index.units import matrix_of
 from rag_assets.questions import windows
@@ -26,6 +25,7 @@ from rag_assets.store.ann import vector_query
 from rag_assets.store.complete_sets import CompleteSet, as_it_stands, set_of
 from rag_assets.store.pins import Pin, opened
 from rag_assets.store.serving_pointer import serving_variant
+from rag_assets.terms.words import normalized
 
 SHARED_BY = 3
 """Documents that have a text before it counts as one that many share."""

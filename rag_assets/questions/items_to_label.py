@@ -18,16 +18,17 @@ from pathlib import Path
 import pyarrow.compute as pc
 
 from rag_assets.answering.answer import Answer
-from rag_assets.answering.checks.citing import sources_of
-from rag_assets.answering.checks.judging import text_of as source_text
 from rag_assets.answering.record.answer_rows import select, text_of
 from rag_assets.answering.record.database import AnswersFile, answers_of
 from rag_assets.citations.cited_sources import Source
+from rag_assets.citations.cited_sources import text_of as source_text
+from rag_assets.citations.citing import sources_of
 from rag_assets.config import Config
 from rag_assets.evaluation import results
-from rag_assets.evaluation.judges.asking import ANSWER, pair_of
-from rag_assets.evaluation.judges.kept_items import kept_items
-from rag_assets.evaluation.judges.labels import (
+from rag_assets.identity import fingerprint
+from rag_assets.questions.from_answers import COLUMNS, unit_text
+from rag_assets.questions.judging.kept_items import kept_items
+from rag_assets.questions.judging.labels import (
     FIRST,
     SECOND,
     ItemLabel,
@@ -37,9 +38,7 @@ from rag_assets.evaluation.judges.labels import (
     next_of,
     read_labels,
 )
-from rag_assets.evaluation.judges.verdicts import JudgedItem
-from rag_assets.identity import fingerprint
-from rag_assets.questions.from_answers import COLUMNS, unit_text
+from rag_assets.questions.judging.verdicts import ANSWER, JudgedItem, pair_of
 from rag_assets.questions.labelling import Label, Screen, ScreenItem, ToLabel
 from rag_assets.retrieval.search import VariantIndex
 from rag_assets.store import Store

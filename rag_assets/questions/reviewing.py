@@ -11,7 +11,7 @@ from rag_assets import schemas
 from rag_assets.columns.sql import is_one_of, quoted
 from rag_assets.evaluation import gold as golds
 from rag_assets.evaluation.gold import Gold, RowGold
-from rag_assets.evaluation.json_lines import append
+from rag_assets.media.json_lines import append
 from rag_assets.questions.labelling import SKIP, Label, Screen, ScreenItem, ToLabel
 from rag_assets.store import Store
 

@@ -13,6 +13,8 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
+from rag_assets.reports.text_tables import Row
+
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#8C6D31", "#555555")
 INK = "#1F2933"
 MUTED = "#52606D"
@@ -351,3 +353,15 @@ def _number(value: float) -> str:
     if abs(value) >= 1_000:
         return f"{value:,.0f}" if abs(value) < 1e9 else f"{value:.3g}"
     return f"{value:.3g}"
+
+
+def bar_of(row: Row | None) -> Bar:
+    """A mean with its interval as a bar of a plot; an empty bar without a mean."""
+    if row is None:
+        return Bar(float("nan"))
+    value, low, high = (row[name] for name in ("value", "low", "high"))
+    return Bar(
+        float(value or 0.0),
+        low if isinstance(low, float) else None,
+        high if isinstance(high, float) else None,
+    )

@@ -1,8 +1,14 @@
 """Tables of plain text, for terminals and logs, and in Markdown."""
 
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 GAP = "  "
+
+
+Cell: TypeAlias = "float | int | str | None"
+
+Row: TypeAlias = Mapping[str, Cell]
 
 
 def table(rows: Sequence[Mapping[str, object]], *, columns: Sequence[str]) -> str:
@@ -54,3 +60,19 @@ def _cell(value: object) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return str(value)
+
+
+def with_interval(row: Row | None) -> str:
+    """`0.857 [0.800, 0.912]`."""
+    if row is None or row["value"] is None:
+        return "-"
+    if row["low"] is None:
+        return f"{row['value']:.3f}"
+    return f"{row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
+
+
+def signed(row: Row) -> str:
+    """`+0.021 [-0.004, +0.046]`."""
+    if row["low"] is None:
+        return f"{row['value']:+.3f}"
+    return f"{row['value']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]"

@@ -16,11 +16,11 @@ FIRST_SHOWN = 5
 
 def scores(result: "EvaluationResult") -> str:
     """The main numbers of an evaluation at the gold's own level, for people."""
-    from rag_assets.evaluation.evaluation_wording import domains_of, sets_table, smoke_sentence
+    from rag_assets.evaluation.evaluation_wording import sets_table, smoke_sentence
 
     rows = [
         _row(result, domain=domain, retriever=retriever)
-        for domain in domains_of(result)
+        for domain in result.domains()
         for retriever in result.record.retrievers
     ]
     sets = sets_table(result, result.record.main_retriever)
@@ -55,10 +55,10 @@ def choice(found: "RetrieverChoice") -> str:
     """Text that says which retriever is proposed, why, and what to write into the config."""
     import yaml
 
-    from rag_assets.evaluation.choosing import CRITERION
-    from rag_assets.evaluation.evaluation_wording import clusters_sentence, signed, verdict
+    from rag_assets.evaluation.evaluation_wording import clusters_sentence, verdict
+    from rag_assets.reports.text_tables import signed
 
-    chosen_by = f"{CRITERION}@{found.cutoff} where chosen"
+    chosen_by = f"{found.criterion}@{found.cutoff} where chosen"
     first = sorted(found.means, key=lambda name: -found.means[name])[:FIRST_SHOWN]
     rows = [
         {"retriever": name, chosen_by: found.means[name], **_shown(found, name)}
@@ -106,15 +106,15 @@ def _without_gold(found: "RetrieverChoice") -> list[str]:
 
 def _shown(found: "RetrieverChoice", name: str) -> dict[str, object]:
     """The cells of a retriever on the questions that show the choice, and its time."""
-    from rag_assets.evaluation.choosing import CRITERION
-    from rag_assets.evaluation.evaluation_wording import with_interval
+    from rag_assets.reports.text_tables import with_interval
 
     called = found.serving if name == found.serving else found.called
     if name not in found.latency:
         return {}
     means = {row["metric"]: row for row in found.summary if row["retriever"] == called}
     shown = {
-        f"{one}@{found.cutoff} shown": with_interval(means[one]) for one in (CRITERION, "hit_rate")
+        f"{one}@{found.cutoff} shown": with_interval(means[one])
+        for one in (found.criterion, "hit_rate")
     }
     return {**shown, "ms a question": found.latency[name].p50}
 
@@ -130,9 +130,8 @@ def _superseded(result: "EvaluationResult") -> list[str]:
 
 
 def _row(result: "EvaluationResult", *, domain: str, retriever: str) -> dict[str, object]:
-    from rag_assets.evaluation.evaluation_wording import main_cutoff
 
-    main, first = main_cutoff(result), min(result.record.cutoffs)
+    main, first = result.main_cutoff, min(result.record.cutoffs)
     shown: dict[str, object] = {"questions": domain, "retriever": retriever}
     for metric, cutoff in [("hit_rate", first), *((metric, main) for metric in METRICS)]:
         found = result.value(metric, retriever=retriever, domain=domain, cutoff=cutoff)

@@ -95,7 +95,7 @@ def asked(screens: Iterable[ToLabel], *, count: int) -> Counter[str]:
 @contextmanager
 def file_errors(config: Config) -> Generator[None]:
     """Turn errors of files into those of commands."""
-    from rag_assets.evaluation.json_lines import QuestionsError
+    from rag_assets.media.json_lines import QuestionsError
     from rag_assets.store.records_file import RecordsFileError
 
     try:

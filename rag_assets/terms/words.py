@@ -6,6 +6,7 @@ seconds to load; where it is asked whether something is there at all, by their l
 """
 
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import lru_cache
@@ -102,3 +103,9 @@ def _alike(one: str, other: str) -> float:
     same = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
     share = sum(1 for _ in same) / max(len(one), len(other))
     return share if share >= LEAST_SHARE else 0.0
+
+
+def normalized(text: str) -> str:
+    """Letters and digits of `text`, after NFKC, in lower case."""
+    folded = unicodedata.normalize("NFKC", text).lower()
+    return "".join(character for character in folded if character.isalnum())

@@ -1,7 +1,7 @@
 """Hits and rows for tests, as a search finds them."""
 
-from rag_assets.answering.quoting.row_cells import FilledCell, RowCells
 from rag_assets.retrieval.hits import Hit
+from rag_assets.retrieval.row_cells import FilledCell, RowCells
 
 
 def document(

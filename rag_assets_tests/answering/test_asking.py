@@ -7,12 +7,11 @@ import pytest
 
 from rag_assets.answering.answer import Answer, from_json, to_json
 from rag_assets.answering.asking import AnswerSources, answer_of, stream
-from rag_assets.answering.measuring.evaluating import evaluate_answers, file_of
-from rag_assets.answering.measuring.report import report_of
 from rag_assets.citations.kinds import Absence, Cell, Span
 from rag_assets.config import Config
 from rag_assets.evaluation.questions import refresh_questions
-from rag_assets.laboratory.judges import calibration
+from rag_assets.laboratory.answer_evaluation.evaluating import evaluate_answers, file_of
+from rag_assets.laboratory.answer_evaluation.report import report_of
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.opening import open_index
 from rag_assets.retrieval.search import EmptyQueryError, VariantIndex
@@ -217,9 +216,7 @@ def test_a_blank_question_is_refused(asked: Asked):
 def test_answers_to_the_questions_are_measured_once(config: Config):
     store, said = Store.of(config), []
     refresh_questions(store, config, log=said.append)
-    first = evaluate_answers(
-        store, config, variant="default", calibration=calibration, log=said.append
-    )
+    first = evaluate_answers(store, config, variant="default", log=said.append)
     assert first is not None
     assert {domain.domain: domain.questions for domain in first.domains} == {
         "document": 1,
@@ -229,22 +226,15 @@ def test_answers_to_the_questions_are_measured_once(config: Config):
     assert "completeness" in report_of(first)
     assert file_of(store, "default").is_file()
     said.clear()
-    assert (
-        evaluate_answers(store, config, variant="default", calibration=calibration, log=said.append)
-        == first
-    )
+    assert evaluate_answers(store, config, variant="default", log=said.append) == first
     assert said == []
 
 
 def test_other_settings_are_measured_anew(config: Config):
     store = Store.of(config)
     fewer = config.model_copy(update={"answering": config.answering.model_copy(update={"hits": 5})})
-    first = evaluate_answers(
-        store, config, variant="default", calibration=calibration, log=lambda _: None
-    )
-    second = evaluate_answers(
-        store, fewer, variant="default", calibration=calibration, log=lambda _: None
-    )
+    first = evaluate_answers(store, config, variant="default", log=lambda _: None)
+    second = evaluate_answers(store, fewer, variant="default", log=lambda _: None)
     assert first is not None
     assert second is not None
     assert first.made_from != second.made_from

@@ -20,9 +20,9 @@ from rag_assets.evaluation.choosing import (
 )
 from rag_assets.evaluation.evaluate import evaluate_file, parsed_file
 from rag_assets.evaluation.gold import DocumentGold
-from rag_assets.evaluation.json_lines import QuestionsError
 from rag_assets.evaluation.questions import Question
 from rag_assets.graph import STEPS
+from rag_assets.media.json_lines import QuestionsError
 from rag_assets.models.embedding import load_encoder
 from rag_assets.serving.evaluation_text import choice as text_of
 from rag_assets.store import Store

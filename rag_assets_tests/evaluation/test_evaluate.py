@@ -30,7 +30,6 @@ from rag_assets.config import (
 from rag_assets.evaluation import assets
 from rag_assets.evaluation.evaluate import evaluate_file, evaluate_variant
 from rag_assets.evaluation.evaluation_wording import differences_table, report_markdown
-from rag_assets.evaluation.json_lines import QuestionsError
 from rag_assets.evaluation.latency import WARM_UP, latencies
 from rag_assets.evaluation.questions import (
     parse,
@@ -43,6 +42,7 @@ from rag_assets.evaluation.results import EvaluationResult, rankings_in
 from rag_assets.graph import STEPS
 from rag_assets.laboratory.experiments.arms import ArmRunner
 from rag_assets.laboratory.experiments.design import ExperimentArm
+from rag_assets.media.json_lines import QuestionsError
 from rag_assets.models.embedding import load_encoder
 from rag_assets.retrieval import opening
 from rag_assets.store import MissingTableError, Store

@@ -8,12 +8,11 @@ from rag_assets.evaluation.evaluation_wording import (
     differences_table,
     findings,
     p_value,
-    shown_domains,
     verdict,
 )
 from rag_assets.evaluation.results import EvaluationRecord, EvaluationResult
 from rag_assets.evaluation.scores import Scores
-from rag_assets.evaluation.summary import DIFFERENCES, SUMMARY
+from rag_assets.evaluation.summary import DIFFERENCES, SUMMARY, shown_domains
 
 
 def row(low: float | None, high: float | None, *, p: float | None = 0.001, clusters: int = 400):

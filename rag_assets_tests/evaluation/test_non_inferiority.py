@@ -8,12 +8,10 @@ from rag_assets.evaluation.non_inferiority import (
     SMALLEST_MARGIN,
     Paired,
     default_margin,
-    more_questions,
     more_questions_text,
-    paired_difference,
     questions_needed,
-    slices_of,
 )
+from rag_assets.operations.gate.slices import slices_of
 
 ORDER = {"FAIL": 0, "HOLD": 1, "PASS": 2}
 CHANGES = st.sampled_from([-1.0, -0.5, 0.0, 0.5, 1.0])
@@ -35,8 +33,8 @@ def drawn(rng, *, count: int, discordant: float, loss: float) -> np.ndarray:
 
 @given(changes)
 def test_swapping_the_sides_mirrors_the_interval(differences):
-    one = paired_difference(paired(differences))
-    other = paired_difference(paired([-each for each in differences]))
+    one = paired(differences).difference()
+    other = paired([-each for each in differences]).difference()
     assert other.estimate == pytest.approx(-one.estimate)
     assert (other.low, other.high) == pytest.approx((-one.high, -one.low))
     assert (other.wins, other.losses) == (one.losses, one.wins)
@@ -44,7 +42,7 @@ def test_swapping_the_sides_mirrors_the_interval(differences):
 
 @given(changes, margins, margins)
 def test_a_larger_margin_never_makes_the_verdict_worse(differences, first, second):
-    found = paired_difference(paired(differences))
+    found = paired(differences).difference()
     small, large = sorted((first, second))
     assert ORDER[found.outcome(small)] <= ORDER[found.outcome(large)]
 
@@ -53,27 +51,27 @@ def test_a_larger_margin_never_makes_the_verdict_worse(differences, first, secon
 def test_a_question_that_is_won_instead_of_lost_never_lowers_the_estimate(differences, data):
     place = data.draw(st.integers(0, len(differences) - 1))
     better = [1.0 if at == place else each for at, each in enumerate(differences)]
-    before, after = (paired_difference(paired(each)) for each in (differences, better))
+    before, after = (paired(each).difference() for each in (differences, better))
     assert after.estimate >= before.estimate
 
 
 @given(changes)
 def test_the_interval_holds_the_estimate(differences):
-    found = paired_difference(paired(differences))
+    found = paired(differences).difference()
     assert found.low < found.estimate < found.high
 
 
 @pytest.mark.parametrize(("questions", "outcome"), [(5, "HOLD"), (30, "PASS"), (548, "PASS")])
 def test_equal_results_pass_on_enough_questions_only(questions, outcome):
     margin = default_margin(questions)
-    assert paired_difference(paired([0.0] * questions)).outcome(margin) == outcome
+    assert paired([0.0] * questions).difference().outcome(margin) == outcome
 
 
 def test_questions_that_fall_together_prove_less_than_single_ones():
     rng = np.random.default_rng(1)
     together = np.repeat(drawn(rng, count=60, discordant=0.2, loss=0.0), 5)
-    clustered = paired_difference(paired(together, per_source=5))
-    alone = paired_difference(paired(together))
+    clustered = paired(together, per_source=5).difference()
+    alone = paired(together).difference()
     assert clustered.high - clustered.low > 1.5 * (alone.high - alone.low)
 
 
@@ -88,21 +86,21 @@ def test_the_default_margin_follows_the_number_of_questions():
 
 @given(st.lists(CHANGES, min_size=20, max_size=300), margins)
 def test_so_many_more_of_the_same_questions_show_a_difference(differences, margin):
-    more = more_questions(paired_difference(paired(differences)), margin=margin)
+    more = paired(differences).difference().more_questions(margin=margin)
     if 0 < more < 20_000:
         copies = 1 + -(-more // len(differences))
         # what was added counts for less among more questions, so that fewer would do
-        asked = paired_difference(paired(differences * (copies + 1)))
-        assert more_questions(asked, margin=margin) == 0
+        asked = paired(differences * (copies + 1)).difference()
+        assert asked.more_questions(margin=margin) == 0
 
 
 def test_the_estimate_of_what_is_needed_is_one_sentence_and_none_where_there_are_enough():
-    few, many = (paired_difference(paired([0.0] * count)) for count in (10, 200))
-    more = more_questions(few, margin=0.1)
+    few, many = (paired([0.0] * count).difference() for count in (10, 200))
+    more = few.more_questions(margin=0.1)
     assert more_questions_text(more, margin=0.1) == (
         "About 45 more questions like these would show a difference of 0.100 (power 80 %)."
     )
-    assert more_questions(many, margin=0.1) == 0
+    assert many.more_questions(margin=0.1) == 0
 
 
 def test_an_equal_candidate_passes_and_a_worse_one_does_not():
@@ -111,7 +109,7 @@ def test_an_equal_candidate_passes_and_a_worse_one_does_not():
     passed = {}
     for loss in (0.0, 0.05):
         runs = [paired(drawn(rng, count=548, discordant=0.1, loss=loss)) for _ in range(200)]
-        outcomes = [paired_difference(each).outcome(margin) for each in runs]
+        outcomes = [each.difference().outcome(margin) for each in runs]
         passed[loss] = outcomes.count("PASS") / len(runs)
     assert passed[0.0] >= 0.8
     assert passed[0.05] <= 0.07
@@ -126,7 +124,7 @@ def test_harm_in_one_slice_is_seen_under_an_equal_mean():
         "domain": ["table"] * 150 + ["document"] * 400,
     }
     found = slices_of(paired(differences), groups, margin=0.04)
-    assert paired_difference(paired(differences)).outcome(0.04) == "PASS"
+    assert paired(differences).difference().outcome(0.04) == "PASS"
     assert [(each.by, each.name, each.status) for each in found] == [
         ("language", "sv", "is worse"),
         ("language", "en", "fine"),

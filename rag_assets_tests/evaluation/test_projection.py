@@ -1,7 +1,7 @@
 import pytest
 
 from rag_assets.evaluation.gold import DocumentGold, RowGold
-from rag_assets.evaluation.projection import IndexedGold, Level, RankedUnit, gold_items_at
+from rag_assets.evaluation.projection import IndexedGold, Level, RankedUnit
 
 MANUAL = ("docs", "manual.pdf")
 NOTE = ("docs", "note.md")
@@ -39,7 +39,7 @@ def ranked(
     level: Level, gold: list[DocumentGold | RowGold], units: list[RankedUnit]
 ) -> tuple[list[str], list[bool], int]:
     """Labels of the ranked items, which are relevant, and how many relevant ones there are."""
-    gold_items = gold_items_at(level, gold, INDEXED)
+    gold_items = INDEXED.items_at(level, gold)
     assert gold_items is not None
     items, relevance = gold_items.relevance(units)
     return [item.label for item in items], relevance, len(gold_items.pieces)
@@ -94,10 +94,10 @@ def test_at_the_document_level_pages_do_not_matter() -> None:
 
 
 def test_levels_apply_only_where_gold_has_them() -> None:
-    assert gold_items_at("document", [RowGold("steels", "7")], INDEXED) is None
-    assert gold_items_at("page", [DocumentGold("note.md")], INDEXED) is None
-    assert gold_items_at("quote", [DocumentGold("note.md")], INDEXED) is None
-    assert gold_items_at("page", [DocumentGold("manual.pdf", 1)], INDEXED) is not None
+    assert INDEXED.items_at("document", [RowGold("steels", "7")]) is None
+    assert INDEXED.items_at("page", [DocumentGold("note.md")]) is None
+    assert INDEXED.items_at("quote", [DocumentGold("note.md")]) is None
+    assert INDEXED.items_at("page", [DocumentGold("manual.pdf", 1)]) is not None
 
 
 def test_a_page_of_a_document_that_has_no_pages_is_the_document() -> None:
@@ -130,7 +130,7 @@ def test_gold_that_the_index_lacks_is_a_miss_with_its_reason() -> None:
         RowGold("steels", "99"),
         DocumentGold("manual.pdf", 1),
     ]
-    gold_items = gold_items_at("gold", gold, INDEXED)
+    gold_items = INDEXED.items_at("gold", gold)
     assert gold_items is not None
     assert {lack.label: lack.reason for lack in gold_items.missing} == {
         "lost.pdf": "it is encrypted",
@@ -144,7 +144,7 @@ def test_gold_that_the_index_lacks_is_a_miss_with_its_reason() -> None:
 
 def test_a_quote_that_the_parser_lost_is_a_miss_of_the_strict_rule_alone() -> None:
     gold = [DocumentGold("manual.pdf", 1, "absent")]
-    strict, own = gold_items_at("quote", gold, INDEXED), gold_items_at("gold", gold, INDEXED)
+    strict, own = INDEXED.items_at("quote", gold), INDEXED.items_at("gold", gold)
     assert strict is not None
     assert own is not None
     assert "was not found" in strict.missing[0].reason

@@ -7,8 +7,8 @@ import pytest
 from rag_assets.change.sync import Report
 from rag_assets.config import Config, Evaluation, QuestionSet
 from rag_assets.evaluation.gold import DocumentGold, RowGold
-from rag_assets.evaluation.json_lines import QuestionsError
 from rag_assets.evaluation.questions import parse, read_questions, refresh_questions
+from rag_assets.media.json_lines import QuestionsError
 from rag_assets.store import Store
 
 SHARED = Path(

@@ -1,7 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_assets.evaluation.quotes import ChunkText, JoinedChunks, normalized
+from rag_assets.evaluation.quotes import ChunkText, JoinedChunks
+from rag_assets.terms.words import normalized
 
 TEXT = "The yield strength of S355 is 355 MPa.\n\nIts tensile strength is at least 470 MPa."
 

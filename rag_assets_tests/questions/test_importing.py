@@ -7,8 +7,8 @@ import pytest
 
 from rag_assets.config import QuestionSet
 from rag_assets.evaluation.gold import DocumentGold, RowGold
-from rag_assets.evaluation.json_lines import QuestionsError
 from rag_assets.evaluation.questions import parse
+from rag_assets.media.json_lines import QuestionsError
 from rag_assets.questions.draft import split_of
 from rag_assets.questions.importing import import_questions
 

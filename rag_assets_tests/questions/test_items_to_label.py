@@ -8,12 +8,11 @@ import pytest
 from rag_assets.answering.answer import Generation
 from rag_assets.answering.assistant import Assistant
 from rag_assets.evaluation.evaluate import evaluate_variant
-from rag_assets.evaluation.judges.judged_means import JudgedRow
-from rag_assets.evaluation.judges.kept_items import save_items
-from rag_assets.evaluation.judges.labels import read_labels, task_of
-from rag_assets.evaluation.judges.verdicts import JudgedItem
 from rag_assets.evaluation.questions import refresh_questions
+from rag_assets.laboratory.judges.judged_means import JudgedRow, save_items
 from rag_assets.questions.items_to_label import GOLD, ItemSources, Labelling
+from rag_assets.questions.judging.labels import read_labels, task_of
+from rag_assets.questions.judging.verdicts import JudgedItem
 from rag_assets.table_lookup.arm import arms_of
 from rag_assets_testing.built_once import built_once
 from rag_assets_testing.faults import project

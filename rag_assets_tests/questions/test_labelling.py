@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from rag_assets.evaluation.json_lines import append, lines_of, record_of
+from rag_assets.media.json_lines import append, lines_of, record_of
 from rag_assets.questions.labelling import SKIP, TICKED, Screen, ScreenItem, label, printable
 
 ITEMS = [ScreenItem(f"part{n}.md", f"passage {n}", f"passage {n}\nand more") for n in (1, 2, 3)]

@@ -12,13 +12,12 @@ import pytest
 
 from rag_assets import config as configuration
 from rag_assets.evaluation.indexed_gold import read_indexed_gold
-from rag_assets.evaluation.known_items import sentences_to_ask
-from rag_assets.evaluation.quotes import normalized
 from rag_assets.models.language.opening import open_language_model
 from rag_assets.questions.from_documents import document_inputs, documents_made
+from rag_assets.questions.known_items import sentences_to_ask
 from rag_assets.store import Store
 from rag_assets.store.pins import pin_of
-from rag_assets.terms.words import terms
+from rag_assets.terms.words import normalized, terms
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.pipeline import refresh
 from rag_assets_testing.scripted_language_model import ScriptedServer, answers

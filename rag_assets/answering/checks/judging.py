@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from rag_assets.citations.cited_sources import CitedText, Source
+from rag_assets.citations.cited_sources import Source, text_of
 from rag_assets.config import Config
 from rag_assets.models.language.calls import LanguageModel, Message, Request
 from rag_assets.models.language.prompts import read_prompt
@@ -93,14 +93,6 @@ class ScoringJudge:
         whole = ["\n\n".join(texts)] if len(texts) > 1 else []
         pairs = [(text, sentence) for text in (*texts, *whole)]
         return float(self.scores(pairs).max()) if pairs else None
-
-
-def text_of(source: Source) -> str:
-    """What a source says, as a text to read."""
-    if isinstance(source, CitedText):
-        return source.text
-    cells = (f"{each.heading}: {each.value} {each.unit or ''}".strip() for each in source.pairs)
-    return "; ".join(filter(None, (source.subject, *cells)))
 
 
 @contextmanager

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rag_assets.answering.answer import Answer
-from rag_assets.answering.checks.citing import sources_of
 from rag_assets.answering.checks.judging import SupportJudge
 from rag_assets.answering.checks.support import Checked, check
 from rag_assets.citations.cited_sources import Source
+from rag_assets.citations.citing import sources_of
 from rag_assets.citations.kinds import PlanCitation
 from rag_assets.citations.sentences import PROVEN, Compared, Sentence
 from rag_assets.table_lookup.sentences.retelling import is_told

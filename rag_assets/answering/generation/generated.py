@@ -13,8 +13,8 @@ from rag_assets.answering.answer import Generation
 from rag_assets.answering.condensation.conversation import Turn
 from rag_assets.answering.generation.from_tables import FromTables
 from rag_assets.answering.generation.writing import Writer, Written
-from rag_assets.answering.quoting.row_cells import RowCells
 from rag_assets.retrieval.hits import Hit
+from rag_assets.retrieval.row_cells import RowCells
 from rag_assets.terms.coverage import HeldTerms, SoughtTerm, terms_of
 from rag_assets.terms.words import folded
 

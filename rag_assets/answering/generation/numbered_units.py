@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rag_assets import identity
-from rag_assets.answering.quoting.row_cells import RowCells
 from rag_assets.citations.sentences import Sentence
 from rag_assets.retrieval.hits import Hit
+from rag_assets.retrieval.row_cells import RowCells
 
 LEAST_TEXT = 200
 """The fewest characters of a unit that are worth showing."""

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rag_assets.answering.checks.cited_texts import MarkedSentence
-from rag_assets.answering.checks.citing import sources_of
 from rag_assets.answering.checks.judging import SupportJudge
 from rag_assets.answering.checks.support import Checked, check
 from rag_assets.answering.generation.numbered_units import (
@@ -20,6 +19,7 @@ from rag_assets.answering.generation.numbered_units import (
 )
 from rag_assets.answering.quoting.pieces import Piece, pieces_of
 from rag_assets.answering.quoting.unit_citations import cells_of, span_of
+from rag_assets.citations.citing import sources_of
 from rag_assets.citations.kinds import Cell, Citation, Span
 from rag_assets.citations.sentences import Sentence
 from rag_assets.terms.words import Vocabulary, folded, terms

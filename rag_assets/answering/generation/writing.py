@@ -18,13 +18,13 @@ from rag_assets.answering.generation.from_tables import FromTables
 from rag_assets.answering.generation.numbered_units import NumberedUnits, numbered_units
 from rag_assets.answering.generation.proving import ProvenSentence, missing_in_all, prove
 from rag_assets.answering.generation.reading import ABSENT, COMPUTE, read_answer
-from rag_assets.answering.quoting.row_cells import RowCells
 from rag_assets.citations.sentences import Sentence
 from rag_assets.config import NOBODY, Config
 from rag_assets.models.language.calls import Completion, Message, Request
 from rag_assets.models.language.client import LanguageModelClient
 from rag_assets.models.language.prompts import Prompt, read_prompt
 from rag_assets.retrieval.hits import Hit
+from rag_assets.retrieval.row_cells import RowCells
 
 PACKAGE = "rag_assets.answering.generation"
 REVISION = 3
@@ -152,6 +152,10 @@ class Writer:
     judged_by: str = ""
     """The settings of the judge."""
     prompts: Mapping[str, Prompt] = field(default_factory=lambda: prompts_of("answer"))
+
+    def by(self, rules: Rules) -> "Writer":
+        """This writer, by other rules."""
+        return replace(self, rules=rules, prompts=prompts_of(rules))
 
     def reading_since(self, purges: int) -> "Writer":
         """This writer, for texts that are read from now on: see `store.purges`."""

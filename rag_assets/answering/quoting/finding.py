@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from rag_assets.answering.answer import Outcome
 from rag_assets.answering.quoting.highlighting import passages_of
 from rag_assets.answering.quoting.names import Name, missing_of, names_of, nearest_names
-from rag_assets.answering.quoting.row_cells import rows_among
 from rag_assets.citations.kinds import Absence
 from rag_assets.citations.sentences import Sentence
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.hits import Hit, Results
 from rag_assets.retrieval.lexical import MissingTextIndexError
+from rag_assets.retrieval.row_cells import rows_among
 from rag_assets.store import Store
 from rag_assets.terms.formulas import formula
 

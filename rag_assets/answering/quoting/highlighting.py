@@ -13,10 +13,10 @@ import numpy as np
 
 from rag_assets.answering.quoting.pieces import Piece, pieces_of, shown
 from rag_assets.answering.quoting.pieces import cells_of as cells_of_line
-from rag_assets.answering.quoting.row_cells import RowCells
 from rag_assets.answering.quoting.unit_citations import ToldCell, span_of, told_cells
 from rag_assets.citations.sentences import Sentence
 from rag_assets.retrieval.hits import Hit
+from rag_assets.retrieval.row_cells import RowCells
 from rag_assets.terms.words import Vocabulary, parts_of, terms, words_of
 
 WORDS = 1.0

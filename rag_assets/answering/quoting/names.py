@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from rag_assets.answering.quoting.row_cells import RowCells
 from rag_assets.retrieval.hits import Hit
+from rag_assets.retrieval.row_cells import RowCells
 from rag_assets.terms.coverage import begins_sentence
 from rag_assets.terms.formulas import formula
 from rag_assets.terms.numbers import numbers_of

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from rag_assets.answering.quoting.row_cells import FilledCell, RowCells
 from rag_assets.citations.kinds import Cell, Span
 from rag_assets.citations.values import Value
 from rag_assets.retrieval.hits import Hit
+from rag_assets.retrieval.row_cells import FilledCell, RowCells
 from rag_assets.table_lookup.tables.cells import number_of
 from rag_assets.table_lookup.tables.headings import words_and_unit
 from rag_assets.table_lookup.tables.table_contents import UNIT_HEADINGS

@@ -2,22 +2,34 @@
 
 import logging
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from rag_assets.answering.answer import Answer
+from rag_assets.answering.condensation.conversation import Turn
 from rag_assets.answering.record.answer_rows import Prepared, insert
 from rag_assets.answering.record.database import (
     AnswersFile,
     AnswersFileError,
     answers_of,
 )
-from rag_assets.answering.record.kept import AnswerContext, KeptAnswer, new_id
-from rag_assets.config import Config
+from rag_assets.answering.record.kept import (
+    AnswerContext,
+    KeptAnswer,
+    context_of,
+    cost_of,
+    new_id,
+)
+from rag_assets.config import Config, RetrieverName
 from rag_assets.process import clock
 from rag_assets.store import Store
 from rag_assets.store import purges as purges_of
 from rag_assets.store.records_file import is_damage
+
+if TYPE_CHECKING:
+    from rag_assets.answering.assistant import Assistant
+    from rag_assets.retrieval.filters import Filters
 
 FAILURES = (AnswersFileError, sqlite3.Error, OSError, ValueError)
 """What a file that is damaged, busy or on a full disk raises, and text that has no UTF-8."""
@@ -25,6 +37,28 @@ FAILURES = (AnswersFileError, sqlite3.Error, OSError, ValueError)
 logger = logging.getLogger(__name__)
 _said: set[tuple[str, type[BaseException]]] = set()
 _lock = Lock()
+
+
+def keep_asked(
+    assistant: "Assistant",
+    answer: Answer,
+    *,
+    retriever: RetrieverName | None,
+    filters: "Filters | None",
+    user: str | None,
+    said: Sequence[Turn],
+) -> str | None:
+    """Keep what `assistant` answered: see `keep`. The others are those that it was asked with."""
+    context = context_of(
+        assistant.index,
+        assistant.config,
+        retriever=retriever,
+        filters=filters,
+        user=user,
+        history=tuple(turn.question for turn in said),
+        cost=cost_of(answer),
+    )
+    return keep(assistant.store, assistant.config, answer, context, purges=assistant.purges)
 
 
 def keep(

@@ -26,7 +26,6 @@ from rag_assets.answering.asking import AnswerSources, StageTimes, allows_lookup
 from rag_assets.answering.generation.writing import Writer
 from rag_assets.answering.quoting.highlighting import passages_of
 from rag_assets.answering.quoting.names import HeldNames, Name, names_of
-from rag_assets.answering.quoting.row_cells import rows_among
 from rag_assets.answering.reporting.cited_report import CitedReport, NotCovered, ReportSection
 from rag_assets.answering.reporting.decomposition import (
     MOST_PARTS,
@@ -41,6 +40,7 @@ from rag_assets.citations.sentences import Sentence
 from rag_assets.config import RetrieverName
 from rag_assets.retrieval.filters import SECTION_MARK, Filters
 from rag_assets.retrieval.hits import Hit
+from rag_assets.retrieval.row_cells import rows_among
 from rag_assets.store import Store
 from rag_assets.table_lookup.arm import narrowed
 from rag_assets.terms.coverage import HeldTerms, SoughtTerm, coverage, terms_of
@@ -290,8 +290,7 @@ def write_report(
     _check(prompt)
     index, writer = sources.index, sources.writer
     decompose = decomposer or as_listed
-    reading = ReadingList(index, sources.store)
-    write = ModelSections(writer, reading) if writer else reading
+    write = section_writer(index, sources.store, writer)
     times = StageTimes()
     with times.timed("decompose"):
         decomposition = decompose(prompt)
@@ -483,3 +482,9 @@ def _beside(hits: Sequence[Hit]) -> list[Section]:
         if hit.domain == "document" and SECTION_MARK in hit.section
     )
     return [*above][:HEADINGS_READ]
+
+
+def section_writer(index: "VariantIndex", store: Store, writer: Writer | None) -> SectionWriter:
+    """Who writes the sections: a language model, or, without one, a list of passages to read."""
+    reading = ReadingList(index, store)
+    return ModelSections(writer, reading) if writer else reading

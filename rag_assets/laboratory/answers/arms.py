@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rag_assets.answering.generation.reading import read_answer
-from rag_assets.answering.generation.writing import PACKAGE, Writer, Written, prompts_of
-from rag_assets.answering.quoting.row_cells import RowCells
+from rag_assets.answering.generation.writing import Writer, Written
 from rag_assets.citations.sentences import Sentence
 from rag_assets.models.language.calls import Message, Request
 from rag_assets.models.language.prompts import Prompt, read_prompt
 from rag_assets.retrieval.hits import Hit
+from rag_assets.retrieval.row_cells import RowCells
 
+PACKAGE = "rag_assets.laboratory.answers"
 TITLES = {
     "citation_ablation": "Do rules of citing keep an answer to its sources? (P4)",
     "rag_or_not": "What does a language model gain by sources? (P1, section 5)",
@@ -54,9 +55,7 @@ def arms_of(design: str, writer: Writer) -> list[AnswerArm]:
     if design == "rag_or_not":
         memory = read_prompt(PACKAGE, "answer_without_sources")
         return [AnswerArm("no sources", with_rules, memory), AnswerArm("sources", with_rules)]
-    without = replace(
-        with_rules, rules="answer_without_rules", prompts=prompts_of("answer_without_rules")
-    )
+    without = with_rules.by("answer_without_rules")
     return [
         AnswerArm("no rules", without),
         AnswerArm("rules", with_rules),

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from rag_assets.answering.checks.citing import sources_of
 from rag_assets.answering.checks.support import check
 from rag_assets.answering.generation.writing import Written
-from rag_assets.answering.quoting.row_cells import RowCells
 from rag_assets.answering.quoting.unit_citations import cells_of, span_of
+from rag_assets.citations.citing import sources_of
 from rag_assets.retrieval.hits import Hit
+from rag_assets.retrieval.row_cells import RowCells
 from rag_assets.terms.coverage import HeldTerms, coverage, terms_of
 
 NUMBERS = {

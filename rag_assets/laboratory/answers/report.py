@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from rag_assets.answering.measuring.report import shown
-from rag_assets.evaluation.judges.wording import LEGEND, judged_lines
+from rag_assets.laboratory.answer_evaluation.report import shown
 from rag_assets.laboratory.answers.measuring import NUMBERS
 from rag_assets.laboratory.answers.run import AnswerExperimentRecord, Estimate
+from rag_assets.laboratory.judges.wording import LEGEND, judged_lines
 from rag_assets.reports.text_tables import markdown_table
 
 

@@ -17,31 +17,30 @@ from pydantic import TypeAdapter
 
 from rag_assets import identity, schemas
 from rag_assets.answering.assistant import Assistant, open_models
-from rag_assets.answering.measuring.answer_items import References, ShownText, answer_items
-from rag_assets.answering.measuring.answer_means import AnswerNumber, mean_over
-from rag_assets.answering.measuring.bench import Bench, bench_of, place_of
-from rag_assets.answering.measuring.evaluating import spending_of
-from rag_assets.answering.quoting.row_cells import rows_among
 from rag_assets.change.data_versions import current_version
 from rag_assets.config import NOBODY, AnswerExperiment, Config
 from rag_assets.config.questions import GENERATED_SETS
 from rag_assets.evaluation.intervals import DIFFERENCES, SHARES
-from rag_assets.evaluation.judges.asking import open_judges, pair_of
-from rag_assets.evaluation.judges.judged_means import (
+from rag_assets.evaluation.questions import Question
+from rag_assets.laboratory.answer_evaluation.answer_items import References, ShownText, answer_items
+from rag_assets.laboratory.answer_evaluation.answer_means import AnswerNumber, mean_over
+from rag_assets.laboratory.answer_evaluation.bench import Bench, bench_of, place_of
+from rag_assets.laboratory.answer_evaluation.evaluating import spending_of
+from rag_assets.laboratory.answers.arms import TITLES, AnswerArm, arms_of
+from rag_assets.laboratory.answers.measuring import COUNTED, NUMBERS, AnswerMeasured, measure
+from rag_assets.laboratory.experiments.design import ExperimentError
+from rag_assets.laboratory.judges.asking import open_judges
+from rag_assets.laboratory.judges.judged_means import (
     JudgedArm,
     JudgedMean,
     JudgedRow,
     judged_arms,
     judgments_of,
+    save_items,
 )
-from rag_assets.evaluation.judges.kept_items import save_items
-from rag_assets.evaluation.judges.verdicts import JudgedItem, save_judgments
-from rag_assets.evaluation.questions import Question
-from rag_assets.laboratory.answers.arms import TITLES, AnswerArm, arms_of
-from rag_assets.laboratory.answers.measuring import COUNTED, NUMBERS, AnswerMeasured, measure
-from rag_assets.laboratory.experiments.design import ExperimentError
-from rag_assets.laboratory.judges import calibration
 from rag_assets.models.hosted import asked_side_by_side
+from rag_assets.questions.judging.verdicts import JudgedItem, pair_of, save_judgments
+from rag_assets.retrieval.row_cells import rows_among
 from rag_assets.store import Store
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.complete_sets import set_of_recipe
@@ -148,7 +147,7 @@ def run_answer_experiment(
         rows = list(map(_judged_row, asked, made))
         judgments = judgments_of(judges, rows, log=log)
         samples = config.evaluation.bootstrap_samples
-        judged = judged_arms(judgments, judges, rows, calibration=calibration, samples=samples)
+        judged = judged_arms(judgments, judges, rows, samples=samples)
         record = AnswerExperimentRecord(
             name=name,
             title=experiment.title or TITLES[experiment.design],

@@ -23,10 +23,10 @@ from rag_assets.serving.replies import (
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
-    from rag_assets.evaluation.judges.labels import LabelFile, LabelTask
     from rag_assets.laboratory.judges.agreement import JudgeAgreement
     from rag_assets.laboratory.judges.kappa import Kappa
     from rag_assets.questions.items_to_label import ToJudge
+    from rag_assets.questions.judging.labels import LabelFile, LabelTask
 
 SUMMARY = "label what judges judge, and see how far they and people agree"
 EXAMPLES = """\
@@ -60,7 +60,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Reply:
     """Do the action."""
-    from rag_assets.evaluation.judges.labels import TASKS, task_of
+    from rag_assets.questions.judging.labels import TASKS, task_of
 
     if (options.of is None) != (options.action == "agreement"):
         raise UsageError(f"name one of {', '.join(TASKS)} with label, and with no other action")
@@ -84,8 +84,8 @@ def _name_of(labeller: str) -> str:
 
 def _label(config: Config, task: "LabelTask", labeller: str) -> Reply:
     """Ask a person, and say how far the labellers agree by now."""
-    from rag_assets.evaluation.judges.labels import read_labels
     from rag_assets.questions.items_to_label import Labelling
+    from rag_assets.questions.judging.labels import read_labels
 
     file = config.questions.labels_file
     labelling = Labelling(task, _items(config, task), file, labeller)
@@ -107,8 +107,8 @@ def _label(config: Config, task: "LabelTask", labeller: str) -> Reply:
 
 def _agreement(config: Config) -> Reply:
     """Hold people, rules and judges against each other, task by task."""
-    from rag_assets.evaluation.judges.labels import read_labels, sample_of, task_of
     from rag_assets.laboratory.judges.agreement import agreements
+    from rag_assets.questions.judging.labels import read_labels, sample_of, task_of
 
     labels = read_labels(config.questions.labels_file)
     record, lines = {}, [*labels.problems]

@@ -25,7 +25,6 @@ from rag_assets.evaluation.latency import latencies
 from rag_assets.evaluation.projection import IndexedGold, Level
 from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.scores import GoldItemsByLevel, gold_items_by_level, scored, units_of
-from rag_assets.evaluation.summary import column
 from rag_assets.identity import fingerprint
 from rag_assets.laboratory.experiments.design import CUTOFFS, ExperimentArm
 from rag_assets.laboratory.experiments.node_selection import select_nodes
@@ -36,7 +35,7 @@ from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.fusion import domain_weights
 from rag_assets.retrieval.glossary import glossary_of
 from rag_assets.retrieval.rankings import Ranking
-from rag_assets.schemas import DOMAINS
+from rag_assets.schemas import DOMAINS, column
 from rag_assets.store import Store
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.complete_sets import set_of_recipe

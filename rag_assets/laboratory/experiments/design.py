@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from rag_assets.config import Retriever
-from rag_assets.evaluation.experiment_runs import TOP_N, Factor
+from rag_assets.evaluation.experiment_runs import TOP_N
 from rag_assets.evaluation.projection import Level
 from rag_assets.evaluation.questions import Question
 from rag_assets.retrieval.filters import Filters
 
+Factor: TypeAlias = str | int | float
+"""What tells arms apart: the value of a setting."""
 Measure: TypeAlias = tuple[str, int]
 """A metric and its cutoff."""
 

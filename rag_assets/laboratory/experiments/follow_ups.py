@@ -21,10 +21,10 @@ from rag_assets.answering.condensation.by_rules import condensed
 from rag_assets.answering.condensation.conversation import Condensed, Turn
 from rag_assets.config import Config, Experiment, QuestionSet
 from rag_assets.evaluation import questions as question_sets
-from rag_assets.evaluation.json_lines import QuestionsError
 from rag_assets.evaluation.questions import Question
 from rag_assets.laboratory.experiments.computed import Given
 from rag_assets.laboratory.experiments.design import ExperimentError
+from rag_assets.media.json_lines import QuestionsError
 from rag_assets.models.hosted import asked_side_by_side
 from rag_assets.models.language.embedded import MissingExtraError
 from rag_assets.models.language.opening import open_language_model

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from rag_assets import schemas
 from rag_assets.evaluation.gold import DocumentFinder, DocumentGold, DocumentKey
-from rag_assets.evaluation.json_lines import QuestionsError
 from rag_assets.evaluation.questions import Question
 from rag_assets.laboratory.experiments.computed import Given
+from rag_assets.media.json_lines import QuestionsError
 from rag_assets.retrieval.filters import Filters
 
 

@@ -5,18 +5,18 @@ from itertools import product
 
 import pyarrow.compute as pc
 
-from rag_assets.evaluation.evaluation_wording import Row, bar_of
-from rag_assets.evaluation.experiment_runs import Factor
 from rag_assets.laboratory.experiments.design import (
     METRIC,
     QUESTIONS,
     ExperimentArm,
+    Factor,
     Figure,
     Layout,
     Measure,
 )
 from rag_assets.laboratory.experiments.results import ExperimentResult
-from rag_assets.reports.plots import bars, line
+from rag_assets.reports.plots import bar_of, bars, line
+from rag_assets.reports.text_tables import Row
 
 QUESTION_NAMES = {"document": "documents", "table": "tables", "combined": "all"}
 """The groups of questions as column headings; the thesis calls them Doc_q, Tab_q and Combo_q."""

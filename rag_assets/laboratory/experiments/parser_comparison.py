@@ -33,13 +33,13 @@ from rag_assets.documents.files import FILE_COLUMNS, FetchError, SourceFile, Sou
 from rag_assets.documents.parsers.by_media_type import pdf_parser, unavailable
 from rag_assets.evaluation.gold import DocumentFinder, DocumentGold
 from rag_assets.evaluation.questions import Question
-from rag_assets.evaluation.quotes import normalized
 from rag_assets.laboratory.experiments import outlines
 from rag_assets.laboratory.experiments.computed import Given
 from rag_assets.laboratory.experiments.design import Appendix, ExperimentError
 from rag_assets.laboratory.experiments.outlines import Bookmark
 from rag_assets.media.media_types import PDF
 from rag_assets.store import Store
+from rag_assets.terms.words import normalized
 from rag_assets.workers import Done, Pool, Task
 
 Row = Mapping[str, str | int]

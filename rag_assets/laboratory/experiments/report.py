@@ -6,31 +6,28 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rag_assets.columns.arrow_sql import where
 from rag_assets.evaluation.evaluation_wording import (
     ABOUT_DIFFERENCES,
     DOMAIN_NAMES,
     SHOWN_METRICS,
-    Row,
     clusters_sentence,
     difference_shown,
     flaws_markdown,
     overall_sentence,
-    shown_domains,
-    signed,
     smoke_sentence,
     verdict,
-    with_interval,
 )
 from rag_assets.evaluation.experiment_runs import TOP_N
 from rag_assets.evaluation.flaws import SOUND
-from rag_assets.evaluation.summary import ALL_QUESTIONS, where
+from rag_assets.evaluation.summary import ALL_QUESTIONS, shown_domains
 from rag_assets.findings.telling import rows_of
 from rag_assets.laboratory.experiments.design import Measure
 from rag_assets.laboratory.experiments.layout import Means, pivot, plots, value_of
 from rag_assets.laboratory.experiments.results import ExperimentResult
 from rag_assets.reports import pages
 from rag_assets.reports.plots import histogram
-from rag_assets.reports.text_tables import markdown_table
+from rag_assets.reports.text_tables import Row, markdown_table, signed, with_interval
 
 MOST_BY_DOMAIN = 4
 """With more arms, sentences are about all questions only; the table has every group."""

@@ -14,11 +14,6 @@ from rag_assets.answering.reporting.gathering import MOST_UNITS
 from rag_assets.config import Config, Experiment
 from rag_assets.evaluation.gold import DocumentGold
 from rag_assets.evaluation.intervals import Intervals
-from rag_assets.evaluation.judges.asking import RubricJudge, open_judges
-from rag_assets.evaluation.judges.judged_means import judged_arms, judgments_of, scores_of
-from rag_assets.evaluation.judges.kept_items import save_items
-from rag_assets.evaluation.judges.verdicts import Judgment, save_judgments
-from rag_assets.evaluation.judges.wording import LEGEND, mean_text, notes_of
 from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.results import folder_of
 from rag_assets.identity import fingerprint
@@ -30,7 +25,15 @@ from rag_assets.laboratory.experiments.report_prompts import (
     read_report_prompts,
 )
 from rag_assets.laboratory.experiments.report_retrieval import ReportComparison, compare_retrieval
-from rag_assets.laboratory.judges import calibration
+from rag_assets.laboratory.judges.asking import RubricJudge, open_judges
+from rag_assets.laboratory.judges.judged_means import (
+    judged_arms,
+    judgments_of,
+    save_items,
+    scores_of,
+)
+from rag_assets.laboratory.judges.wording import LEGEND, mean_text, notes_of
+from rag_assets.questions.judging.verdicts import Judgment, save_judgments
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import set_of_recipe
 from rag_assets.table_lookup.arm import arms_of
@@ -215,7 +218,7 @@ def judged_reports(
                 f"{each.judge} cannot judge now: {each.reason}; run the experiment again later, "
                 "what was judged is kept"
             )
-    arms = judged_arms(judgments, judges, found.items, calibration=calibration, samples=samples)
+    arms = judged_arms(judgments, judges, found.items, samples=samples)
     if not any(arm.means for arm in arms):
         return []
     by_prompt = [

@@ -10,16 +10,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from rag_assets.answering.generation.writing import Writer
-from rag_assets.answering.measuring.answer_items import NumberedTexts, ShownText, writers_of
 from rag_assets.answering.reporting.cited_report import ReportSection
 from rag_assets.answering.reporting.decomposition import Decomposer, Decomposition, SubQuestion
 from rag_assets.answering.reporting.gathering import gather
-from rag_assets.answering.reporting.writing import ModelSections, ReadingList, compose
+from rag_assets.answering.reporting.writing import compose, section_writer
 from rag_assets.config import Config, RetrieverName
 from rag_assets.evaluation.intervals import Clusters, Intervals, cluster_bootstrap
-from rag_assets.evaluation.judges.judged_means import JudgedRow
-from rag_assets.evaluation.judges.verdicts import JudgedItem
+from rag_assets.laboratory.answer_evaluation.answer_items import (
+    NumberedTexts,
+    ShownText,
+    writers_of,
+)
 from rag_assets.laboratory.experiments.report_prompts import ReportPrompt, measures_of
+from rag_assets.laboratory.judges.judged_means import JudgedRow
+from rag_assets.questions.judging.verdicts import JudgedItem
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.search import VariantIndex
 from rag_assets.store import Store
@@ -78,8 +82,7 @@ def compare_retrieval(
         EmptyQueryError, ModelMismatchError, MissingTextIndexError, RerankerError,
         OutdatedIndexError: As `VariantIndex.search`.
     """
-    reading = ReadingList(index, store)
-    write = ModelSections(writer, reading) if writer else reading
+    write = section_writer(index, store, writer)
 
     def measured(
         prompt: ReportPrompt, decomposition: Decomposition

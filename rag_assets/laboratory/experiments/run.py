@@ -15,6 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rag_assets.columns.arrow_sql import where
 from rag_assets.config import Config
 from rag_assets.evaluation.doctor import examine
 from rag_assets.evaluation.evidence import Evidence, contents_of
@@ -24,14 +25,7 @@ from rag_assets.evaluation.non_inferiority import SMALLEST_MARGIN
 from rag_assets.evaluation.question_words import question_words
 from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.smoke_tests import smoke_tests
-from rag_assets.evaluation.summary import (
-    ALL_QUESTIONS,
-    USUAL_SPLITS,
-    overall,
-    splits_of,
-    summarize,
-    where,
-)
+from rag_assets.evaluation.summary import ALL_QUESTIONS, USUAL_SPLITS, overall, splits_of, summarize
 from rag_assets.identity import fingerprint
 from rag_assets.laboratory.experiments import runs
 from rag_assets.laboratory.experiments.arms import DEPTH, LEVELS, ArmResult, ArmRunner

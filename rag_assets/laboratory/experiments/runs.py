@@ -12,9 +12,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rag_assets.columns.arrow_sql import where
 from rag_assets.config import ConfigError
 from rag_assets.evaluation.experiment_runs import RECORD, Run, RunRecord, root_of, run_in, runs_of
-from rag_assets.evaluation.summary import where
 from rag_assets.identity import id_that_begins
 from rag_assets.laboratory.experiments.arms import mark_used
 from rag_assets.laboratory.experiments.report import figures, markdown, render

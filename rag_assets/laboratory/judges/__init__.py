@@ -1,6 +1,9 @@
-"""How far judges and people agree, and whether what a judge says may decide anything.
+"""Judges: models that score what no rule can measure, and how far people agree with them.
 
-Read `kappa` first (agreement of two raters, with its interval), then `calibration` (what labels say
+`asking` is how a judge is asked by the rubrics of `questions.judging`, `judged_means` what many
+judgments say (failures counted as the worst and as the best), `wording` tells it.
+
+Then read `kappa` (agreement of two raters, with its interval), then `calibration` (what labels say
 of a judge, and few labels with many judgments of a mean) and `agreement` (every judge and rule,
 held against people).
 """

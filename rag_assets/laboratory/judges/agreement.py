@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 
 from rag_assets.answering.checks.judging import AskedJudge, ScoringJudge, SupportJudge, open_judge
 from rag_assets.config import Config
-from rag_assets.evaluation.judges.asking import RubricJudge, open_judges
-from rag_assets.evaluation.judges.judged_means import PoweredMean, scores_of
-from rag_assets.evaluation.judges.labels import ItemLabel, LabelTask, sample_of
+from rag_assets.laboratory.judges.asking import RubricJudge, open_judges
 from rag_assets.laboratory.judges.calibration import (
     ErrorRates,
+    PoweredMean,
     Scores,
     Threshold,
     as_people_score,
@@ -19,8 +18,10 @@ from rag_assets.laboratory.judges.calibration import (
     why_not,
     with_people,
 )
+from rag_assets.laboratory.judges.judged_means import scores_of
 from rag_assets.laboratory.judges.kappa import Kappa
 from rag_assets.questions.items_to_label import CHECKS, GOLD, JUDGE, ToJudge
+from rag_assets.questions.judging.labels import ItemLabel, LabelTask, sample_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,13 +20,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
+from typing import TypeAlias
 
 import numpy as np
 
 from rag_assets.evaluation.intervals import LEVEL, NO_WIDTH, exact_interval
-from rag_assets.evaluation.judges.judged_means import PoweredMean, Scores
-from rag_assets.evaluation.judges.labels import ItemLabel, LabelTask, consensus, sample_of
 from rag_assets.laboratory.judges.kappa import Kappa, kappa_of
+from rag_assets.questions.judging.labels import ItemLabel, LabelTask, consensus, sample_of
 
 LEAST_KAPPA = 0.6
 FEWEST_OTHERS = 10
@@ -34,6 +34,27 @@ FEW = 5
 """Labels of the rarer of two scores, below which an interval by the spread is too narrow."""
 MOST_NEEDED = 100_000
 """Labels that nobody gives: more are not told as a number."""
+
+
+Scores: TypeAlias = Mapping[str, float | None]
+"""The score of each item by its id; None where it failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoweredMean:
+    """A mean as people would score, from few labels and many judgments."""
+
+    estimate: float
+    low: float
+    """Lower end of the 95 % interval; NaN with labels of fewer than two questions."""
+    high: float
+    labels: int
+    judgments: int
+    """Items that the judge scored, labelled or not."""
+    judged: float
+    """The mean of the judge's scores alone."""
+    share: float
+    """How much the judge counts: 0 (labels alone) to 1. PPI++ calls it lambda."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from rag_assets.evaluation.gold_changes import WORDS
+from rag_assets.questions.known_items import WORDS
 from rag_assets.terms.words import folded
 
 RUN = 5

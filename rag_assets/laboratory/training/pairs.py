@@ -22,7 +22,6 @@ from rag_assets.config import Config
 from rag_assets.config.training import HARD_NEGATIVES
 from rag_assets.evaluation.gold import DocumentGold, DocumentKey, Gold, from_json
 from rag_assets.evaluation.indexed_gold import read_indexed_gold
-from rag_assets.evaluation.projection import IndexedGold, units_with
 from rag_assets.evaluation.questions import TRAIN, question_rows
 from rag_assets.identity import chance, fingerprint
 from rag_assets.laboratory.training.leakage import (
@@ -140,7 +139,7 @@ class _Mining:
         self._set, self._log = complete_set, log
         self._train, self._tested = _questions(store, config)
         every = [*self._train, *self._tested]
-        self._indexed: IndexedGold = read_indexed_gold(
+        self._indexed = read_indexed_gold(
             store,
             config,
             variant=variant,
@@ -195,7 +194,7 @@ class _Mining:
 
     def _right(self, asked: _Learned) -> set[str]:
         """The units that hold the gold of a question."""
-        return {unit for piece in asked.gold for unit in units_with(piece, self._indexed)[0]}
+        return {unit for piece in asked.gold for unit in self._indexed.units_with(piece)[0]}
 
     def _read(self, units: set[str]) -> None:
         """Hold the columns of these units."""
@@ -228,7 +227,7 @@ class _Mining:
         def order(unit: str) -> tuple[float, str]:
             return -ranking.get(unit, -1.0), unit
 
-        pieces = [units_with(piece, self._indexed)[0] for piece in asked.gold]
+        pieces = [self._indexed.units_with(piece)[0] for piece in asked.gold]
         best = {min(units, key=order) for units in pieces if units}
         return sorted(best, key=order)[:MOST_POSITIVES]
 
@@ -259,7 +258,7 @@ class _Mining:
         alike = self._asking[words_of(asked.text)]
         right = {unit for each in alike for unit in self._right(each)}
         evidence = [piece for each in alike for piece in (*each.gold, *each.support)]
-        known = {unit for piece in evidence for unit in units_with(piece, self._indexed)[0]}
+        known = {unit for piece in evidence for unit in self._indexed.units_with(piece)[0]}
         documents = self._documents(evidence)
         families = {family for each in documents if (family := self._families.get(each))}
         hashes = {self._units[unit]["text_hash"] for unit in right}

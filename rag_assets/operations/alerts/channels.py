@@ -45,6 +45,9 @@ LOGGED_IN = 235
 """Answer of a mail server, RFC 4954."""
 
 
+NOT_CALLED = "not called, as that would say that a refresh was good"
+
+
 @dataclass(frozen=True, slots=True)
 class Delivery:
     """What became of a message."""
@@ -56,6 +59,15 @@ class Delivery:
     """Receivers of a mail who did not get it though others did, and why."""
     is_unanswered: bool = False
     """Whether no answer came in time: the message may have arrived all the same."""
+
+    @property
+    def words(self) -> str:
+        """It in words."""
+        if self.lacking:
+            return f"IN PART ({self.answer}; {self.lacking})"
+        if self.answer == NOT_CALLED:
+            return NOT_CALLED
+        return f"{'accepted' if self.accepted else 'FAILED'} ({self.answer})"
 
 
 def deliver(message: AlertMessage, channel: MessageChannel) -> Delivery:

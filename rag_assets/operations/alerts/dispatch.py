@@ -50,7 +50,6 @@ SECONDS_TO_SETTLE = 3_600
 FIRST_WAIT, LONGEST_WAIT = timedelta(minutes=2), timedelta(hours=1)
 """Until a channel that gave no answer is tried again; each wait is twice the last one."""
 MOST_DOUBLED = 10
-NOT_CALLED = "not called, as that would say that a refresh was good"
 SIGNALS: Mapping[str, Signal] = {"SUCCESS": "good", "FAILURE": "failed", "STARTED": "started"}
 """What a ping is called for, by the status of the nightly run."""
 
@@ -255,7 +254,7 @@ def try_channels(config: Config) -> dict[str, Delivery]:
     """
     message = trial_message(ui_url=config.alerts.ui_url)
     answers = {one.name: channels.deliver(message, one) for one in config.alerts.messages}
-    return answers | {one.name: Delivery(True, NOT_CALLED) for one in config.alerts.pings}
+    return answers | {one.name: Delivery(True, channels.NOT_CALLED) for one in config.alerts.pings}
 
 
 def problems_of_runs(

@@ -8,14 +8,13 @@ import json
 import socket
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from rag_assets.config import redacted
 from rag_assets.findings import telling
 from rag_assets.findings.finding import Finding
 from rag_assets.findings.telling import Json
 from rag_assets.operations.alerts.record import Change
-from rag_assets.process.clock import in_words
+from rag_assets.process.clock import in_words, moment
 
 MOST_SHOWN = 20
 """Changes that a message describes: services refuse long messages."""
@@ -106,11 +105,6 @@ def link_of(problem: Finding, *, ui_url: str | None) -> str:
     if problem.run_id:
         return f"{root}/runs/{problem.run_id}"
     return f"{root}/assets/{problem.assets[0]}" if problem.assets else root
-
-
-def moment(when: datetime) -> str:
-    """A time as messages write it."""
-    return f"{when:%Y-%m-%d %H:%M} UTC"
 
 
 def _title(changes: Sequence[Change]) -> str:

@@ -66,6 +66,18 @@ class AlertRecord:
     pings: dict[str, str] = field(default_factory=dict)
     """The last call of each ping: the run and what was said of it."""
 
+    def told_of(self, problem: Finding) -> dict[str, datetime]:
+        """Each channel that was told of `problem`, and when."""
+        return {
+            name: max(times)
+            for name, channel in self.channels.items()
+            if (times := [channel.told[key] for key in problem.keys if key in channel.told])
+        }
+
+    def failure_of(self, name: str) -> str:
+        """Why the last message to a channel did not arrive; empty if it did."""
+        return self.channels[name].failure if name in self.channels else ""
+
     def changes(self, found: Sequence[Finding], *, now: datetime) -> list[Change]:
         """What began and what is over, now that `found` is open: of files that fail each one."""
         here = {key for problem in found for key in problem.keys}

@@ -22,6 +22,7 @@ from rag_assets.answering.record.database import (
 from rag_assets.answering.record.exporting import export
 from rag_assets.config import Config
 from rag_assets.operations.erasure import erased_rows as erasure
+from rag_assets.operations.erasure.model_calls import erase_asking
 from rag_assets.operations.erasure.traces import Traces
 from rag_assets.process import clock
 from rag_assets.schemas import ANSWERS_TABLE
@@ -124,15 +125,18 @@ def questions_of(store: Store, answer_ids: Collection[str]) -> set[str]:
     return found
 
 
-def erase(store: Store, answer_ids: Sequence[str], *, log: Log) -> None:
-    """Erase answers for good.
+def erase(store: Store, answer_ids: Sequence[str], *, log: Log) -> set[str]:
+    """Erase answers for good, with the calls of language models; returns their questions.
 
     Raises:
-        AnswersFileError: The file cannot be used.
+        AnswersFileError, CallsFileError: A file cannot be used.
         DamagedTablesError: The table cannot be read.
     """
+    questions = questions_of(store, answer_ids)
+    erase_asking(store, questions)
     with store.lock(ANSWERS_TABLE, log=log):
         _erase(store, answer_ids)
+    return questions
 
 
 def tidy(store: Store, config: Config, *, log: Log) -> TidiedAnswers:

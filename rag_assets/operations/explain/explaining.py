@@ -10,6 +10,7 @@ the newest version. Who made a row, and when, is told by the commits of the tabl
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 from rag_assets import schemas
 from rag_assets.change.tracing import Json, Row, UnitStep, UnitTrace, as_json
@@ -23,6 +24,9 @@ from rag_assets.store.complete_sets import CompleteSet, answering, set_of
 from rag_assets.store.pins import Pin
 from rag_assets.store.provenance import last_seen, row_of, row_that_begins, time_of
 from rag_assets.store.serving_pointer import ServingPointer
+
+if TYPE_CHECKING:
+    from rag_assets.retrieval.search import VariantIndex
 
 TEXT_SHOWN = 120
 LONGEST_FACT = 160
@@ -113,8 +117,13 @@ def _tables(
     return {asset: (step.table, step.recipe) for asset, step in steps.items()}
 
 
-def compact(complete_set: CompleteSet, unit: Row) -> dict[str, Json]:
-    """The lineage in short, for each hit of a search: no table but the searched one is read."""
+def lineage_in_short(index: "VariantIndex", units: Sequence[str]) -> dict[str, dict[str, Json]]:
+    """The lineage of hits by their ids: no table but the searched one is read."""
+    rows = index.read(units, COMPACT_COLUMNS).to_pylist() if units else []
+    return {row["unit_id"]: _compact(index.complete_set, row) for row in rows}
+
+
+def _compact(complete_set: CompleteSet, unit: Row) -> dict[str, Json]:
     pin = complete_set.documents if unit["domain"] == "document" else complete_set.rows
     return {
         "document_id": as_json(unit["document_id"]),
@@ -131,7 +140,7 @@ COMPACT_COLUMNS = (
     *("domain", "document_id", "char_start", "char_end", "text_hash"),
     *("encoder_id", schemas.FINGERPRINT.name),
 )
-"""The columns of the searched table that `compact` needs."""
+"""The columns of the searched table that `lineage_in_short` needs."""
 
 
 def _pinned(pin: Pin) -> dict[str, Json]:

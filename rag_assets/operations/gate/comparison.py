@@ -20,29 +20,20 @@ from rag_assets.evaluation import flaws, question_flaws
 from rag_assets.evaluation.evidence import Evidence, contents_of
 from rag_assets.evaluation.flaws import Flaw
 from rag_assets.evaluation.gold import Gold, RowGold
-from rag_assets.evaluation.gold_changes import (
+from rag_assets.evaluation.non_inferiority import Outcome, Paired, PairedDifference, default_margin
+from rag_assets.evaluation.projection import IndexedGold
+from rag_assets.evaluation.question_words import question_words
+from rag_assets.evaluation.questions import Question
+from rag_assets.evaluation.scores import gold_items_by_level, scored, units_of
+from rag_assets.evaluation.superseded_gold import split_superseded
+from rag_assets.operations.gate.compared_rankings import Side, UnsearchableError
+from rag_assets.operations.gate.gold_changes import (
     File,
     GoldChange,
     GoldSides,
     gold_changes,
 )
-from rag_assets.evaluation.non_inferiority import (
-    Outcome,
-    Paired,
-    PairedDifference,
-    SliceDifference,
-    default_margin,
-    paired_difference,
-    slices_of,
-    status_of,
-)
-from rag_assets.evaluation.projection import IndexedGold
-from rag_assets.evaluation.question_words import question_words
-from rag_assets.evaluation.questions import Question
-from rag_assets.evaluation.scores import gold_items_by_level, scored, units_of
-from rag_assets.evaluation.summary import ALL_SPLITS, DIFFERENCES
-from rag_assets.evaluation.superseded_gold import split_superseded
-from rag_assets.operations.gate.compared_rankings import Side, UnsearchableError
+from rag_assets.operations.gate.slices import SliceDifference, slices_of, status_of
 from rag_assets.operations.gate.verdicts import (
     BeforeAndNow,
     DenseAlone,
@@ -135,7 +126,7 @@ def compare(
     is_alike = is_identical and is_same_recipe
     return replace(
         apart,
-        difference=paired_difference(paired),
+        difference=paired.difference(),
         measured=_side_by_side(before.scores, now.scores, metric=gate.metric),
         dense=_dense_alone(before, now, judged, margin=apart.margin, log=log)
         if with_dense
@@ -198,7 +189,7 @@ def _side_by_side(before: pa.Table, now: pa.Table, *, metric: str) -> tuple[Befo
             metric=name,
             serving=pc.mean(before[name]).as_py(),
             candidate=pc.mean(now[name]).as_py(),
-            difference=paired_difference(_paired(before, now, metric=name)),
+            difference=_paired(before, now, metric=name).difference(),
         )
         for name in dict.fromkeys(names)
     )
@@ -344,9 +335,7 @@ def _flaws(examined: Examined, questions: Sequence[Question]) -> list[Flaw]:
     evidence = Evidence(
         scores=examined.scores,
         compared=[examined.side.retriever],
-        split=ALL_SPLITS,
         cutoff=config.gate.cutoff,
-        differences=DIFFERENCES.empty_table(),
         words=question_words(examined.side.index, questions, indexed=examined.gold),
     )
     looked_for = (

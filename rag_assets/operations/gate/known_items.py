@@ -1,7 +1,7 @@
 """Known-item queries: what to ask of two indexes where nobody has written questions.
 
 A query is cut from a unit that both indexes hold: a sentence of a document, or some values of a
-row. What such queries can show, and how a sentence is chosen, stands in `evaluation.known_items`.
+row. What such queries can show, and how a sentence is chosen, stands in `questions.known_items`.
 
 The sample is the same for the same index: unit ids are hashes, and the smallest come first.
 """
@@ -15,11 +15,11 @@ import pyarrow.compute as pc
 from rag_assets import schemas
 from rag_assets.columns.sql import is_one_of, parts_of
 from rag_assets.evaluation.gold import DocumentGold, Gold, RowGold
-from rag_assets.evaluation.known_items import Rarity, sentences_to_ask
 from rag_assets.evaluation.non_inferiority import LARGEST_MARGIN, questions_needed
 from rag_assets.evaluation.projection import IndexedGold
 from rag_assets.operations.gate.compared_rankings import Side
 from rag_assets.operations.gate.verdicts import KnownItems
+from rag_assets.questions.known_items import Rarity, sentences_to_ask
 from rag_assets.store import Store
 from rag_assets.store.pins import Pin
 

@@ -12,11 +12,7 @@ unless a person accepts that.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rag_assets.evaluation.non_inferiority import (
-    Outcome,
-    more_questions,
-    more_questions_text,
-)
+from rag_assets.evaluation.non_inferiority import Outcome, more_questions_text
 from rag_assets.operations.gate.comparison import Comparison
 from rag_assets.operations.gate.known_items import FEW
 from rag_assets.operations.gate.verdict_wording import (
@@ -158,7 +154,7 @@ def _more(comparison: Comparison | None, *, is_same_recipe: bool) -> int:
     is_open = -comparison.margin <= difference.estimate
     if is_open and (is_same_recipe or difference.estimate < 0):
         return 0
-    return more_questions(difference, margin=comparison.margin)
+    return difference.more_questions(margin=comparison.margin)
 
 
 def _losses_of_dense(

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from textwrap import indent
 
-from rag_assets.evaluation.non_inferiority import PairedDifference, SliceDifference
+from rag_assets.evaluation.non_inferiority import PairedDifference
+from rag_assets.operations.gate.slices import SliceDifference
 from rag_assets.operations.gate.verdicts import (
     BeforeAndNow,
     Compared,

@@ -13,12 +13,8 @@ from typing import Self
 
 from pydantic import TypeAdapter
 
-from rag_assets.evaluation.non_inferiority import (
-    Outcome,
-    PairedDifference,
-    SliceDifference,
-    SliceStatus,
-)
+from rag_assets.evaluation.non_inferiority import Outcome, PairedDifference
+from rag_assets.operations.gate.slices import SliceDifference, SliceStatus
 
 SHORTENED_TO = 100
 """A verdict keeps at most so many characters of a question."""

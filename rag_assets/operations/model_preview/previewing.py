@@ -23,23 +23,17 @@ import numpy as np
 
 from rag_assets.config import Config, Retriever, Signal
 from rag_assets.evaluation.gold import DocumentKey
-from rag_assets.evaluation.non_inferiority import (
-    Paired,
-    PairedDifference,
-    SliceStatus,
-    default_margin,
-    paired_difference,
-    status_of,
-)
+from rag_assets.evaluation.non_inferiority import Paired, PairedDifference, default_margin
 from rag_assets.evaluation.projection import RankedUnit
 from rag_assets.evaluation.questions import Question, brought, read_questions
-from rag_assets.evaluation.scores import source_of, units_of
+from rag_assets.evaluation.scores import units_of
 from rag_assets.index.embed import EmbeddedAhead, embed_ahead
 from rag_assets.index.encoders import encoder_of
 from rag_assets.index.steps import CHUNK_VECTORS, ROW_VECTORS
 from rag_assets.index.units import matrix_of
 from rag_assets.models.paths import load_for_queries
 from rag_assets.operations.gate.compared_rankings import Side, serving_side
+from rag_assets.operations.gate.slices import SliceStatus, status_of
 from rag_assets.operations.gate.verdicts import BeforeAndNow
 from rag_assets.operations.model_preview.bounds import (
     ReciprocalRanks,
@@ -212,7 +206,7 @@ def preview(store: Store, config: Config, *, variant: str, log: Log) -> ModelPre
         metric=f"hit_rate@{config.gate.cutoff}",
         serving_hits=float(measured.hits.mean()),
         bound=float(bound.mean()),
-        difference=paired_difference(_paired(bound, measured.hits, asked)),
+        difference=_paired(bound, measured.hits, asked).difference(),
         margin=margin,
         dense=[one for one, _ in at_most],
         likely=[one for one, _ in likely],
@@ -389,7 +383,7 @@ def _beside(
             f"hit_rate@{cutoff}",
             serving=float(hits.mean()),
             candidate=float(then.mean()),
-            difference=paired_difference(paired),
+            difference=paired.difference(),
         )
         sides.append((shown, paired))
     return sides
@@ -428,7 +422,7 @@ def _paired(bound: np.ndarray, hits: np.ndarray, questions: Sequence[Question]) 
     """The bound minus what serves, to be tested as the gate tests."""
     first = [question.gold[0] for question in questions]
     differences = bound.astype(float) - hits.astype(float)
-    return Paired(differences, [*map(source_of, first)], [gold.label for gold in first])
+    return Paired(differences, [gold.holder for gold in first], [gold.label for gold in first])
 
 
 def _why_none(variant: str, *, serving: str) -> str:

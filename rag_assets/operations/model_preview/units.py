@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from rag_assets.evaluation.gold import DocumentGold, DocumentKey, Gold
-from rag_assets.evaluation.projection import GoldItems, IndexedGold, Item, RankedUnit, gold_items_at
+from rag_assets.evaluation.projection import GoldItems, IndexedGold, RankedUnit
 from rag_assets.evaluation.questions import Question
 from rag_assets.operations.model_preview.bounds import PoolQuestion, WordRanking
 
@@ -47,7 +47,7 @@ def gold_units_of(
     """
     found = []
     for place, question in enumerate(questions):
-        goal = gold_items_at("gold", question.gold, indexed)
+        goal = indexed.items_at("gold", question.gold)
         if goal is None:
             continue
         wanted = frozenset(chain.from_iterable(goal.pieces))
@@ -115,7 +115,7 @@ def word_ranking(ranking: Sequence[RankedUnit], gold: GoldUnits) -> WordRanking:
 
 def codes_of(units: Iterable[RankedUnit], collapse: Collapse) -> np.ndarray:
     """A number for what each unit counts as in a ranking; of several pages the first counts."""
-    known: dict[Item, int] = {}
+    known: dict[object, int] = {}
     items = (next(iter(unit.items(collapse))) for unit in units)
     return np.array([known.setdefault(item, len(known)) for item in items], dtype=int)
 

@@ -19,9 +19,9 @@ from typing import Literal, TypeAlias
 from rag_assets.change import completing, embeddable
 from rag_assets.change.quarantine import quarantined
 from rag_assets.config import Config
-from rag_assets.evaluation.json_lines import QuestionsError
 from rag_assets.evaluation.questions import refresh_questions
 from rag_assets.graph import STEPS
+from rag_assets.media.json_lines import QuestionsError
 from rag_assets.operations.gate import blocked_candidate
 from rag_assets.operations.gate import judging as gate
 from rag_assets.operations.gate.blocked_candidate import HeldBack

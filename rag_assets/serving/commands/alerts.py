@@ -8,10 +8,10 @@ from rag_assets import config as configuration
 from rag_assets.config import Config
 from rag_assets.findings.finding import Finding
 from rag_assets.findings.telling import lines_of
-from rag_assets.operations.alerts.channels import Delivery
-from rag_assets.operations.alerts.dispatch import NOT_CALLED, open_problems, try_channels
-from rag_assets.operations.alerts.messages import moment, record_of
-from rag_assets.operations.alerts.record import FILE, AlertRecord, Change, ChannelRecord, RecordFile
+from rag_assets.operations.alerts.dispatch import open_problems, try_channels
+from rag_assets.operations.alerts.messages import record_of
+from rag_assets.operations.alerts.record import FILE, AlertRecord, Change, RecordFile
+from rag_assets.process.clock import moment
 from rag_assets.serving import alerting
 from rag_assets.serving.replies import FAILED, OK, PARTLY, Json, Reply, UsageError, say
 
@@ -45,21 +45,13 @@ def _tried(config: Config) -> Reply:
     if not config.alerts.channels:
         raise UsageError(NO_CHANNEL)
     answers = try_channels(config)
-    lines = [f"{name}: {_in_words(one)}" for name, one in answers.items()]
+    lines = [f"{name}: {one.words}" for name, one in answers.items()]
     channels: dict[str, Json] = {
         name: {"accepted": one.accepted, "answer": one.answer, "lacking": one.lacking or None}
         for name, one in answers.items()
     }
     is_good = all(one.accepted and not one.lacking for one in answers.values())
     return Reply({"channels": channels}, "\n".join(lines), OK if is_good else FAILED)
-
-
-def _in_words(delivery: Delivery) -> str:
-    if delivery.lacking:
-        return f"IN PART ({delivery.answer}; {delivery.lacking})"
-    if delivery.answer == NOT_CALLED:
-        return NOT_CALLED
-    return f"{'accepted' if delivery.accepted else 'FAILED'} ({delivery.answer})"
 
 
 def _listed(config: Config) -> Reply:
@@ -75,7 +67,7 @@ def _listed(config: Config) -> Reply:
             "problems": [
                 {
                     **record_of(Change(one), config.alerts.ui_url),
-                    "told": {name: when.isoformat() for name, when in _told(one, record).items()},
+                    "told": {name: when.isoformat() for name, when in record.told_of(one).items()},
                 }
                 for one in problems
             ],
@@ -84,7 +76,7 @@ def _listed(config: Config) -> Reply:
                     "name": channel.name,
                     "type": channel.type,
                     "waiting": waiting.get(channel.name, 0),
-                    "failure": _failures(config, record)[channel.name] or None,
+                    "failure": record.failure_of(channel.name) or None,
                 }
                 for channel in config.alerts.channels
             ],
@@ -94,30 +86,16 @@ def _listed(config: Config) -> Reply:
     )
 
 
-def _told(problem: Finding, record: AlertRecord) -> dict[str, datetime]:
-    """Each channel that was told of `problem`, and when."""
-    return {
-        name: max(times)
-        for name, channel in record.channels.items()
-        if (times := [channel.told[key] for key in problem.keys if key in channel.told])
-    }
-
-
 def _paragraphs(problems: Sequence[Finding], config: Config, record: AlertRecord) -> Iterator[str]:
     for problem in problems:
-        names = [f"{name} ({moment(when)})" for name, when in _told(problem, record).items()]
+        names = [f"{name} ({moment(when)})" for name, when in record.told_of(problem).items()]
         who = f"    told: {', '.join(names) or 'nobody yet'}"
         yield "\n".join([*lines_of([problem]), who])
     if not problems:
         yield "Nothing is wrong."
-    failing = [f"  {name}: {why}" for name, why in _failures(config, record).items() if why]
+    names = [channel.name for channel in config.alerts.channels]
+    failing = [f"  {name}: {why}" for name in names if (why := record.failure_of(name))]
     if failing:
         yield "\n".join([f"Not reached, tried again (see {FILE}):", *failing])
     names = ", ".join(f"{one.name} ({one.type})" for one in config.alerts.channels)
     yield f"Channels: {names}" if names else f"Channels: {NO_CHANNEL}"
-
-
-def _failures(config: Config, record: AlertRecord) -> dict[str, str]:
-    """Why the last message to each channel did not arrive; empty if it did."""
-    names = [channel.name for channel in config.alerts.channels]
-    return {name: record.channels.get(name, ChannelRecord()).failure for name in names}

@@ -151,8 +151,7 @@ def _exported(store: Store) -> Reply:
 
 
 def _forget(store: Store, config: Config, user: str, *, is_sure: bool) -> Reply:
-    from rag_assets.operations.erasure.kept_answers import answers_by, erase, questions_of
-    from rag_assets.operations.erasure.model_calls import erase_asking
+    from rag_assets.operations.erasure.kept_answers import answers_by, erase
     from rag_assets.questions.from_answers import left_with_people
 
     if not is_sure and not sys.stdin.isatty():
@@ -168,9 +167,7 @@ def _forget(store: Store, config: Config, user: str, *, is_sure: bool) -> Reply:
         say(f"Erase {_counted(found)} to questions of {user}? It cannot be undone. [y/N]")
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             return Reply({"erased": 0}, "Nothing was erased.", code=FAILED)
-    questions = questions_of(store, found)
-    erase_asking(store, questions)
-    erase(store, found, log=say)
+    questions = erase(store, found, log=say)
     left = answers_by(store, user)
     text = f"Erased {_counted(found)} to questions of {user}. Backups are not touched."
     if left:

@@ -96,8 +96,7 @@ def _answers(
         ConfigError: No language model has the name of the writer.
     """
     from rag_assets.answering.assistant import open_assistant
-    from rag_assets.answering.record.keeping import keep
-    from rag_assets.answering.record.kept import context_of, cost_of
+    from rag_assets.answering.record.keeping import keep_asked
 
     said = _said_before(Store.of(config), options)
     answers = []
@@ -111,16 +110,14 @@ def _answers(
             answer = assistant.ask(
                 question, said=said, filters=filters, retriever=options.retriever, log=say
             )
-            context = context_of(
-                assistant.index,
-                config,
+            kept = keep_asked(
+                assistant,
+                answer,
                 retriever=options.retriever,
                 filters=filters,
                 user=options.user,
-                history=tuple(turn.question for turn in said),
-                cost=cost_of(answer),
+                said=said,
             )
-            kept = keep(assistant.store, config, answer, context, purges=assistant.purges)
             answers.append(Asked(answer, kept))
     return answers
 

@@ -5,18 +5,14 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
-from rag_assets.change.reclaim import CleanedTables, clean_up_tables
 from rag_assets.config.running import MOST_DAYS
-from rag_assets.graph import STEPS
 from rag_assets.reports.text_tables import table
 from rag_assets.serving import disk_errors, refresh_run
 from rag_assets.serving.replies import CommandError, Reply, say
-from rag_assets.store import Store, images
+from rag_assets.store import Store
 
 if TYPE_CHECKING:
-    from rag_assets.evaluation.experiment_runs import RemovedRuns
-    from rag_assets.operations.erasure.kept_answers import TidiedAnswers
-    from rag_assets.operations.run_history import ForgottenRuns
+    from rag_assets.operations.clean_up import CleanedState
 
 SUMMARY = "free disk space: remove old versions, tables, runs and answers"
 EXAMPLES = """\
@@ -38,11 +34,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Reply:
     """Clean up table by table; a running refresh is waited for, since it reads old versions."""
-    from rag_assets.evaluation.experiment_runs import remove_unused
-    from rag_assets.operations.erasure import model_calls
-    from rag_assets.operations.erasure.kept_answers import tidy
-    from rag_assets.operations.run_history import forget_old_runs
-    from rag_assets.operations.unused_weights import remove_unused_weights
+    from rag_assets.operations.clean_up import clean_up
     from rag_assets.serving import dagster_instance
 
     config = configuration.load()
@@ -51,67 +43,33 @@ def run(options: argparse.Namespace) -> Reply:
         raise CommandError(f"--keep-days is {keep_days:g}: give 0 to {MOST_DAYS}")
     store = Store.of(config)
     with disk_errors.writing(config.state_dir), store.lock(refresh_run.LOCK, log=say):
-        done = clean_up_tables(store, config, STEPS, keep_days=keep_days, log=say)
-        pictures = images.forget_unnamed(store, log=say)
-        removed_runs = remove_unused(store, config, log=say)
-        weights, weights_bytes = remove_unused_weights(store, config, keep_days=keep_days)
-        answers = tidy(store, config, log=say)
-        calls = model_calls.remove_old(store, config, log=say)
-        with dagster_instance.opened(config) as records:
-            keep_records = config.clean_up.keep_records_days
-            history = forget_old_runs(records, keep_days=keep_records, log=say)
+        records = dagster_instance.opened(config)
+        done = clean_up(store, config, records, keep_days=keep_days, log=say)
     return Reply(
         record={
-            "tables": [asdict(one) for one in done.cleaned],
-            "tables_removed": done.removed,
-            "bytes_freed": done.bytes_freed
-            + removed_runs.bytes_freed
-            + history.bytes_freed
-            + weights_bytes,
-            "pictures_removed": pictures,
-            "runs_removed": removed_runs.runs,
-            "arms_removed": removed_runs.arms,
-            "dagster_runs_removed": history.runs,
-            "answers_exported": answers.exported,
-            "answers_removed": answers.removed,
-            "language_model_calls_removed": calls,
-            "trained_weights_removed": weights,
+            "tables": [asdict(one) for one in done.tables.cleaned],
+            "tables_removed": done.tables.removed,
+            **done.counts,
         },
-        text=_text(
-            done,
-            pictures=pictures,
-            removed_runs=removed_runs,
-            history=history,
-            answers=answers,
-            calls=calls,
-            weights=weights,
-        ),
+        text=_text(done),
     )
 
 
-def _text(
-    done: CleanedTables,
-    *,
-    pictures: int,
-    removed_runs: "RemovedRuns",
-    history: "ForgottenRuns",
-    answers: "TidiedAnswers",
-    calls: int,
-    weights: int,
-) -> str:
-    if not (done.cleaned or answers.removed or calls or weights):
+def _text(found: "CleanedState") -> str:
+    done, answers, history = found.tables, found.answers, found.history
+    if not (done.cleaned or answers.removed or found.calls or found.weights):
         return "There is no table yet: nothing to clean up."
     rows = [asdict(one) | {"MB freed": one.bytes_freed / 1_000_000} for one in done.cleaned]
     removed = sum(one.removed for one in done.cleaned)
     total = f"{removed:,} versions removed, {done.bytes_freed / 1_000_000:,.1f} MB freed."
     if done.removed:
         total += f" Removed tables that nothing uses: {', '.join(done.removed)}."
-    if pictures:
-        total += f" Removed {pictures:,} pictures that no document shows."
-    if removed_runs.runs or removed_runs.arms:
+    if found.pictures:
+        total += f" Removed {found.pictures:,} pictures that no document shows."
+    if found.runs.runs or found.runs.arms:
         total += (
-            f" {removed_runs.runs:,} runs of experiments and {removed_runs.arms:,} arms removed, "
-            f"{removed_runs.bytes_freed / 1_000_000:,.1f} MB freed."
+            f" {found.runs.runs:,} runs of experiments and {found.runs.arms:,} arms removed, "
+            f"{found.runs.bytes_freed / 1_000_000:,.1f} MB freed."
         )
     if history.runs:
         total += (
@@ -123,8 +81,8 @@ def _text(
             f" {answers.exported:,} answers copied to the table answers, {answers.removed:,} old "
             "answers removed."
         )
-    if calls:
-        total += f" {calls:,} old calls of language models removed."
-    if weights:
-        total += f" {weights:,} folders of trained weights or checkpoints removed."
+    if found.calls:
+        total += f" {found.calls:,} old calls of language models removed."
+    if found.weights:
+        total += f" {found.weights:,} folders of trained weights or checkpoints removed."
     return f"{table(rows, columns=COLUMNS)}\n\n{total}"

@@ -120,8 +120,8 @@ def _evaluated(
 ) -> "EvaluationResult":
     """The evaluation of the file of `options`, or of the imported questions without one."""
     from rag_assets.evaluation.evaluate import compared, evaluate_file, evaluate_variant
-    from rag_assets.evaluation.json_lines import QuestionsError
     from rag_assets.evaluation.questions import refresh_questions
+    from rag_assets.media.json_lines import QuestionsError
     from rag_assets.table_lookup.arm import arms_of
 
     arms = arms_of(store, config)
@@ -152,8 +152,8 @@ def _chosen(store: Store, config: Config, options: argparse.Namespace, *, varian
     from rag_assets.evaluation.choosing import choose_retriever
     from rag_assets.evaluation.evaluate import parsed_file
     from rag_assets.evaluation.evaluation_wording import smoke_sentence
-    from rag_assets.evaluation.json_lines import QuestionsError
     from rag_assets.evaluation.smoke_tests import smoke_tests
+    from rag_assets.media.json_lines import QuestionsError
     from rag_assets.table_lookup.arm import arms_of
 
     failures: list[Failure] = []
@@ -225,9 +225,9 @@ def _check_readable(questions: Path) -> None:
 
 def _compared(result: "EvaluationResult") -> Iterator[str]:
     """The paired differences, their verdicts, and what follows for the retriever that serves."""
-    from rag_assets.evaluation.evaluation_wording import advice, differences_table, domains_of
+    from rag_assets.evaluation.evaluation_wording import advice, differences_table
 
-    rows = differences_table(result, domains=domains_of(result)[-1:])
+    rows = differences_table(result, domains=result.domains()[-1:])
     if rows:
         columns = ["questions", "n", "retriever", "against", "metric", "difference", "says"]
         title = "Paired differences, 95 % intervals (the report has those of each domain)"

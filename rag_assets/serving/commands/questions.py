@@ -97,7 +97,7 @@ def _made(config: Config) -> Reply:
 
 
 def _imported(config: Config, file: Path) -> Reply:
-    from rag_assets.evaluation.json_lines import QuestionsError
+    from rag_assets.media.json_lines import QuestionsError
     from rag_assets.questions.importing import import_questions, split_keys
 
     into = config.questions.people_file

@@ -77,11 +77,10 @@ def run(options: argparse.Namespace) -> Reply:
 
 def _origins(index: "VariantIndex", found: "Sequence[Results]") -> "Mapping[str, Json]":
     """The origin of each hit, in short, by its id; `rag-assets explain` says all of it."""
-    from rag_assets.operations.explain.explaining import COMPACT_COLUMNS, compact
+    from rag_assets.operations.explain.explaining import lineage_in_short
 
     units = sorted({hit.unit_id for results in found for hit in results})
-    rows = index.read(units, COMPACT_COLUMNS).to_pylist() if units else []
-    return {row["unit_id"]: compact(index.complete_set, row) for row in rows}
+    return lineage_in_short(index, units)
 
 
 def _one(

@@ -76,8 +76,8 @@ class Service:
         Raises:
             ValueError: Nothing is labelled under this name.
         """
-        from rag_assets.evaluation.judges.labels import task_of
         from rag_assets.questions.items_to_label import ItemSources, Labelling
+        from rag_assets.questions.judging.labels import task_of
 
         task = task_of(of)
         if anew or of not in self.to_label:
@@ -105,8 +105,7 @@ class Service:
         The answer is the last. With it comes the id under which it is kept; None where answers are
         not kept, as with all before.
         """
-        from rag_assets.answering.record.keeping import keep
-        from rag_assets.answering.record.kept import context_of, cost_of
+        from rag_assets.answering.record.keeping import keep_asked
 
         said, filters = self._said_before(body), filters_of(opened, body.filters)
         told = opened.assistant.stream(
@@ -117,17 +116,14 @@ class Service:
                 yield each, None
                 continue
             self.metrics.stages(each.seconds)
-            context = context_of(
-                opened.index,
-                self.config,
+            kept = keep_asked(
+                opened.assistant,
+                each,
                 retriever=body.retriever,
                 filters=filters,
                 user=self.user,
-                history=tuple(turn.question for turn in said),
-                cost=cost_of(each),
+                said=said,
             )
-            assistant = opened.assistant
-            kept = keep(assistant.store, self.config, each, context, purges=assistant.purges)
             yield each, kept
 
     def tell_answer(self, body: AskBody, tell: Tell) -> None:

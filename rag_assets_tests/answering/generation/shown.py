@@ -1,7 +1,7 @@
 """Units that a language model is shown, made by hand."""
 
-from rag_assets.answering.quoting.row_cells import FilledCell, RowCells
 from rag_assets.retrieval.hits import Hit
+from rag_assets.retrieval.row_cells import FilledCell, RowCells
 
 
 def chunk(unit_id: str, text: str, **parts) -> Hit:

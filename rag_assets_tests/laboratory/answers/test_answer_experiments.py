@@ -8,15 +8,14 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from rag_assets.answering.measuring.evaluating import evaluate_answers
-from rag_assets.answering.measuring.report import report_of
 from rag_assets.config import Config
-from rag_assets.evaluation.judges.verdicts import JUDGMENTS
 from rag_assets.evaluation.questions import refresh_questions
+from rag_assets.laboratory.answer_evaluation.evaluating import evaluate_answers
+from rag_assets.laboratory.answer_evaluation.report import report_of
 from rag_assets.laboratory.answers.report import experiment_report
 from rag_assets.laboratory.answers.run import file_of, read_record, run_answer_experiment
 from rag_assets.laboratory.experiments.design import ExperimentError
-from rag_assets.laboratory.judges import calibration
+from rag_assets.questions.judging.verdicts import JUDGMENTS
 from rag_assets.store import Store
 from rag_assets_testing.scripted_language_model import (
     Behaviour,
@@ -27,7 +26,7 @@ from rag_assets_testing.scripted_language_model import (
     status,
 )
 from rag_assets_tests.answering import project
-from rag_assets_tests.evaluation.judges.scripted import ranked, scored, shown_answers
+from rag_assets_tests.laboratory.judges.scripted import ranked, scored, shown_answers
 
 ASKED = {
     "stiff": ("What is the stiffness of the spring?", "doc:spring.md", "12 N/mm"),
@@ -143,25 +142,18 @@ def test_a_split_without_questions(built, tmp_path):
 def test_written_answers_are_evaluated_and_asked_once(built, tmp_path):
     with played(built, [status(500)], tmp_path) as (config, server):
         store = Store.of(config)
-        failed = evaluate_answers(
-            store, config, variant="default", calibration=calibration, log=print
-        )
+        failed = evaluate_answers(store, config, variant="default", log=print)
         assert failed is not None
         assert failed.failed == sum(each.outcome == "found" for each in failed.answers) > 0
         assert "the language model failed" in report_of(failed).replace("\n", " ")
         failing = server.calls
         server.script = says
-        found = evaluate_answers(
-            store, config, variant="default", calibration=calibration, log=print
-        )
+        found = evaluate_answers(store, config, variant="default", log=print)
         calls = server.calls
         assert found is not None
         assert found.failed == 0
         assert "written" in {each.outcome for each in found.answers}
-        assert (
-            evaluate_answers(store, config, variant="default", calibration=calibration, log=print)
-            == found
-        )
+        assert evaluate_answers(store, config, variant="default", log=print) == found
         assert server.calls == calls
         assert found.spending["language model calls"] == calls - failing
 
@@ -172,14 +164,9 @@ def test_what_would_be_the_same_again_is_not_evaluated_again(built, tmp_path, be
     with played(built, behaviour, tmp_path) as (config, server):
         store = Store.of(config)
         for _ in range(2):
-            settled = evaluate_answers(
-                store, config, variant="default", calibration=calibration, log=print
-            )
+            settled = evaluate_answers(store, config, variant="default", log=print)
         calls = server.calls
-        assert (
-            evaluate_answers(store, config, variant="default", calibration=calibration, log=print)
-            == settled
-        )
+        assert evaluate_answers(store, config, variant="default", log=print) == settled
         assert server.calls == calls
 
 
@@ -281,20 +268,13 @@ def test_judges_are_columns_of_the_evaluation_of_answers(built, tmp_path):
     ):
         store = Store.of(config)
         judge.script = status(500)
-        away = evaluate_answers(
-            store, config, variant="default", calibration=calibration, log=print
-        )
+        away = evaluate_answers(store, config, variant="default", log=print)
         assert away is not None
         assert away.may_pass, "the judge is asked again"
         judge.script = judges
-        found = evaluate_answers(
-            store, config, variant="default", calibration=calibration, log=print
-        )
+        found = evaluate_answers(store, config, variant="default", log=print)
         calls = judge.calls
-        assert (
-            evaluate_answers(store, config, variant="default", calibration=calibration, log=print)
-            == found
-        )
+        assert evaluate_answers(store, config, variant="default", log=print) == found
         assert judge.calls == calls
     assert found is not None
     assert not found.may_pass
@@ -312,13 +292,9 @@ def test_other_rubrics_make_another_evaluation(built, tmp_path):
     with played(built, says, tmp_path) as (writing, _):
         store = Store.of(writing)
         with judged(writing, judges, tmp_path, rubrics=["faithfulness"]) as (config, _):
-            one = evaluate_answers(
-                store, config, variant="default", calibration=calibration, log=print
-            )
+            one = evaluate_answers(store, config, variant="default", log=print)
         with judged(writing, judges, tmp_path, rubrics=["correctness"], most=1) as (config, _):
-            other = evaluate_answers(
-                store, config, variant="default", calibration=calibration, log=print
-            )
+            other = evaluate_answers(store, config, variant="default", log=print)
     assert one.made_from != other.made_from
     [found] = other.judged["document"]
     assert (found.rubric, found.of.items) == ("correctness", 1)

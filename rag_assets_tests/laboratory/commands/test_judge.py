@@ -14,11 +14,11 @@ import pytest
 
 from rag_assets import config as configuration
 from rag_assets.answering.checks import judging
-from rag_assets.evaluation.judges.asking import open_judges
-from rag_assets.evaluation.judges.labels import read_labels
+from rag_assets.laboratory.judges.asking import open_judges
 from rag_assets.models.language import kept_calls
 from rag_assets.models.language.kept_calls import calls_file
 from rag_assets.questions.items_to_label import ItemSources
+from rag_assets.questions.judging.labels import read_labels
 from rag_assets.serving import cli
 from rag_assets.serving.replies import FAILED, OK, USAGE
 from rag_assets.store import purges

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from rag_assets.config import Config
-from rag_assets.evaluation.json_lines import QuestionsError
 from rag_assets.laboratory.experiments.design import Design
 from rag_assets.laboratory.experiments.designs import filled_in
 from rag_assets.laboratory.experiments.index_size import Corpus, nested
+from rag_assets.media.json_lines import QuestionsError
 
 HELD = ("a.md", "b.md")
 CORPUS = Corpus(

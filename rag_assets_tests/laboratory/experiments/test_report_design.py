@@ -7,14 +7,14 @@ import pytest
 
 from rag_assets import config as configuration
 from rag_assets.evaluation.experiment_runs import runs_of
-from rag_assets.evaluation.judges.verdicts import JUDGMENTS
 from rag_assets.evaluation.results import folder_of
+from rag_assets.questions.judging.verdicts import JUDGMENTS
 from rag_assets.serving import cli
 from rag_assets.serving.replies import FAILED, OK
 from rag_assets.store import Store
 from rag_assets_testing import small_project
 from rag_assets_testing.scripted_language_model import Behaviour, ScriptedServer, answers, cut
-from rag_assets_tests.evaluation.judges.scripted import scored
+from rag_assets_tests.laboratory.judges.scripted import scored
 
 PROMPTS = [
     {

@@ -5,8 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from rag_assets.evaluation.judges.judged_means import verdict_of
-from rag_assets.evaluation.judges.labels import ItemLabel, task_of
 from rag_assets.laboratory.judges.calibration import (
     LEAST_KAPPA,
     as_people_score,
@@ -18,7 +16,9 @@ from rag_assets.laboratory.judges.calibration import (
     why_not,
     with_people,
 )
+from rag_assets.laboratory.judges.judged_means import verdict_of
 from rag_assets.laboratory.judges.kappa import Kappa
+from rag_assets.questions.judging.labels import ItemLabel, task_of
 
 SUPPORT, CORRECT = task_of("sentence"), task_of("answer_scores/correctness")
 SCALE = (1, 5)

@@ -22,9 +22,9 @@ from rag_assets.answering.record.keeping import keep
 from rag_assets.answering.record.kept import context_of
 from rag_assets.answering.record.listing import one
 from rag_assets.change.quarantine import Failure, record
-from rag_assets.evaluation.json_lines import append
 from rag_assets.evaluation.questions import read_questions, refresh_questions
 from rag_assets.identity import document_id
+from rag_assets.media.json_lines import append
 from rag_assets.operations.erasure import purge as purging
 from rag_assets.operations.erasure import run_records
 from rag_assets.operations.erasure.scope import PurgeContext

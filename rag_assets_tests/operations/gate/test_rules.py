@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from rag_assets.config import Gate
 from rag_assets.evaluation.metrics import METRICS
-from rag_assets.evaluation.non_inferiority import Paired, paired_difference, slices_of
+from rag_assets.evaluation.non_inferiority import Paired
 from rag_assets.operations.gate.comparison import Comparison
 from rag_assets.operations.gate.rules import FEW, Ruling, decide
+from rag_assets.operations.gate.slices import slices_of
 from rag_assets.operations.gate.verdicts import BeforeAndNow, DenseAlone, KnownItems
 
 FINE = KnownItems(queries=500, serving=0.97, candidate=0.96, unchanged=400, moved=10)
@@ -19,7 +20,7 @@ def compared(*, wins: int, losses: int, same: int, margin: float = 0.045) -> Com
     """Questions of which so many were won, lost and answered alike."""
     differences = np.repeat([1.0, -1.0, 0.0], [wins, losses, same])
     paired = Paired(differences, [f"{n}.md" for n in range(len(differences))], [""] * 10_000)
-    return Comparison(margin=margin, difference=paired_difference(paired))
+    return Comparison(margin=margin, difference=paired.difference())
 
 
 def decided(
@@ -74,7 +75,7 @@ def test_a_slice_that_loses_holds_even_a_better_mean():
     differences = np.repeat([-1.0, 0.0, 1.0], [20, 100, 40])
     paired = Paired(differences, [f"{n}.md" for n in range(160)], [""] * 160)
     slices = slices_of(paired, {"language": ["sv"] * 120 + ["en"] * 40}, margin=0.08)
-    comparison = Comparison(margin=0.08, difference=paired_difference(paired), slices=tuple(slices))
+    comparison = Comparison(margin=0.08, difference=paired.difference(), slices=tuple(slices))
     for is_same in (False, True):
         held = decided(comparison, is_same=is_same)
         assert held.outcome == "HOLD"

@@ -9,12 +9,7 @@ import pytest
 from rag_assets import config as configuration
 from rag_assets.evaluation.gold import DocumentGold
 from rag_assets.evaluation.indexed_gold import read_indexed_gold
-from rag_assets.evaluation.projection import (
-    GoldItems,
-    IndexedGold,
-    RankedUnit,
-    gold_items_at,
-)
+from rag_assets.evaluation.projection import GoldItems, IndexedGold, RankedUnit
 from rag_assets.evaluation.questions import Question, read_questions
 from rag_assets.evaluation.scores import units_of
 from rag_assets.index.embed import refresh_rows
@@ -57,7 +52,7 @@ def true_hits(made: Made, variant: str, **retrieval: object) -> float:
     indexed = read_indexed_gold(store, config, variant=variant, joint=joint, gold=gold)
     hits = 0
     for question, ranking in zip(questions, units_of(table, count=len(questions)), strict=True):
-        goal = gold_items_at("gold", question.gold, indexed)
+        goal = indexed.items_at("gold", question.gold)
         assert goal is not None
         hits += any(goal.relevance(ranking)[1][:10])
     return hits / len(questions)

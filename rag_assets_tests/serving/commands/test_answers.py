@@ -9,7 +9,7 @@ import pytest
 
 from rag_assets import config as configuration
 from rag_assets.answering.asking import AnswerSources
-from rag_assets.evaluation.json_lines import append
+from rag_assets.media.json_lines import append
 from rag_assets.questions.from_answers import id_of
 from rag_assets.schemas import ANSWERS_TABLE
 from rag_assets.serving import cli

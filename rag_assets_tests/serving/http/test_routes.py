@@ -13,8 +13,8 @@ from rag_assets import config as configuration
 from rag_assets.answering.answer import from_json
 from rag_assets.answering.assistant import AnswerModels
 from rag_assets.config import Config
-from rag_assets.evaluation.json_lines import append
 from rag_assets.findings.finding import Finding
+from rag_assets.media.json_lines import append
 from rag_assets.questions.from_answers import id_of
 from rag_assets.serving import cli, state_status
 from rag_assets.serving.http.app import app_of

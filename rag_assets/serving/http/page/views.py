@@ -20,7 +20,7 @@ from starlette.concurrency import run_in_threadpool
 
 from rag_assets.answering.record.listing import AnswerFilter, find
 from rag_assets.citations.card import Card
-from rag_assets.evaluation.judges.labels import TASKS
+from rag_assets.questions.judging.labels import TASKS
 from rag_assets.reports import pages
 from rag_assets.serving.http.bodies import MOST_OF_A_PAGE, AskBody, FeedbackBody, SearchBody
 from rag_assets.serving.http.limits import InWork, in_work_of

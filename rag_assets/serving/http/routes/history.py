@@ -9,8 +9,7 @@ from rag_assets.answering.record import replaying
 from rag_assets.answering.record.differing import difference_of
 from rag_assets.answering.record.feedback import Feedback, feedback_on, give
 from rag_assets.answering.record.listing import AnswerFilter, ListedAnswer, find
-from rag_assets.operations.erasure.kept_answers import erase, questions_of
-from rag_assets.operations.erasure.model_calls import erase_asking
+from rag_assets.operations.erasure.kept_answers import erase
 from rag_assets.questions.from_answers import left_with_people
 from rag_assets.serving.http import bodies
 from rag_assets.serving.http.bodies import AnswerId
@@ -57,9 +56,7 @@ def kept(answer_id: AnswerId, service: Served) -> bodies.KeptReply:
 def forget(answer_id: AnswerId, service: Served) -> None:
     """Erase one of your answers for good, with what language models were asked for it."""
     store, found = service.served.store, [service.own(answer_id).answer_id]
-    questions = questions_of(store, found)
-    erase_asking(store, questions)
-    erase(store, found, log=lambda _line: None)
+    questions = erase(store, found, log=lambda _line: None)
     if of_people := left_with_people(service.config.questions, questions):
         logger.warning("an answer was erased; %s", of_people)
 

@@ -1,4 +1,4 @@
-from rag_assets.evaluation.gold_changes import best_passage
+from rag_assets.operations.gate.gold_changes import best_passage
 
 
 def test_the_passage_that_changed_is_found_among_others():

@@ -1,15 +1,15 @@
 """What judges read of an answer: numbered texts, marks that lead to them, and their sources."""
 
-from rag_assets.answering.measuring.answer_items import (
+from rag_assets.answering.quoting.unit_citations import span_of
+from rag_assets.citations.sentences import Sentence
+from rag_assets.evaluation.gold import DocumentGold, RowGold
+from rag_assets.evaluation.questions import Question
+from rag_assets.laboratory.answer_evaluation.answer_items import (
     References,
     ShownText,
     answer_items,
     context_item,
 )
-from rag_assets.answering.quoting.unit_citations import span_of
-from rag_assets.citations.sentences import Sentence
-from rag_assets.evaluation.gold import DocumentGold, RowGold
-from rag_assets.evaluation.questions import Question
 from rag_assets.laboratory.answers.run import pair_item
 from rag_assets_tests.answering.found import document
 

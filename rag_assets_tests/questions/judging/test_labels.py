@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag_assets.evaluation.judges.labels import (
+from rag_assets.questions.judging.labels import (
     SKIPPED,
     TASKS,
     consensus,

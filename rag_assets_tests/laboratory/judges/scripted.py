@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rag_assets.config import LanguageModelSettings, RubricName
-from rag_assets.evaluation.judges.asking import RubricJudge
-from rag_assets.evaluation.judges.rubrics import read_rubric
-from rag_assets.evaluation.judges.verdicts import JudgedItem
+from rag_assets.laboratory.judges.asking import RubricJudge
 from rag_assets.models.language.opening import open_entry
+from rag_assets.questions.judging.rubrics import read_rubric
+from rag_assets.questions.judging.verdicts import JudgedItem
 from rag_assets_testing.scripted_language_model import Behaviour, Script, ScriptedServer, answers
 
 ANSWER = JudgedItem(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from rag_assets.evaluation.judges.judged_means import BoundedMean, JudgedMean
+from rag_assets.laboratory.judges.judged_means import BoundedMean, JudgedMean
 from rag_assets.reports.text_tables import markdown_table
 
 LEGEND = (

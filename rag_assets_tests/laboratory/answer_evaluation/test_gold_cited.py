@@ -2,10 +2,10 @@
 
 import pytest
 
-from rag_assets.answering.measuring.bench import GoldPlaces, cited_units, places_of
 from rag_assets.answering.quoting.unit_citations import span_of
 from rag_assets.citations.kinds import Computed, Rows
 from rag_assets.evaluation.gold import DocumentGold, RowGold
+from rag_assets.laboratory.answer_evaluation.bench import GoldPlaces, cited_units, places_of
 from rag_assets_tests.answering.found import document
 
 TEXT = "The film is thin. Its density is 2.7 g per cubic\ncentimetre. It shines."

@@ -3,9 +3,9 @@
 import pytest
 
 from rag_assets.answering.answer import Answer, Scope, Shown
-from rag_assets.answering.measuring.bench import five_numbers
 from rag_assets.citations.kinds import Span
 from rag_assets.citations.sentences import Sentence
+from rag_assets.laboratory.answer_evaluation.bench import five_numbers
 
 
 def span(text, unit_id="u"):

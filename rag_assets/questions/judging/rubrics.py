@@ -13,12 +13,12 @@ from pydantic import Field
 
 from rag_assets.config import RubricName
 from rag_assets.config.base import Section
-from rag_assets.evaluation.judges.verdicts import ItemKind, JudgedItem
 from rag_assets.identity import fingerprint
 from rag_assets.models.language.prompts import Prompt, read_prompt
+from rag_assets.questions.judging.verdicts import ItemKind, JudgedItem
 from rag_assets.workers import Json
 
-PACKAGE = "rag_assets.evaluation.judges"
+PACKAGE = "rag_assets.questions.judging"
 EVIDENCE_CHARACTERS = 200
 """Most that a judge writes before it gives a score."""
 EVIDENCE: Json = {"type": "string", "maxLength": EVIDENCE_CHARACTERS}

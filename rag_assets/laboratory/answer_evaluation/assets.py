@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from rag_assets import lineage
-from rag_assets.answering.measuring import REVISION
 from rag_assets.change.steps import StepList
 from rag_assets.config import Config
 from rag_assets.evaluation.steps import QUESTION_SETS
 from rag_assets.index.steps import JOINT_INDEX
+from rag_assets.laboratory.answer_evaluation import REVISION
 from rag_assets.process.interrupts import stoppable
 
 if TYPE_CHECKING:
-    from rag_assets.answering.measuring.evaluating import AnswerEvaluation
-    from rag_assets.evaluation.judges.judged_means import Calibration
+    from rag_assets.laboratory.answer_evaluation.evaluating import AnswerEvaluation
 
 GROUP = "evaluation"
 ASSET = "answer_evaluation"
@@ -29,8 +28,8 @@ NO_QUESTIONS = (
 )
 
 
-def definitions(config: Config, steps: StepList, *, calibration: "Calibration") -> dg.Definitions:
-    """The asset `answer_evaluation` and its job; `calibration` says what each judge is worth."""
+def definitions(config: Config, steps: StepList) -> dg.Definitions:
+    """The asset `answer_evaluation` and its job."""
     job = dg.define_asset_job(
         JOB,
         selection=[dg.AssetKey(ASSET)],
@@ -39,12 +38,10 @@ def definitions(config: Config, steps: StepList, *, calibration: "Calibration") 
         executor_def=dg.in_process_executor,
         tags=lineage.run_tags(config),
     )
-    return dg.Definitions(assets=[_answer_evaluation(config, steps, calibration)], jobs=[job])
+    return dg.Definitions(assets=[_answer_evaluation(config, steps)], jobs=[job])
 
 
-def _answer_evaluation(
-    settings: Config, steps: StepList, calibration: "Calibration"
-) -> dg.AssetsDefinition:
+def _answer_evaluation(settings: Config, steps: StepList) -> dg.AssetsDefinition:
     @dg.asset(
         group_name=GROUP,
         pool=lineage.GPU_POOL,
@@ -57,14 +54,13 @@ def _answer_evaluation(
     @stoppable()
     def answer_evaluation(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
         """How well the questions are answered, and what the answers cite."""
-        from rag_assets.answering.measuring import evaluating
+        from rag_assets.laboratory.answer_evaluation import evaluating
 
         store = lineage.open_for_writing(settings, steps)
         found = evaluating.evaluate_answers(
             store,
             settings,
             variant=context.partition_key,
-            calibration=calibration,
             log=context.log.info,
         )
         if found is None:
@@ -83,7 +79,7 @@ def _answer_evaluation(
 
 def _metadata(found: "AnswerEvaluation") -> dict[str, dg.MetadataValue]:
     """The report, and `document/completeness` and so on: the UI plots each over time."""
-    from rag_assets.answering.measuring.report import report_of
+    from rag_assets.laboratory.answer_evaluation.report import report_of
 
     return {
         **{

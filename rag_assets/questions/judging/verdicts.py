@@ -8,8 +8,8 @@ from typing import Literal, TypeAlias
 
 import pyarrow as pa
 
-from rag_assets.evaluation.summary import column
 from rag_assets.identity import fingerprint
+from rag_assets.schemas import column
 from rag_assets.store.atomic import put
 
 ItemKind: TypeAlias = Literal["answer", "report", "context", "hit", "sentence", "pair"]
@@ -115,3 +115,12 @@ def save_judgments(judgments: Iterable[Judgment], file: Path) -> None:
     fresh = file.with_name(f".{file.name}.{os.getpid()}")
     pq.write_table(judgments_table(judgments), fresh, compression="zstd")
     put(fresh, file)
+
+
+ANSWER = "answer "
+"""How the names of the answers begin that are ranked."""
+
+
+def pair_of(answer: str, other: str) -> dict[str, str]:
+    """The parts of two answers side by side."""
+    return {f"{ANSWER}1": answer, f"{ANSWER}2": other}

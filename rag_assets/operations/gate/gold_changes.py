@@ -6,7 +6,6 @@ source still has it is: such a question stays.
 """
 
 import difflib
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,10 +15,10 @@ from rag_assets.columns.sql import is_one_of, parts_of
 from rag_assets.evaluation.gold import DocumentGold, DocumentKey, RowGold
 from rag_assets.evaluation.projection import IndexedGold
 from rag_assets.evaluation.questions import Question
+from rag_assets.questions.known_items import WORDS
 from rag_assets.store import Store
 from rag_assets.store.pins import Pin
 
-WORDS = re.compile(r"\w+")
 ALIKE = 0.5
 """A passage that has less in common with a quotation is not offered in its place."""
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import get_args
 
 from rag_assets.answering.answer import Outcome
-from rag_assets.answering.measuring.answer_means import AnswerNumber, AnswersOfDomain
-from rag_assets.answering.measuring.bench import NUMBERS, UNITS
-from rag_assets.answering.measuring.evaluating import AnswerEvaluation
-from rag_assets.evaluation.judges.wording import LEGEND, judged_lines
+from rag_assets.laboratory.answer_evaluation.answer_means import AnswerNumber, AnswersOfDomain
+from rag_assets.laboratory.answer_evaluation.bench import NUMBERS, UNITS
+from rag_assets.laboratory.answer_evaluation.evaluating import AnswerEvaluation
+from rag_assets.laboratory.judges.wording import LEGEND, judged_lines
 from rag_assets.reports.text_tables import markdown_table
 
 MEANINGS = {

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rag_assets.answering.measuring.bench import NUMBERS, UNITS, MeasuredAnswer
-from rag_assets.evaluation.intervals import SHARES, Limits, cluster_bootstrap, clusters_of
+from rag_assets.evaluation.intervals import SHARES, cluster_bootstrap, clusters_of
+from rag_assets.laboratory.answer_evaluation.bench import NUMBERS, UNITS, MeasuredAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def mean_over(
     places: Sequence[tuple[str, str]],
     *,
     samples: int,
-    limits: Limits | None,
+    limits: tuple[float, float] | None,
 ) -> AnswerNumber | None:
     """The mean over the questions that have a value, with its interval; None if none has.
 

@@ -6,8 +6,8 @@ import pytest
 
 from rag_assets.config import JudgeSettings
 from rag_assets.config.evaluation import RUBRICS
-from rag_assets.evaluation.judges.rubrics import OVERALL, PACKAGE, read_rubric
-from rag_assets.evaluation.judges.verdicts import JudgedItem
+from rag_assets.questions.judging.rubrics import OVERALL, PACKAGE, read_rubric
+from rag_assets.questions.judging.verdicts import JudgedItem
 
 
 def test_every_file_is_a_name_of_the_config():

@@ -21,11 +21,11 @@ from pathlib import Path
 from statistics import median_low
 
 from rag_assets.config.evaluation import RUBRICS
-from rag_assets.evaluation.json_lines import LineError, append, lines_of, record_of, text_of
-from rag_assets.evaluation.judges.rubrics import read_rubric
-from rag_assets.evaluation.judges.verdicts import ItemKind, JudgedItem
 from rag_assets.identity import fingerprint
+from rag_assets.media.json_lines import LineError, append, lines_of, record_of, text_of
 from rag_assets.process import clock
+from rag_assets.questions.judging.rubrics import read_rubric
+from rag_assets.questions.judging.verdicts import ItemKind, JudgedItem
 
 SKIPPED = "skip"
 """A label that says nothing."""

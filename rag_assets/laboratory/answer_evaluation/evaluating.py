@@ -19,29 +19,28 @@ from pydantic import TypeAdapter
 from rag_assets import identity, schemas
 from rag_assets.answering.answer import Answer
 from rag_assets.answering.assistant import Assistant, open_assistant
-from rag_assets.answering.measuring import REVISION
-from rag_assets.answering.measuring.answer_items import (
+from rag_assets.change.data_versions import current_version
+from rag_assets.config import Config
+from rag_assets.evaluation import results
+from rag_assets.evaluation.evaluate import fingerprint_of
+from rag_assets.laboratory.answer_evaluation import REVISION
+from rag_assets.laboratory.answer_evaluation.answer_items import (
     References,
     ShownText,
     answer_items,
     context_item,
 )
-from rag_assets.answering.measuring.answer_means import AnswersOfDomain, by_domain
-from rag_assets.answering.measuring.bench import Bench, MeasuredAnswer, bench_of
-from rag_assets.change.data_versions import current_version
-from rag_assets.config import Config
-from rag_assets.evaluation import results
-from rag_assets.evaluation.evaluate import fingerprint_of
-from rag_assets.evaluation.judges.asking import RubricJudge, open_judges
-from rag_assets.evaluation.judges.judged_means import (
-    Calibration,
+from rag_assets.laboratory.answer_evaluation.answer_means import AnswersOfDomain, by_domain
+from rag_assets.laboratory.answer_evaluation.bench import Bench, MeasuredAnswer, bench_of
+from rag_assets.laboratory.judges.asking import RubricJudge, open_judges
+from rag_assets.laboratory.judges.judged_means import (
     JudgedMean,
     JudgedRow,
     judged_arms,
     judgments_of,
+    save_items,
 )
-from rag_assets.evaluation.judges.kept_items import save_items
-from rag_assets.evaluation.judges.verdicts import save_judgments
+from rag_assets.questions.judging.verdicts import save_judgments
 from rag_assets.store import Store
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.complete_sets import CompleteSet, set_of_recipe
@@ -82,12 +81,9 @@ def evaluate_answers(
     config: Config,
     *,
     variant: str,
-    calibration: Calibration,
     log: Callable[[str], None],
 ) -> AnswerEvaluation | None:
     """Answer the imported questions by a variant and measure that; None if there are none.
-
-    `calibration` says what each judge is worth.
 
     Raises:
         MissingIndexError: The variant has no complete index.
@@ -105,7 +101,6 @@ def evaluate_answers(
                 judges,
                 variant=variant,
                 complete_set=complete_set,
-                calibration=calibration,
                 log=log,
             )
 
@@ -116,7 +111,6 @@ def _evaluated(
     *,
     variant: str,
     complete_set: CompleteSet,
-    calibration: Calibration,
     log: Callable[[str], None],
 ) -> AnswerEvaluation:
     """The evaluation that lies there, if it still holds; else a new one."""
@@ -160,7 +154,6 @@ def _evaluated(
                 judgments,
                 judges,
                 [row for name, row in rows if name == domain.domain],
-                calibration=calibration,
                 samples=config.evaluation.bootstrap_samples,
             )[0].means
             for domain in domains

@@ -1,6 +1,6 @@
 """Sentences that are cut from texts to find these again."""
 
-from rag_assets.evaluation.known_items import Rarity, sentences_to_ask
+from rag_assets.questions.known_items import Rarity, sentences_to_ask
 
 TEXT = """\
 Too short.

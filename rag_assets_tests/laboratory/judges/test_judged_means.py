@@ -6,18 +6,17 @@ import numpy as np
 import pytest
 
 from rag_assets.evaluation.intervals import Clusters
-from rag_assets.evaluation.judges.judged_means import (
+from rag_assets.laboratory.judges.judged_means import (
     JudgedRow,
     bounded_difference,
     bounded_mean,
     judged_arms,
     scores_of,
 )
-from rag_assets.evaluation.judges.rubrics import OVERALL, read_rubric
-from rag_assets.evaluation.judges.verdicts import JudgedItem
-from rag_assets.evaluation.judges.wording import judged_lines
-from rag_assets.laboratory.judges import calibration
-from rag_assets_tests.evaluation.judges.scripted import judging, scored
+from rag_assets.laboratory.judges.wording import judged_lines
+from rag_assets.questions.judging.rubrics import OVERALL, read_rubric
+from rag_assets.questions.judging.verdicts import JudgedItem
+from rag_assets_tests.laboratory.judges.scripted import judging, scored
 
 SAMPLES = 500
 
@@ -100,18 +99,10 @@ def test_arms_are_compared_on_the_same_rows_and_what_is_missing_counts_as_failed
     ]
     with judging(says, tmp_path, "report_scores") as (judge, _):
         judgments = judge.judge_all([[*row.arms[0], *row.arms[1]] for row in rows], log=print)
-        first, second = judged_arms(
-            judgments, [judge], rows, calibration=calibration, samples=SAMPLES
-        )
+        first, second = judged_arms(judgments, [judge], rows, samples=SAMPLES)
         own = [replace(each, is_generator=True) for each in judgments]
         lines = "\n".join(
-            judged_lines(
-                {
-                    "first": judged_arms(
-                        own, [judge], rows, calibration=calibration, samples=SAMPLES
-                    )[0].means
-                }
-            )
+            judged_lines({"first": judged_arms(own, [judge], rows, samples=SAMPLES)[0].means})
         )
     of_first = {each.dimension: each.of for each in first.means}[OVERALL]
     of_second = {each.dimension: each.of for each in second.means}[OVERALL]

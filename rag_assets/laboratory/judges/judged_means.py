@@ -6,71 +6,30 @@ and with every failure at the highest (Manski 1990, Nonparametric Bounds on Trea
 interval runs from the lower end of the one to the upper end of the other.
 """
 
+import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import chain
-from typing import Protocol, TypeAlias
 
 import numpy as np
 
 from rag_assets.evaluation.intervals import Clusters, Limits, cluster_bootstrap, clusters_of
-from rag_assets.evaluation.judges.asking import RubricJudge
-from rag_assets.evaluation.judges.labels import ItemLabel, LabelTask, consensus, sample_of, task_of
-from rag_assets.evaluation.judges.rubrics import OVERALL, Rubric
-from rag_assets.evaluation.judges.verdicts import JudgedItem, Judgment
 from rag_assets.evaluation.non_inferiority import Outcome
+from rag_assets.laboratory.judges import calibration
+from rag_assets.laboratory.judges.asking import RubricJudge
+from rag_assets.laboratory.judges.calibration import PoweredMean, Scores
+from rag_assets.questions.judging.kept_items import FOLDER
+from rag_assets.questions.judging.labels import consensus, sample_of, task_of
+from rag_assets.questions.judging.rubrics import OVERALL, Rubric
+from rag_assets.questions.judging.verdicts import JudgedItem, Judgment
+from rag_assets.store import Store
+from rag_assets.store.atomic import write_atomically
 
 TIE = 0.5
 """The score of two answers that are equally good."""
 MARGIN = 0.05
 """The share of its scale that a candidate may lose."""
-Scores: TypeAlias = Mapping[str, float | None]
-"""The score of each item by its id; None where it failed."""
-
-
-@dataclass(frozen=True, slots=True)
-class PoweredMean:
-    """A mean as people would score, from few labels and many judgments."""
-
-    estimate: float
-    low: float
-    """Lower end of the 95 % interval; NaN with labels of fewer than two questions."""
-    high: float
-    labels: int
-    judgments: int
-    """Items that the judge scored, labelled or not."""
-    judged: float
-    """The mean of the judge's scores alone."""
-    share: float
-    """How much the judge counts: 0 (labels alone) to 1. PPI++ calls it lambda."""
-
-
-class Calibration(Protocol):
-    """What people's labels say of a judge; the laboratory has it, and whoever asks hands it in."""
-
-    def refusal(
-        self,
-        judged: Scores,
-        labels: Sequence[ItemLabel],
-        task: LabelTask,
-        *,
-        judge: str,
-        is_generator: bool,
-    ) -> str:
-        """Why the scores of a judge decide nothing, in a sentence; empty where they may gate."""
-        ...
-
-    def powered(
-        self,
-        judged: Sequence[float | None],
-        said: Sequence[float | None],
-        scale: tuple[float, float],
-        *,
-        about: np.ndarray,
-    ) -> PoweredMean | None:
-        """The mean as people would score; None where labels are too few for an interval."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +64,7 @@ class JudgedMean:
     """Pairs of answers of which the judge says another thing in each order."""
     of: BoundedMean
     refusal: str = ""
-    """Why it decides nothing; empty where it may gate. See `Calibration.refusal`."""
+    """Why it decides nothing; empty where it may gate. See `calibration.refusal`."""
     people: PoweredMean | None = None
     """The mean as people would score; None without labels of such items."""
     verdict: Outcome = "HOLD"
@@ -218,7 +177,6 @@ def judged_arms(
     judges: Iterable[RubricJudge],
     rows: Sequence[JudgedRow],
     *,
-    calibration: Calibration,
     samples: int,
 ) -> list[JudgedArm]:
     """What the judges say of each arm of `rows`, and of its differences from the first.
@@ -250,9 +208,7 @@ def judged_arms(
                     is_generator,
                     _disagreeing(of_rubric) if rubric.is_ranking else 0,
                 )
-                people = _People.of(
-                    calibration, judge, rubric, dimension, scores, is_generator=is_generator
-                )
+                people = _People.of(judge, rubric, dimension, scores, is_generator=is_generator)
                 said = [
                     [row.score(people.said, rubric, arm=place) for row in asked]
                     for place in range(len(arms))
@@ -286,7 +242,6 @@ class _People:
     @classmethod
     def of(
         cls,
-        calibration: Calibration,
         judge: RubricJudge,
         rubric: Rubric,
         dimension: str,
@@ -376,3 +331,22 @@ def _disagreeing(judgments: Iterable[Judgment]) -> int:
         if each.score is not None:
             said[each.item_id].add(each.score)
     return sum(len(scores) > 1 for scores in said.values())
+
+
+def save_items(store: Store, name: str, rows: Iterable[JudgedRow], judged: Container[str]) -> None:
+    """Keep the items of `rows` whose ids are `judged`, in place of those of the last run of `name`.
+
+    Each is kept with the gold of its question, as items of one are not independent.
+    """
+    kept = {
+        item.item_id: (
+            row.gold,
+            asdict(item) | {"sources": sorted(item.sources), "writers": sorted(item.writers)},
+        )
+        for row in rows
+        for arm in row.arms
+        for item in arm
+        if item.item_id in judged
+    }
+    file = store.root / FOLDER / f"{name}.json"
+    write_atomically(file, json.dumps([*kept.values()], ensure_ascii=False, indent=1))

@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING
 
 from rag_assets.answering.answer import Answer
 from rag_assets.answering.assistant import Assistant
-from rag_assets.answering.checks.citing import sources_of
 from rag_assets.answering.checks.support import check
+from rag_assets.citations.citing import sources_of
 from rag_assets.citations.kinds import Citation, PlanCitation, RowKeys, Rows, Span
 from rag_assets.evaluation import questions as question_sets
 from rag_assets.evaluation.gold import DocumentGold, DocumentKey, Gold, RowGold
 from rag_assets.evaluation.indexed_gold import read_indexed_gold
 from rag_assets.evaluation.questions import Question
-from rag_assets.evaluation.quotes import normalized
 from rag_assets.models.hosted import asked_side_by_side
+from rag_assets.terms.words import normalized
 
 if TYPE_CHECKING:
     from rag_assets.retrieval.search import VariantIndex

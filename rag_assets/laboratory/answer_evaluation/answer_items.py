@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rag_assets import schemas
-from rag_assets.answering.checks.judging import text_of
+from rag_assets.citations.cited_sources import text_of
 from rag_assets.citations.sentences import Sentence
 from rag_assets.config import Config
 from rag_assets.evaluation.gold import DocumentGold, DocumentKey
-from rag_assets.evaluation.judges.verdicts import JudgedItem
 from rag_assets.evaluation.questions import Question
+from rag_assets.questions.judging.verdicts import JudgedItem
 from rag_assets.store import Store
 
 

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from rag_assets.evaluation.judges.asking import counted_ranks
-from rag_assets.evaluation.judges.labels import ItemLabel, LabelFile
-from rag_assets.evaluation.judges.rubrics import read_rubric
-from rag_assets.evaluation.judges.verdicts import JUDGMENTS, JudgedItem, judgments_table
+from rag_assets.laboratory.judges.asking import counted_ranks
+from rag_assets.questions.judging.labels import ItemLabel, LabelFile
+from rag_assets.questions.judging.rubrics import read_rubric
+from rag_assets.questions.judging.verdicts import JUDGMENTS, JudgedItem, judgments_table
 from rag_assets_testing.scripted_language_model import answers, cut, empty, ends_by, status
-from rag_assets_tests.evaluation.judges.scripted import (
+from rag_assets_tests.laboratory.judges.scripted import (
     ANSWER,
     CONTEXT,
     judging,

@@ -12,14 +12,21 @@ from itertools import combinations
 from string import ascii_uppercase
 
 from rag_assets.config import Config
-from rag_assets.evaluation.judges.labels import NOBODY_LABELLED, LabelFile, read_labels, task_of
-from rag_assets.evaluation.judges.rubrics import Rubric, ranking_schema, read_rubric
-from rag_assets.evaluation.judges.verdicts import JudgedItem, Judgment, Order, ParseState
 from rag_assets.identity import canonical_json, fingerprint
 from rag_assets.models.hosted import asked_side_by_side
 from rag_assets.models.language.calls import Completion, Message, Outcome, Request
 from rag_assets.models.language.client import LanguageModelClient
 from rag_assets.models.language.opening import open_language_model
+from rag_assets.questions.judging.labels import NOBODY_LABELLED, LabelFile, read_labels, task_of
+from rag_assets.questions.judging.rubrics import Rubric, ranking_schema, read_rubric
+from rag_assets.questions.judging.verdicts import (
+    ANSWER,
+    JudgedItem,
+    Judgment,
+    Order,
+    ParseState,
+    pair_of,
+)
 from rag_assets.workers import Json
 
 ASKED_AGAIN: frozenset[Outcome] = frozenset({"cut", "empty", "malformed"})
@@ -27,8 +34,6 @@ ASKED_AGAIN: frozenset[Outcome] = frozenset({"cut", "empty", "malformed"})
 PASSING: frozenset[Outcome] = frozenset({"unavailable", "over_budget"})
 """Outcomes that another run may not have."""
 LOGGED_EVERY = 100
-ANSWER = "answer "
-"""How the names of the answers begin that are ranked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,11 +227,6 @@ def open_judges(config: Config) -> Generator[list[RubricJudge]]:
             )
             for each in config.evaluation.judges
         ]
-
-
-def pair_of(answer: str, other: str) -> dict[str, str]:
-    """The parts of two answers side by side."""
-    return {f"{ANSWER}1": answer, f"{ANSWER}2": other}
 
 
 def counted_ranks(given: Sequence[Json]) -> list[int]:

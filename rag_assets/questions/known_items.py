@@ -10,7 +10,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from rag_assets.evaluation.gold_changes import WORDS
+WORDS = re.compile(r"\w+")
+
 
 FEWEST_WORDS, MOST_WORDS = 5, 40
 SENTENCE_ENDS = re.compile(r"(?<=[.!?])\s+|\n+")
