@@ -224,7 +224,7 @@ def _edited_config(turn: int) -> str:
 def moves(file: Path) -> list[float]:
     """Seconds of each move, warm: rolling to and fro."""
     from rag_assets import config as configuration
-    from rag_assets.operations.serving_index.promotion import roll_back
+    from rag_assets.operations.serving_index.rollback import roll_back
     from rag_assets.store import Store, serving_pointer
 
     config = configuration.load(file)

@@ -31,6 +31,7 @@ DOORS = (
     "gate.verdict_wording gate.verdicts model_preview.previewing plan.amounts plan.costs "
     "plan.planning plan.reasons problems.acknowledged problems.current problems.disk "
     "problems.failed_checks problems.lost_runs problems.run_errors problems.runs "
-    "problems.skipped_inputs serving_index.promotion serving_index.status variants"
+    "problems.skipped_inputs serving_index.candidates serving_index.promotion "
+    "serving_index.rollback serving_index.status variants"
 )
 """The modules that other rooms may use; all others are its own."""

@@ -20,8 +20,9 @@ from rag_assets.operations.gate.verdicts import Verdict
 from rag_assets.operations.jobs import doctor_job, explain_job, plan_job
 from rag_assets.operations.problems.current import SERVING_INDEX
 from rag_assets.operations.problems.runs import CONCLUSION, PROMOTE_JOB, ROLLBACK_JOB
-from rag_assets.operations.serving_index import promotion
-from rag_assets.operations.serving_index.promotion import NotReadyError, PromotionResult
+from rag_assets.operations.serving_index import promotion, rollback
+from rag_assets.operations.serving_index.candidates import NotReadyError
+from rag_assets.operations.serving_index.promotion import PromotionResult
 from rag_assets.operations.serving_index.status import recorded_verdict, words_of
 from rag_assets.process.interrupts import stoppable
 from rag_assets.store import Store, serving_pointer
@@ -256,7 +257,7 @@ def _rollback_job(project: Config) -> dg.JobDefinition:
     def roll_serving_back(context: dg.OpExecutionContext) -> None:
         store = lineage.open_for_writing(project, STEPS)
         with _refusals():
-            pointer = promotion.roll_back(store, project, to=context.op_config["to"] or None)
+            pointer = rollback.roll_back(store, project, to=context.op_config["to"] or None)
         _tell(context, pointer, {})
 
     return roll_serving_back

@@ -11,7 +11,7 @@ from rag_assets.models.weights import ModelMismatchError
 from rag_assets.operations.doctor import examining
 from rag_assets.operations.doctor.examined_tables import Practice
 from rag_assets.operations.problems.current import state_problems
-from rag_assets.operations.serving_index.promotion import roll_back
+from rag_assets.operations.serving_index.rollback import roll_back
 from rag_assets.retrieval.serving import open_serving
 from rag_assets.store import serving_pointer
 from rag_assets.store.serving_pointer import QuerySide, ServingPointerError

@@ -8,7 +8,8 @@ import dagster as dg
 import pytest
 
 from rag_assets import config as configuration
-from rag_assets.operations.serving_index.promotion import promote, roll_back
+from rag_assets.operations.serving_index.promotion import promote
+from rag_assets.operations.serving_index.rollback import roll_back
 from rag_assets.operations.variants import NotDroppedError, drop, variants_of
 from rag_assets.serving import cli, dagster_instance
 from rag_assets.serving.replies import FAILED, OK

@@ -27,7 +27,7 @@ from rag_assets.operations.doctor.examined_tables import ExaminedTable, Practice
 from rag_assets.operations.doctor.faults import Fault, Log, reopened
 from rag_assets.operations.doctor.files import damaged, damaged_by
 from rag_assets.operations.doctor.table_scan import Census
-from rag_assets.operations.serving_index.promotion import roll_back
+from rag_assets.operations.serving_index.rollback import roll_back
 from rag_assets.store import Store, complete_sets, exports, serving_pointer
 from rag_assets.store.atomic import take_away
 from rag_assets.store.catalog import folder_of, is_of_recipe

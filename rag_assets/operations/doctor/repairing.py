@@ -20,7 +20,8 @@ from rag_assets.models.weights import WeightsError
 from rag_assets.operations.doctor.examined_tables import Practice
 from rag_assets.operations.doctor.examining import Examination, examine
 from rag_assets.operations.doctor.faults import Fault, Log, RowsAt, made_ready
-from rag_assets.operations.serving_index.promotion import NothingReadError, promote_refreshed
+from rag_assets.operations.serving_index.candidates import NothingReadError
+from rag_assets.operations.serving_index.promotion import promote_refreshed
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.store import Store, serving_pointer
 from rag_assets.store.catalog import name_of

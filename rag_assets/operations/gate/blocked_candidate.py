@@ -72,6 +72,12 @@ def clear_beside(store: Store, variant: str | None = None) -> None:
         take_away(_file(store, BESIDE))
 
 
+def clear_all(store: Store, variant: str) -> None:
+    """Nothing newer than what serves is held any more, nor `variant`."""
+    clear(store)
+    clear_beside(store, variant)
+
+
 def _read(file: Path) -> HeldBack | None:
     try:
         return TypeAdapter(HeldBack).validate_json(file.read_bytes())

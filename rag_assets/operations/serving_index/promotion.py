@@ -1,19 +1,14 @@
-"""Promotion and rollback: the only ways in which the serving pointer moves.
+"""Promotion: how the serving pointer moves on; `rollback` moves it back.
 
-A candidate is the last complete set of a variant with the retriever of the config. It may serve if
-it is complete, its tables agree with each other (`consistency`), and the gate lets it pass
-(`gate.judge`). `promote_refreshed` is the end of every refresh: it moves to the newest index of the
-variant that serves, or holds it back, so that yesterday's keeps answering. `promote` moves to any
-variant when a person asks for it. `roll_back` goes back to an earlier record without a gate.
-
-A rollback stands: what it went back from is not promoted by the next night, unless the sources or
-the config have changed what would serve, or somebody calls `promote`.
+A candidate (`candidates`) may serve if it is complete, its tables agree with each other
+(`consistency`), and the gate lets it pass (`gate.judge`). `promote_refreshed` is the end of every
+refresh: it moves to the newest index of the variant that serves, or holds it back, so that
+yesterday's keeps answering. `promote` moves to any variant when a person asks for it.
 """
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Literal, TypeAlias
 
 from rag_assets.change import completing, embeddable
@@ -26,25 +21,25 @@ from rag_assets.operations.gate import blocked_candidate
 from rag_assets.operations.gate import judging as gate
 from rag_assets.operations.gate.blocked_candidate import HeldBack
 from rag_assets.operations.gate.verdict_wording import headline, in_short
-from rag_assets.operations.gate.verdicts import Verdict
-from rag_assets.operations.problems.current import are_questions_lost, why_stale
-from rag_assets.operations.problems.failed_checks import named_results
-from rag_assets.operations.serving_index.consistency import encoder_ids, inconsistencies
+from rag_assets.operations.gate.verdicts import Verdict, utc_now
+from rag_assets.operations.problems.current import are_questions_lost
+from rag_assets.operations.serving_index.candidates import (
+    NothingReadError,
+    NotReadyError,
+    candidate_of,
+)
 from rag_assets.retrieval.opening import OutdatedIndexError
 from rag_assets.schemas import GENERATED_QUESTIONS_TABLE, QUESTIONS_TABLE
-from rag_assets.sources import readability
 from rag_assets.store import MissingTableError, Store, complete_sets, serving_pointer
 from rag_assets.store.complete_sets import CompleteSet
 from rag_assets.store.damage import DamagedTablesError
-from rag_assets.store.pins import Pin, pin_of
+from rag_assets.store.pins import Pin
 from rag_assets.store.serving_pointer import (
     DamagedPointerError,
     GonePinsError,
-    MovedBy,
     PointerMovedError,
     QuerySide,
     ServingPointer,
-    ServingPointerError,
 )
 
 Log: TypeAlias = Callable[[str], None]
@@ -54,14 +49,6 @@ ACCEPTED = "dense search alone finds less, which was accepted"
 Status: TypeAlias = Literal["moved", "unchanged", "held", "rolled back", "judged"]
 """`unchanged`: the candidate is what serves. `rolled back`: a rollback from it stands. `judged`:
 nobody asked for a move."""
-
-
-class NotReadyError(Exception):
-    """A variant cannot serve as it stands, whatever its quality; the message says why."""
-
-
-class NothingReadError(NotReadyError):
-    """Nothing served yet, and what was read of the sources holds no unit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,10 +117,10 @@ def _promoted(store: Store, config: Config, *, log: Log) -> PromotionResult:
             remedy=f"run `rag-assets promote {variant}`, or put {pointer.variant} back",
         )
     if pointer and _is_what_serves(store, config, pointer, variant):
-        _clear_held(store, variant)
+        blocked_candidate.clear_all(store, variant)
         return PromotionResult(status="unchanged", pointer=pointer, variant=variant)
     try:
-        candidate = _candidate(store, config, variant, by="refresh" if pointer else "first build")
+        candidate = candidate_of(store, config, variant, by="refresh" if pointer else "first build")
     except NothingReadError:
         raise
     except NotReadyError as error:
@@ -238,7 +225,7 @@ def promote(
     # refused.
     after = serving_pointer.number_now(store)
     pointer = _serving_or_last(store)
-    candidate = _candidate(store, config, variant, by="promote")
+    candidate = candidate_of(store, config, variant, by="promote")
     if pointer and candidate.content == pointer.content and pointer.number == after:
         return _unchanged(store, candidate, pointer)
     is_there = pointer is not None and serving_pointer.is_held(store, pointer)
@@ -278,7 +265,7 @@ def judge_beside(store: Store, config: Config, variant: str, *, log: Log) -> Pro
     pointer = serving_pointer.current(store)
     told = PromotionResult(status="judged", pointer=pointer, variant=variant)
     try:
-        candidate = _candidate(store, config, variant, by="promote")
+        candidate = candidate_of(store, config, variant, by="promote")
         if pointer and candidate.content == pointer.content:
             return replace(told, status="unchanged")
         is_there = pointer is not None and serving_pointer.is_held(store, pointer)
@@ -295,98 +282,6 @@ def judge_beside(store: Store, config: Config, variant: str, *, log: Log) -> Pro
     return replace(told, verdict=verdict, reasons=verdict.reasons, remedy=verdict.remedy)
 
 
-def roll_back(store: Store, config: Config, *, to: int | None = None) -> ServingPointer:
-    """Serve again what an earlier record pins: the previous one that can serve, or number `to`.
-
-    Raises:
-        ServingPointerError: There is no such record, its tables are gone, or queries cannot be
-            embedded for it.
-        PointerMovedError: Another process moved the pointer meanwhile.
-    """
-    after = serving_pointer.number_now(store)
-    wanted = serving_pointer.recorded(store, to) if to else _newest_to_restore(store, config)
-    if wanted is None:
-        content = serving_pointer.recorded(store, after).content if after else ""
-        others = [each for each in serving_pointer.history(store) if each.content != content]
-        later = next((each for each in others if embeddable.can_serve(store, config, each)), None)
-        forward = f"`rag-assets rollback --to {later.number}` goes forward" if later else ""
-        raise ServingPointerError(
-            "there is nothing to roll back to: "
-            + (f"no older one has served; {forward}" if later else "nothing else has served yet")
-        )
-    if not serving_pointer.is_held(store, wanted):
-        wanted.query_side.within(config.retrieval)  # raises its own error
-        raise GonePinsError(wanted.number, variant=wanted.variant, is_serving=False)
-    if why_not := embeddable.why_not(store, config, wanted):
-        raise ServingPointerError(
-            f"number {wanted.number} cannot serve again, every search would be refused: {why_not}. "
-            "What serves now goes on; to go back, put the former files of that model in place first"
-        )
-    restored = wanted.restores or wanted.number
-    back = replace(wanted, moved_at=_now(), by="rollback", reason=None, restores=restored)
-    moved = serving_pointer.move(store, back, after=after)
-    _clear_held(store, moved.variant)
-    return moved
-
-
-def _newest_to_restore(store: Store, config: Config) -> ServingPointer | None:
-    """The newest earlier record that can serve; where none can, the newest."""
-    for each in serving_pointer.earlier(store):
-        if embeddable.can_serve(store, config, each):
-            return each
-    return serving_pointer.previous(store)
-
-
-def _candidate(store: Store, config: Config, variant: str, *, by: MovedBy) -> ServingPointer:
-    """The index of `variant` as it would serve.
-
-    Raises:
-        NotReadyError: It is not complete, a blocking check failed, or its tables do not agree.
-    """
-    if why_not := _why_nothing_is_there(store, config, variant):
-        raise NothingReadError(why_not)
-    complete_set = completing.record(store, config, STEPS, variant=variant)
-    steps = STEPS.of_variant(config, variant)
-    why = why_stale(store, list(steps.values()))
-    if complete_set is None or why is not None:
-        raise NotReadyError(f"Variant {variant} is not complete: {why or 'it is being written'}.")
-    named = {store.known_as(step.table) for step in STEPS.all_of(config, variant)}
-    blocking = [
-        result.asset
-        for result in named_results(store, config)
-        if result.blocks and store.known_as(result.table) in named
-    ]
-    if blocking:
-        raise NotReadyError(f"A check of {', '.join(dict.fromkeys(blocking))} failed.")
-    if wrong := inconsistencies(store, complete_set, text=config.index.text):
-        raise NotReadyError(f"The tables of variant {variant} do not agree: {'; '.join(wrong)}.")
-    return ServingPointer(
-        number=0,
-        moved_at=_now(),
-        by=by,
-        complete_set=complete_set,
-        elements=_pinned(store, complete_set.elements),
-        chunks=_pinned(store, complete_set.chunks),
-        recipe={
-            "variant": config.variant(variant).model_dump(mode="json"),
-            "steps": {asset: step.recipe for asset, step in steps.items()},
-        },
-        encoder_ids=encoder_ids(store, complete_set.joint),
-        query_side=QuerySide.of(config.retrieval),
-        verdict=None,
-    )
-
-
-def _why_nothing_is_there(store: Store, config: Config, variant: str) -> str | None:
-    """Why there is nothing to serve, where nothing ever did; None once there is a unit."""
-    if not completing.is_nothing_yet(store, config, variant=variant):
-        return None
-    sources = (*config.sources.documents, *config.sources.tables)
-    known = (readability.readability(store, source.name) for source in sources)
-    reasons = "; ".join(outage.reason for each in known for outage in each.outages())
-    return f"Nothing can serve yet: {reasons or 'the sources hold nothing that could be indexed'}."
-
-
 def _read_new_questions(store: Store, config: Config, *, log: Log) -> None:
     """Let questions that were written since the last refresh count at once."""
     try:
@@ -396,10 +291,6 @@ def _read_new_questions(store: Store, config: Config, *, log: Log) -> None:
                 log(f"unusable lines of questions: {len(unusable):,}, such as {unusable[0].reason}")
     except QuestionsError as error:
         log(f"judging by the questions that were last read: {error}")
-
-
-def _pinned(store: Store, table: str) -> Pin | None:
-    return pin_of(store, table) if store.ended(table) else None
 
 
 def _judged(
@@ -474,7 +365,7 @@ def _unchanged(store: Store, candidate: ServingPointer, pointer: ServingPointer)
     )
     if _as_recorded(store) != same.as_json():
         serving_pointer.renew(store, same)
-    _clear_held(store, candidate.variant)
+    blocked_candidate.clear_all(store, candidate.variant)
     return PromotionResult(status="unchanged", pointer=same, variant=candidate.variant)
 
 
@@ -491,7 +382,7 @@ def _moved(
         raise GonePinsError(candidate.number, variant=candidate.variant)
     expected = (pointer.number if pointer else 0) if after is None else after
     moved = serving_pointer.move(store, candidate, after=expected)
-    _clear_held(store, moved.variant)
+    blocked_candidate.clear_all(store, moved.variant)
     return PromotionResult(
         status="moved",
         pointer=moved,
@@ -512,7 +403,7 @@ def _held(
 ) -> PromotionResult:
     before = blocked_candidate.read(store)
     # What is held stays held since its first night, whatever the reasons are by now.
-    since = before.since if before and before.variant == variant else _now()
+    since = before.since if before and before.variant == variant else utc_now()
     blocked_candidate.record(store, HeldBack(variant, since, tuple(reasons), remedy, verdict))
     return PromotionResult(
         status="held",
@@ -527,22 +418,12 @@ def _held(
 def _held_beside(store: Store, variant: str, verdict: Verdict) -> str:
     """Keep that a variant may not serve, with the evidence; what to do."""
     before = blocked_candidate.read_beside(store)
-    since = before.since if before and before.variant == variant else _now()
+    since = before.since if before and before.variant == variant else utc_now()
     remedy = verdict.remedy or _override_remedy(variant)
     held = HeldBack(variant, since, verdict.reasons, remedy, verdict)
     blocked_candidate.record_beside(store, held)
     return remedy
 
 
-def _clear_held(store: Store, variant: str) -> None:
-    """Nothing newer than what serves is held any more, nor `variant`."""
-    blocked_candidate.clear(store)
-    blocked_candidate.clear_beside(store, variant)
-
-
 def _override_remedy(variant: str) -> str:
     return f'run `rag-assets promote {variant} --override "REASON"` to serve it all the same'
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

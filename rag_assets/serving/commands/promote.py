@@ -40,7 +40,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Reply:
     """Judge the variant and move the serving pointer, or say why not."""
-    from rag_assets.operations.serving_index.promotion import NotReadyError, promote
+    from rag_assets.operations.serving_index.candidates import NotReadyError
+    from rag_assets.operations.serving_index.promotion import promote
 
     config = configuration.load()
     if options.override is not None and not options.override.strip():

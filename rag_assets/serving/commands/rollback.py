@@ -30,7 +30,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Reply:
     """Move the serving pointer back; what was rolled back from waits for `promote`."""
-    from rag_assets.operations.serving_index.promotion import roll_back
+    from rag_assets.operations.serving_index.rollback import roll_back
 
     config = configuration.load()
     store = Store.of(config)

@@ -28,7 +28,7 @@ from rag_assets.media.json_lines import append
 from rag_assets.operations.erasure import purge as purging
 from rag_assets.operations.erasure import run_records
 from rag_assets.operations.erasure.scope import PurgeContext
-from rag_assets.operations.serving_index.promotion import roll_back
+from rag_assets.operations.serving_index.rollback import roll_back
 from rag_assets.questions.making import refresh_generated
 from rag_assets.questions.steps import makers
 from rag_assets.retrieval.cache import Cache

@@ -13,7 +13,7 @@ from rag_assets.operations.gate.compared_rankings import Side
 from rag_assets.operations.gate.judging import judge
 from rag_assets.operations.gate.verdict_wording import verdict_markdown, verdict_text
 from rag_assets.operations.gate.verdicts import Verdict
-from rag_assets.operations.serving_index import promotion
+from rag_assets.operations.serving_index import candidates
 from rag_assets.operations.serving_index.promotion import promote_refreshed
 from rag_assets.serving import cli
 from rag_assets.store import Store
@@ -125,7 +125,7 @@ def test_a_person_promotes_it_all_the_same_and_the_history_says_why(
     file.write_text(yaml.safe_dump(settings, sort_keys=False))
     monkeypatch.setenv(configuration.PATH_VARIABLE, str(file))
     # its rows were put into the state without a source
-    monkeypatch.setattr(promotion, "why_stale", lambda *_: None)
+    monkeypatch.setattr(candidates, "why_stale", lambda *_: None)
     config = configuration.load()
     promote_refreshed(Store.of(config), config, log=lambda _: None)
 

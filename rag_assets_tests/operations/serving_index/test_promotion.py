@@ -21,13 +21,9 @@ from rag_assets.operations.doctor.repairing import repair
 from rag_assets.operations.gate import blocked_candidate
 from rag_assets.operations.problems import current as problems
 from rag_assets.operations.problems.current import state_problems
-from rag_assets.operations.serving_index.promotion import (
-    NothingReadError,
-    NotReadyError,
-    promote,
-    promote_refreshed,
-    roll_back,
-)
+from rag_assets.operations.serving_index.candidates import NothingReadError, NotReadyError
+from rag_assets.operations.serving_index.promotion import promote, promote_refreshed
+from rag_assets.operations.serving_index.rollback import roll_back
 from rag_assets.operations.serving_index.status import serving_status
 from rag_assets.retrieval.search import VariantIndex
 from rag_assets.retrieval.serving import open_serving

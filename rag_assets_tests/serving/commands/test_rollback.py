@@ -3,7 +3,8 @@
 import pytest
 
 from rag_assets import config as configuration
-from rag_assets.operations.serving_index.promotion import promote, roll_back
+from rag_assets.operations.serving_index.promotion import promote
+from rag_assets.operations.serving_index.rollback import roll_back
 from rag_assets.serving import cli
 from rag_assets.serving.replies import OK
 from rag_assets_testing.faults import project
