@@ -1,7 +1,8 @@
 """Which retriever should answer unless another is named: the cheapest that loses nothing.
 
 usage: default_retriever.py [--corpora materials_demo ottqa ottqa_train english_manual ...]
-                            [--state FOLDER] [--only quality words paraphrases cost]
+                            [--state FOLDER] [--scores FOLDER]
+                            [--only quality words paraphrases cost]
 
 Candidates are plain reciprocal rank fusion (`rrf`) and fusion by score distributions (`scores`) of
 dense search and BM25, each with and without the lookup arm, with late interaction by the model of
@@ -27,12 +28,15 @@ the defaults before were chosen on.
 `words` holds BM25 against LanceDB's own full text on the same units. The paraphrases of
 `paraphrases.jsonl` share no content word with their gold: the default has to find as many of them
 in its first ten as dense search by itself. `cost` prints the memory of a server before and after
-its first search. With --state indexes are kept.
+its first search. With --state indexes are kept. With --scores what was measured of a corpus is kept
+and read again, with the commit that it was measured at: all corpora take hours, and so they can be
+measured one by one.
 """
 
 import argparse
 import json
 import os
+import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,7 +47,8 @@ import lancedb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from bounds import Bound, at_least, at_most, finish
+import pyarrow.parquet as pq
+from bounds import REPOSITORY, Bound, at_least, at_most, finish
 from lancedb.index import FTS
 from lancedb.query import LanceHybridQueryBuilder
 from lancedb.rerankers import RRFReranker
@@ -60,6 +65,7 @@ from measured_corpora import (
 )
 from served import Server
 
+from rag_assets import identity
 from rag_assets.config import Retrieval, Retriever
 from rag_assets.evaluation.intervals import clusters_of, drawn_means, intervals_of
 from rag_assets.retrieval.rankings import UNIT_COLUMNS, Ranking, ranked, rankings_table
@@ -188,6 +194,27 @@ def scores_of(corpus: Corpus, *, parts: Sequence[str]) -> pa.Table:
             peers.index(own)
             found |= {FULL_TEXTS[1]: peers.words()}
     return pa.concat_tables(opened.scores(name, rankings) for name, rankings in found.items())
+
+
+def kept_scores(corpus: Corpus, *, parts: Sequence[str], folder: Path | None) -> pa.Table:
+    """The scores of a corpus: those in `folder`, if they are of the same search, else new ones."""
+    if folder is None:
+        return scores_of(corpus, parts=parts)
+    file = folder / f"{corpus.name}.parquet"
+    retrievers = {name: one.model_dump(mode="json") for name, one in CANDIDATES.items()}
+    search = identity.fingerprint(json.dumps(retrievers), MOST_ASKED, DEPTH, "words" in parts)
+    if file.exists():
+        held = pq.read_table(file)
+        noted = held.schema.metadata or {}
+        if noted.get(b"search", b"").decode() == search:
+            print(f"{corpus.name}: measured at {noted[b'commit'].decode()}")
+            return held
+    found = scores_of(corpus, parts=parts)
+    commit = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=REPOSITORY)
+    folder.mkdir(parents=True, exist_ok=True)
+    noted = {"search": search, "commit": commit.decode().strip()}
+    pq.write_table(found.replace_schema_metadata(noted), file, compression="zstd")
+    return found
 
 
 def of_splits(scores: Scores, *splits: str) -> Scores:
@@ -399,6 +426,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--corpora", nargs="+", default=EVERY, choices=EVERY)
     parser.add_argument("--state", type=Path, help="folder to keep indexes in")
+    parser.add_argument("--scores", type=Path, help="folder to keep what was measured in")
     parser.add_argument("--only", nargs="+", default=PARTS, choices=PARTS)
     arguments = parser.parse_args()
     bounds: list[Bound] = []
@@ -409,7 +437,10 @@ def main() -> None:
         own = Corpus(DEMO, folder=root / DEMO)
         spent = costs(own) if asks_cost else {}
         if {"quality", "words"} & {*arguments.only}:
-            scores = {one.name: scores_of(one, parts=arguments.only) for one in corpora}
+            scores = {
+                one.name: kept_scores(one, parts=arguments.only, folder=arguments.scores)
+                for one in corpora
+            }
             if "quality" in arguments.only:
                 bounds += quality(scores, spent)
             if "words" in arguments.only:
