@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> Reply:
     hint = f"{versions:,} documents may be versions of others: rag-assets documents --families"
     code = FAILED if status.damaged else PARTLY if status.problems else OK
     return Reply(
-        record={**status.record, "proposed_versions": versions},
+        record={**status.record, "proposed_versions": versions} if options.json else {},
         text="\n\n".join(part for part in (text_of(status), hint if versions else "") if part),
         code=code,
     )
