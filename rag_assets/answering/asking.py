@@ -136,10 +136,12 @@ def stream(
     with times.timed("search"):
         results = index.search(whole, retriever=retriever, top_k=top_k, filters=filters)
     yield Retrieved(results.hits)
-    # Before a model writes, which takes seconds: what was computed need not wait for that.
-    yield from told.sentences if told else ()
+    # Before a model writes, which takes seconds: what was computed need not wait for that. What is
+    # proposed does, as what a model writes takes its place.
+    is_last = told is not None and (told.outcome == "computed" or sources.writer is None)
+    said_already = len(told.sentences) if told and is_last else 0
+    yield from told.sentences[:said_already] if told else ()
     hits, generation, unwritten = results.hits, None, ""
-    said_already = len(told.sentences) if told else 0
     if sources.writer is not None and results:
         with times.timed("write"):
             told, unwritten, hits, generation = _written(
@@ -173,6 +175,7 @@ def stream(
         shown=(*_shown(hits), *_shown_rows(told.sentences, hits)),
         read_as=read_as,
         planned_as=told.planned_as,
+        left_out=told.left_out,
         reason=told.reason,
         missing=told.missing,
         readings=told.readings,
@@ -201,10 +204,12 @@ def allows_lookup(filters: Filters) -> bool:
 
 
 def _computed(looked: "LookedUp | None", tables: "Catalogue") -> Told | None:
-    """The answer of a lookup that is sure, its plans run once more; None without one."""
+    """The answer of a lookup that is sure or proposed, its plans run once more; None without."""
     from rag_assets.table_lookup.verifying import verify_again
 
-    if looked is None or looked.outcome != "answered" or looked.confidence < SURE_FROM:
+    if looked is None or looked.outcome not in ("answered", "proposed"):
+        return None
+    if looked.confidence < SURE_FROM:
         return None
 
     def compared(sentence: Sentence) -> Compared:
@@ -215,7 +220,8 @@ def _computed(looked: "LookedUp | None", tables: "Catalogue") -> Told | None:
         return "computed again" if is_same else "nothing"
 
     told = tuple(replace(each, compared=compared(each)) for each in looked.sentences)
-    return Told("computed", told, planned_as=looked.planned_as)
+    outcome = "computed" if looked.outcome == "answered" else "proposed"
+    return Told(outcome, told, planned_as=looked.planned_as, left_out=looked.left_out)
 
 
 def _for_writer(
@@ -248,7 +254,10 @@ def _written(
     tables: "FromTables | None",
     said: "Sequence[Turn]",
 ) -> tuple[Told | None, str, tuple[Hit, ...], Generation]:
-    """What `writer` makes of the hits, below what was computed; else why it wrote nothing."""
+    """What `writer` makes of the hits, below what was computed and in place of what is proposed.
+
+    Else why it wrote nothing.
+    """
     from rag_assets.answering.generation.generated import generate
 
     index = sources.index
@@ -271,7 +280,7 @@ def _written(
     )
     written = made.written
     told = computed
-    if computed is not None:
+    if computed is not None and computed.outcome == "computed":
         told = replace(computed, sentences=(*computed.sentences, *written.sentences))
     elif written.sentences:
         told = Told("written", written.sentences, reason=_notes(written))

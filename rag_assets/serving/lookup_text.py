@@ -43,6 +43,7 @@ def looked_up(found: "LookedUp", catalogue: "Catalogue", *, question: str | None
         "readings": list(found.readings),
         "confidence": found.confidence,
         "planned_as": found.planned_as,
+        "left_out": list(found.left_out),
     }
     parts = [each.text for each in found.sentences]
     if not parts:
@@ -51,7 +52,7 @@ def looked_up(found: "LookedUp", catalogue: "Catalogue", *, question: str | None
             *(f"- {one}" for one in found.readings),
         ]
     text = "\n".join(parts)
-    if found.outcome == "answered" and found.plan:
+    if found.outcome in ("answered", "proposed") and found.plan:
         text = f"{text}\n\n{_rows(found.plan, catalogue)}"
         if found.reason:
             text = f"{text}\n\nRead as: {found.reason}"

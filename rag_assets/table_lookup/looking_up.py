@@ -32,6 +32,7 @@ from rag_assets.table_lookup.sentences.phrasing import counted, nothing, row_sen
 from rag_assets.table_lookup.tables.catalogue import Catalogue
 from rag_assets.table_lookup.tables.cells import folded
 from rag_assets.table_lookup.words.phrases import PHRASES, Language, language_of
+from rag_assets.table_lookup.words.translating import in_english
 
 LONGEST_QUESTION = 2_000
 """The most characters of a question; a longer text is no question to a table."""
@@ -46,6 +47,8 @@ SURE_IN_DOCUMENTS = 0.9
 """The least confidence of a reading on a table inside a document: its headings are less sure than
 those of a source."""
 
+MOST_ROWS_PROPOSED = 3
+"""Rows that are shown of a question which was read without some words; more are no answer to it."""
 MOST_GROUPS = 200
 GROUPS_SHOWN = 10
 LONGEST_NAME = 40
@@ -57,9 +60,10 @@ text."""
 class LookedUp:
     """What a lookup gave."""
 
-    outcome: Literal["answered", "closest", "refused", "none"]
-    """`closest`: no row is what was asked for, and near ones are shown. `refused`: it is a question
-    to a table that cannot be answered. `none`: it is no such question."""
+    outcome: Literal["answered", "proposed", "closest", "refused", "none"]
+    """`proposed`: the question was read without the words `left_out`. `closest`: no row is what was
+    asked for, and near ones are shown. `refused`: it is a question to a table that cannot be
+    answered. `none`: it is no such question."""
     sentences: tuple[Sentence, ...] = ()
     row_ids: tuple[str, ...] = ()
     """Units of the rows that answer, best first."""
@@ -77,6 +81,8 @@ class LookedUp:
     reason ends with it."""
     planned_as: str = ""
     """How a planner read the question, in words; empty where the rules did."""
+    left_out: tuple[str, ...] = ()
+    """Words that were not read: the first sentence says so."""
 
 
 def look_up(
@@ -105,29 +111,35 @@ def look_up(
     """
     if not question.strip() or len(question) > LONGEST_QUESTION:
         return LookedUp("none", reason="the text is no question to a table")
-    spoken = language or language_of(question)
+    own = language_of(question)
+    spoken = language or own
+    if own == "de":
+        question = in_english(question, is_held=links_of(catalogue).holds)
     found = _of_sources(question, catalogue, spoken)
-    if not isinstance(found, Unclear):
+    if not isinstance(found, Unclear) and found.outcome != "proposed":
         return found
-    refused = _unclear(found)
-    if found.kind == "too_long":
-        return refused
+    left = _unclear(found) if isinstance(found, Unclear) else found
+    kind = found.kind if isinstance(found, Unclear) else "no_column"
+    if kind == "too_long":
+        return left
     try:
-        if in_documents and found.kind in NOT_IN_SOURCES:
+        if in_documents and kind in NOT_IN_SOURCES:
             read = _in_documents(question, catalogue)
             if read is not None:
                 return _told(read, catalogue, language=spoken)
         with limited():
-            near = near_question(question, catalogue) if suggests else None
+            is_refused = suggests and left.outcome != "proposed"
+            near = near_question(question, catalogue) if is_refused else None
     except TooLongError as error:
-        return replace(refused, reason=f"{refused.reason}; {error}")
+        return replace(left, reason=f"{left.reason}; {error}")
     if near is not None:
         asked, headings = near
-        reason = f'{refused.reason}; {headings}: ask for example "{asked}"'
-        refused = replace(refused, reason=reason, suggestion=asked)
-    if planner is None or refused.outcome != "refused" or found.kind == "two_readings":
-        return refused
-    return _planned(question, catalogue, planner, refused, language=spoken)
+        reason = f'{left.reason}; {headings}: ask for example "{asked}"'
+        left = replace(left, reason=reason, suggestion=asked)
+    is_for_planner = left.outcome in ("refused", "proposed") and kind != "two_readings"
+    if planner is None or not is_for_planner:
+        return left
+    return _planned(question, catalogue, planner, left, language=spoken)
 
 
 @lru_cache(maxsize=READINGS_KEPT)
@@ -152,7 +164,21 @@ def _told(read: Understood, catalogue: Catalogue, *, language: Language) -> Look
     """What the plan of a question gives, with how it was read."""
     found = answer_plan(read.plan, catalogue, language=language)
     reason = read.explanation if found.outcome == "answered" else found.reason
-    return replace(found, reason=reason, confidence=read.confidence)
+    told = replace(found, reason=reason, confidence=read.confidence)
+    if not read.left_out:
+        return told
+    is_few = read.plan.operation != "rows" or len(found.row_ids) <= MOST_ROWS_PROPOSED
+    if found.outcome != "answered" or not is_few:  # what is left open so is no proposal
+        return LookedUp("refused", plan=found.plan, reason=f"{_unread(read)}: {reason}")
+    phrases = PHRASES[language]
+    words = ", ".join(f'"{word}"' for word in read.left_out)
+    first, *others = found.sentences
+    first = replace(first, text=phrases.left_out.format(words=words, text=first.text))
+    return replace(told, outcome="proposed", sentences=(first, *others), left_out=read.left_out)
+
+
+def _unread(read: Understood) -> str:
+    return f"no table says what is meant by {', '.join(read.left_out)}"
 
 
 def _alike(replaced: Replacements, catalogue: Catalogue, *, language: Language) -> LookedUp:
@@ -204,7 +230,7 @@ def _in_documents(question: str, catalogue: Catalogue) -> Understood | None:
     links_of(catalogue.of_documents)
     with limited():
         read = understand(question, catalogue.of_documents)
-    if isinstance(read, Unclear) or read.confidence < SURE_IN_DOCUMENTS:
+    if isinstance(read, Unclear) or read.left_out or read.confidence < SURE_IN_DOCUMENTS:
         return None
     within_texts = any(
         each.op == "in" and any(len(str(value)) > LONGEST_NAME for value in each.values)

@@ -47,6 +47,8 @@ def replacements(question: str, catalogue: Catalogue) -> Replacements | Unclear 
     read = understand(f"What is the {what} of {name}?", catalogue)
     if isinstance(read, Unclear):
         return read
+    if read.left_out:
+        return Unclear(f"it is open what is meant by {', '.join(read.left_out)}", (), "no_column")
     plan = read.plan
     table = catalogue.find(plan.source, plan.table)
     found = run_plan(plan, catalogue)

@@ -57,6 +57,8 @@ class FromTables:
         """A reason may have words of any table."""
         if self.looked is not None and self.looked.reason:
             was = "was" if self.looked.outcome == "answered" else "was not"
+            left_out = ", ".join(self.looked.left_out)
+            was = f"was, without its words {left_out}," if left_out else was
             yield f"The question {was} looked up: {self.looked.reason}"
             yield from (f"It can be read as: {reading}" for reading in self.looked.readings)
 

@@ -25,7 +25,13 @@ from rag_assets.table_lookup.question.linked_values import (
 from rag_assets.table_lookup.question.question import AskedQuestion, parsed
 from rag_assets.table_lookup.tables.catalogue import Catalogue, TableInfo
 from rag_assets.table_lookup.words import vocabulary
-from rag_assets.table_lookup.words.word_forms import folded, folded_lemmas, forms, words_of
+from rag_assets.table_lookup.words.word_forms import (
+    folded,
+    folded_lemmas,
+    forms,
+    squashed,
+    words_of,
+)
 from rag_assets.terms.formulas import Formula
 
 LONGEST_VALUE_WORDS = 12
@@ -89,6 +95,11 @@ class CatalogueLinks:
             return asked
         words = (replace(word, forms=self.forms_of(word.text)) for word in asked.words)
         return replace(asked, words=tuple(words))
+
+    def holds(self, word: str) -> bool:
+        """Whether a word stands in a heading, or is a value."""
+        key, own = squashed(word), forms(word)
+        return any(own & table.heading_forms or key in table.exact for table in self.tables)
 
     def forms_of(self, word: str) -> frozenset[str]:
         """Forms of a word, with those of the terms of the glossary that it stands for."""

@@ -88,6 +88,13 @@ class AskedQuestion:
         )
         return replace(self, is_harmless=is_harmless)
 
+    def without(self, places: tuple[int, ...]) -> "AskedQuestion":
+        """The question where the words at `places` need not be explained."""
+        is_harmless = (
+            harmless or place in places for place, harmless in enumerate(self.is_harmless)
+        )
+        return replace(self, is_harmless=tuple(is_harmless))
+
     def asks(self, operation: str) -> bool:
         """Whether some words ask for `operation`."""
         return any(mark.operation == operation for mark in self.marks)

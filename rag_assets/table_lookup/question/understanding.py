@@ -19,6 +19,7 @@ from rag_assets.table_lookup.question.composing import TableReading, read_table
 from rag_assets.table_lookup.question.demands import unmet_demand
 from rag_assets.table_lookup.question.describing import described
 from rag_assets.table_lookup.question.labels import labels_of
+from rag_assets.table_lookup.question.leaving_out import left_out
 from rag_assets.table_lookup.question.linked_columns import LinkedColumn
 from rag_assets.table_lookup.question.linking import CatalogueLinks, links_of
 from rag_assets.table_lookup.question.question import AskedQuestion
@@ -45,6 +46,8 @@ FULLER = 0.3
 """How much more of its headings a table must have said, so that another is no second reading."""
 OPEN = ("two_readings", "vague", "no_value", "no_column")
 """Kinds of failure of a table that a question is about; another table answers another question."""
+SETTLED = ("two_readings", "too_long")
+"""Kinds of failure that no word less would mend."""
 MOST_CLOSEST = 3
 MOST_SHOWN = 3
 """Readings that a refusal shows."""
@@ -60,6 +63,8 @@ class Understood:
     meant."""
     explanation: str
     """How the question was read, in words."""
+    left_out: tuple[str, ...] = ()
+    """Words that were not read: without them it is another question, which is only proposed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +98,9 @@ class Unclear:
 def understand(question: str, catalogue: Catalogue) -> Understood | Unclear:
     """The plan that `question` asks for; or why none is made of it.
 
+    Where words are left that no table explains, and none of them turns the answer round, it is the
+    plan of the question without them: see `leaving_out`.
+
     Args:
         question: In English or Swedish.
         catalogue: The tables that may be asked; an index over them is built at the first question.
@@ -103,6 +111,13 @@ def understand(question: str, catalogue: Catalogue) -> Understood | Unclear:
         TooLongError: It takes longer than `time_limit.limited` allows.
         AbandonedError: Nobody waits for it: see `workers.raise_if_abandoned`.
     """
+    read = _by_all_words(question, catalogue)
+    if isinstance(read, Understood) or read.kind in SETTLED:
+        return read
+    return _without_some(question, catalogue) or read
+
+
+def _by_all_words(question: str, catalogue: Catalogue) -> Understood | Unclear:
     links = links_of(catalogue)
     asked = links.parsed(question, with_terms=False)
     read = _understood(question, asked, catalogue)
@@ -120,6 +135,26 @@ def understand(question: str, catalogue: Catalogue) -> Understood | Unclear:
     return replace(again, explanation=f"{again.explanation} (asked as: {other})")
 
 
+def _without_some(question: str, catalogue: Catalogue) -> Understood | None:
+    """What the question asks without words that are unread and turn nothing; None if it fails."""
+    links = links_of(catalogue)
+    asked = links.parsed(question)
+    ways: dict[tuple[int, ...], list[TableReading]] = {}
+    for each in _readings(asked, links):
+        places = left_out(asked, each.unexplained, each.table, links)
+        again = read_table(asked.without(places), each.table) if places else each
+        if places and again.plans:
+            ways.setdefault(places, []).append(again)
+    for places, readings in sorted(ways.items(), key=lambda way: (len(way[0]), -way[1][0].score)):
+        try:
+            read = _decided(question, asked.without(places), readings, catalogue)
+        except PlanError:
+            continue
+        words = tuple(asked.words[place].text for place in places)
+        return replace(read, left_out=words) if isinstance(read, Understood) else None
+    return None
+
+
 def _understood(question: str, asked: AskedQuestion, catalogue: Catalogue) -> Understood | Unclear:
     try:
         return _read(question, asked, catalogue)
@@ -134,9 +169,17 @@ def _read(question: str, asked: AskedQuestion, catalogue: Catalogue) -> Understo
     readings = _readings(asked, links)
     if not readings:
         return Unclear("no word of it stands in a table", (), "not_a_lookup")
-    accepted = [each for each in readings if each.plans]
-    if not accepted:
+    if not any(each.plans for each in readings):
         return _refused(asked, readings, links, catalogue)
+    return _decided(question, asked, readings, catalogue)
+
+
+def _decided(
+    question: str, asked: AskedQuestion, readings: Sequence[TableReading], catalogue: Catalogue
+) -> Understood | Unclear:
+    """The plan of the reading that is likeliest, if nothing speaks against it."""
+    links = links_of(catalogue)
+    accepted = [each for each in readings if each.plans]
     best = accepted[0]
     nearer = [
         each
