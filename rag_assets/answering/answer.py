@@ -1,4 +1,4 @@
-"""An answer: computed from a table, written by a model, or only found; or nothing was found.
+"""An answer: computed from a table, proposed, written by a model, or found; or nothing was found.
 
 `to_json` and `from_json` are the form in which answers are kept, sent and read: see
 docs/answering.md, which describes `FORMAT`.
@@ -18,9 +18,11 @@ from rag_assets.citations.sentences import Sentence
 FORMAT = "rag_assets/answer/2"
 """Moves when a reader of the JSON has to read it in another way."""
 
-Outcome: TypeAlias = Literal["computed", "written", "found", "nothing"]
-"""`computed`: a lookup ran on a table. `written`: a language model wrote it. `found`: what fits the
-question best, which is no answer. `nothing`: a named thing is not there, or nothing was found."""
+Outcome: TypeAlias = Literal["computed", "proposed", "written", "found", "nothing"]
+"""`computed`: a lookup ran on a table. `proposed`: it ran on the heading that the question is most
+like, as a model has it; the first sentence says which words were read as what. `written`: a
+language model wrote it. `found`: what fits the question best, which is no answer. `nothing`: a
+named thing is not there, or nothing was found."""
 
 
 class AnswerFormatError(ValueError):
@@ -97,6 +99,8 @@ class Answer:
     nothing."""
     planned_as: str = ""
     """How a language model read a question to a table, in words; empty where the rules did."""
+    unread: tuple[str, ...] = ()
+    """Words of the question that stand in no heading, title or value; of `proposed` alone."""
     reason: str = ""
     """Why there is no answer, or what stands in its way, in one sentence; else empty."""
     missing: tuple[str, ...] = ()

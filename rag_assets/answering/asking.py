@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from rag_assets.retrieval.search import VariantIndex
     from rag_assets.table_lookup.by_model.planner import Planner
     from rag_assets.table_lookup.looking_up import LookedUp
+    from rag_assets.table_lookup.question.nearest_reading import Likeness
     from rag_assets.table_lookup.tables.catalogue import Catalogue
 
 AROUND = Expansion(neighbours=1)
@@ -69,6 +70,8 @@ class AnswerSources:
     """A language model that writes the answer; None if none does."""
     planner: "Planner | None" = None
     """Reads questions to tables that the rules refuse: see `table_lookup.by_model`."""
+    likeness: "Likeness | None" = None
+    """How like texts are, by the model of the index; None where nothing is to be proposed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +139,14 @@ def stream(
     with times.timed("search"):
         results = index.search(whole, retriever=retriever, top_k=top_k, filters=filters)
     yield Retrieved(results.hits)
-    # Before a model writes, which takes seconds: what was computed need not wait for that.
-    yield from told.sentences if told else ()
-    hits, generation, unwritten = results.hits, None, ""
+    # Before a model writes, which takes seconds: what was computed need not wait for that. What is
+    # proposed does, as what a model writes takes its place.
     said_already = len(told.sentences) if told else 0
+    yield from told.sentences if told else ()
+    if told is None:
+        with times.timed("propose"):
+            told = _proposed(whole, looked, results, tables, sources)
+    hits, generation, unwritten = results.hits, None, ""
     if sources.writer is not None and results:
         with times.timed("write"):
             told, unwritten, hits, generation = _written(
@@ -173,6 +180,7 @@ def stream(
         shown=(*_shown(hits), *_shown_rows(told.sentences, hits)),
         read_as=read_as,
         planned_as=told.planned_as,
+        unread=told.unread,
         reason=told.reason,
         missing=told.missing,
         readings=told.readings,
@@ -202,10 +210,14 @@ def allows_lookup(filters: Filters) -> bool:
 
 def _computed(looked: "LookedUp | None", tables: "Catalogue") -> Told | None:
     """The answer of a lookup that is sure, its plans run once more; None without one."""
-    from rag_assets.table_lookup.verifying import verify_again
-
     if looked is None or looked.outcome != "answered" or looked.confidence < SURE_FROM:
         return None
+    return Told("computed", _run_again(looked, tables), planned_as=looked.planned_as)
+
+
+def _run_again(looked: "LookedUp", tables: "Catalogue") -> tuple[Sentence, ...]:
+    """The sentences of a lookup, each with what came of running its plans once more."""
+    from rag_assets.table_lookup.verifying import verify_again
 
     def compared(sentence: Sentence) -> Compared:
         plans = [each for each in sentence.citations if isinstance(each, PlanCitation)]
@@ -214,8 +226,33 @@ def _computed(looked: "LookedUp | None", tables: "Catalogue") -> Told | None:
         is_same = all(verify_again(plan, tables) == "same" for plan in plans)
         return "computed again" if is_same else "nothing"
 
-    told = tuple(replace(each, compared=compared(each)) for each in looked.sentences)
-    return Told("computed", told, planned_as=looked.planned_as)
+    return tuple(replace(each, compared=compared(each)) for each in looked.sentences)
+
+
+def _proposed(
+    question: str,
+    looked: "LookedUp | None",
+    results: Results,
+    tables: "Catalogue",
+    sources: AnswerSources,
+) -> Told | None:
+    """What a question that the tables refuse is most like; None where that is not near enough.
+
+    Nothing is proposed of a question with two readings, nor where none was searched by a model:
+    it would be loaded for this alone.
+    """
+    from rag_assets.table_lookup.proposing import propose
+
+    if looked is None or looked.outcome not in ("refused", "none") or looked.readings:
+        return None
+    if sources.likeness is None or not sources.index.searches_by_one_model(results.retriever):
+        return None
+    hits = [hit.unit_id for hit in results.hits]
+    found = propose(question, tables, sources.likeness, hits=hits)
+    if found is None:
+        return None
+    sentences = _run_again(found, tables)
+    return Told("proposed", sentences, found.reason, unread=found.unread)
 
 
 def _for_writer(
@@ -248,7 +285,10 @@ def _written(
     tables: "FromTables | None",
     said: "Sequence[Turn]",
 ) -> tuple[Told | None, str, tuple[Hit, ...], Generation]:
-    """What `writer` makes of the hits, below what was computed; else why it wrote nothing."""
+    """What `writer` makes of the hits, below what was computed and in place of what is proposed.
+
+    Else why it wrote nothing.
+    """
     from rag_assets.answering.generation.generated import generate
 
     index = sources.index
@@ -271,7 +311,7 @@ def _written(
     )
     written = made.written
     told = computed
-    if computed is not None:
+    if computed is not None and computed.outcome == "computed":
         told = replace(computed, sentences=(*computed.sentences, *written.sentences))
     elif written.sentences:
         told = Told("written", written.sentences, reason=_notes(written))

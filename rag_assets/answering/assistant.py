@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from rag_assets.table_lookup.by_model.model_planner import ModelPlanner
     from rag_assets.table_lookup.looking_up import LookedUp
     from rag_assets.table_lookup.plans.plan import LookupPlan
+    from rag_assets.table_lookup.question.nearest_reading import Likeness
     from rag_assets.table_lookup.tables.catalogue import Catalogue
 
 
@@ -322,7 +323,14 @@ class Assistant:
             self.catalogue,
             writer=self.models.writer,
             planner=self.models.planner,
+            likeness=self._likeness,
         )
+
+    @cached_property
+    def _likeness(self) -> "Likeness":
+        from rag_assets.table_lookup.question.nearest_reading import Likeness
+
+        return Likeness(lambda texts: self.index.encoder.embed_queries(texts))
 
 
 @contextmanager

@@ -403,6 +403,10 @@ class VariantIndex:
         """
         return self._checked(self._load_encoders["document"], self._tables[JOINT])
 
+    def searches_by_one_model(self, retriever: RetrieverName | Retriever) -> bool:
+        """Whether a retriever embeds queries, with the one model that the index has."""
+        return len(self._models) == 1 and self._named(retriever)[1].needs_vectors
+
     def _encoder_of(self, table: str) -> QueryEncoder:
         """The model that embeds queries for the table called `table`."""
         if len(self._models) == 1:

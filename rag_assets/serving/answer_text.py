@@ -148,6 +148,8 @@ def _opening(answer: Answer) -> Iterable[str]:
         yield _filled(f"Read as: {answer.read_as}")
     if answer.planned_as:
         yield _filled(f"Looked up as: {answer.planned_as}")
+    if answer.outcome == "proposed":
+        yield _filled(f"Not sure, the nearest reading: {answer.reason}.")
     if answer.outcome == "nothing":
         yield _filled(f"No answer. {_sentence(answer.reason)}")
     elif answer.outcome == "found" and answer.reason:
@@ -158,7 +160,7 @@ def _all_rows(answer: Answer) -> Iterable[str]:
     """How to see all rows of a lookup that selects more than are told one by one."""
     told = {each.row_key for each in answer.citations if isinstance(each, Cell)}
     counts = [each.count for each in answer.citations if isinstance(each, Rows)]
-    if answer.outcome == "computed" and any(count > len(told) for count in counts):
+    if answer.outcome in ("computed", "proposed") and any(count > len(told) for count in counts):
         question = (answer.read_as or answer.question).replace('"', '\\"')
         yield f'All {max(counts):,} rows: rag-assets lookup "{question}"'
 
@@ -167,8 +169,8 @@ def _closing(answer: Answer) -> Iterable[str]:
     """What stands in the way of an answer; where nothing was found, what was searched."""
     if answer.outcome == "written" and answer.generation:
         yield _filled(f"Written by the language model {answer.generation.model}.")
-    if answer.outcome in ("computed", "written"):
-        if answer.reason:
+    if answer.outcome in ("computed", "proposed", "written"):
+        if answer.reason and answer.outcome != "proposed":
             yield _filled(f"Note: {answer.reason}.")
         return
     if answer.shown:

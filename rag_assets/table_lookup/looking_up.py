@@ -57,9 +57,10 @@ text."""
 class LookedUp:
     """What a lookup gave."""
 
-    outcome: Literal["answered", "closest", "refused", "none"]
-    """`closest`: no row is what was asked for, and near ones are shown. `refused`: it is a question
-    to a table that cannot be answered. `none`: it is no such question."""
+    outcome: Literal["answered", "proposed", "closest", "refused", "none"]
+    """`proposed`: see `proposing`. `closest`: no row is what was asked for, and near ones are
+    shown. `refused`: it is a question to a table that cannot be answered. `none`: it is no such
+    question."""
     sentences: tuple[Sentence, ...] = ()
     row_ids: tuple[str, ...] = ()
     """Units of the rows that answer, best first."""
@@ -77,6 +78,8 @@ class LookedUp:
     reason ends with it."""
     planned_as: str = ""
     """How a planner read the question, in words; empty where the rules did."""
+    unread: tuple[str, ...] = ()
+    """Of `proposed`: words that nothing of the table explains."""
 
 
 def look_up(

@@ -47,6 +47,8 @@ class Told:
     """The names that are not shown: see `Answer.missing`."""
     readings: tuple[str, ...] = ()
     planned_as: str = ""
+    unread: tuple[str, ...] = ()
+    """See `Answer.unread`."""
 
 
 def find(
@@ -123,7 +125,7 @@ def _refused(
     question: str, looked: "LookedUp | None", catalogue: "Catalogue", shown: Sequence[Hit]
 ) -> "LookedUp | None":
     """The lookup whose reason is told: of a question to a table, or one for an operation."""
-    if looked is None or looked.outcome == "answered":
+    if looked is None or looked.outcome in ("answered", "proposed"):
         return None
     is_question, is_to_table = looked.outcome != "none", shown[0].domain == "table"
     if looked.suggestion or (is_question and is_to_table):

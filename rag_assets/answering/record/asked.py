@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from rag_assets.answering.record.database import AnswersFile
 
+UNSURE = ("found", "proposed")
+"""Outcomes that leave open whether the question was answered."""
 _QUESTIONS = """
     SELECT full, count(*), max(answer_id), outcome, place, total(downs), group_concat(sources)
     FROM (
@@ -57,6 +59,6 @@ def asked_questions(file: AnswersFile) -> Iterator[KeptQuestion]:
         return
     with file.reading() as connection:
         for text, times, _, outcome, place, downs, sources in connection.execute(_QUESTIONS):
-            tier = 0 if downs or outcome == "nothing" else 1 if outcome == "found" else 2
+            tier = 0 if downs or outcome == "nothing" else 1 if outcome in UNSURE else 2
             marked = frozenset(sources.split(",") if sources else ())
             yield KeptQuestion(text, times, (tier, place), marked)

@@ -16,7 +16,7 @@ _ASKED_UNIT = re.compile(r"(?:\b(?:in|i|how many|hur många)\s|\()(?=\D)", re.IG
 
 
 @lru_cache(maxsize=64)
-def _named_units(text: str) -> tuple[tuple[int, str, int], ...]:
+def named_units(text: str) -> tuple[tuple[int, str, int], ...]:
     """The units that a question asks in: the first character of each, its name, and its end.
 
     The same for every table, so it is found once.
@@ -48,7 +48,7 @@ def take_units_of_rows(draft: Draft) -> None:
     if len(units) != 1 or not units[0].info.values:
         return
     [column] = units
-    for start, unit, end in _named_units(draft.question.text):
+    for start, unit, end in named_units(draft.question.text):
         if _is_said(draft, start, end):
             continue
         values = {value for value in column.info.values if _is_same_unit(value, unit)}
@@ -65,7 +65,7 @@ def _is_same_unit(value: str, unit: str) -> bool:
 
 def take_asked_units(draft: Draft, plans: tuple[LookupPlan, ...]) -> None:
     """`in ksi`, `(kg/m3)`: the unit that the result is asked in must suit the column."""
-    for start, unit, end in _named_units(draft.question.text):
+    for start, unit, end in named_units(draft.question.text):
         names = {plan.column or name for plan in plans for name in (*plan.columns, plan.order_by)}
         own = [draft.table.column(name).info.unit for name in names if name]
         if any(each and converted(1, each, unit) is not None for each in own):

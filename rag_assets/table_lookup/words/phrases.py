@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal, TypeAlias
 
 from pydantic import TypeAdapter
 
 from rag_assets.table_lookup.words.word_lists import word_lists
 
-Language: TypeAlias = Literal["en", "sv"]
+Language: TypeAlias = Literal["en", "sv", "de"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,10 @@ class Phrases:
     more: str
     nothing: str
     nearest: str
+    proposed: str
+    proposed_as: str
+    proposed_without: str
+    """Stands before a sentence of a reading that is only proposed."""
     others: str
     suggestions: Suggestions
 
@@ -62,23 +67,25 @@ def _phrases(language: Language) -> Phrases:
     return TypeAdapter(Phrases).validate_python(word_lists(language).sentences)
 
 
-ENGLISH, SWEDISH = _phrases("en"), _phrases("sv")
-PHRASES: Mapping[Language, Phrases] = {"en": ENGLISH, "sv": SWEDISH}
+ENGLISH, SWEDISH, GERMAN = _phrases("en"), _phrases("sv"), _phrases("de")
+PHRASES: Mapping[Language, Phrases] = {"en": ENGLISH, "sv": SWEDISH, "de": GERMAN}
 
-_SWEDISH_WORDS = (
-    "och att det som en ett av är för med till inte har hur vilken vilket vilka vad vem när där "
-    "från mellan eller alla många mest högsta lägsta störst minst minsta största finns värdet"
-)
-_ENGLISH_WORDS = (
-    "the of and is are what which how many much does do has have in with for from between all "
-    "most highest lowest largest smallest average mean at least than there"
-)
+_LETTERS: Mapping[Language, str] = {"en": "", "sv": "åäö", "de": "äöüß"}
+"""The letters that English has not."""
 
 
 def language_of(question: str) -> Language:
-    """Swedish where a question has more of its common words than of English ones."""
-    words = question.casefold().replace("?", " ").split()
-    swedish = set(_SWEDISH_WORDS.split())
-    english = set(_ENGLISH_WORDS.split())
-    of_swedish = sum(word in swedish or bool(set(word) & set("åäö")) for word in words)
-    return "sv" if of_swedish > sum(word in english for word in words) else "en"
+    """The language of which a question has the most common words; English where none has more."""
+    words = question.casefold().replace("?", " ").replace(",", " ").split()
+    said = {
+        language: sum(word in _common(language) or bool({*word} & {*letters}) for word in words)
+        for language, letters in _LETTERS.items()
+    }
+    return max(said, key=lambda language: said[language])
+
+
+@cache
+def _common(language: Language) -> frozenset[str]:
+    """Words that a language has often, and English, unless it is that, has not."""
+    own = frozenset(word_lists(language).words["of_language"].split())
+    return own if language == "en" else own - _common("en")

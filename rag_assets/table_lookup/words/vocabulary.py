@@ -28,6 +28,10 @@ NOT_A_LOOKUP: Final = words("not_a_lookup")
 NOT_A_LOOKUP_PHRASES: Final = phrases("not_a_lookup_phrases")
 NOT_IN_A_PLAN: Final = words("not_in_a_plan")
 """Words that ask for more than a plan can say; a heading or a value may still hold one."""
+TURNING: Final = words("turning")
+"""Words that turn an answer round: what is read without one answers another question."""
+PER: Final = words("per")
+ARTICLES: Final = words("articles")
 VAGUE: Final = words("vague")
 """Judgements without a limit, where no number, name or heading gives them one."""
 OPERATIONS: Final = phrases_by_key("operations")

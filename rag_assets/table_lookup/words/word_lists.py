@@ -5,7 +5,7 @@ A list of one name holds the words of all languages; where they stand for someth
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 
@@ -20,12 +20,12 @@ class WordLists:
 
     words: Mapping[str, str]
     """Lists of words, parted by blanks."""
-    phrases: Mapping[str, tuple[str, ...]]
-    by_key: Mapping[str, Mapping[str, tuple[str, ...]]]
+    phrases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    by_key: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     """Phrases, by what they stand for."""
-    by_word: Mapping[str, Mapping[str, str]]
+    by_word: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Words, parted by blanks, and the words that each of them stands for."""
-    sentences: Mapping[str, JsonValue]
+    sentences: Mapping[str, JsonValue] = field(default_factory=dict)
     """Templates by their name, or by a group and their name."""
 
 
