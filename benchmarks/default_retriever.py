@@ -16,7 +16,7 @@ search without caches) whose mean over corpora is at most .01 below the best mea
 difference to the best has a lower end above -.03; both in mrr@10 and in the share of questions
 whose gold is among the first ten. Three things were added when the first numbers were known: what
 costs at most a tenth more than the cheapest is as cheap, and among these what ships stays, else
-the one with the highest mrr@10 wins; where no candidate passes, that one is taken; at most 250
+the one with the highest mrr@10 wins; where no candidate passes, that one is taken; at most 100
 questions of a split are asked. Every corpus counts the same. Intervals are 95 %, by a cluster
 bootstrap within each corpus.
 
@@ -79,7 +79,7 @@ SHIPPED, PLAIN, LANCE = "scores_lookup_late80", "rrf", "lancedb_hybrid"
 CHEAPER = ("scores", "scores_lookup")
 """What is compared with what ships, for its cost."""
 DENSE, WORDS = "dense", "bm25"
-MOST_ASKED = 250
+MOST_ASKED = 100
 """Questions of one split of a corpus; the others are evenly spaced among them."""
 ASKED = 60
 """Questions whose CPU is counted."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from rag_assets.terms.spelling import plainly_spelled
+from rag_assets.terms.spelling import UNSEEN_WITHIN, plainly_spelled, seen
 from rag_assets.terms.words import JOINING, lemma_of, parts_of, plain
 
 TermKind: TypeAlias = Literal["number", "identifier", "name", "word"]
@@ -17,6 +17,9 @@ TermKind: TypeAlias = Literal["number", "identifier", "name", "word"]
 STRICT_WEIGHT = 3.0
 """What a number, an identifier or a name counts, where a word counts 1."""
 _TOKEN = re.compile(r"[^\W_]+(?:(?:[-./:+]|(?<=\d),(?=\d))[^\W_]+)*")
+_SIGN = rf"(?:[^\W_]{UNSEEN_WITHIN})"
+_AS_TYPED = re.compile(rf"{_SIGN}+(?:(?:[-./:+]|(?<=\d),(?=\d)){_SIGN}+)*")
+"""The same, with the characters in it that nobody sees."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _VERSION = re.compile(r"^v(?=\d)", re.IGNORECASE)
 """`v1.2` is 1.2."""
@@ -76,7 +79,7 @@ class HeldTerms:
 
 def terms_of(question: str) -> tuple[SoughtTerm, ...]:
     """The terms of `question`, in their order, each once."""
-    found = {plain(term.text): term for term in reversed([*_terms(question)])}
+    found = {plain(seen(term.text)): term for term in reversed([*_terms(question)])}
     return tuple(sorted(found.values(), key=lambda term: term.start))
 
 
@@ -89,13 +92,13 @@ def coverage(terms: Sequence[SoughtTerm], texts: Iterable[HeldTerms]) -> float:
 
 
 def _terms(question: str) -> Iterator[SoughtTerm]:
-    for match in _TOKEN.finditer(question):
-        token = match.group()
+    for match in _AS_TYPED.finditer(question):
+        token = seen(match.group())
         if token.casefold() in JOINING:
             continue
         kind = _kind_of(token, is_first=begins_sentence(question[: match.start()]))
         if kind == "number" or len(token) > 1:
-            yield SoughtTerm(token, kind, match.start())
+            yield SoughtTerm(match.group(), kind, match.start())
 
 
 def _kind_of(token: str, *, is_first: bool) -> TermKind:

@@ -14,6 +14,8 @@ _UNSEEN = re.compile(f"[{UNSEEN}]")
 _UNSPACED = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u4e00-\u9fff]"
 _PARTING = re.compile(f"(?<={_UNSPACED})\u200b")
 """A zero-width blank of a script without blanks: it parts words."""
+UNSEEN_WITHIN = rf"(?:(?!(?<={_UNSPACED})\u200b)[{UNSEEN}])*"
+"""A pattern of such characters, as far as they part no words."""
 _BLANKS = "\u00a0\u2007-\u200a\u202f\u205f"
 _GROUPED = re.compile(rf"(?<![\w.,])[1-9]\d{{0,2}}(?:[{_BLANKS}]\d{{3}})+(?!\w|[.,]\d{{3}}\b)")
 """A number with blanks that keep its groups of digits on one line."""

@@ -1,8 +1,9 @@
 """Numbers keep all their digits from the source to what is told, cited, kept and verified."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
-from decimal import Decimal
+from decimal import Decimal, localcontext
 
 import pyarrow as pa
 import pytest
@@ -67,7 +68,11 @@ def all_digits_are_kept(first: Number, second: Number, third: Number) -> None:
         assert sentence.text.endswith(f": reading {canonical_number(number)}.")
         assert number in [cell.value for cell in sentence.citations if isinstance(cell, Cell)]
         assert is_told(sentence.text, sentence.citations)
-    for operation, result in (("max", max(numbers)), ("min", min(numbers)), ("sum", sum(numbers))):
+    for operation, result in (
+        ("max", max(numbers)),
+        ("min", min(numbers)),
+        ("sum", exact_sum(numbers)),
+    ):
         plan = plan_from_json(json.loads(json.dumps(plan_to_json(of(operation, ">", -1)))))
         [sentence] = equal_after_json(answer_plan(plan, readings).sentences)
         assert f" {canonical_number(result)}" in sentence.text
@@ -81,6 +86,12 @@ def all_digits_are_kept(first: Number, second: Number, third: Number) -> None:
         assert answer_plan(read, readings).row_ids == (f"readings-row {place}",)
     apart = of("difference", "<", numbers[2])
     assert computed_by(apart, readings).result == numbers[1] - numbers[0]
+
+
+def exact_sum(numbers: Sequence[Number]) -> Number:
+    """With more digits than decimals have by themselves."""
+    with localcontext(prec=100):
+        return sum(numbers)
 
 
 def of(operation: Operation, op: Comparison, limit: Number) -> LookupPlan:

@@ -66,6 +66,7 @@ def test_what_a_question_names_counts_more_than_its_words():
 
 @given(st.text(max_size=80), st.text(max_size=80))
 @example("A¹", "")
+@example("0\N{SOFT HYPHEN}1", "")
 def test_a_question_covers_itself_and_more_text_never_covers_less(question, other):
     terms = terms_of(question)
     itself, more = HeldTerms(question), HeldTerms(other)
