@@ -385,17 +385,18 @@ def metadata_of(values: Mapping[str, Value]) -> Metadata:
 def records_of(
     records: Iterable[Mapping[str, object]], *, characters: int = CHARACTERS
 ) -> dg.MetadataValue:
-    """`records`, all with the same keys, as a table in the Dagster UI.
+    """`records` as a table in the Dagster UI; a row without a key that others have is empty there.
 
     Args:
         records: The rows.
         characters: Where a long text is cut.
     """
+    rows = list(records)
+    columns = dict.fromkeys(name for row in rows for name in row)
     shown = [
-        dg.TableRecord({name: shortened(value, characters) for name, value in row.items()})
-        for row in records
+        dg.TableRecord({name: shortened(row.get(name, ""), characters) for name in columns})
+        for row in rows
     ]
-    columns: Sequence[str] = list(shown[0].data) if shown else []
     schema = dg.TableSchema(columns=[dg.TableColumn(name, type="string") for name in columns])
     return dg.MetadataValue.table(records=shown, schema=schema)
 

@@ -32,13 +32,13 @@ def table(rows: Sequence[Mapping[str, object]], *, columns: Sequence[str]) -> st
 def markdown_table(
     rows: Sequence[Mapping[str, object]], *, columns: Sequence[str] = ()
 ) -> list[str]:
-    """The lines of a table in Markdown; with the keys of the first row unless `columns` are given.
+    """The lines of a table in Markdown; with the keys of all rows unless `columns` are given.
 
     Numbers are aligned to the right, bars are escaped, line breaks become blanks.
     """
     if not rows and not columns:
         return []
-    names = [*(columns or rows[0])]
+    names = [*(columns or dict.fromkeys(name for row in rows for name in row))]
     numeric = [all(isinstance(row.get(name), (int, float)) for row in rows) for name in names]
     cells = [[_in_a_cell(row.get(name)) for name in names] for row in rows]
     aligned = ["---:" if rows and right else "---" for right in numeric]

@@ -188,6 +188,19 @@ def test_each_table_of_a_pattern_is_listed_with_its_state(config, tmp_path):
     assert expected in found["all tables"].value
 
 
+def test_tables_with_and_without_lines_left_out_are_listed_together(config, tmp_path):
+    totalled = "id,name,price\n1,x,2\n2,y,3\n3,z,5\nTotal,,10\n"
+    write(tmp_path / "tables" / "prices.csv", totalled)
+
+    run = materialized(config, "exports/erp-export")["exports/erp-export"]
+
+    records = [record.data for record in run.metadata["tables"].records]
+    left_out = {each["table"]: each["left out"] for each in records}
+    assert "Total" in left_out.pop("prices")
+    assert set(left_out.values()) == {""}
+    assert "| left out |" in run.metadata["all tables"].value
+
+
 def test_one_table_can_be_refreshed_by_itself(config, tmp_path):
     done = materialized(config, "exports/erp-export/parts")
     assert set(done) == {"exports/erp-export/parts"}
