@@ -247,8 +247,7 @@ def _proposed(
         return None
     if sources.likeness is None or not sources.index.searches_by_one_model(results.retriever):
         return None
-    hits = [hit.unit_id for hit in results.hits]
-    found = propose(question, tables, sources.likeness, hits=hits)
+    found = propose(question, tables, sources.likeness)
     if found is None:
         return None
     sentences = _run_again(found, tables)

@@ -1,6 +1,5 @@
 """What the nearest reading of a refused question gives, in sentences that say how it was read."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from rag_assets.table_lookup.looking_up import LONGEST_QUESTION, LookedUp, answer_plan
@@ -27,7 +26,6 @@ def propose(
     catalogue: Catalogue,
     likeness: Likeness,
     *,
-    hits: Sequence[str] = (),
     language: Language | None = None,
 ) -> LookedUp | None:
     """What a question that the rules refuse may ask of a table; None if nothing is near enough.
@@ -36,7 +34,6 @@ def propose(
         question: As it was asked.
         catalogue: The tables.
         likeness: By the model of the index.
-        hits: Units that a search found for it, best first.
         language: The language of the sentences; that of the question unless given.
 
     Raises:
@@ -46,7 +43,7 @@ def propose(
         return None
     try:
         with limited():
-            read = nearest_reading(question, catalogue, likeness, hits=hits)
+            read = nearest_reading(question, catalogue, likeness)
             if read is None or not _says_something(read, catalogue):
                 return None
     except (TooLongError, PlanError):

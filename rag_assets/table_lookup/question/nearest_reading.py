@@ -24,9 +24,13 @@ from rag_assets.table_lookup.question.linking import TableLinks, links_of
 from rag_assets.table_lookup.question.placing import conditions_of
 from rag_assets.table_lookup.question.quantities import Quantity, counted_words, unit_at
 from rag_assets.table_lookup.question.question import ORDINALS, AskedQuestion
-from rag_assets.table_lookup.question.value_mentions import value_mentions
+from rag_assets.table_lookup.question.value_mentions import (
+    is_judged,
+    links_of_word,
+    value_mentions,
+)
 from rag_assets.table_lookup.sentences.naming import naming_column
-from rag_assets.table_lookup.tables.catalogue import ROW_ID, Catalogue
+from rag_assets.table_lookup.tables.catalogue import Catalogue
 from rag_assets.table_lookup.tables.table_contents import TableContents
 from rag_assets.table_lookup.words import vocabulary
 from rag_assets.table_lookup.words.phrases import language_of
@@ -42,12 +46,13 @@ MOST_TABLES = 8
 """Tables whose headings are compared: those whose titles and headings together are most like."""
 FARTHEST = 0.05
 """A table that is so much less like than the best is not meant."""
-TABLES_APART, HEADINGS_APART, TWINS_APART = 0.01, 0.007, 0.02
+TABLES_APART, HEADINGS_APART, TWINS_APART = 0.01, 0.025, 0.025
 """How much more like a table, or a heading, must be than the next; and of two headings of which one
 holds the other, or that begin alike. Fitted on one of two corpora that were set apart for it."""
 OF_VALUE = 0.03
 """What a condition counts for its table."""
 SHORTEST_NAME = 3
+MOST_UNREAD = 2
 TEMPERATURES: Final = {"C": "degC", "F": "degF"}
 """Headings write letters for degrees that are other units elsewhere."""
 OPERATIONS: Final[Mapping[str, Operation]] = {
@@ -99,7 +104,6 @@ class _Reading:
     table: TableLinks
     contents: TableContents
     is_german: bool
-    hits: Sequence[str]
     likeness: float
     """How like the table the question is."""
     near: dict[str, float]
@@ -152,7 +156,7 @@ class _Reading:
 
 
 def nearest_reading(
-    question: str, catalogue: Catalogue, likeness: Likeness, *, hits: Sequence[str] = ()
+    question: str, catalogue: Catalogue, likeness: Likeness
 ) -> NearestReading | None:
     """The plan of the table and heading that a question is most like; None where that is open.
 
@@ -160,8 +164,6 @@ def nearest_reading(
         question: In English, Swedish or German.
         catalogue: The tables that may be asked.
         likeness: By the model of the index.
-        hits: Units that a search found for the question, best first: the first may be the row
-            that is asked of.
     """
     is_german = language_of(question) == "de"
     text = in_english(question) if is_german else question
@@ -177,7 +179,6 @@ def nearest_reading(
             table,
             catalogue.contents(table.info),
             is_german,
-            hits,
             float((likeness.of(_titled(table)) @ own).max()),
             dict(zip(names, (likeness.of(headings) @ own).tolist(), strict=True)),
         )
@@ -248,9 +249,45 @@ def _read(reading: _Reading) -> NearestReading | None:
     places = range(len(reading.asked.words))
     if not _is_in_units(reading, column) or any(_turns(reading, each, column) for each in places):
         return None
+    if not _is_read(reading, operation, column):
+        return None
     info = reading.table.info
     plan = replace(plan, source=info.source, table=info.table, operation=operation)
     return NearestReading(plan, reading.table, column, tuple(_unread(reading, column)))
+
+
+def _is_read(reading: _Reading, operation: Operation, column: LinkedColumn | None) -> bool:
+    """Whether the words that nothing explains are few, and stand where they select no rows."""
+    asked = reading.asked
+    words = asked.words
+    unread = {
+        place
+        for place in range(len(words))
+        if not (
+            place in reading.used
+            or asked.is_harmless[place]
+            or words[place].folded in vocabulary.PER
+            or _is_of_table(reading, place, column)
+        )
+    }
+    if {word.folded for word in words[:2]} & {"when", "nar"} and not (
+        column and (column.is_date or column.is_year)
+    ):
+        return False
+    subject = set()
+    heads = [mark.words[-1] for mark in asked.marks if mark.operation == "count"]
+    heads += [p for p, w in enumerate(words) if w.folded in vocabulary.WHICH]
+    for head in heads:
+        place = head + 1
+        while place < len(words) and (place in unread or words[place].folded in ("of", "the", "av")):
+            subject.add(place)
+            place += 1
+    left = unread - subject
+    if operation == "count":
+        first = heads[0] + 1 if heads else 0
+        own = reading.table.heading_forms - reading.table.title_forms
+        return not left and not (first < len(words) and words[first].forms & own)
+    return len(left) <= MOST_UNREAD
 
 
 def _operation(reading: _Reading) -> Operation | None:
@@ -270,7 +307,7 @@ def _planned(
 ) -> tuple[LookupPlan, LinkedColumn | None] | None:
     """The plan, with the column that it is about; None where the table has none for it."""
     if operation == "rows" and not reading.conditions:
-        _take_hit(reading)
+        _take_parts(reading)
         reading.is_open = not reading.conditions and reading.is_singled_out
     conditions = tuple(reading.conditions)
     base = LookupPlan("", "", conditions)
@@ -294,7 +331,10 @@ def _planned(
 def _take_values(reading: _Reading) -> None:
     """Values that the question names, whole; or names by the word that they begin with."""
     asked, table = reading.asked, reading.table
+    units = {each for start, _, end in named_units(asked.text) for each in asked.inside(start, end)}
     for mention in value_mentions(asked, table):
+        if {*mention.words} <= units:
+            continue
         names = {each for each in mention.columns if not table.column(each).info.is_numeric}
         name = reading.naming if reading.naming in names else None
         name = name or min(names, key=lambda each: table.column(each).info.distinct, default=None)
@@ -319,17 +359,16 @@ def _begins(value: str, word: str) -> bool:
     return not rest[0].isalnum() or (word[-1].isdigit() and rest[0].isalpha())
 
 
-def _take_hit(reading: _Reading) -> None:
-    """The row that a search found first, which holds what the question names in other words."""
-    if not reading.hits or reading.naming is None:
-        return
-    place = pc.index(reading.contents.rows[ROW_ID], reading.hits[0]).as_py()
-    if place < 0:
-        return
-    names = reading.contents.texts[reading.naming]
-    name = names[place].as_py()
-    if name is not None and pc.sum(pc.equal(names, name)).as_py() == 1:
-        reading.take(Condition(reading.naming, "=", (name,)), ())
+def _take_parts(reading: _Reading) -> None:
+    """A word that stands within one value of the table and in no other: it names that row."""
+    for place, word in enumerate(reading.asked.words):
+        is_plain = reading.asked.is_harmless[place] or len(word.text) < SHORTEST_NAME
+        if place in reading.used or is_plain or is_judged(word):
+            continue
+        held = links_of_word(word, reading.table)
+        if len(held) == 1:
+            [link] = held
+            reading.take(Condition(link.column, "=", (link.value,)), (place,))
 
 
 def _take_acronyms(reading: _Reading) -> None:
@@ -390,6 +429,9 @@ def _take_numbers(reading: _Reading) -> bool:
 
 def _placed(reading: _Reading, quantity: Quantity) -> tuple[Condition, ...]:
     """A number on the column that is most like; nothing where none or more than one takes it."""
+    dated = [each for each in reading.table.columns if each.is_date or each.is_year]
+    if quantity.days and len(dated) > 1:
+        return ()
     taking = {
         each.info.name: _conditions(reading, quantity, each) for each in reading.table.columns
     }
