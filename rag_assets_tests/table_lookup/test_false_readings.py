@@ -145,6 +145,30 @@ def test_what_took_the_longest_is_not_what_is_of_the_last_day(harbour: Catalogue
     assert isinstance(read, Unclear), read
 
 
+@pytest.mark.parametrize(
+    ("question", "reason"),
+    [
+        ("In what year was gold discovered?", "discovery year is empty"),
+        ("Hur många mines finns det i Sydamerika?", "Sydamerika"),
+    ],
+)
+def test_neither_an_empty_cell_nor_a_like_name_is_an_answer(question: str, reason: str) -> None:
+    cells = {
+        "name": ["Gold", "Iron", "Radium"],
+        "year": ["", "", "1898"],
+        "by": ["Known to the ancients", "Known to the ancients", "Marie Curie"],
+        "symbol": ["Au", "Fe", "Ra"],
+    }
+    headings = {"name": "name", "year": "discovery year", "by": "discoverers", "symbol": "symbol"}
+    elements = contents(cells, table="elements", title="elements", headings=headings, hidden=())
+    where = {"mine": ["Kiruna", "Palabora", "Gamsberg"], "land": ["Sweden", *2 * ["South Africa"]]}
+    headings = {"mine": "Mine", "land": "Country"}
+    mines = contents(where, table="mines", title="mines", headings=headings, hidden=())
+    read = understand(question, catalogue(elements, mines))
+    assert isinstance(read, Unclear), read
+    assert reason in read.reason
+
+
 def test_best_is_the_end_that_the_heading_says(shop: Catalogue) -> None:
     plan = plan_of("Which order has the best score of the firm?", shop)
     assert (plan.order_by, plan.descending) == ("score", True)

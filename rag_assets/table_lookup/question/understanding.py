@@ -255,9 +255,11 @@ def _proves_nothing(
             "no row holds all of these words, each of which stands in others", (), "vague"
         )
     asked = [each for each in plan.columns if each not in labels_of(reading.table)]
-    cells = (cell for name in asked for cell in cells_of(found, catalogue, name))
-    if asked and found.row_ids and all(cell is None for cell in cells):
-        headings = ", ".join(reading.table.column(name).info.heading for name in asked)
+    empty = [
+        name for name in asked if all(cell is None for cell in cells_of(found, catalogue, name))
+    ]
+    if empty and found.row_ids:
+        headings = ", ".join(reading.table.column(name).info.heading for name in empty)
         rows = ", ".join(found.row_keys[:MOST_SHOWN])
         return Unclear(f"{headings} is empty in the rows meant: {rows}", (), "no_value")
     return None
