@@ -28,7 +28,7 @@ from rag_assets.evaluation.summary import ALL_SPLITS, summarize
 from rag_assets.reports.text_tables import signed, with_interval
 
 FORMER, NEW = "minilm", DEFAULT_MODEL
-RETRIEVERS = ("baseline", "hybrid", "best")
+RETRIEVERS = ("baseline", "hybrid", "reranked")
 METRICS = ("mrr", "hit_rate")
 MOST_LOST = 0.03
 TO_GAIN = ("sv", "de")

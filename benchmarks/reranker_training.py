@@ -7,9 +7,10 @@ usage: reranker_training.py [--state FOLDER] [--start FOLDER] [--seed 0] [--epoc
 
 Makes training pairs of `ottqa_train` on the index of MiniLM, and trains a cross-encoder with each
 of the two losses, from MiniLM's weights or from those of a fine-tuned retriever (--start). Each
-then reads the candidates of the retriever `best` on the test questions of `ottqa` in the place of
-its late interaction; all else is equal. TS+TCL must not be shown to be worse than any of the others
-in mrr@10 over all questions (paired 95 % interval, cluster bootstrap), nor lie more than .02 below.
+then reads the candidates of the retriever `reranked` on the test questions of `ottqa` in the place
+of its late interaction; all else is equal. TS+TCL must not be shown to be worse than any of the
+others in mrr@10 over all questions (paired 95 % interval, cluster bootstrap), nor lie more than
+.02 below.
 With --state pairs, weights and indexes are kept; a training that was killed goes on. --weights
 names rerankers that were trained on another machine: `rag_assets.laboratory.training.reranker`
 needs neither a config nor a state, only a table of pairs and a folder of weights.
@@ -63,7 +64,7 @@ RERANKED = SIGNALS | {
         "weights": {"candidates": 0.2, "reranked": 0.8},
     },
 }
-"""The stages of `best`."""
+"""The stages of `reranked`."""
 
 
 def train(pairs: pa.Table, recipe: RerankerTraining, *, start: Path, root: Path) -> Path:

@@ -248,6 +248,9 @@ class Retriever(ExtendedSection):
         return [name for name in (self.reranker, weighing) if name]
 
 
+OF_TWO_MODELS = "reranked"
+"""What answers where documents and rows have a model each, unless another is named: there is no
+joint list by vectors, and a reranker makes one."""
 DEFAULTS = Path(__file__).with_suffix(".yaml")
 
 
@@ -264,7 +267,10 @@ class Retrieval(ExtendedSection):
 
     added_keys: ClassVar[frozenset[str]] = frozenset({"ann"})
 
-    retriever: RetrieverName = Field("best", description="what answers unless another is named")
+    retriever: RetrieverName = Field(
+        "best",
+        description="what answers unless another is named; reranked if what serves has two models",
+    )
     top_k: int = Field(10, gt=0, description="units to return")
     versions: Versions = Field(
         "current", description="versions of documents that a search returns: current or all"

@@ -45,6 +45,7 @@ from rag_assets.config.questions import GENERATED_SETS, PEOPLE, Questions
 from rag_assets.config.recipes import DEFAULT_MODEL, Tables, Variant
 from rag_assets.config.retrieval import (
     DEFAULT_ENTRIES,
+    OF_TWO_MODELS,
     Retrieval,
     Retriever,
 )
@@ -100,7 +101,7 @@ class Config(Section):
     )
     index: IndexSettings = IndexSettings()
     execution: Execution = Execution()
-    retrieval: Retrieval = Retrieval()
+    retrieval: Retrieval = Field(Retrieval(), validate_default=True)
     answering: Answering = Answering()
     answer_experiments: AnswerExperiments = Field({})
     evaluation: Evaluation = Evaluation()
@@ -186,6 +187,16 @@ class Config(Section):
         for experiment in info.data.get("experiments", {}).values():
             value = value | experiment.derived(value)
         return value
+
+    @field_validator("retrieval", mode="after")
+    @classmethod
+    def _searches_what_serves(cls, value: Retrieval, info: ValidationInfo) -> Retrieval:
+        """Let a reranker join the lists of two models, where no retriever is named."""
+        variants, serving = info.data.get("variants", {}), info.data.get("serving", Serving())
+        serves = variants.get(serving.variant or next(iter(variants), ""), Variant())
+        if len(serves.models) == 1 or "retriever" in value.model_fields_set:
+            return value
+        return value.model_copy(update={"retriever": OF_TWO_MODELS})
 
     @model_validator(mode="after")
     def _names_resolve(self) -> Self:

@@ -202,8 +202,8 @@ def candidates(config: Config, *, signals: Sequence[Signal]) -> dict[str, Retrie
 
     One that asks a language model is only compared where the config has it evaluated, as that costs
     money; so is one with a signal that is not among `signals`. The grid leaves what serves as it is
-    but for its signals, their fusion and the reranker, which is that of `best` where what serves
-    has none.
+    but for its signals, their fusion and the reranker, which is that of `reranked` where what
+    serves has none.
     """
     known, evaluated = config.retrieval.retrievers, evaluated_in(config)
     named = {
@@ -213,7 +213,9 @@ def candidates(config: Config, *, signals: Sequence[Signal]) -> dict[str, Retrie
         or (set(known[name].signals) <= {*signals} and not _asks_a_model(known[name]))
     }
     serving = known[config.retrieval.retriever]
-    grid = _grid(serving, signals=signals, reranked=serving if serving.reranker else known["best"])
+    grid = _grid(
+        serving, signals=signals, reranked=serving if serving.reranker else known["reranked"]
+    )
     return named | {name: one for name, one in grid if one not in named.values()}
 
 

@@ -141,7 +141,7 @@ def test_what_did_well_only_where_it_was_chosen_is_not_proposed(tmp_path):
 
 def test_what_is_proposed_has_the_numbers_that_evaluate_gives_it(tmp_path):
     """Half of the topics are found by each signal, so that only a fusion finds all."""
-    fused = ("best", "fast", "hybrid", "hybrid_late_fusion")
+    fused = ("best", "reranked", "fast", "hybrid", "hybrid_late_fusion")
     config = project(
         tmp_path,
         meant=TOPICS[:12],
@@ -238,7 +238,7 @@ def test_a_name_says_whether_the_lookup_arm_is_in():
 
 
 def test_what_was_chosen_before_serves_and_something_else_is_chosen(tmp_path):
-    fused = ("best", "fast", "hybrid", "hybrid_late_fusion")
+    fused = ("best", "reranked", "fast", "hybrid", "hybrid_late_fusion")
     config = project(
         tmp_path,
         meant=TOPICS[:12],

@@ -289,8 +289,8 @@ def test_the_first_of_each_list_share_the_candidates_where_they_are_few(index):
     assert len(results) <= 8
 
 
-def test_best_without_its_reranker_is_the_fusion_of_its_signals(index):
-    changes = {"reranker": None, "rerank_fusion": None, "arms": []}
+def test_best_without_its_arm_and_links_is_the_fusion_of_its_signals(index):
+    changes = {"links": None, "arms": []}
     section = {"retrievers": {"best": changes}}
     settings = Config.model_validate({"retrieval": section}).retrieval
 

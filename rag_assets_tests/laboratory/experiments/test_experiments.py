@@ -208,8 +208,8 @@ def test_a_replay_scores_the_same(inside, capsys):
 
 
 def test_a_replay_searches_as_the_record_says_and_not_by_later_defaults():
-    """A record leaves out what is not used, such as the arms and `first_of_each` of `best`."""
-    plain = {"best": {"arms": [], "first_of_each": 0}}
+    """A record leaves out what is not used, such as the arms and `first_of_each` of `reranked`."""
+    plain = {"reranked": {"arms": [], "first_of_each": 0}}
     then = Config.model_validate({"retrieval": {"retrievers": plain}}).retrieval
     recorded = json.loads(json.dumps(then.model_dump(mode="json")))
     assert replay.retrieval_of(recorded) == then

@@ -163,7 +163,7 @@ def test_signals_alone_find_units_where_each_domain_has_a_model(made):
     """No reranker orders them then, and without one scores of two models are not compared."""
     refresh_rows(made.store, made.config(), variant="both", log=lambda _: None)
     build_index(made.config(), variant="both")
-    side = Side.of(made.store, made.config(retriever="best"), both_of(made))
+    side = Side.of(made.store, made.config(retriever="reranked"), both_of(made))
 
     ranked = side.signals_alone().rankings(["steel copper zinc"], log=lambda _: None)
 
@@ -179,7 +179,7 @@ def test_an_evaluation_depends_on_the_signals_of_both_domains_where_each_has_a_m
     refresh_rows(made.store, made.config(), variant="both", log=lambda _: None)
     build_index(made.config(), variant="both")
     found = both_of(made)
-    side = Side.of(made.store, made.config(retriever="best"), found)
-    chosen = side.config.retrieval.retrievers["best"]
+    side = Side.of(made.store, made.config(retriever="reranked"), found)
+    chosen = side.config.retrieval.retrievers["reranked"]
     signals_of_tables = len(chosen.signals) * 2
     assert len(side.index.state(chosen)) == signals_of_tables
