@@ -49,7 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     for name, value in OFFLINE_DEFAULTS.items():
         os.environ.setdefault(name, value)
-    options = parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else [*arguments]
+    options = parser(only=next(iter(given), None)).parse_args(given)
     try:
         with stoppable():
             reply: Reply = options.run(options)
@@ -77,17 +78,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return reply.code
 
 
-def parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line."""
+def parser(*, only: str | None = None) -> argparse.ArgumentParser:
+    """The parser of the whole command line, or of one command, so that only its module is loaded.
+
+    What is no command is parsed by all, so that the error names them.
+    """
+    every = " ".join(COMMANDS.values()).split()
     top = argparse.ArgumentParser(
         prog="rag-assets",
         usage="rag-assets COMMAND ...",
-        description=_overview(),
+        description=None if only in every else _overview(),
         epilog="The config is rag_assets.yaml in the working directory, or $RAG_ASSETS_CONFIG.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     subparsers = top.add_subparsers(help=argparse.SUPPRESS, required=True, dest="command")
-    for name in " ".join(COMMANDS.values()).split():
+    for name in [only] if only in every else every:
         module = _module(name)
         command = subparsers.add_parser(
             name,
