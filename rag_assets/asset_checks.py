@@ -44,12 +44,12 @@ def definitions(config: Config, *subjects: Subject) -> dg.Definitions:
 
 def _checks(subject: Subject, *, config: Config) -> dg.AssetChecksDefinition:
     expectations = subject.suite
-    asset = dg.AssetKey.from_user_string(subject.asset)
+    asset = lineage.key_of(config, *subject.asset.split("/"))
     store = Store.of(config)
     variants = lineage.variants(config) if subject.has_variants else None
 
     @dg.multi_asset_check(
-        name=f"check_{asset.to_python_identifier()}",
+        name=config.dagster.name(f"check_{subject.asset.replace('/', '__')}"),
         specs=[
             dg.AssetCheckSpec(
                 CHECKS[severity],

@@ -10,7 +10,7 @@ import itertools
 import json
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
 from datetime import datetime, timedelta
@@ -20,14 +20,15 @@ import dagster as dg
 
 from rag_assets import lineage
 from rag_assets.config import Config, ConfigError, load
+from rag_assets.config.naming import BACKFILL_JOB, CLEAN_UP_JOB, NIGHTLY_JOB
 from rag_assets.graph import STEPS
-from rag_assets.lineage import records_of, source_key
+from rag_assets.lineage import own_name, records_of, source_key
 from rag_assets.operations.alerts.dispatch import Teller
 from rag_assets.operations.alerts.record import RecordFile
 from rag_assets.operations.problems import lost_runs
 from rag_assets.operations.problems.current import SERVING_INDEX
 from rag_assets.operations.problems.lost_runs import COMMAND_LOCK
-from rag_assets.operations.problems.runs import CLEAN_UP_JOB, NIGHTLY_JOB, name_of
+from rag_assets.operations.problems.runs import name_of
 from rag_assets.process import clock
 from rag_assets.process.priority import yield_to_others
 from rag_assets.sources.observations import look_at_sources, seen_by_refresh
@@ -35,7 +36,6 @@ from rag_assets.sources.steps import DOCUMENT_FILES, EXPORTS
 from rag_assets.store import Store
 from rag_assets.store.serving_pointer import serving_variant
 
-BACKFILL_JOB = "backfill_variant"
 ALERT_SECONDS = 60
 DATA_VERSION_TAG = "dagster/data_version"
 CHANGED_TAG = "changed"
@@ -51,28 +51,28 @@ def with_shared_policies(rooms: dg.Definitions, *, config: Config) -> dg.Definit
     depends on the source's node, on which changes are observed.
     """
     freshness = freshness_policy(config)
-    code = _code_of(rooms)
+    code = _code_of(rooms, config)
 
     def shared(spec: dg.AssetSpec) -> dg.AssetSpec:
         return spec.replace_attributes(
             freshness_policy=spec.freshness_policy or freshness,
             owners=spec.owners or [config.owner],
         ).merge_attributes(
-            deps=[source_key(spec.key)] if _reads_a_source(spec.key) else [],
-            tags=domain_tags(spec.key),
+            deps=[source_key(config, reader) for reader in _readers([spec], config)],
+            tags=domain_tags(own_name(config, spec.key)),
             metadata={"dagster/code_references": code[spec.key]},
         )
 
-    readers = [spec.key for spec in rooms.resolve_all_asset_specs() if _reads_a_source(spec.key)]
+    readers = _readers(rooms.resolve_all_asset_specs(), config)
     return dg.Definitions.merge(
         rooms.map_asset_specs(func=shared),
         dg.Definitions(assets=[_sources_in_place(readers, config=config)]),
     )
 
 
-def with_code(room: dg.Definitions) -> dg.Definitions:
+def with_code(room: dg.Definitions, *, config: Config) -> dg.Definitions:
     """The `room`, each asset with the place of its code: for those that no refresh runs."""
-    code = _code_of(room)
+    code = _code_of(room, config)
     return room.map_asset_specs(
         func=lambda spec: spec.merge_attributes(
             metadata={"dagster/code_references": code[spec.key]}
@@ -80,15 +80,18 @@ def with_code(room: dg.Definitions) -> dg.Definitions:
     )
 
 
-def domain_tags(key: dg.AssetKey) -> dict[str, str]:
+def domain_tags(asset: str) -> dict[str, str]:
     """The tag that says of an asset which domain its rows are of; none if they are of both."""
-    if key.path[0] == EXPORTS:
+    first = asset.partition("/")[0]
+    if first == EXPORTS:
         return {DOMAIN_TAG: "table"}
-    kind = STEPS.kind(key.path[0])
+    kind = STEPS.kind(first)
     return {DOMAIN_TAG: kind.domain} if kind and kind.domain else {}
 
 
-def _code_of(rooms: dg.Definitions) -> dict[dg.AssetKey, dg.CodeReferencesMetadataValue]:
+def _code_of(
+    rooms: dg.Definitions, config: Config
+) -> dict[dg.AssetKey, dg.CodeReferencesMetadataValue]:
     """The file and the line of the function of each asset.
 
     `dagster.with_source_code_references` would read and parse every file for that.
@@ -99,7 +102,7 @@ def _code_of(rooms: dg.Definitions) -> dict[dg.AssetKey, dg.CodeReferencesMetada
             continue  # a database of which no table is named has an asset without keys
         made = assets.op.compute_fn
         function = made if callable(made) else made.decorated_fn
-        if kind := STEPS.kind(min(assets.keys).to_user_string()):
+        if kind := STEPS.kind(own_name(config, min(assets.keys))):
             function = type(kind).refresh
         code = inspect.unwrap(function).__code__
         place = dg.LocalFileCodeReference(
@@ -109,8 +112,10 @@ def _code_of(rooms: dg.Definitions) -> dict[dg.AssetKey, dg.CodeReferencesMetada
     return found
 
 
-def executor_of(config: Config) -> dg.ExecutorDefinition:
+def executor_of(config: Config) -> dg.ExecutorDefinition | None:
     """What does the steps of a run: `execution.steps`, or the process of the run itself.
+
+    None leaves it to the project of which the graph is a part.
 
     Raises:
         ConfigError: There is no such executor, or it does not take its config.
@@ -118,6 +123,10 @@ def executor_of(config: Config) -> dg.ExecutorDefinition:
     from rag_assets.dagster_internals import validate_config
 
     name = config.execution.steps
+    if not config.dagster.executor:
+        if name is not None:
+            raise ConfigError("execution.steps: with dagster.executor: false nothing uses it")
+        return None
     if name is None:
         if config.execution.steps_config:
             raise ConfigError("execution.steps_config: name its executor in execution.steps, too")
@@ -150,23 +159,25 @@ def definitions(rooms: dg.Definitions, *, config: Config) -> dg.Definitions:
         for key in each.keys
     }
     specs = [spec for spec in rooms.resolve_all_asset_specs() if spec.key in made]
-    executor = executor_of(config)
+    executor, names = executor_of(config), config.dagster
     nightly = dg.define_asset_job(
-        NIGHTLY_JOB,
+        names.name(NIGHTLY_JOB),
         selection=[spec.key for spec in specs],
         description="Reads the sources and builds the variant that serves, the run's partition.",
         tags=lineage.run_tags(config),
         executor_def=executor,
     )
     backfill = dg.define_asset_job(
-        BACKFILL_JOB,
+        names.name(BACKFILL_JOB),
         selection=[
-            spec.key for spec in specs if spec.partitions_def or spec.key.path == [SERVING_INDEX]
+            spec.key
+            for spec in specs
+            if spec.partitions_def or own_name(config, spec.key) == SERVING_INDEX
         ],
         description="Builds a variant, which is the partition to choose: all its steps, from the "
         "sources as they were last read. The same as `rag-assets backfill VARIANT`.",
         tags=lineage.run_tags(config),
-        executor_def=at_low_priority(executor),
+        executor_def=executor and at_low_priority(executor),
     )
     clean_up = _clean_up_job(config)
     return dg.Definitions(
@@ -180,21 +191,23 @@ def definitions(rooms: dg.Definitions, *, config: Config) -> dg.Definitions:
     )
 
 
-def _reads_a_source(key: dg.AssetKey) -> bool:
-    return key.path == [DOCUMENT_FILES.name] or key.path[0] == EXPORTS
+def _readers(specs: Iterable[dg.AssetSpec], config: Config) -> list[str]:
+    """The names of those assets that read a source."""
+    names = (own_name(config, spec.key) for spec in specs)
+    return [each for each in names if each.partition("/")[0] in (DOCUMENT_FILES.name, EXPORTS)]
 
 
-def _sources_in_place(readers: Sequence[dg.AssetKey], *, config: Config) -> dg.AssetsDefinition:
+def _sources_in_place(readers: Sequence[str], *, config: Config) -> dg.AssetsDefinition:
     """A node for the source of each of `readers`; observing it tells whether it changed."""
-    by_node = {source_key(reader): reader for reader in readers}
+    by_node = {source_key(config, reader): reader for reader in readers}
 
     @dg.multi_observable_source_asset(
-        name="observe_sources",
+        name=config.dagster.name("observe_sources"),
         specs=[
             dg.AssetSpec(
                 node,
-                description=f"What {reader.to_user_string()} reads, where it lies; never changed.",
-                group_name="sources",
+                description=f"What {reader} reads, where it lies; never changed.",
+                group_name=config.dagster.name("sources"),
                 kinds={"source"},
                 owners=[config.owner],
                 tags=domain_tags(reader),
@@ -207,7 +220,7 @@ def _sources_in_place(readers: Sequence[dg.AssetKey], *, config: Config) -> dg.A
         """Looks at the sources; one that cannot be reached is left out."""
         found = look_at_sources(config).fingerprints
         for node in sorted(context.selected_asset_keys):
-            version = found.get(tuple(by_node[node].path))
+            version = found.get(tuple(by_node[node].split("/")))
             if version is not None:
                 yield dg.ObserveResult(asset_key=node, data_version=dg.DataVersion(version))
 
@@ -258,7 +271,7 @@ def _nightly_schedule(
 ) -> dg.ScheduleDefinition:
     @dg.schedule(
         job=job,
-        name="nightly",
+        name=config.dagster.name("nightly"),
         cron_schedule=config.schedule.cron,
         execution_timezone=config.schedule.timezone,
         default_status=dg.DefaultScheduleStatus.RUNNING,
@@ -284,7 +297,7 @@ def _ran_before_an_edit(context: dg.ScheduleEvaluationContext, config: Config) -
     due, schedule = context.scheduled_execution_time, config.schedule
     if clock.now() - due < timedelta(minutes=10):  # else it is made up for
         return None
-    named = dg.RunsFilter(tags={"dagster/schedule_name": "nightly"})
+    named = dg.RunsFilter(tags={"dagster/schedule_name": config.dagster.name("nightly")})
     tags = [run.tags for run in context.instance.get_runs(named, limit=1)] or [{}]
     ran = datetime.fromisoformat(tags[0].get(SCHEDULED_EXECUTION_TIME_TAG, due.isoformat()))
     ticks = cron_string_iterator(ran.timestamp(), schedule.cron, schedule.timezone)
@@ -318,7 +331,7 @@ def _clean_up_job(config: Config) -> dg.JobDefinition:
 def _clean_up_schedule(job: dg.JobDefinition, *, config: Config) -> dg.ScheduleDefinition:
     return dg.ScheduleDefinition(
         job=job,
-        name=CLEAN_UP_JOB,
+        name=config.dagster.name(CLEAN_UP_JOB),
         cron_schedule=config.clean_up.cron,
         execution_timezone=config.schedule.timezone,
         default_status=dg.DefaultScheduleStatus.RUNNING,
@@ -330,6 +343,7 @@ def _source_sensor(
     job: "dg.UnresolvedAssetJobDefinition", *, config: Config
 ) -> dg.SensorDefinition:
     @dg.sensor(
+        name=config.dagster.name("source_changes"),
         job=job,
         minimum_interval_seconds=config.schedule.sensor_seconds,
         default_status=dg.DefaultSensorStatus.RUNNING,
@@ -338,10 +352,10 @@ def _source_sensor(
     )
     def source_changes(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
         store = Store.of(config)
-        if why_not := _why_not_now(context.instance, config):
+        if why_not := _why_not_now(context.instance, config, job=job.name):
             return dg.SkipReason(why_not)
         if not (then := seen_by_refresh(store, config)):
-            return dg.SkipReason(f"no source was read yet: begin with a run of {NIGHTLY_JOB}")
+            return dg.SkipReason(f"no source was read yet: begin with a run of {job.name}")
         now = look_at_sources(config)
         changed = {
             "/".join(path): seen
@@ -364,7 +378,7 @@ def _source_sensor(
         return dg.SensorResult(
             run_requests=[request] if new else [],
             asset_events=[
-                dg.AssetObservation(source_key(dg.AssetKey(asset.split("/"))), tags=tags)
+                dg.AssetObservation(source_key(config, asset), tags=tags)
                 for asset, tags in observed.items()
             ],
             skip_reason=None if new else f"no {'other ' if missed else ''}source changed{missed}",
@@ -374,16 +388,17 @@ def _source_sensor(
     return source_changes
 
 
-def _why_not_now(instance: dg.DagsterInstance, config: Config) -> str | None:
+def _why_not_now(instance: dg.DagsterInstance, config: Config, *, job: str) -> str | None:
     """Why the sources are looked at later only; None if a run could begin now."""
     from rag_assets.dagster_internals import FINISHED_STATUSES
 
     _close_killed_runs(instance, config)
     alive = [status for status in dg.DagsterRunStatus if status not in FINISHED_STATUSES]
-    if going := instance.get_runs(dg.RunsFilter(job_name=NIGHTLY_JOB, statuses=alive), limit=1):
-        return f"{name_of(going[0])} is going on: the sources are looked at after it"
+    if going := instance.get_runs(dg.RunsFilter(job_name=job, statuses=alive), limit=1):
+        return f"{name_of(going[0], config)} is going on: the sources are looked at after it"
     try:
-        load()
+        if config.file is not None:
+            load(config.file)
     except ConfigError as error:
         return f"a run would fail, until the config is mended: {error}"
     return None
@@ -393,8 +408,8 @@ def _close_killed_runs(instance: dg.DagsterInstance, config: Config) -> None:
     """Mark runs as failed whose process or server was killed: they would look alive for ever."""
     with Store.of(config).lock_if_free(COMMAND_LOCK) as is_free:
         if is_free:
-            lost_runs.close_dead_runs(instance)
-    lost_runs.close_lost_runs(instance)
+            lost_runs.close_dead_runs(instance, config)
+    lost_runs.close_lost_runs(instance, config)
 
 
 def _alert_sensors(config: Config) -> list[dg.SensorDefinition]:
@@ -404,6 +419,7 @@ def _alert_sensors(config: Config) -> list[dg.SensorDefinition]:
     file = RecordFile(config.state_dir)
 
     @dg.sensor(
+        name=config.dagster.name("alerts"),
         minimum_interval_seconds=ALERT_SECONDS,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Tells the channels of `alerts` what went wrong, and what is good again.",
@@ -445,7 +461,7 @@ def backfill_schedule(
 
     @dg.schedule(
         job=job,
-        name="backfills",
+        name=config.dagster.name("backfills"),
         cron_schedule=config.schedule.cron,
         execution_timezone=config.schedule.timezone,
         default_status=dg.DefaultScheduleStatus.STOPPED,

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Mapping, 
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
+from types import FunctionType
 from typing import TypeAlias
 
 import dagster as dg
@@ -25,7 +26,7 @@ from rag_assets.change.steps import (
     StepResult,
 )
 from rag_assets.change.sync import Report
-from rag_assets.config import Config
+from rag_assets.config import GPU_POOL, Config
 from rag_assets.process.interrupts import stoppable
 from rag_assets.reports.metadata_values import LongListing, Plot, Settings, ShownRows, Value
 from rag_assets.reports.previews import CHARACTERS, PREVIEW_ROWS, first_rows, shortened
@@ -38,8 +39,8 @@ FAILURES_SHOWN = 50
 RECORDS_AT_SIGHT = 20
 SECONDS_TO_RECOVER = 2
 
-GPU_POOL = "gpu"
-"""What holds a model in memory takes turns: the instance gives this pool one slot."""
+SOURCE = "source"
+"""Where the keys of sources in place begin."""
 
 Metadata: TypeAlias = Mapping[str, dg.MetadataValue]
 
@@ -74,18 +75,37 @@ def variants(config: Config) -> dg.StaticPartitionsDefinition:
     return dg.StaticPartitionsDefinition(list(config.variants))
 
 
-def source_key(reader: dg.AssetKey) -> dg.AssetKey:
-    """The node upstream of `reader`: the files or the table in place, where people change them.
+def key_of(config: Config, *own: str) -> dg.AssetKey:
+    """The key of an asset of this index, from the parts of its own name: the prefix begins it."""
+    return dg.AssetKey(config.dagster.path(*own))
 
-    The graph shows the last part of a key, which is why it differs from that of `reader`.
+
+def own_name(config: Config, key: dg.AssetKey) -> str:
+    """What an asset of this index is called without the prefix, such as `exports/shop/orders`."""
+    return "/".join(config.dagster.own_path(key.path))
+
+
+def source_key(config: Config, reader: str) -> dg.AssetKey:
+    """The node upstream of the asset called `reader`: what it reads, where people change it.
+
+    The graph shows the last part of a key, which is why it differs from that of the reader.
     """
-    *place, name = reader.path
-    return dg.AssetKey(["source", *place, f"{name}_source"])
+    *place, name = reader.split("/")
+    return key_of(config, SOURCE, *place, f"{name}_source")
 
 
 def run_tags(config: Config) -> dict[str, str]:
-    """Tags of a run: how long it may take before Dagster's daemon stops it, 0 for ever."""
-    return {dg.MAX_RUNTIME_SECONDS_TAG: str(config.execution.max_runtime_seconds or 0)}
+    """Tags of a run: how long it may take before Dagster's daemon stops it, 0 for ever.
+
+    With a prefix, they tell of which index it is.
+    """
+    seconds = str(config.execution.max_runtime_seconds or 0)
+    return {dg.MAX_RUNTIME_SECONDS_TAG: seconds, **config.dagster.tags}
+
+
+def in_process(config: Config) -> dg.ExecutorDefinition | None:
+    """Runs the steps of a job in its own process; None leaves that to the project around it."""
+    return dg.in_process_executor if config.dagster.executor else None
 
 
 def one_op_job(
@@ -96,11 +116,11 @@ def one_op_job(
     op: str,
     schema: Mapping[str, dg.Field] | None = None,
     opens_with: Mapping[str, object] | None = None,
-) -> Callable[[Callable[..., None]], dg.JobDefinition]:
+) -> Callable[[FunctionType], dg.JobDefinition]:
     """Make a function the one op of a job that people or a schedule start.
 
     Args:
-        config: Says how long a run may take.
+        config: Says how long a run may take, and what the names begin with.
         name: Name of the job; its op is called like the function.
         description: What the job is for.
         op: What its op does.
@@ -108,11 +128,13 @@ def one_op_job(
         opens_with: What the launchpad of the UI fills in.
     """
 
-    def job_of(body: Callable[..., None]) -> dg.JobDefinition:
-        only = dg.op(description=op, config_schema=schema)(stoppable()(body))
-        return dg.GraphDefinition(name, node_defs=[only]).to_job(
+    def job_of(body: FunctionType) -> dg.JobDefinition:
+        names = config.dagster
+        called = names.name(body.__name__)
+        only = dg.op(name=called, description=op, config_schema=schema)(stoppable()(body))
+        return dg.GraphDefinition(names.name(name), node_defs=[only]).to_job(
             description=description,
-            executor_def=dg.in_process_executor,
+            executor_def=in_process(config),
             tags=run_tags(config),
             config={"ops": {only.name: {"config": dict(opens_with)}}} if opens_with else None,
         )
@@ -161,19 +183,20 @@ def _step_asset(project: Config, steps: StepList, kind: StepKind) -> dg.AssetsDe
             result = _materialized(context, project, work.store, done, counts=kind.counts)
         return result if done.is_renewed else observed_only(context, result)
 
+    names = project.dagster
     return dg.asset(
-        key=kind.name,
-        group_name=kind.room,
+        key=names.path(kind.name),
+        group_name=names.name(kind.room),
         deps=[
-            *map(dg.AssetKey, steps.upstream(project, kind)),
-            *(dg.AssetKey(list(path)) for path in kind.reads(project)),
+            *(key_of(project, name) for name in steps.upstream(project, kind)),
+            *(key_of(project, *path) for path in kind.reads(project)),
         ],
         code_version=str(steps.in_order(project, next(iter(project.variants)))[kind.name].revision),
         description=kind.about,
         kinds=set(kind.labels_of(project)),
         owners=[project.owner],
         partitions_def=variants(project) if kind.has_variants else None,
-        pool=GPU_POOL if kind.uses_gpu else None,
+        pool=names.name(GPU_POOL) if kind.uses_gpu else None,
     )(refreshed)
 
 

@@ -106,6 +106,7 @@ def make_each_thing_once(folder_of_this_run):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(user_cache.VARIABLE, str(folder_of_this_run / "derived"))
         patch.setenv(built_once.SHARED, str(folder_of_this_run))
+        patch.delenv("DAGSTER_HOME", raising=False)  # the instance of whoever runs the tests
         yield
 
 

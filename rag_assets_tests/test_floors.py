@@ -19,6 +19,7 @@ ROOT = PACKAGE.name
 FLOORS = (
     ("laboratory",),
     ("serving",),
+    ("component", "defs"),
     ("definitions", "automation"),
     ("operations",),
     ("graph",),
@@ -54,6 +55,7 @@ NAME_THE_LABORATORY = frozenset({"definitions", "graph", "serving.cli"})
 """Who below the laboratory imports it: the definitions, the list of steps and that of commands."""
 AT_THE_ROOT = frozenset(
     {
+        "component",
         "definitions",
         "automation",
         "lineage",

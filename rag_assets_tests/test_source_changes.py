@@ -1,5 +1,7 @@
 """The sensor `source_changes` on real sources: one run for each change that was not read yet."""
 
+import json
+
 import dagster as dg
 import pytest
 
@@ -86,8 +88,8 @@ def test_the_graph_is_told_of_each_source_once_and_again_when_it_is_newer_than_w
     lab, daemon
 ):
     lab.refresh()
-    alloys, shop = (lineage.source_key(dg.AssetKey(["exports", *path])) for path in TABLES)
-    files = lineage.source_key(dg.AssetKey("document_files"))
+    alloys, shop = (lineage.source_key(lab.config, "/".join(["exports", *path])) for path in TABLES)
+    files = lineage.source_key(lab.config, "document_files")
     first = {event.asset_key: event.data_version for event in daemon.look().asset_events}
     assert first == {files: None, alloys: None, shop: None}
     assert daemon.look().asset_events == []
@@ -161,11 +163,12 @@ def test_a_table_that_could_not_be_read_counts_as_changed_until_it_was(lab, daem
     assert daemon.asked() == ["default"]
 
 
-def test_a_config_that_is_being_edited_is_waited_for(lab, daemon, monkeypatch, tmp_path):
+def test_a_config_that_is_being_edited_is_waited_for(lab, daemon, tmp_path):
     lab.read()
     file = tmp_path / "rag_assets.yaml"
+    file.write_text(json.dumps(lab.settings))
+    lab.config = configuration.load(file)
     file.write_text("variants: [")
-    monkeypatch.setenv(configuration.PATH_VARIABLE, str(file))
     write(lab.home / "documents" / "b.md", "# b")
     assert daemon.reason().startswith("a run would fail, until the config is mended: ")
 

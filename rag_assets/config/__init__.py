@@ -51,9 +51,10 @@ from rag_assets.config.language_models import (
     TokenPrices,
 )
 from rag_assets.config.links import LinkSettings, NameKind
-from rag_assets.config.loading import DEFAULT_FILE, PATH_VARIABLE, find, load
+from rag_assets.config.loading import DEFAULT_FILE, PATH_VARIABLE, find, load, made_of
 from rag_assets.config.models import EmbeddingEndpoint, EmbeddingModel, Endpoint
 from rag_assets.config.named_models import DescribingModel
+from rag_assets.config.naming import GPU_POOL, INDEX_TAG, Naming
 from rag_assets.config.nodes import asset_path
 from rag_assets.config.parsers import Docling, Marker, MarkerModel, ParserSettings
 from rag_assets.config.paths import resolve_package_path
@@ -91,6 +92,8 @@ from rag_assets.config.sources import (
 __all__ = [
     "DEFAULT_FILE",
     "EMBEDDED",
+    "GPU_POOL",
+    "INDEX_TAG",
     "LONGEST_RUN",
     "LONGEST_TABLE_NAME",
     "NOBODY",
@@ -141,6 +144,7 @@ __all__ = [
     "MarkerModel",
     "MessageChannel",
     "NameKind",
+    "Naming",
     "ParserSettings",
     "Ping",
     "ProblemKind",
@@ -171,6 +175,7 @@ __all__ = [
     "asset_path",
     "find",
     "load",
+    "made_of",
     "redacted",
     "resolve_package_path",
 ]

@@ -55,9 +55,20 @@ def load(path: Path | None = None) -> Config:
     if not isinstance(raw, dict):
         raise ConfigError(f"{path} must hold keys and values, such as `sources:`")
     merged = _with_environment(_with_experiments(raw, folder=path.parent / EXPERIMENTS))
+    config = made_of(merged, path=path)
+    config._file = path
+    return config
+
+
+def made_of(given: object, *, path: Path) -> Config:
+    """A config of these keys and values, which stand in the file at `path`.
+
+    Raises:
+        ConfigError: They are not valid; every problem is named.
+    """
     unset: dict[str, None] = {}
     try:
-        given = _interpolate(merged, unset=unset)
+        given = _interpolate(given, unset=unset)
     except RecursionError:
         raise ConfigError(_too_deep(path)) from None
     if unusable := [".".join(place) for place in _unusable_texts(given)]:

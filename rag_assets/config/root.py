@@ -5,7 +5,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    PrivateAttr,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from rag_assets.config import addresses
 from rag_assets.config.alerts import Alerts
@@ -40,6 +47,7 @@ from rag_assets.config.named_models import (
     describing_model,
     with_marker_model,
 )
+from rag_assets.config.naming import Naming
 from rag_assets.config.parsers import DEFAULT_PARSERS, ParserSettings
 from rag_assets.config.questions import GENERATED_SETS, PEOPLE, Questions
 from rag_assets.config.recipes import DEFAULT_MODEL, Tables, Variant
@@ -101,6 +109,7 @@ class Config(Section):
     )
     index: IndexSettings = IndexSettings()
     execution: Execution = Execution()
+    dagster: Naming = Naming()
     retrieval: Retrieval = Field(Retrieval(), validate_default=True)
     answering: Answering = Answering()
     answer_experiments: AnswerExperiments = Field({})
@@ -111,6 +120,12 @@ class Config(Section):
     clean_up: CleanUp = CleanUp()
     checks: Checks = Checks()
     alerts: Alerts = Alerts()
+    _file: Path | None = PrivateAttr(None)
+
+    @property
+    def file(self) -> Path | None:
+        """The file that it was read from; None of one that was made otherwise."""
+        return self._file
 
     @field_validator("language_models", mode="after")
     @classmethod

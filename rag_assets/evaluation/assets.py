@@ -42,14 +42,17 @@ def definitions(config: Config, steps: StepList, *, arms: ArmsOf) -> dg.Definiti
 
 
 def _retrieval_evaluation(settings: Config, steps: StepList, arms: ArmsOf) -> dg.AssetsDefinition:
+    names = settings.dagster
+
     @dg.asset(
-        group_name=GROUP,
-        pool=lineage.GPU_POOL,
+        key=names.path("retrieval_evaluation"),
+        group_name=names.name(GROUP),
+        pool=names.name(lineage.GPU_POOL),
         kinds={"parquet", "html"},
         owners=[settings.owner],
         code_version=str(evaluate.REVISION),
         partitions_def=lineage.variants(settings),
-        deps=[JOINT_INDEX.name, QUESTION_SETS.name],
+        deps=[lineage.key_of(settings, each.name) for each in (JOINT_INDEX, QUESTION_SETS)],
     )
     @stoppable()
     def retrieval_evaluation(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:

@@ -30,8 +30,8 @@ DOORS = (
     "erasure.purge erasure.run_records erasure.scope explain.explaining gate.known_items "
     "gate.verdict_wording gate.verdicts model_preview.previewing plan.amounts plan.costs "
     "plan.planning plan.reasons problems.acknowledged problems.current problems.disk "
-    "problems.failed_checks problems.lost_runs problems.run_errors problems.runs "
-    "problems.skipped_inputs serving_index.candidates serving_index.promotion "
+    "problems.failed_checks problems.lost_runs problems.own_runs problems.run_errors "
+    "problems.runs problems.skipped_inputs serving_index.candidates serving_index.promotion "
     "serving_index.rollback serving_index.status variants"
 )
 """The modules that other rooms may use; all others are its own."""

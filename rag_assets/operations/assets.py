@@ -11,6 +11,7 @@ import dagster as dg
 from rag_assets import lineage
 from rag_assets.change.steps import StepList
 from rag_assets.config import Config
+from rag_assets.config.naming import PROMOTE_JOB, ROLLBACK_JOB
 from rag_assets.graph import STEPS
 from rag_assets.index.steps import JOINT_INDEX
 from rag_assets.operations.gate import blocked_candidate
@@ -19,7 +20,7 @@ from rag_assets.operations.gate.verdict_wording import in_short, verdict_markdow
 from rag_assets.operations.gate.verdicts import Verdict
 from rag_assets.operations.jobs import doctor_job, explain_job, plan_job
 from rag_assets.operations.problems.current import SERVING_INDEX
-from rag_assets.operations.problems.runs import CONCLUSION, PROMOTE_JOB, ROLLBACK_JOB
+from rag_assets.operations.problems.runs import CONCLUSION
 from rag_assets.operations.serving_index import promotion, rollback
 from rag_assets.operations.serving_index.candidates import NotReadyError
 from rag_assets.operations.serving_index.promotion import PromotionResult
@@ -43,12 +44,13 @@ def definitions(config: Config, steps: StepList) -> dg.Definitions:
 def _serving_index(project: Config, steps: StepList) -> dg.AssetsDefinition:
     serving = serving_pointer.serving_variant(Store.of(project), project)
     of_serving = dg.SpecificPartitionsPartitionMapping([serving])
+    names, key = project.dagster, lineage.key_of(project, SERVING_INDEX)
 
     @dg.asset(
-        key=SERVING_INDEX,
-        group_name="serving",
+        key=key,
+        group_name=names.name("serving"),
         deps=[  # another variant that is built anew does not make it older
-            dg.AssetDep(name, partition_mapping=of_serving)
+            dg.AssetDep(lineage.key_of(project, name), partition_mapping=of_serving)
             for name in (JOINT_INDEX.name, "retrieval_evaluation")
         ],
         kinds={"lancedb"},
@@ -57,13 +59,13 @@ def _serving_index(project: Config, steps: StepList) -> dg.AssetsDefinition:
         check_specs=[
             dg.AssetCheckSpec(
                 GATE,
-                asset=SERVING_INDEX,
+                asset=key,
                 description="- gate: The newest index of the variant that serves may take its "
                 "place: it is complete, its tables agree, and it answers questions no worse.",
                 blocking=True,
             )
         ],
-        pool=lineage.GPU_POOL,
+        pool=names.name(lineage.GPU_POOL),
     )
     @stoppable()
     def serving_index(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
@@ -133,7 +135,7 @@ def _check(store: Store, config: Config, done: PromotionResult) -> dg.AssetCheck
     verdict = done.verdict or (recorded_verdict(done.pointer) if done.pointer else None)
     lines = [line for each in held for line in _held_lines(each)] or done.reasons
     return dg.AssetCheckResult(
-        asset_key=SERVING_INDEX,
+        asset_key=lineage.key_of(config, SERVING_INDEX),
         check_name=GATE,
         passed=not (held or is_blocking),
         severity=dg.AssetCheckSeverity.ERROR if is_blocking else dg.AssetCheckSeverity.WARN,
@@ -222,7 +224,7 @@ def _promote_job(project: Config) -> dg.JobDefinition:
                 accept_dense=options.get("accept_dense"),
                 log=context.log.info,
             )
-        _tell_check(context, _check(store, project, replace(done, status="judged")))
+        _tell_check(context, project, _check(store, project, replace(done, status="judged")))
         if done.status == "held":
             outcome = done.verdict.outcome if done.verdict else "HOLD"
             raise dg.Failure(
@@ -230,7 +232,7 @@ def _promote_job(project: Config) -> dg.JobDefinition:
                 metadata=_of_verdict(done.verdict),
                 allow_retries=False,
             )
-        _tell(context, done.pointer, _of_result(done) | _of_verdict(done.verdict))
+        _tell(context, project, done.pointer, _of_result(done) | _of_verdict(done.verdict))
 
     return promote_variant
 
@@ -258,7 +260,7 @@ def _rollback_job(project: Config) -> dg.JobDefinition:
         store = lineage.open_for_writing(project, STEPS)
         with _refusals():
             pointer = rollback.roll_back(store, project, to=context.op_config["to"] or None)
-        _tell(context, pointer, {})
+        _tell(context, project, pointer, {})
 
     return roll_serving_back
 
@@ -276,10 +278,12 @@ def _refusals() -> Generator[None]:
         raise dg.Failure(str(error), allow_retries=False) from error
 
 
-def _tell_check(context: dg.OpExecutionContext, found: dg.AssetCheckResult) -> None:
+def _tell_check(
+    context: dg.OpExecutionContext, project: Config, found: dg.AssetCheckResult
+) -> None:
     """Show the check `gate` as it stands now, whether the run that asks ends well or not."""
     judged = dg.AssetCheckEvaluation(
-        asset_key=dg.AssetKey(SERVING_INDEX),
+        asset_key=lineage.key_of(project, SERVING_INDEX),
         check_name=GATE,
         passed=found.passed,
         severity=found.severity,
@@ -290,13 +294,16 @@ def _tell_check(context: dg.OpExecutionContext, found: dg.AssetCheckResult) -> N
 
 
 def _tell(
-    context: dg.OpExecutionContext, pointer: ServingPointer | None, shown: lineage.Metadata
+    context: dg.OpExecutionContext,
+    project: Config,
+    pointer: ServingPointer | None,
+    shown: lineage.Metadata,
 ) -> None:
     """Show on the page of `serving_index` what serves now, and in the run."""
     metadata = {**shown, **_metadata(pointer)}
     context.log_event(
         dg.AssetMaterialization(
-            SERVING_INDEX,
+            lineage.key_of(project, SERVING_INDEX),
             metadata=metadata,
             tags={"dagster/data_version": pointer.content if pointer else ""},
         )

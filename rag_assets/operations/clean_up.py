@@ -70,5 +70,5 @@ def clean_up(
     calls = model_calls.remove_old(store, config, log=log)
     with records as instance:
         days = config.clean_up.keep_records_days
-        history = forget_old_runs(instance, keep_days=days, log=log)
+        history = forget_old_runs(instance, config, keep_days=days, log=log)
     return CleanedState(tables, pictures, runs, weights, weights_bytes, answers, calls, history)

@@ -60,7 +60,7 @@ def plan_job(project: Config) -> dg.JobDefinition:
         for each in plan.assets:
             context.log_event(
                 dg.AssetObservation(
-                    dg.AssetKey(each.asset.split("/")),
+                    lineage.key_of(project, *each.asset.split("/")),
                     partition=variant if each.asset in of_variant else None,
                     description=f"Planned for variant {variant}; nothing was written.",
                     metadata=_metadata(

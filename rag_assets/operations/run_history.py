@@ -13,6 +13,9 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rag_assets.config import Config
+from rag_assets.operations.problems.own_runs import own_runs
+
 if TYPE_CHECKING:
     import dagster as dg
 
@@ -30,15 +33,15 @@ class ForgottenRuns:
 
 
 def forget_old_runs(
-    instance: "dg.DagsterInstance", *, keep_days: float, log: Callable[[str], None]
+    instance: "dg.DagsterInstance", config: Config, *, keep_days: float, log: Callable[[str], None]
 ) -> ForgottenRuns:
-    """Delete the runs that ended more than `keep_days` ago and that nothing rests on.
+    """Delete the runs of this index that ended more than `keep_days` ago and that nothing rests on.
 
     `log` receives a line for every so many runs. After a kill the next call finds the rest.
     """
     oldest = datetime.fromtimestamp(time.time(), UTC) - timedelta(days=keep_days)
     needed = set(_needed(instance))
-    old = [run for run in _ended_before(instance, oldest) if run not in needed]
+    old = [run for run in _ended_before(instance, config, oldest) if run not in needed]
     freed = 0
     for number, run_id in enumerate(old, start=1):
         freed += _forget(instance, run_id)
@@ -47,13 +50,13 @@ def forget_old_runs(
     return ForgottenRuns(len(old), freed)
 
 
-def _ended_before(instance: "dg.DagsterInstance", moment: datetime) -> list[str]:
+def _ended_before(instance: "dg.DagsterInstance", config: Config, moment: datetime) -> list[str]:
     import dagster as dg
 
     from rag_assets.dagster_internals import FINISHED_STATUSES
 
     wanted = dg.RunsFilter(statuses=FINISHED_STATUSES, updated_before=moment)
-    return [record.dagster_run.run_id for record in instance.get_run_records(wanted)]
+    return [run.run_id for run in own_runs(instance.get_runs(wanted), config, instance)]
 
 
 def _needed(instance: "dg.DagsterInstance") -> Iterator[str]:

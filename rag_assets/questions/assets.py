@@ -14,11 +14,11 @@ JOB = "make_questions"
 def definitions(config: Config, steps: StepList) -> dg.Definitions:
     """`generated_questions`, which no refresh makes: people run its job, or materialize it."""
     job = dg.define_asset_job(
-        JOB,
-        selection=[GENERATED.asset, QUESTION_SETS.name],
+        config.dagster.name(JOB),
+        selection=[lineage.key_of(config, each) for each in (GENERATED.asset, QUESTION_SETS.name)],
         description="Makes questions from documents and tables; only those of what changed. The "
         "same as `rag-assets questions make`.",
-        executor_def=dg.in_process_executor,
+        executor_def=lineage.in_process(config),
         tags=lineage.run_tags(config),
     )
     assets = lineage.step_assets(config, steps, room="questions")

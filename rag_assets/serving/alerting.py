@@ -75,6 +75,6 @@ def _tell(config: Config, error: Exception | None, *, variant: str | None) -> No
     from rag_assets.operations.alerts.dispatch import Teller, failed_command
 
     reason = str(error) or type(error).__name__
-    failure = failed_command(reason, variant=variant) if error and variant else None
+    failure = failed_command(reason, config, variant=variant) if error and variant else None
     with records(config) as instance:
         Teller(config, log=say).tell(instance, failure=failure)

@@ -4,12 +4,14 @@ Runs of the command line and of the UI are recorded in the same place, so that e
 of the other. The instance is a folder of the state; it is made when it is first needed.
 """
 
+import os
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag_assets.config import LONGEST_RUN, Config
+from rag_assets.config import GPU_POOL, LONGEST_RUN, Config
+from rag_assets.config.naming import INSTANCE_FOLDER
 from rag_assets.operations.problems.lost_runs import ORIGIN, close_lost_runs
 from rag_assets.operations.problems.runs import name_of
 from rag_assets.serving.replies import Json
@@ -24,7 +26,7 @@ FILE = "dagster.yaml"
 WORKSPACE_FILE = "workspace.yaml"
 LOCATION = "rag_assets"
 """Name of the code location, here as in `workspace.yaml` and `deploy/`: Dagster keeps the states of
-schedules and sensors under it."""
+schedules and sensors under it. In a project of one's own it is `dagster.code_location`."""
 MODULE = "rag_assets.definitions"
 """The module that Dagster loads."""
 HOME_VARIABLE = "DAGSTER_HOME"
@@ -36,8 +38,9 @@ RUN_TAGS = {**ORIGIN, "dagster/max_retries": "0", "dagster/max_runtime": "0"}
 
 
 def home(config: Config) -> Path:
-    """The instance's folder, `DAGSTER_HOME` of Dagster."""
-    return config.state_dir / "dagster"
+    """The instance's folder: `DAGSTER_HOME`, or one of the state where that is not set."""
+    given = os.environ.get(HOME_VARIABLE)
+    return Path(given).expanduser().absolute() if given else config.state_dir / INSTANCE_FOLDER
 
 
 def settings() -> dict[str, Json]:
@@ -74,19 +77,30 @@ def settings() -> dict[str, Json]:
 
 
 def prepare(config: Config) -> Path:
-    """Make the instance's folder with its settings; an existing settings file is kept."""
+    """Make the instance's folder with its settings.
+
+    An existing settings file is kept. A `DAGSTER_HOME` elsewhere is somebody's: it gets none, as
+    Dagster has defaults.
+    """
     import yaml
 
     folder = home(config)
     file = folder / FILE
-    if not file.exists():
+    if not _is_of_the_state(folder, config):
+        folder.mkdir(parents=True, exist_ok=True)
+    elif not file.exists():
         write_atomically(file, yaml.safe_dump(settings(), sort_keys=False))
     return folder
 
 
 def is_prepared(config: Config) -> bool:
     """Whether the instance's folder was made: if not, there are no records."""
-    return (home(config) / FILE).exists()
+    folder = home(config)
+    return (folder / FILE if _is_of_the_state(folder, config) else folder).exists()
+
+
+def _is_of_the_state(folder: Path, config: Config) -> bool:
+    return folder.resolve() == (config.state_dir / INSTANCE_FOLDER).resolve()
 
 
 def workspace() -> dict[str, Json]:
@@ -98,22 +112,22 @@ def workspace_file(config: Config) -> Path:
     """The file that leads a Dagster process to the graph; made if it is missing."""
     import yaml
 
-    file = home(config) / WORKSPACE_FILE
+    file = config.state_dir / INSTANCE_FOLDER / WORKSPACE_FILE
     if not file.exists():
         write_atomically(file, yaml.safe_dump(workspace(), sort_keys=False))
     return file
 
 
-def repository_origin() -> "RemoteRepositoryOrigin":
-    """What Dagster assigns jobs, schedules and sensors to, wherever their code is loaded."""
+def repository_origin(location: str = LOCATION) -> "RemoteRepositoryOrigin":
+    """What Dagster assigns jobs, schedules and sensors of a code location to."""
     from rag_assets.dagster_internals import (
         SINGLETON_REPOSITORY_NAME,
         RegisteredCodeLocationOrigin,
         RemoteRepositoryOrigin,
     )
 
-    location = RegisteredCodeLocationOrigin(LOCATION)  # ty: ignore[abstract-class-instantiation]
-    return RemoteRepositoryOrigin(location, SINGLETON_REPOSITORY_NAME)
+    origin = RegisteredCodeLocationOrigin(location)  # ty: ignore[abstract-class-instantiation]
+    return RemoteRepositoryOrigin(origin, SINGLETON_REPOSITORY_NAME)
 
 
 def environment(config: Config) -> Mapping[str, str]:
@@ -130,13 +144,16 @@ def opened(config: Config) -> "dg.DagsterInstance":
     from rag_assets.serving import dagster_storage
 
     folder = prepare(config)
-    given = yaml.safe_load((folder / FILE).read_text("utf-8")) or {}
+    file = folder / FILE
+    given = (yaml.safe_load(file.read_text("utf-8")) if file.exists() else None) or {}
     overrides = {} if given.keys() & STORAGES else dagster_storage.overrides(folder)
     return dg.DagsterInstance.from_ref(InstanceRef.from_dir(str(folder), overrides=overrides))
 
 
-def wait_for_pools(instance: "dg.DagsterInstance", *, say: Callable[[str], None]) -> None:
-    """Wait until no run of the UI holds a pool, and report the runs that do.
+def wait_for_pools(
+    instance: "dg.DagsterInstance", config: Config, *, say: Callable[[str], None]
+) -> None:
+    """Wait until no run of the UI holds the pool of this index, and report the runs that do.
 
     Dagster would wait as well, but without a message and without reacting to Ctrl-C.
     """
@@ -146,13 +163,15 @@ def wait_for_pools(instance: "dg.DagsterInstance", *, say: Callable[[str], None]
     reported: set[str] = set()
     while holders := {
         slot.run_id
-        for key in records.get_concurrency_keys()
+        for key in records.get_concurrency_keys() & {config.dagster.name(GPU_POOL)}
         for slot in records.get_concurrency_info(key).claimed_slots
     }:
         if unreported := sorted(holders - reported):  # Dagster refuses a filter by no run
             for run in instance.get_runs(dg.RunsFilter(run_ids=unreported)):
-                what = f"{name_of(run)} (run {run.run_id.partition('-')[0]} of the Dagster UI)"
+                what = (
+                    f"{name_of(run, config)} (run {run.run_id.partition('-')[0]} of the Dagster UI)"
+                )
                 say(f"{what} is using the model: waiting for it to finish")
         reported |= holders
-        close_lost_runs(instance)
+        close_lost_runs(instance, config)
         time.sleep(POLL_SECONDS)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets.config import Config
+from rag_assets.config.naming import NIGHTLY_JOB
 from rag_assets.operations.problems import lost_runs, run_errors
-from rag_assets.operations.problems.runs import NIGHTLY_JOB
 from rag_assets.serving import alerting, replies
 from rag_assets.serving.replies import CommandError, say
 from rag_assets.store import Store
@@ -55,7 +55,7 @@ def execute(
 
     Args:
         config: Describes the graph.
-        job_name: Name of the job.
+        job_name: Name of the job, without a prefix.
         variant: Its partition, if it has any.
         assets: Those of its assets to materialise; all unless given.
         step_options: Settings, each for the steps that have it.
@@ -67,7 +67,8 @@ def execute(
         from rag_assets.serving import dagster_instance, progress
 
         loggers = dg.Definitions(loggers={CONSOLE: progress.logger(say, config)})
-        job = dg.Definitions.merge(definitions(config), loggers).resolve_job_def(job_name)
+        graph = dg.Definitions.merge(definitions(config), loggers)
+        job = graph.resolve_job_def(config.dagster.name(job_name))
         records = dagster_instance.opened(config)
     run_config = {
         "loggers": {CONSOLE: {"config": {}}},
@@ -78,14 +79,15 @@ def execute(
         },
     }
     with records as opened:
-        closed, run_id = lost_runs.close_dead_runs(opened), str(uuid.uuid4())
+        closed, run_id = lost_runs.close_dead_runs(opened, config), str(uuid.uuid4())
         alerting.tell_of_closed(config, opened, closed=closed)
-        dagster_instance.wait_for_pools(opened, say=say)
+        dagster_instance.wait_for_pools(opened, config, say=say)
         if job_name == NIGHTLY_JOB and variant == serving_variant(Store.of(config), config):
             alerting.nightly_begins(config, run_id=run_id)
         with ended_after(config.execution.max_runtime_seconds):
             return _executed(
                 job,
+                location=config.dagster.code_location,
                 instance=opened,
                 run_id=run_id,
                 variant=variant,
@@ -97,6 +99,7 @@ def execute(
 def _executed(
     job: "dg.JobDefinition",
     *,
+    location: str,
     instance: "dg.DagsterInstance",
     run_id: str,
     variant: str | None,
@@ -115,7 +118,7 @@ def _executed(
         run_config=run_config,
         asset_selection=frozenset(assets) if assets else None,
         tags={**job.run_tags, **partition, **dagster_instance.RUN_TAGS},
-        remote_job_origin=dagster_instance.repository_origin().get_job_origin(job.name),
+        remote_job_origin=dagster_instance.repository_origin(location).get_job_origin(job.name),
     )
     return execute_run(InMemoryJob(here), run, instance)
 

@@ -34,7 +34,7 @@ def wording() -> Wording:
 
 def step_in_words(key: str, config: Config) -> str:
     """What the step of this name in Dagster does, for people."""
-    words, sources = wording(), config.sources
+    words, sources, key = wording(), config.sources, config.dagster.own_name(key)
     names = {source.name.replace("-", "_"): source.name for source in sources.tables}
     documents = ", ".join(source.name for source in sources.documents) or "documents"
     if key in words.steps:

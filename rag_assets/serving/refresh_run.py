@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING
 
 from rag_assets import schemas
 from rag_assets.config import Config
+from rag_assets.config.naming import BACKFILL_JOB, NIGHTLY_JOB
 from rag_assets.operations.problems.lost_runs import COMMAND_LOCK
-from rag_assets.operations.problems.runs import CONCLUSION, NIGHTLY_JOB
+from rag_assets.operations.problems.runs import CONCLUSION
 from rag_assets.serving import job_runs
 from rag_assets.serving.replies import Json
 from rag_assets.store import Store
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from rag_assets.dagster_internals import ExecutionResult
 
 LOCK = COMMAND_LOCK
-BACKFILL_JOB = "backfill_variant"
-"""The name `automation.BACKFILL_JOB`; importing that module would import Dagster."""
 COUNTS = ("added", "changed", "removed", "unchanged", "failed")
 SHOWN = (*COUNTS, "embedded", "seconds")
 """Numbers of an asset's metadata that the answer shows."""
@@ -79,7 +77,7 @@ def refresh(
             {"accept_drift": accept_drift},
         ),
     )
-    return _outcome(result, variant=variant, state_dir=config.state_dir)
+    return _outcome(result, config, variant=variant)
 
 
 def backfill_job(store: Store) -> str:
@@ -119,7 +117,8 @@ def _plain(value: object) -> Json:
     return value if isinstance(value, (int, NoneType)) else str(value)
 
 
-def _outcome(result: "ExecutionResult", *, variant: str, state_dir: Path) -> RefreshOutcome:
+def _outcome(result: "ExecutionResult", config: Config, *, variant: str) -> RefreshOutcome:
+    names = config.dagster
     passes = [
         *(event.materialization for event in result.get_asset_materialization_events()),
         *(event.asset_observation_data.asset_observation for event in _observed(result)),
@@ -127,7 +126,7 @@ def _outcome(result: "ExecutionResult", *, variant: str, state_dir: Path) -> Ref
     return RefreshOutcome(
         variant=variant,
         assets={
-            found.asset_key.to_user_string(): {
+            "/".join(names.own_path(found.asset_key.path)): {
                 name: value
                 for name in SHOWN
                 if isinstance(value := _value(found.metadata.get(name)), (int, float))
@@ -139,11 +138,12 @@ def _outcome(result: "ExecutionResult", *, variant: str, state_dir: Path) -> Ref
             for found in passes
             if isinstance(value := _value(found.metadata.get("table")), str)
         ],
-        errors=job_runs.errors_of(result, state_dir=state_dir),
+        errors=job_runs.errors_of(result, state_dir=config.state_dir),
         checking=sum(
             event.step_success_data.duration_ms / 1_000
             for event in result.all_events
-            if event.is_step_success and (event.step_key or "").startswith(CHECK_STEPS)
+            if event.is_step_success
+            and names.own_name(event.step_key or "").startswith(CHECK_STEPS)
         ),
         conclusion="".join(
             value

@@ -30,7 +30,7 @@ def _exports(project: Config, source: TableSource, steps: StepList) -> dg.Assets
     tables = {asset_path(source, spec): spec for spec in source.tables}
 
     @dg.multi_asset(
-        name=f"exports_{source.name.replace('-', '_')}",
+        name=project.dagster.name(f"exports_{source.name.replace('-', '_')}"),
         specs=[_spec(project, source, spec) for spec in tables.values()],
         can_subset=True,
     )
@@ -38,7 +38,7 @@ def _exports(project: Config, source: TableSource, steps: StepList) -> dg.Assets
         context: dg.AssetExecutionContext, config: RefreshConfig
     ) -> Iterator[dg.MaterializeResult[None]]:
         store = lineage.open_for_writing(project, steps)
-        selected = {tuple(key.path) for key in context.selected_asset_keys}
+        selected = {project.dagster.own_path(key.path) for key in context.selected_asset_keys}
         wanted = [spec for spec in source.tables if asset_path(source, spec) in selected]
         with lineage.retry_once():
             done = exports.refresh_exports(
@@ -69,8 +69,8 @@ def _exports(project: Config, source: TableSource, steps: StepList) -> dg.Assets
 def _spec(project: Config, source: TableSource, spec: TableSpec) -> dg.AssetSpec:
     what = "The tables" if spec.is_pattern else f"The table {spec.name}"
     return dg.AssetSpec(
-        dg.AssetKey(asset_path(source, spec)),
-        group_name=GROUP,
+        lineage.key_of(project, *asset_path(source, spec)),
+        group_name=project.dagster.name(GROUP),
         kinds={"dlt", "lancedb"},
         owners=[project.owner],
         code_version=exports.RECIPE,
@@ -113,7 +113,7 @@ def _materialized(
         schema=table.commented if table else pa.schema([]),
         preview=_preview(table) if table and project.previews else None,
         extra=extra,
-        asset_key=dg.AssetKey(path),
+        asset_key=lineage.key_of(project, *path),
         place=lineage.place_of(store, table.name) if table else None,
     )
 

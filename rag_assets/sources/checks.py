@@ -40,11 +40,11 @@ def _source_readable(config: Config, name: str, assets: Sequence[str]) -> dg.Ass
     """The check of the assets (by their keys) that read one source, in one step."""
 
     @dg.multi_asset_check(
-        name=f"{readability.CHECK}_{name}",
+        name=config.dagster.name(f"{readability.CHECK}_{name}"),
         specs=[
             dg.AssetCheckSpec(
                 readability.CHECK,
-                asset=dg.AssetKey.from_user_string(asset),
+                asset=lineage.key_of(config, *asset.split("/")),
                 description=f"- {readability.CHECK}: The last refresh could read the source. It "
                 "is a warning at first, and an error once "
                 f"{config.checks.sources.fails_after} refreshes in a row could not. It never "
@@ -58,7 +58,7 @@ def _source_readable(config: Config, name: str, assets: Sequence[str]) -> dg.Ass
     def source_readable(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckResult]:
         outages = readability.outages_of_assets(Store.of(config), config)
         for key in sorted(context.selected_asset_check_keys):
-            found = outages[key.asset_key.to_user_string()]
+            found = outages[lineage.own_name(config, key.asset_key)]
             yield _judged(key, found, fails_after=config.checks.sources.fails_after)
 
     return source_readable

@@ -49,7 +49,8 @@ def run(instance, asset, *, partition: str | None = None) -> str:
 
 
 def forget(instance, *, days: float) -> run_history.ForgottenRuns:
-    return run_history.forget_old_runs(instance, keep_days=days, log=print)
+    config = Config(state_dir=Path(instance.root_directory).parent)
+    return run_history.forget_old_runs(instance, config, keep_days=days, log=print)
 
 
 def files_of(config: Config, run_id: str) -> list[Path]:

@@ -79,7 +79,7 @@ def test_a_run_of_the_command_line_that_was_killed_is_closed_however_far_it_came
         storage = opened.event_log_storage
         storage.set_concurrency_slots("gpu", 1)
         storage.claim_concurrency_slot("gpu", ours.run_id, "step")
-        lost_runs.close_dead_runs(opened)
+        lost_runs.close_dead_runs(opened, Config(state_dir=tmp_path))
         assert opened.get_run_by_id(ours.run_id).status == dg.DagsterRunStatus.FAILURE
         assert not storage.get_concurrency_info("gpu").claimed_slots
         assert opened.get_run_by_id(theirs.run_id).status == status
@@ -91,7 +91,7 @@ def test_a_run_of_the_command_line_that_the_ui_executes_again_is_not_its_own(tmp
         job = dg.define_asset_job("j", selection=[seen])
         made = dg.Definitions(assets=[seen], jobs=[job]).resolve_job_def("j")
         first = opened.create_run_for_job(made, tags=dagster_instance.RUN_TAGS)
-        lost_runs.close_dead_runs(opened)
+        lost_runs.close_dead_runs(opened, Config(state_dir=tmp_path))
         again = opened.create_run_for_job(
             made,
             status=dg.DagsterRunStatus.STARTED,
@@ -99,7 +99,7 @@ def test_a_run_of_the_command_line_that_the_ui_executes_again_is_not_its_own(tmp
             root_run_id=first.run_id,
             parent_run_id=first.run_id,
         )
-        lost_runs.close_dead_runs(opened)
+        lost_runs.close_dead_runs(opened, Config(state_dir=tmp_path))
         assert opened.get_run_by_id(first.run_id).status == dg.DagsterRunStatus.FAILURE
         assert opened.get_run_by_id(again.run_id).status == dg.DagsterRunStatus.STARTED
 
@@ -123,7 +123,7 @@ def test_a_run_of_the_ui_is_closed_if_its_server_is_gone_or_has_it_no_more(
         storage = opened.event_log_storage
         storage.set_concurrency_slots("gpu", 1)
         storage.claim_concurrency_slot("gpu", run.run_id, "step")
-        lost_runs.close_lost_runs(opened)
+        lost_runs.close_lost_runs(opened, Config(state_dir=tmp_path))
         assert opened.get_run_by_id(run.run_id).status.name == ends_as
         claimed = storage.get_concurrency_info("gpu").claimed_slots
         assert bool(claimed) == (ends_as == "STARTED")
@@ -143,7 +143,7 @@ def test_a_run_that_is_alive_is_left_alone_by_a_server_that_has_loaded_its_code_
         run = opened.create_run_for_job(made, status=started, tags={GRPC_INFO_TAG: server})
         begun = EngineEventData({"pid": dg.MetadataValue.text(str(os.getpid()))})
         opened.report_engine_event("Started process", run, begun)
-        assert lost_runs.close_lost_runs(opened) == 0
+        assert lost_runs.close_lost_runs(opened, Config(state_dir=tmp_path)) == 0
 
 
 def test_a_command_that_waits_for_the_model_says_once_what_it_waits_for(tmp_path, monkeypatch):
@@ -163,7 +163,7 @@ def test_a_command_that_waits_for_the_model_says_once_what_it_waits_for(tmp_path
                 storage.free_concurrency_slots_for_run(run.run_id)
 
         monkeypatch.setattr(dagster_instance.time, "sleep", wait)
-        dagster_instance.wait_for_pools(opened, say=said.append)
+        dagster_instance.wait_for_pools(opened, Config(state_dir=tmp_path), say=said.append)
     short = run.run_id.partition("-")[0]
     assert said == [
         f"nightly_refresh of variant default (run {short} of the Dagster UI) is using the model: "
@@ -182,7 +182,7 @@ def test_a_run_of_a_server_that_is_only_slow_is_left_alone(tmp_path, monkeypatch
         made = dg.Definitions(assets=[seen], jobs=[job]).resolve_job_def("j")
         started = dg.DagsterRunStatus.STARTED
         run = opened.create_run_for_job(made, status=started, tags={GRPC_INFO_TAG: server})
-        lost_runs.close_lost_runs(opened)
+        lost_runs.close_lost_runs(opened, Config(state_dir=tmp_path))
         assert opened.get_run_by_id(run.run_id).status == started
 
 

@@ -52,22 +52,21 @@ class Lab:
         settle(self.database)
         write(home / "shop" / "prices.csv", "id,euro\n1,20\n")
         write(home / "documents" / "a.md", "# a")
-        self.config = Config.model_validate(
-            {
-                "state_dir": home / "state",
-                "sources": {
-                    "documents": str(home / "documents"),
-                    "tables": [
-                        {
-                            "name": "laboratory",
-                            "url": f"sqlite:///{self.database}",
-                            "tables": ["alloys"],
-                        },
-                        {"name": "shop", "url": str(home / "shop")},
-                    ],
-                },
-            }
-        )
+        self.settings = {
+            "state_dir": str(home / "state"),
+            "sources": {
+                "documents": str(home / "documents"),
+                "tables": [
+                    {
+                        "name": "laboratory",
+                        "url": f"sqlite:///{self.database}",
+                        "tables": ["alloys"],
+                    },
+                    {"name": "shop", "url": str(home / "shop")},
+                ],
+            },
+        }
+        self.config = Config.model_validate(self.settings)
         self.store = Store.of(self.config)
         self.said: list[tuple[int, str]] = []
 

@@ -31,25 +31,28 @@ NO_QUESTIONS = (
 def definitions(config: Config, steps: StepList) -> dg.Definitions:
     """The asset `answer_evaluation` and its job."""
     job = dg.define_asset_job(
-        JOB,
-        selection=[dg.AssetKey(ASSET)],
+        config.dagster.name(JOB),
+        selection=[lineage.key_of(config, ASSET)],
         description="Answers the questions by the variant of the run's partition, and measures "
         "the answers; nothing is done where neither index, questions nor settings changed.",
-        executor_def=dg.in_process_executor,
+        executor_def=lineage.in_process(config),
         tags=lineage.run_tags(config),
     )
     return dg.Definitions(assets=[_answer_evaluation(config, steps)], jobs=[job])
 
 
 def _answer_evaluation(settings: Config, steps: StepList) -> dg.AssetsDefinition:
+    names = settings.dagster
+
     @dg.asset(
-        group_name=GROUP,
-        pool=lineage.GPU_POOL,
+        key=names.path(ASSET),
+        group_name=names.name(GROUP),
+        pool=names.name(lineage.GPU_POOL),
         kinds={"json"},
         owners=[settings.owner],
         code_version=str(REVISION),
         partitions_def=lineage.variants(settings),
-        deps=[JOINT_INDEX.name, QUESTION_SETS.name],
+        deps=[lineage.key_of(settings, each.name) for each in (JOINT_INDEX, QUESTION_SETS)],
     )
     @stoppable()
     def answer_evaluation(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:

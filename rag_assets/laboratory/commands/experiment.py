@@ -73,7 +73,7 @@ def _run(store: Store, config: Config, names: Sequence[str]) -> Reply:
     from rag_assets.evaluation.experiment_runs import runs_of
     from rag_assets.laboratory.answers.report import experiment_report
     from rag_assets.laboratory.answers.run import file_of, read_record
-    from rag_assets.laboratory.experiments.assets import ANSWERS_JOB, JOB, QUESTIONS
+    from rag_assets.laboratory.experiments.assets import ANSWERS_JOB, JOB, questions_key
 
     started = time.monotonic()
     of_retrieval = [name for name in names if name in config.experiments]
@@ -84,7 +84,7 @@ def _run(store: Store, config: Config, names: Sequence[str]) -> Reply:
         store.lock(refresh_run.LOCK, log=say),
     ):
         build(store, config, of_retrieval)
-        done, errors = _materialized(config, JOB, of_retrieval, before=[QUESTIONS])
+        done, errors = _materialized(config, JOB, of_retrieval, before=[questions_key(config)])
         _, failed = _materialized(config, ANSWERS_JOB, of_answers)
     found = [
         replace(one, is_new=done[one.record.id])
@@ -131,7 +131,8 @@ def build(store: Store, config: Config, names: Sequence[str]) -> None:
         if is_up_to_date(store, config, STEPS, variant=variant):
             continue
         job = refresh_run.backfill_job(store)
-        steps = [dg.AssetKey(asset) for asset in STEPS.of_variant(config, variant)]
+        own = (config.dagster.path(asset) for asset in STEPS.of_variant(config, variant))
+        steps = [dg.AssetKey(path) for path in own]
         say(f"building variant {variant} ({place + 1} of {len(wanted)})")
         outcome = refresh_run.refresh(
             config,
@@ -158,9 +159,10 @@ def _materialized(
 
     if not names:
         return {}, {}
-    result = job_runs.execute(config, job, assets=[*before, *map(asset_key, names)])
+    wanted = [*before, *(asset_key(config, name) for name in names)]
+    result = job_runs.execute(config, job, assets=wanted)
     errors = {
-        step.removeprefix("experiments__"): reason
+        config.dagster.own_name(step).removeprefix("experiments__"): reason
         for step, reason in job_runs.errors_of(result, state_dir=config.state_dir).items()
     }
     shown = [each.materialization.metadata for each in result.get_asset_materialization_events()]

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from rag_assets.evaluation.experiment_runs import Run
 
 GROUP = "experiments"
-QUESTIONS = dg.AssetKey(QUESTION_SETS.name)
 JOB = "experiments"
 ANSWERS_JOB = "answer_experiments"
 CHECK = "sound"
@@ -31,9 +30,14 @@ Running: TypeAlias = Callable[[Store, Callable[[str], None]], dg.MaterializeResu
 """Runs an experiment in a state, with what receives lines of progress."""
 
 
-def asset_key(name: str) -> dg.AssetKey:
+def questions_key(config: Config) -> dg.AssetKey:
+    """Key of the questions that experiments on retrieval ask."""
+    return lineage.key_of(config, QUESTION_SETS.name)
+
+
+def asset_key(config: Config, name: str) -> dg.AssetKey:
     """Key of the experiment called `name`, on retrieval or on answers."""
-    return dg.AssetKey(["experiments", name])
+    return lineage.key_of(config, "experiments", name)
 
 
 def definitions(config: Config, steps: StepList) -> dg.Definitions:
@@ -42,11 +46,13 @@ def definitions(config: Config, steps: StepList) -> dg.Definitions:
     of_answers = [_of_answers(config, steps, name) for name in config.answer_experiments]
     jobs = {
         JOB: (
-            [QUESTIONS, *map(asset_key, config.experiments)] if of_retrieval else [],
+            [questions_key(config), *(asset_key(config, name) for name in config.experiments)]
+            if of_retrieval
+            else [],
             "Compares retrieval settings on the questions; only what changed is run.",
         ),
         ANSWERS_JOB: (
-            [*map(asset_key, config.answer_experiments)],
+            [asset_key(config, name) for name in config.answer_experiments],
             "Compares answers of a language model under conditions that differ in one thing; "
             "calls that were made before are not made again.",
         ),
@@ -55,10 +61,10 @@ def definitions(config: Config, steps: StepList) -> dg.Definitions:
         assets=[*of_retrieval, *of_answers],
         jobs=[
             dg.define_asset_job(
-                job,
+                config.dagster.name(job),
                 selection=keys,
                 description=about,
-                executor_def=dg.in_process_executor,
+                executor_def=lineage.in_process(config),
                 tags=lineage.run_tags(config),
             )
             for job, (keys, about) in jobs.items()
@@ -81,7 +87,7 @@ def _of_retrieval(config: Config, steps: StepList, name: str) -> dg.AssetsDefini
 
     check = dg.AssetCheckSpec(
         CHECK,
-        asset=asset_key(name),
+        asset=asset_key(config, name),
         description="No flaw keeps a verdict from resting on the experiment.",
     )
     about = config.experiments[name].described.about
@@ -146,17 +152,19 @@ def _experiment(
     """The asset of an experiment: what it depends on is the same for all kinds."""
     compared = dg.SpecificPartitionsPartitionMapping(list(variants))
 
+    names = config.dagster
+
     @dg.asset(
-        key=asset_key(name),
-        group_name=GROUP,
-        pool=lineage.GPU_POOL,
+        key=asset_key(config, name),
+        group_name=names.name(GROUP),
+        pool=names.name(lineage.GPU_POOL),
         kinds=kinds,
         owners=[config.owner],
         code_version=str(revision),
         description=about,
         deps=[
-            dg.AssetDep(JOINT_INDEX.name, partition_mapping=compared),
-            dg.AssetDep(QUESTIONS),
+            dg.AssetDep(lineage.key_of(config, JOINT_INDEX.name), partition_mapping=compared),
+            dg.AssetDep(questions_key(config)),
         ],
         check_specs=checks,
     )

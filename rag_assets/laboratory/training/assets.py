@@ -24,18 +24,18 @@ ALWAYS = (QUESTION_SETS.name, PAIRS.asset)
 """What is brought up to date before anything learns from questions."""
 
 
-def weights_key(kind: Kind, name: str) -> dg.AssetKey:
+def weights_key(config: Config, kind: Kind, name: str) -> dg.AssetKey:
     """Key of some trained weights."""
-    return dg.AssetKey([f"{kind}_weights", name])
+    return lineage.key_of(config, f"{kind}_weights", name)
 
 
 def keys_of(config: Config, name: str) -> list[dg.AssetKey]:
     """What has to be materialized to train `name`: it, and what it is made from."""
     kind = config.training.names[name]
-    keys = [weights_key(kind, name)]
+    keys = [weights_key(config, kind, name)]
     if kind == "reranker":
-        keys.append(weights_key("retriever", config.training.rerankers[name].retriever))
-    return [*map(dg.AssetKey, ALWAYS), *keys]
+        keys.append(weights_key(config, "retriever", config.training.rerankers[name].retriever))
+    return [*(lineage.key_of(config, each) for each in ALWAYS), *keys]
 
 
 def definitions(config: Config, steps: StepList) -> dg.Definitions:
@@ -47,14 +47,14 @@ def definitions(config: Config, steps: StepList) -> dg.Definitions:
     if not assets:
         return dg.Definitions()
     job = dg.define_asset_job(
-        JOB,
+        config.dagster.name(JOB),
         selection=[
-            *(dg.AssetKey(name) for name in ALWAYS if config.training.needs_pairs),
-            *(weights_key(kind, name) for name, kind in config.training.names.items()),
+            *(lineage.key_of(config, name) for name in ALWAYS if config.training.needs_pairs),
+            *(weights_key(config, kind, name) for name, kind in config.training.names.items()),
         ],
         description="Makes the training pairs, and trains every model of the section training. "
         "What was trained from the same stays as it is. The same as `rag-assets training run`.",
-        executor_def=dg.in_process_executor,
+        executor_def=lineage.in_process(config),
         tags=lineage.run_tags(config),
     )
     return dg.Definitions(assets=assets, jobs=[job])
@@ -66,17 +66,17 @@ def _weights(config: Config, steps: StepList, kind: Kind, name: str) -> dg.Asset
         f"Weights of the embedding model `{name}`, fine-tuned on questions: the entry of that name "
         "in models. Refresh a variant with it, and promote that."
     )
-    deps = [dg.AssetKey(PAIRS.asset)]
+    deps = [lineage.key_of(config, PAIRS.asset)]
     if kind == "reranker":
         about = (
             f"Weights of the reranker `{name}`, a cross-encoder that starts from a trained "
             f"retriever. Name trained:{name} as the path of an entry of retrieval.rerankers."
         )
-        deps.append(weights_key("retriever", config.training.rerankers[name].retriever))
+        deps.append(weights_key(config, "retriever", config.training.rerankers[name].retriever))
 
     @dg.asset(
-        key=weights_key(kind, name),
-        group_name=GROUP,
+        key=weights_key(config, kind, name),
+        group_name=config.dagster.name(GROUP),
         description=about,
         deps=deps,
         kinds={"pytorch"},

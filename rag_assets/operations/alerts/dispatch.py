@@ -26,13 +26,12 @@ from rag_assets.operations.alerts.record import (
 )
 from rag_assets.operations.problems.current import state_problems
 from rag_assets.operations.problems.runs import (
-    NIGHTLY_JOB,
     RUN_REMEDY,
     healed_failures,
     is_history,
     is_running,
-    name_of_run,
-    newest_run,
+    name_of_nightly,
+    newest_nightly,
     run_problems,
 )
 from rag_assets.store import Store
@@ -121,7 +120,9 @@ class Teller:
         if instance is None:
             return None, True
         try:
-            return instance, not is_running(instance, within_seconds=SECONDS_TO_SETTLE)
+            return instance, not is_running(
+                instance, self._config, within_seconds=SECONDS_TO_SETTLE
+            )
         except Exception as error:  # on a full disk its databases cannot be read either
             self._log(f"alerts: Dagster's records cannot be read: {redacted(str(error))}")
             return None, True
@@ -147,7 +148,9 @@ class Teller:
         changes = [
             change
             for change in record.changes(dated, now=now)
-            if not (change.ended and instance and is_history(instance, change.problem))
+            if not (
+                change.ended and instance and is_history(instance, self._config, change.problem)
+            )
         ]
         news = [*self._unseen(record, instance), *changes]
         told = {one.name: _with(news, one, self._of(one, record)) for one in self._channels}
@@ -171,7 +174,8 @@ class Teller:
 
         def attempt(channel: MessageChannel) -> Delivery:
             changes = self._of(channel, record).waiting
-            message = message_of(changes, ui_url=self._config.alerts.ui_url)
+            settings = self._config
+            message = message_of(changes, ui_url=settings.alerts.ui_url, names=settings.dagster)
             return channels.deliver(message, channel)
 
         with ThreadPoolExecutor(len(waiting)) as threads:
@@ -208,11 +212,11 @@ class Teller:
     ) -> AlertRecord:
         """Call the pings for the newest nightly run, or for the failure of a command."""
         variant = serving_variant(Store.of(self._config), self._config)
-        nightly = name_of_run(NIGHTLY_JOB, variant=variant)
+        nightly = name_of_nightly(self._config, variant=variant)
         failed = [one for one in record.noted if one.subject == nightly]
         if failed:
             return self._pinged(record, failed[0].since.isoformat(), "failed")
-        run = newest_run(instance, NIGHTLY_JOB, variant=variant) if instance else None
+        run = newest_nightly(instance, self._config, variant=variant) if instance else None
         signal = SIGNALS.get(run.dagster_run.status.value) if run else None
         if run is None or signal is None:
             return record
@@ -236,11 +240,11 @@ class Teller:
         return replace(record, pings=calls)
 
 
-def failed_command(reason: str, *, variant: str) -> Finding:
+def failed_command(reason: str, config: Config, *, variant: str) -> Finding:
     """The failure of a nightly refresh that a command should have done."""
     return Finding(
         "run_failed",
-        name_of_run(NIGHTLY_JOB, variant=variant),
+        name_of_nightly(config, variant=variant),
         since=datetime.now(UTC),
         reason=reason,
         remedy=RUN_REMEDY,
@@ -368,9 +372,9 @@ def _has_run_since(instance: "dg.DagsterInstance | None", config: Config, noted:
     if instance is None:
         return False
     runs = [
-        newest_run(instance, NIGHTLY_JOB, variant=variant)
+        newest_nightly(instance, config, variant=variant)
         for variant in config.variants
-        if name_of_run(NIGHTLY_JOB, variant=variant) == noted.subject
+        if name_of_nightly(config, variant=variant) == noted.subject
     ]
     ended = [run for run in runs if run is not None and run.dagster_run.is_finished]
     return not runs or any(run.create_timestamp > noted.since for run in ended)

@@ -9,7 +9,7 @@ import socket
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from rag_assets.config import redacted
+from rag_assets.config import Naming, redacted
 from rag_assets.findings import telling
 from rag_assets.findings.finding import Finding
 from rag_assets.findings.telling import Json
@@ -25,6 +25,7 @@ AROUND_A_LINE = 110
 LONGEST_REASON = 600
 """The most characters of a reason."""
 LONGEST_HEADING = 250
+WITHOUT_PREFIX = Naming()
 MOST_LINES = 12
 """The most lines of a reason."""
 
@@ -55,19 +56,23 @@ class AlertMessage:
         return "\n\n".join(parts)
 
 
-def message_of(changes: Sequence[Change], *, ui_url: str | None) -> AlertMessage:
-    """One message that tells all `changes`."""
-    entries = list(_fitting(_entry(change, ui_url=ui_url) for change in changes[:MOST_SHOWN]))
+def message_of(
+    changes: Sequence[Change], *, ui_url: str | None, names: Naming = WITHOUT_PREFIX
+) -> AlertMessage:
+    """One message that tells all `changes` of the index that has these `names` in Dagster."""
+    shown = (_entry(change, ui_url=ui_url, names=names) for change in changes[:MOST_SHOWN])
+    entries = list(_fitting(shown))
     if more := len(changes) - len(entries):
         entries.append(MessagePart(f"and {more:,} more: rag-assets alerts shows what is open"))
     return AlertMessage(
-        title=_title(changes),
+        title=_title(changes, names),
         entries=entries,
         record={
             "host": socket.gethostname(),
             "ui_url": ui_url,
-            "problems": [record_of(one, ui_url) for one in changes if one.ended is None],
-            "resolved": [record_of(one, ui_url) for one in changes if one.ended is not None],
+            "problems": [record_of(one, ui_url, names) for one in changes if one.ended is None],
+            "resolved": [record_of(one, ui_url, names) for one in changes if one.ended is not None],
+            **names.tags,
         },
     )
 
@@ -97,27 +102,29 @@ def trial_message(*, ui_url: str | None) -> AlertMessage:
     )
 
 
-def link_of(problem: Finding, *, ui_url: str | None) -> str:
+def link_of(problem: Finding, *, ui_url: str | None, names: Naming) -> str:
     """The page of the Dagster UI that shows the problem; empty without the URL of the UI."""
     if ui_url is None:
         return ""
     root = ui_url.rstrip("/")
     if problem.run_id:
         return f"{root}/runs/{problem.run_id}"
-    return f"{root}/assets/{problem.assets[0]}" if problem.assets else root
+    key = "/".join(names.path(*problem.assets[:1]))
+    return f"{root}/assets/{key}" if problem.assets else root
 
 
-def _title(changes: Sequence[Change]) -> str:
+def _title(changes: Sequence[Change], names: Naming) -> str:
     new = sum(change.ended is None for change in changes)
     counts = {"problem" if new == 1 else "problems": new, "resolved": len(changes) - new}
     said = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
-    return f"rag_assets on {socket.gethostname()}: {said}"
+    index = f"rag_assets {names.key_prefix or ''}".rstrip()
+    return f"{index} on {socket.gethostname()}: {said}"
 
 
-def _entry(change: Change, *, ui_url: str | None) -> MessagePart:
+def _entry(change: Change, *, ui_url: str | None, names: Naming) -> MessagePart:
     problem, ended = change.problem, change.ended
     what = _shortened(f"{problem.says}: {problem.subject}", LONGEST_HEADING)
-    link = link_of(problem, ui_url=ui_url)
+    link = link_of(problem, ui_url=ui_url, names=names)
     if ended is not None:
         lasted = in_words((ended - problem.since).total_seconds())
         lines = [f"It lasted {lasted}: from {moment(problem.since)} to {moment(ended)}."]
@@ -131,10 +138,11 @@ def _entry(change: Change, *, ui_url: str | None) -> MessagePart:
     return MessagePart(redacted(f"Problem: {what}"), [redacted(line) for line in lines], link)
 
 
-def record_of(change: Change, ui_url: str | None) -> Mapping[str, Json]:
+def record_of(change: Change, ui_url: str | None, names: Naming) -> Mapping[str, Json]:
     """A change for programs."""
     problem, ended = change.problem, change.ended
-    record = {**telling.record_of(problem), "link": link_of(problem, ui_url=ui_url) or None}
+    link = link_of(problem, ui_url=ui_url, names=names)
+    record = {**telling.record_of(problem), "link": link or None}
     if ended is None:
         return record
     lasted = round((ended - problem.since).total_seconds())

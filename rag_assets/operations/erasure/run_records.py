@@ -15,11 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rag_assets.config import Config
 from rag_assets.operations.erasure.traces import Traces
+from rag_assets.operations.problems.own_runs import is_own_asset, own_runs
 
 if TYPE_CHECKING:
     import dagster as dg
 
+RECORDS = ("history", "schedules")
+"""Folders with Dagster's databases, below its home; what else lies there may be somebody's."""
 SHARDS = Path("history/runs")
 """Folder with a database for each run, below the home of Dagster."""
 SHARED_SHARD = "index"
@@ -49,16 +53,19 @@ def running_runs(instance: "dg.DagsterInstance") -> list[str]:
     return [run.run_id for run in instance.get_runs(dg.RunsFilter(statuses=alive))]
 
 
-def affected_records(instance: "dg.DagsterInstance", home: Path, traces: Traces) -> AffectedRecords:
-    """The runs and assets whose records have some of `traces`."""
+def affected_records(
+    instance: "dg.DagsterInstance", config: Config, home: Path, traces: Traces
+) -> AffectedRecords:
+    """The runs and assets of this index whose records have some of `traces`."""
     runs: set[str] = set()
     assets: set[dg.AssetKey] = set()
-    for run_id in instance.get_run_ids():
-        found, keys = _of_run(instance, run_id, traces)
+    for run in own_runs(instance.get_runs(), config, instance):
+        run_id = run.run_id
+        found, keys = _of_run(instance, run, traces)
         assets.update(keys)
         if found or _logs_have(home / LOGS / run_id, traces):
             runs.add(run_id)
-    for key in instance.all_asset_keys():
+    for key in (each for each in instance.all_asset_keys() if is_own_asset(each, config)):
         event = instance.get_latest_materialization_event(key)
         if event is not None and _has(event, traces):
             assets.add(key)
@@ -80,7 +87,7 @@ def erase(instance: "dg.DagsterInstance", home: Path, found: AffectedRecords) ->
 
 
 def write_anew(home: Path, *, gone: Sequence[str]) -> None:
-    """Rewrite the SQLite files below `home`, so that nothing deleted is left in them.
+    """Rewrite Dagster's SQLite files below `home`, so that nothing deleted is left in them.
 
     The files of runs that are `gone` are removed.
 
@@ -90,7 +97,7 @@ def write_anew(home: Path, *, gone: Sequence[str]) -> None:
     for run_id in gone:
         for file in (home / SHARDS).glob(f"{run_id}.db*"):
             file.unlink(missing_ok=True)
-    for file in databases(home):
+    for file in (each for folder in RECORDS for each in databases(home / folder)):
         try:
             with closing(sqlite3.connect(file, timeout=SECONDS_TO_WAIT)) as database:
                 database.execute("VACUUM")
@@ -124,15 +131,14 @@ def _left_behind(home: Path, *, known: Collection[str], traces: Traces) -> Itera
 
 
 def _of_run(
-    instance: "dg.DagsterInstance", run_id: str, traces: Traces
+    instance: "dg.DagsterInstance", run: "dg.DagsterRun", traces: Traces
 ) -> tuple[bool, set["dg.AssetKey"]]:
     """Whether a run has traces, and the assets of its events that have some."""
     import dagster as dg
 
-    run = instance.get_run_by_id(run_id)
-    found = run is not None and _has(run, traces)
+    found = _has(run, traces)
     keys: set[dg.AssetKey] = set()
-    for entry in instance.all_logs(run_id):
+    for entry in instance.all_logs(run.run_id):
         if not _has(entry, traces):
             continue
         found = True

@@ -253,7 +253,7 @@ def plan_purge(state: PurgeContext, document: Document, *, begun: Collection[str
         units=len(units),
         pictures=len(pictures),
         files=state_files.groups_with_traces(state.root, searched),
-        records=run_records.affected_records(state.instance, state.home, searched),
+        records=run_records.affected_records(state.instance, state.config, state.home, searched),
         answers=answers,
         calls=calls,
         kept_now=kept_now,

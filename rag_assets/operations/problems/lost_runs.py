@@ -8,6 +8,9 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from rag_assets.config import Config
+from rag_assets.operations.problems.own_runs import own_runs
+
 if TYPE_CHECKING:
     import dagster as dg
 
@@ -18,7 +21,7 @@ COMMAND_LOCK = "index"
 SECONDS_TO_ANSWER = 10
 
 
-def close_dead_runs(instance: "dg.DagsterInstance") -> int:
+def close_dead_runs(instance: "dg.DagsterInstance", config: Config) -> int:
     """Mark runs of the command line as failed if their process was killed; returns their number.
 
     Otherwise such a run would look alive, and hold its slot of the pool `gpu`, for ever. The caller
@@ -30,13 +33,13 @@ def close_dead_runs(instance: "dg.DagsterInstance") -> int:
     alive = [status.NOT_STARTED, status.STARTING, status.STARTED]
     found = instance.get_runs(dg.RunsFilter(statuses=alive, tags=ORIGIN))
     # one with a parent is executed again by the UI, with the tags of the first
-    dead = [run for run in found if run.parent_run_id is None]
+    dead = [run for run in own_runs(found, config, instance) if run.parent_run_id is None]
     for run in dead:
         _close(run, instance, reason="The process of this refresh was killed.")
     return len(dead)
 
 
-def close_lost_runs(instance: "dg.DagsterInstance") -> int:
+def close_lost_runs(instance: "dg.DagsterInstance", config: Config) -> int:
     """Mark runs of the UI as failed if their server was killed; returns their number.
 
     Dagster itself would wait for such a run for ever. A failed run is tried again, once. If its old
@@ -49,7 +52,7 @@ def close_lost_runs(instance: "dg.DagsterInstance") -> int:
     started = instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED]))
     lost = [
         run
-        for run in started
+        for run in own_runs(started, config, instance)
         if not _is_known_to_its_server(run)
         and not _has_process(run, instance)
         and not _has_ended(run, instance)

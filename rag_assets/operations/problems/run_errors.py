@@ -68,7 +68,7 @@ def stopped_by_checks(events: Iterable["dg.DagsterEvent"]) -> dict[str, str]:
 
 
 def _begin(judged: "dg.AssetCheckEvaluation") -> str:
-    return HELD_BACK if judged.asset_key.path == [SERVING_INDEX] else BLOCKED
+    return HELD_BACK if judged.asset_key.path[-1] == SERVING_INDEX else BLOCKED
 
 
 def _plain(markdown: str) -> str:

@@ -10,11 +10,19 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
-from rag_assets.config import Config, Schedule, asset_path
+from rag_assets.config import Config, Naming, Schedule, asset_path
+from rag_assets.config.naming import CLEAN_UP_JOB, NIGHTLY_JOB, PROMOTE_JOB, ROLLBACK_JOB
 from rag_assets.findings.finding import Finding
 from rag_assets.graph import STEPS
 from rag_assets.operations.problems import run_errors
 from rag_assets.operations.problems.lost_runs import ORIGIN
+from rag_assets.operations.problems.own_runs import (
+    ASSET_JOB,
+    EXPERIMENTS,
+    is_own_asset,
+    is_own_job,
+    is_own_run,
+)
 from rag_assets.process import clock
 from rag_assets.process.clock import in_words
 
@@ -24,16 +32,10 @@ if TYPE_CHECKING:
 
     from rag_assets.dagster_internals import PartitionBackfill
 
-NIGHTLY_JOB = "nightly_refresh"
-CLEAN_UP_JOB = "clean_up"
-PROMOTE_JOB = "promote"
-ROLLBACK_JOB = "rollback"
 CONCLUSION = "conclusion"
 """Key of the metadata of `serving_index`: the verdict in a sentence, and the next command."""
-EXPERIMENTS = "experiments"
-"""Name of the job of experiments, and first part of the keys of its assets."""
-ASSET_JOB = "__ASSET_JOB"
-"""How Dagster calls the job of a run of single assets."""
+PARTITION_SET = "_partition_set"
+"""What Dagster appends to the name of a job, in the records of its backfills."""
 PARTITION_TAG = "dagster/partition"
 BACKFILL_TAG = "dagster/backfill"
 
@@ -63,7 +65,7 @@ OVERDUE_REMEDY = (
 
 
 def run_problems(instance: "dg.DagsterInstance", config: Config) -> list[Finding]:
-    """What is wrong with runs and assets, by the records of `instance`.
+    """What is wrong with runs and assets of this index, by the records of `instance`.
 
     Runs of variants, and assets, that `config` no longer names are left out.
     """
@@ -71,7 +73,7 @@ def run_problems(instance: "dg.DagsterInstance", config: Config) -> list[Finding
     return [
         *_failed_runs(instance, config, since=since),
         *_overlong_runs(instance, config),
-        *_failed_backfills(instance, since=since),
+        *_failed_backfills(instance, config, since=since),
         *_overdue_assets(instance, config),
     ]
 
@@ -91,7 +93,7 @@ def healed_failures(
     ]
 
 
-def is_history(instance: "dg.DagsterInstance", problem: Finding) -> bool:
+def is_history(instance: "dg.DagsterInstance", config: Config, problem: Finding) -> bool:
     """Whether a failed run is too old to be looked at, though no later run has done its work.
 
     Also if somebody deleted its records. It is not told any more, but it is not resolved either.
@@ -103,7 +105,7 @@ def is_history(instance: "dg.DagsterInstance", problem: Finding) -> bool:
     record = next(iter(instance.get_run_records(dg.RunsFilter(run_ids=[problem.run_id]))), None)
     if record is None:
         return True
-    done = _Work.of(record.dagster_run).last_done(instance)
+    done = _Work.of(record.dagster_run, config.dagster).last_done(instance)
     is_old = record.create_timestamp < datetime.now(UTC) - timedelta(days=DAYS_LOOKED_AT)
     return is_old and (done is None or done.storage_id < record.storage_id)
 
@@ -114,27 +116,33 @@ def name_of_run(job: str, *, variant: str | None, assets: Sequence[str] = ()) ->
     return f"{what} of variant {variant}" if variant else what
 
 
-def name_of(run: "dg.DagsterRun") -> str:
+def name_of(run: "dg.DagsterRun", config: Config) -> str:
     """What `run` does, for people: its job, or the assets of a run of single ones; its variant."""
-    return _Work.of(run).name
+    return _Work.of(run, config.dagster).name
 
 
-def newest_run(
-    instance: "dg.DagsterInstance", job: str, *, variant: str | None = None
+def newest_nightly(
+    instance: "dg.DagsterInstance", config: Config, *, variant: str
 ) -> "RunRecord | None":
-    """The run of `job` that began last, whatever became of it."""
+    """The nightly run of a variant that began last, whatever became of it."""
     import dagster as dg
 
+    job = config.dagster.name(NIGHTLY_JOB)
     found = instance.get_run_records(
-        dg.RunsFilter(job_name=job, tags={PARTITION_TAG: variant} if variant else {}), limit=1
+        dg.RunsFilter(job_name=job, tags={PARTITION_TAG: variant}), limit=1
     )
     return next(iter(found), None)
 
 
-def is_running(instance: "dg.DagsterInstance", *, within_seconds: float) -> bool:
+def name_of_nightly(config: Config, *, variant: str) -> str:
+    """What the nightly run of a variant is called in a message."""
+    return name_of_run(config.dagster.name(NIGHTLY_JOB), variant=variant)
+
+
+def is_running(instance: "dg.DagsterInstance", config: Config, *, within_seconds: float) -> bool:
     """Whether a run is going on that started within the last `within_seconds`."""
     now = datetime.now(UTC).timestamp()
-    return any(now - started < within_seconds for _, started in _going(instance))
+    return any(now - started < within_seconds for _, started in _going(instance, config))
 
 
 @dataclass(frozen=True)
@@ -145,12 +153,13 @@ class _Work:
     variant: str | None
     assets: frozenset[str]
     """The assets that a run of single assets was to make."""
+    names: Naming
 
     @classmethod
-    def of(cls, run: "dg.DagsterRun") -> "_Work":
+    def of(cls, run: "dg.DagsterRun", names: Naming) -> "_Work":
         selected = (run.asset_selection or ()) if run.job_name == ASSET_JOB else ()
         assets = frozenset(key.to_user_string() for key in selected)
-        return cls(run.job_name, run.tags.get(PARTITION_TAG), assets)
+        return cls(run.job_name, run.tags.get(PARTITION_TAG), assets, names)
 
     @property
     def name(self) -> str:
@@ -159,15 +168,18 @@ class _Work:
     @property
     def is_part_of_a_night(self) -> bool:
         """Whether the nightly job does it too."""
-        is_experiment = any(key.startswith(f"{EXPERIMENTS}/") for key in self.assets)
-        return self.job not in (CLEAN_UP_JOB, EXPERIMENTS) and not is_experiment
+        own = (self.names.own_path(key.split("/")) for key in self.assets)
+        is_experiment = any(path[:1] == (EXPERIMENTS,) for path in own)
+        job = self.names.own_name(self.job)
+        return job not in (CLEAN_UP_JOB, EXPERIMENTS) and not is_experiment
 
     def last_done(self, instance: "dg.DagsterInstance") -> "RunRecord | None":
         """The newest run that did all of it."""
         same = _good_runs(instance, self.job, variant=self.variant, limit=RUNS_LOOKED_AT)
-        done = [run for run in same if _Work.of(run.dagster_run).assets >= self.assets]
+        done = [run for run in same if _Work.of(run.dagster_run, self.names).assets >= self.assets]
         if self.is_part_of_a_night:
-            done += _good_runs(instance, NIGHTLY_JOB, variant=self.variant, limit=1)
+            nightly = self.names.name(NIGHTLY_JOB)
+            done += _good_runs(instance, nightly, variant=self.variant, limit=1)
         return max(done, key=lambda run: run.storage_id, default=None)
 
 
@@ -203,7 +215,8 @@ def _failures(
     failed = dg.RunsFilter(statuses=[dg.DagsterRunStatus.FAILURE], created_after=since)
     by_work: dict[_Work, list[RunRecord]] = {}
     for record in instance.get_run_records(failed, limit=RUNS_LOOKED_AT):
-        by_work.setdefault(_Work.of(record.dagster_run), []).append(record)
+        if is_own_run(record.dagster_run, config, instance):
+            by_work.setdefault(_Work.of(record.dagster_run, config.dagster), []).append(record)
     for work, records in by_work.items():
         if work.variant is None or work.variant in config.variants:
             yield _Failures(work, records, work.last_done(instance))
@@ -226,7 +239,9 @@ def _failure(
     stopped by Ctrl-C, and what `promote` or `rollback` refused, tell nothing: those before count.
     """
     found = ((each.dagster_run, _events(instance, each.dagster_run.run_id)) for each in records)
-    broken = (each for each in found if not (_is_stopped_by_a_person(*each) or _is_refusal(*each)))
+    broken = (
+        each for each in found if not (_is_stopped_by_a_person(*each) or _is_refusal(*each, config))
+    )
     run, events = next(broken, (None, []))
     errors = run_errors.errors_of(events, state_dir=config.state_dir)
     if run is None or (errors and errors.keys() <= run_errors.stopped_by_checks(events).keys()):
@@ -251,9 +266,10 @@ def _is_stopped_by_a_person(run: "dg.DagsterRun", events: Sequence["DagsterEvent
     return is_of_command_line and run_errors.are_of_an_interrupt(events)
 
 
-def _is_refusal(run: "dg.DagsterRun", events: Sequence["DagsterEvent"]) -> bool:
+def _is_refusal(run: "dg.DagsterRun", events: Sequence["DagsterEvent"], config: Config) -> bool:
     """Whether nothing broke: what a person asked for was refused, as the command line does."""
-    return run.job_name in (PROMOTE_JOB, ROLLBACK_JOB) and run_errors.are_refusals(events)
+    job = config.dagster.own_name(run.job_name)
+    return job in (PROMOTE_JOB, ROLLBACK_JOB) and run_errors.are_refusals(events)
 
 
 def _events(instance: "dg.DagsterInstance", run_id: str) -> list["DagsterEvent"]:
@@ -269,8 +285,8 @@ def _events(instance: "dg.DagsterInstance", run_id: str) -> list["DagsterEvent"]
 
 def _overlong_runs(instance: "dg.DagsterInstance", config: Config) -> Iterator[Finding]:
     now = datetime.now(UTC).timestamp()
-    for record, started in _going(instance):
-        work = _Work.of(record.dagster_run)
+    for record, started in _going(instance, config):
+        work = _Work.of(record.dagster_run, config.dagster)
         limit = config.alerts.overlong_seconds or _usual_limit(instance, work)
         if limit is not None and now - started > limit:
             yield Finding(
@@ -283,13 +299,13 @@ def _overlong_runs(instance: "dg.DagsterInstance", config: Config) -> Iterator[F
             )
 
 
-def _going(instance: "dg.DagsterInstance") -> Iterator[tuple["RunRecord", float]]:
+def _going(instance: "dg.DagsterInstance", config: Config) -> Iterator[tuple["RunRecord", float]]:
     """Each run that is going on, and when it started."""
     import dagster as dg
 
     started = dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED])
     for record in instance.get_run_records(started):
-        if record.start_time is not None:
+        if record.start_time is not None and is_own_run(record.dagster_run, config, instance):
             yield record, record.start_time
 
 
@@ -311,7 +327,9 @@ def _good_runs(
     return instance.get_run_records(good, limit=limit)
 
 
-def _failed_backfills(instance: "dg.DagsterInstance", *, since: datetime) -> Iterator[Finding]:
+def _failed_backfills(
+    instance: "dg.DagsterInstance", config: Config, *, since: datetime
+) -> Iterator[Finding]:
     """Backfills that failed by themselves: the failed runs of one are problems of their own."""
     import dagster as dg
 
@@ -324,6 +342,8 @@ def _failed_backfills(instance: "dg.DagsterInstance", *, since: datetime) -> Ite
     )
     for backfill in found:  # the newest first
         target = _target(backfill)
+        if not _is_own_backfill(backfill, config):
+            continue
         if target in decided or backfill.status not in failed | {
             BulkActionStatus.COMPLETED_SUCCESS
         }:
@@ -341,6 +361,14 @@ def _failed_backfills(instance: "dg.DagsterInstance", *, since: datetime) -> Ite
             reason=backfill.error.message.strip() if backfill.error else "it failed without a run",
             remedy="open the backfill in the Dagster UI, mend the cause, and start it again",
         )
+
+
+def _is_own_backfill(backfill: "PartitionBackfill", config: Config) -> bool:
+    """Whether a backfill is of assets or of a job of this index."""
+    if backfill.asset_selection:
+        return any(is_own_asset(key, config) for key in backfill.asset_selection)
+    job = (backfill.partition_set_name or "").removesuffix(PARTITION_SET)
+    return is_own_job(job, config)
 
 
 def _target(backfill: "PartitionBackfill") -> tuple[object, ...]:
@@ -362,7 +390,7 @@ def _overdue_assets(instance: "dg.DagsterInstance", config: Config) -> Iterator[
 
     from rag_assets.dagster_internals import FreshnessState
 
-    keys = [dg.AssetKey.from_user_string(key) for key in _assets(config)]
+    keys = [dg.AssetKey(config.dagster.path(*each.split("/"))) for each in _assets(config)]
     states = instance.event_log_storage.get_freshness_state_records(keys)
     for key, state in sorted(states.items()):
         made = instance.get_latest_materialization_event(key)
@@ -377,7 +405,7 @@ def _overdue_assets(instance: "dg.DagsterInstance", config: Config) -> Iterator[
             since = second or since
         elif state.freshness_state != FreshnessState.FAIL:
             continue
-        name = key.to_user_string()
+        name = "/".join(config.dagster.own_path(key.path))
         last = f"{_moment(made.timestamp):%Y-%m-%d %H:%M} UTC" if made else "never"
         yield Finding(
             "asset_overdue",
@@ -405,7 +433,7 @@ def missed_ticks(schedule: Schedule, *, after: datetime) -> Iterator[datetime]:
 
 
 def _assets(config: Config) -> list[str]:
-    """Keys of the assets that the nightly job refreshes, as a person writes them."""
+    """Names of the assets that the nightly job refreshes, without a prefix."""
     exported = {
         "/".join(asset_path(source, spec))
         for source in config.sources.tables

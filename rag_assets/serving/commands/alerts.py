@@ -66,7 +66,7 @@ def _listed(config: Config) -> Reply:
         record={
             "problems": [
                 {
-                    **record_of(Change(one), config.alerts.ui_url),
+                    **record_of(Change(one), config.alerts.ui_url, config.dagster),
                     "told": {name: when.isoformat() for name, when in record.told_of(one).items()},
                 }
                 for one in problems

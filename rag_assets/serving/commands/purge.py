@@ -60,8 +60,8 @@ def run(options: argparse.Namespace) -> Reply:
             )
             purge_plan.require_gone_from_source(store, config, document)
             with dagster_instance.opened(config) as opened:
-                lost_runs.close_dead_runs(opened)
-                lost_runs.close_lost_runs(opened)
+                lost_runs.close_dead_runs(opened, config)
+                lost_runs.close_lost_runs(opened, config)
                 home = dagster_instance.home(config)
                 state = purge_plan.PurgeContext(store, config, opened, home, say)
                 with ExitStack() as locks:

@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> Reply:
     """Serve until interrupted (Ctrl-C)."""
     config = configuration.load()
     with dagster_instance.opened(config) as records:
-        closed = lost_runs.close_lost_runs(records)
+        closed = lost_runs.close_lost_runs(records, config)
         alerting.tell_of_closed(config, records, closed=closed)
     url = f"http://{options.host}:{options.port}"
     say(f"The Dagster UI opens at {url} in a few seconds; stop it with Ctrl-C.")

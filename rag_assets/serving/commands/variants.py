@@ -6,6 +6,7 @@ from datetime import datetime
 from rag_assets import config as configuration
 from rag_assets.config import Config
 from rag_assets.operations.problems import lost_runs
+from rag_assets.operations.problems.own_runs import own_runs
 from rag_assets.operations.problems.runs import PARTITION_TAG, name_of
 from rag_assets.operations.variants import NotDroppedError, drop, variants_of
 from rag_assets.reports.text_tables import table
@@ -101,8 +102,10 @@ def _require_at_rest(config: Config, variant: str) -> None:
 
     alive = [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED]
     with dagster_instance.opened(config) as opened:
-        lost_runs.close_dead_runs(opened)
-        lost_runs.close_lost_runs(opened)
+        lost_runs.close_dead_runs(opened, config)
+        lost_runs.close_lost_runs(opened, config)
         building = dg.RunsFilter(statuses=alive, tags={PARTITION_TAG: variant})
-        if going := opened.get_runs(building, limit=1):
-            raise CommandError(f"{name_of(going[0])} is going on: drop it after that, or stop it")
+        if going := own_runs(opened.get_runs(building), config, opened):
+            raise CommandError(
+                f"{name_of(going[0], config)} is going on: drop it after that, or stop it"
+            )

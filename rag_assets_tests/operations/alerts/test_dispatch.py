@@ -298,7 +298,9 @@ def test_where_nothing_can_be_written_one_process_remembers(tmp_path, made, web,
 
 def test_a_command_that_failed_before_it_had_a_run_is_told_until_a_run_tells_more(made, web):
     for _ in range(2):
-        made.tell(failure=failed_command("the disk is full: make room", variant="default"))
+        made.tell(
+            failure=failed_command("the disk is full: make room", made.config, variant="default")
+        )
     made.tell()
     assert told(web) == [BEGAN]
     assert web.requests[0].json["problems"][0]["reason"] == "the disk is full: make room"
@@ -414,7 +416,7 @@ class TestPing:
         assert self.paths(web) == ["/n", "/n"]
 
     def test_a_command_that_failed_without_a_run_is_a_bad_night(self, made, web):
-        failure = failed_command("the disk is full", variant="default")
+        failure = failed_command("the disk is full", made.config, variant="default")
         made.tell(failure=failure)
         made.tell()
         made.tell(failure=replace(failure, since=datetime.now(UTC)))

@@ -96,7 +96,7 @@ def test_a_run_whose_process_the_daemon_missed_is_told_in_plain_words(made):
 
 def test_a_run_whose_process_was_killed_is_told_by_its_reason(made):
     made.begin(tags=lost_runs.ORIGIN)
-    assert lost_runs.close_dead_runs(made.instance) == 1
+    assert lost_runs.close_dead_runs(made.instance, made.config) == 1
 
     [problem] = run_problems.run_problems(made.instance, made.config)
     assert "killed" in problem.reason

@@ -134,7 +134,7 @@ def test_the_ui_executes_a_run_of_the_command_line_again(server, project):
     assert launched["__typename"] == "LaunchRunSuccess", launched
 
     with instance_of(project) as instance:
-        lost_runs.close_dead_runs(instance)
+        lost_runs.close_dead_runs(instance, configuration.load(project / "rag_assets.yaml"))
         while not (run := instance.get_run_by_id(launched["run"]["runId"])).is_finished:
             time.sleep(0.5)
         instance.delete_run(run.run_id)
