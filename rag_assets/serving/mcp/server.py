@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial, wraps
 from importlib.metadata import version
+from inspect import getdoc
 from typing import Any, TypeVar
 
 import anyio
@@ -91,10 +92,10 @@ def server_of(service: Service, *, has_writer: bool) -> AgentServer:
     tools = AgentTools(service)
     offered = [tools.search, tools.fetch, tools.count, tools.grep, tools.lookup, tools.outline]
     for each in [*offered, tools.verify, tools.status]:
-        server.add_tool(_told(each), annotations=READ_ONLY)
+        server.add_tool(_told(each), description=getdoc(each), annotations=READ_ONLY)
     server.add_tool(_told(tools.view_page), annotations=READ_ONLY, structured_output=False)
     if has_writer:
-        server.add_tool(_told(tools.answer), annotations=KEEPS)
+        server.add_tool(_told(tools.answer), description=getdoc(tools.answer), annotations=KEEPS)
 
     async def tables() -> str:
         return json_of(await _in_thread(tools.tables))
@@ -103,10 +104,10 @@ def server_of(service: Service, *, has_writer: bool) -> AgentServer:
         return json_of(await _in_thread(partial(tools.fetch, id)))
 
     for address, read, about in (
-        ("rag://tables", tables, tools.tables.__doc__),
-        ("rag://u/{id}{?v}", unit, tools.fetch.__doc__),
+        ("rag://tables", tables, tools.tables),
+        ("rag://u/{id}{?v}", unit, tools.fetch),
     ):
-        server.resource(address, description=about, mime_type="application/json")(read)
+        server.resource(address, description=getdoc(about), mime_type="application/json")(read)
     return server
 
 

@@ -4,9 +4,9 @@ What a method says of itself is what an agent reads of its tool.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
 SNIPPET = 400
 """Characters of the text of a hit."""
 LINE = 800
-ANYTHING = FilterBody()
 TITLE = 120
 CELL = 200
 SENTENCE = 1_000
@@ -62,6 +61,11 @@ Sought = Annotated[str, Field(min_length=1, max_length=LONGEST_PATTERN)]
 AsPattern = Annotated[bool, Field(description="read it as a regular expression of RE2")]
 SameCase = Annotated[bool, Field(description="tell upper case from lower case")]
 WholeWords = Annotated[bool, Field(description="no letter or digit may stand beside it")]
+Domain = Literal["document", "table"] | None
+Within = Annotated[
+    tuple[bodies.Name, ...],
+    Field(max_length=100, description="only these: `source/name`, or all of a `source/folder/`"),
+]
 Place = Annotated[str, Field(max_length=bodies.LONGEST_QUERY, description="`source/name`")]
 
 
@@ -75,7 +79,8 @@ class AgentTools:
         self,
         query: Query,
         k: Annotated[int, Field(ge=1, le=50, description="hits of a page")] = 8,
-        filters: FilterBody = ANYTHING,
+        domain: Domain = None,
+        within: Within = (),
         max_tokens: MaxTokens = TOKENS,
         cursor: CursorText = "",
     ) -> told.SearchedUnits:
@@ -85,8 +90,9 @@ class AgentTools:
         filter, count or compare rows by their cells use `lookup`.
         """
         with self.service.served.request() as opened:
-            at = Cursor.of(cursor, opened, "search", query, filters.model_dump(mode="json"))
+            at = Cursor.of(cursor, opened, "search", query, domain, within)
             top_k = min(at.offset + k, bodies.MOST_HITS)
+            filters = FilterBody(domain=domain, within=within)
             body = bodies.SearchBody(query=query, top_k=top_k, filters=filters)
             hits = searching.search(body, self.service, opened).hits
 
@@ -139,7 +145,8 @@ class AgentTools:
         pattern: Sought,
         is_pattern: AsPattern = False,
         same_case: SameCase = False,
-        filters: FilterBody = ANYTHING,
+        domain: Domain = None,
+        within: Within = (),
         max_tokens: MaxTokens = TOKENS,
         cursor: CursorText = "",
     ) -> told.ToldPlaces:
@@ -150,11 +157,12 @@ class AgentTools:
         """
         sought = SoughtText(pattern, is_pattern=is_pattern, same_case=same_case)
         with self.service.served.request() as opened:
-            at = self._cursor(cursor, opened, "grep", sought, filters)
+            at = Cursor.of(cursor, opened, "grep", *astuple(sought), domain, within)
+            filters = filters_of(opened, FilterBody(domain=domain, within=within))
             kept: list[tuple[MentioningSource, MentionPlace]] = []
             # No more places are made than fit: each takes more than a token.
             total, most = 0, at.offset + max_tokens
-            for each in opened.assistant.mentions(sought, filters=filters_of(opened, filters)):
+            for each in opened.assistant.mentions(sought, filters=filters):
                 start, end = at.offset - total, most - total
                 kept += ((each, place) for place in each.places[max(start, 0) : max(end, 0)])
                 total += len(each.places)
@@ -183,7 +191,8 @@ class AgentTools:
         is_pattern: AsPattern = False,
         same_case: SameCase = False,
         whole_words: WholeWords = True,
-        filters: FilterBody = ANYTHING,
+        domain: Domain = None,
+        within: Within = (),
         max_tokens: MaxTokens = TOKENS,
         cursor: CursorText = "",
     ) -> told.CountedSources:
@@ -193,10 +202,11 @@ class AgentTools:
         """
         sought = SoughtText(text, is_pattern, same_case, whole_words)
         with self.service.served.request() as opened:
-            at = self._cursor(cursor, opened, "count", sought, filters)
+            at = Cursor.of(cursor, opened, "count", *astuple(sought), domain, within)
+            filters = filters_of(opened, FilterBody(domain=domain, within=within))
             found = [
                 (replace(each, places=each.places[:1]), len(each.places))
-                for each in opened.assistant.mentions(sought, filters=filters_of(opened, filters))
+                for each in opened.assistant.mentions(sought, filters=filters)
             ]
 
             def made(counted: tuple[MentioningSource, int]) -> told.CountedSource:
@@ -229,9 +239,9 @@ class AgentTools:
         """
         with self.service.served.request() as opened:
             asked = plan_to_json(plan) if plan else None
-            at = Cursor.of(cursor, opened, "lookup", str(asked), question)
+            at = Cursor.of(cursor, opened, "lookup", asked, question)
             limit = bodies.MOST_OF_A_PAGE
-            body = bodies.LookupBody(question=question, plan=plan, limit=limit, offset=at.offset)
+            body = bodies.LookupBody(question=question, plan=asked, limit=limit, offset=at.offset)
             reply = tables.lookup(body, opened)
             found, page = reply.found, reply.rows
             if plan and found.outcome == "refused":
@@ -355,7 +365,8 @@ class AgentTools:
     def answer(
         self,
         question: Query,
-        filters: FilterBody = ANYTHING,
+        domain: Domain = None,
+        within: Within = (),
         max_tokens: MaxTokens = TOKENS,
     ) -> told.AgentAnswer:
         """An answer with its proof: computed from tables, or written by the server's own model.
@@ -363,6 +374,7 @@ class AgentTools:
         Each sentence was compared with what it cites; its note says where it was not.
         """
         with self.service.served.request() as opened:
+            filters = FilterBody(domain=domain, within=within)
             body = bodies.AskBody(question=question, filters=filters)
             for each, kept in self.service.ask(opened, body):
                 raise_if_abandoned()
@@ -374,7 +386,7 @@ class AgentTools:
                         sentences=[],
                     )
                     room = room_of(max_tokens, made)
-                    sentences = fitting(_said(each.sentences, opened), room)
+                    sentences = fitting(_said(each.sentences, opened, is_compared=True), room)
                     return made.model_copy(update={"sentences": sentences})
         raise AssertionError("the answer is the last that a stream gives")
 
@@ -386,12 +398,6 @@ class AgentTools:
         with self.service.served.request() as opened:
             found = tables.tables(bodies.TablesQuery(limit=bodies.MOST_OF_A_PAGE), opened)
             return found.model_copy(update={"entries": fitting(found.entries, room_of(TOKENS))})
-
-    def _cursor(
-        self, cursor: str, opened: "Opened", tool: str, sought: SoughtText, filters: FilterBody
-    ) -> Cursor:
-        asked = [sought.text, sought.is_pattern, sought.same_case, sought.whole_words]
-        return Cursor.of(cursor, opened, tool, asked, filters.model_dump(mode="json"))
 
 
 def _placed(unit: bodies.UnitFields, opened: "Opened") -> dict[str, str]:
@@ -426,12 +432,14 @@ def _named(unit_id: str, title: str, place: str, domain: str, opened: "Opened") 
     }
 
 
-def _said(sentences: "Iterable[Sentence]", opened: "Opened") -> Iterator[told.SaidSentence]:
+def _said(
+    sentences: "Iterable[Sentence]", opened: "Opened", *, is_compared: bool = False
+) -> Iterator[told.SaidSentence]:
     for each in sentences:
         links = links_of(each.citations, {}, opened.index_version)
         yield told.SaidSentence(
             text=shortened(each.text, SENTENCE),
-            note=each.mark.strip() or None,
+            note=each.mark.strip() or None if is_compared else None,
             urls=[link.url for link in links if link.url][:MOST_AGAINST],
         )
 
