@@ -15,6 +15,7 @@ from inspect import getdoc
 from typing import Any, TypeVar
 
 import anyio
+from anyio.lowlevel import checkpoint
 from anyio.to_thread import run_sync
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
@@ -191,6 +192,7 @@ async def _in_thread(work: Callable[[], Made]) -> Made:
     async with anyio.create_task_group() as group:
         group.start_soon(wait)
         made = await run_sync(run)
+        await checkpoint()  # where it ends, if it was cancelled meanwhile
         group.cancel_scope.cancel()
     if isinstance(made, ToolError):
         raise made

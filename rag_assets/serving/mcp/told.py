@@ -43,14 +43,11 @@ class SearchedUnits(ToolReply):
     results: list[SearchedUnit]
 
 
-class FetchedUnit(ToolReply):
+class FetchedUnit(ToolReply, PlacedUnit):
     """A unit with its text."""
 
-    id: Id
-    title: str
     text: str
-    url: Url
-    metadata: Mapping[str, str]
+    metadata: Mapping[str, str] = Field(description="source, uri, and the ids beside it")
 
 
 class ToldPlace(PlacedUnit):
@@ -120,7 +117,8 @@ class OutlineEntry(ReplyBody):
     place: str
     url: Url
     id: Id
-    units: int = Field(description="passages or rows below it")
+    level: int | None = Field(None, description="of a heading, from 1")
+    units: int | None = Field(None, description="passages or rows of a document or table")
 
 
 class SourceOutline(ToolReply):

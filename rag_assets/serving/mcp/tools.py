@@ -3,9 +3,8 @@
 What a method says of itself is what an agent reads of its tool.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass, replace
-from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
@@ -13,6 +12,7 @@ from pydantic import Field
 from rag_assets.answering.answer import Answer
 from rag_assets.citations.kinds import place_in_document
 from rag_assets.citations.values import Value
+from rag_assets.columns.sql import quoted
 from rag_assets.findings.telling import lines_of, when
 from rag_assets.retrieval.mentions import (
     LONGEST_PATTERN,
@@ -20,6 +20,7 @@ from rag_assets.retrieval.mentions import (
     MentionPlace,
     SoughtText,
 )
+from rag_assets.schemas import HEADINGS
 from rag_assets.serving.commands.verify import MARKS, against
 from rag_assets.serving.http import bodies
 from rag_assets.serving.http.bodies import FilterBody, Plan, Query, UnitId
@@ -53,6 +54,7 @@ SNIPPET = 400
 """Characters of the text of a hit."""
 LINE = 800
 TITLE = 120
+_OF_DOCUMENT = ("index", "document_id", "uri", "title", "pages", "unit_id", "text")
 CELL = 200
 SENTENCE = 1_000
 MOST_AGAINST = 5
@@ -98,7 +100,7 @@ class AgentTools:
 
             def made(hit: bodies.HitReply) -> told.SearchedUnit:
                 return told.SearchedUnit(
-                    **_placed(hit, opened),
+                    **_placed(hit, hit, opened),
                     snippet=shortened(hit.text, SNIPPET),
                     score=hit.score,
                     linked=hit.linked.words if hit.linked else None,
@@ -122,15 +124,11 @@ class AgentTools:
             at = Cursor.of(cursor, opened, "fetch", id)
             unit = searching.unit(id, self.service, neighbours=1)
             beside = {"before": unit.before[-1:], "after": unit.after[:1]}
-            placed = _placed(unit, opened)
             made = told.FetchedUnit(
+                **_placed(unit, unit, opened),
                 index_version=opened.index_version,
-                id=placed["id"],
-                title=placed["title"],
                 text="",
-                url=placed["url"],
                 metadata={
-                    **{name: placed[name] for name in ("domain", "place")},
                     "source": unit.source,
                     "uri": unit.uri,
                     **{name: each[0].unit_id for name, each in beside.items() if each},
@@ -170,7 +168,7 @@ class AgentTools:
             def made(found: tuple[MentioningSource, MentionPlace]) -> told.ToldPlace:
                 source, place = found
                 return told.ToldPlace(
-                    **_mentioned(source, place, opened),
+                    **_placed(source, place, opened),
                     line=shortened(place.line, LINE),
                     match=shortened(place.text, SNIPPET),
                     start=place.start,
@@ -211,8 +209,7 @@ class AgentTools:
 
             def made(counted: tuple[MentioningSource, int]) -> told.CountedSource:
                 source, times = counted
-                first = _mentioned(source, source.places[0], opened)
-                return told.CountedSource(**first, times=times)
+                return told.CountedSource(**_placed(source, source.places[0], opened), times=times)
 
             taken, following = page_of(found, made, at, room_of(max_tokens))
             return told.CountedSources(
@@ -400,35 +397,27 @@ class AgentTools:
             return found.model_copy(update={"entries": fitting(found.entries, room_of(TOKENS))})
 
 
-def _placed(unit: bodies.UnitFields, opened: "Opened") -> dict[str, str]:
+def _placed(
+    unit: bodies.UnitFields | MentioningSource,
+    at: bodies.UnitFields | MentionPlace,
+    opened: "Opened",
+) -> dict[str, str]:
     """The fields of `told.PlacedUnit`."""
-    if unit.domain == "table":
-        place = f"{unit.uri}, row {unit.row_key}"
-    else:
-        is_old, since = getattr(unit, "is_superseded", False), getattr(unit, "stale_since", None)
+    place = f"{unit.uri}, row {unit.row_key}"
+    if unit.domain == "document":
         place = place_in_document(
-            unit.uri, unit.pages, unit.section, is_superseded=is_old, stale_since=since
+            unit.uri,
+            at.pages,
+            getattr(unit, "section", ""),
+            is_superseded=getattr(unit, "is_superseded", False),
+            stale_since=getattr(unit, "stale_since", None),
         )
-    return _named(unit.unit_id, unit.title, place, unit.domain, opened)
-
-
-def _mentioned(source: MentioningSource, place: MentionPlace, opened: "Opened") -> dict[str, str]:
-    """The fields of `told.PlacedUnit` of a place where a text stands."""
-    where = (
-        f"{source.uri}, row {source.row_key}"
-        if source.domain == "table"
-        else place_in_document(source.uri, place.pages, "")
-    )
-    return _named(place.unit_id, source.title, where, source.domain, opened)
-
-
-def _named(unit_id: str, title: str, place: str, domain: str, opened: "Opened") -> dict[str, str]:
     return {
-        "id": unit_id,
-        "title": shortened(title, TITLE),
-        "url": unit_url(unit_id, opened.index_version),
+        "id": at.unit_id,
+        "title": shortened(unit.title, TITLE),
+        "url": unit_url(at.unit_id, opened.index_version),
         "place": shortened(place, SNIPPET),
-        "domain": domain,
+        "domain": unit.domain,
     }
 
 
@@ -472,30 +461,39 @@ def _sources(opened: "Opened") -> list[told.OutlineEntry]:
 
 
 def _headings(place: str, opened: "Opened") -> list[told.OutlineEntry]:
-    """The sections of a document in their order.
+    """A document, and behind it the headings that stand in its passages, in their order.
 
     Raises:
         UsageError: The index has no such document.
     """
-    filters = filters_of(opened, FilterBody(within=(place,)))
-    columns = ("index", "section", "pages", "unit_id", "uri")
-    found = opened.index.select(filters, columns, most=MOST_UNITS).sort_by("index").to_pylist()
-    if not found:
+    filters = filters_of(opened, FilterBody(within=(place.removesuffix("/"),)))
+    units = opened.index.select(filters, _OF_DOCUMENT, most=MOST_UNITS).sort_by("index").to_pylist()
+    if not units:
         raise UsageError(
             f"place: there is no document or table {place!r}: `outline` without a place lists all"
         )
-    listed = []
-    for section, units in groupby(found, key=lambda each: each["section"]):
-        first, *others = units
-        listed.append(
-            told.OutlineEntry(
-                title=shortened(section, SNIPPET) or "(no heading)",
-                place=place_in_document(first["uri"], first["pages"][:1], ""),
-                url=unit_url(first["unit_id"], opened.index_version),
-                id=first["unit_id"],
-                units=1 + len(others),
-            )
+
+    def entry(title: str, unit: Mapping, **beside: int | None) -> told.OutlineEntry:
+        return told.OutlineEntry(
+            title=shortened(title, SNIPPET),
+            place=place_in_document(unit["uri"], unit["pages"][:1], ""),
+            url=unit_url(unit["unit_id"], opened.index_version),
+            id=unit["unit_id"],
+            **beside,
         )
+
+    listed, at = [entry(units[0]["title"], units[0], units=len(units))], 0
+    where = f"document_id = {quoted(units[0]['document_id'])}"
+    elements = opened.assistant.store.read(
+        opened.index.complete_set.elements, columns=["index", "type", "level", "text"], where=where
+    )
+    for each in elements.sort_by("index").to_pylist():
+        if each["type"] not in HEADINGS:
+            continue
+        holding = (n for n in range(at, len(units)) if each["text"] in units[n]["text"])
+        if (found := next(holding, None)) is not None:  # else it is of a later version
+            at = found
+            listed.append(entry(each["text"], units[at], level=each["level"]))
     return listed
 
 

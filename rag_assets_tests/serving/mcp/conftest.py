@@ -2,6 +2,7 @@
 
 import json
 import os
+import sqlite3
 import sys
 from contextlib import contextmanager
 from functools import partial
@@ -18,11 +19,18 @@ from mcp.client.stdio import StdioServerParameters
 from rag_assets import config as configuration
 from rag_assets.answering.assistant import open_models
 from rag_assets.serving.http.app import app_of
+from rag_assets_testing import small_project
+from rag_assets_testing.documents.making import pdf
+from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.kills import until
+from rag_assets_testing.faults.pipeline import refresh
 from rag_assets_testing.ports import free_port
-from rag_assets_tests.answering import project
 
 CHARACTERS = 4
+PARTS, RODS = 300, 260
+LONG = 'it is "quoted" and long\n' * 400
+SPRING = "# Springs\n\nA spring stores energy. Its stiffness is 12 N/mm. The paint is red.\n"
+A_WHILE_AGO = 1_700_000_000
 
 
 class Caller:
@@ -63,18 +71,31 @@ class Caller:
 
 @pytest.fixture(scope="session")
 def home(tmp_path_factory):
-    """A project whose searches load no weights."""
-    folder = tmp_path_factory.mktemp("mcp")
-    project.built(folder)
-    file = folder / "rag_assets.yaml"
-    settings = yaml.safe_load(file.read_text("utf-8"))
+    """A project whose searches load no weights: with long lists, a long row, and a PDF."""
+    pytest.importorskip("pymupdf")
+    folder = small_project.make(tmp_path_factory.mktemp("mcp"))
+    documents = folder / "documents"
+    (documents / "spring.md").write_text(SPRING, "utf-8")
+    sections = (f"## Part {n}\n\nThe needle of part {n} is red.\n" for n in range(PARTS))
+    (documents / "needles.md").write_text("# Needles\n\n" + "\n".join(sections), "utf-8")
+    pdf(documents / "welds.pdf", ["<p>Welds of frame rails meet quality level B.</p>"])
+    with sqlite3.connect(folder / "laboratory.sqlite") as database:
+        database.execute("CREATE TABLE test_rods (id INTEGER PRIMARY KEY, mm REAL, note TEXT)")
+        rods = [(n, n / 2, f"rod {n} of the rack") for n in range(1, RODS)]
+        database.executemany("INSERT INTO test_rods VALUES (?, ?, ?)", [*rods, (RODS, 1, LONG)])
+    database.close()
+    for path in [*documents.iterdir(), folder / "laboratory.sqlite"]:
+        os.utime(path, (A_WHILE_AGO, A_WHILE_AGO))
+    settings = yaml.safe_load((folder / "rag_assets.yaml").read_text("utf-8"))
     settings["retrieval"] = {"retriever": "bm25"}
-    file.write_text(yaml.safe_dump(settings), "utf-8")
+    (folder / "rag_assets.yaml").write_text(yaml.safe_dump(settings), "utf-8")
+    with hashing():
+        refresh(configuration.load(folder / "rag_assets.yaml"))
     return folder
 
 
 @contextmanager
-def on_http(file):
+def on_http(file, **settings):
     """A server on a port, and a client of its `/mcp`."""
     config = configuration.load(file)
     with open_models(config) as models:
@@ -85,7 +106,7 @@ def on_http(file):
         thread.start()
         until(lambda: server.started)
         try:
-            with caller(f"http://127.0.0.1:{port}/mcp", config) as call:
+            with caller(f"http://127.0.0.1:{port}/mcp", config, **settings) as call:
                 yield call
         finally:
             server.should_exit = True
@@ -93,12 +114,12 @@ def on_http(file):
 
 
 @contextmanager
-def on_stdio(file):
+def on_stdio(file, **settings):
     """A process of `rag-assets mcp`, and its client."""
     command = str(Path(sys.executable).with_name("rag-assets"))
     env = {**os.environ, configuration.PATH_VARIABLE: str(file)}
     started = StdioServerParameters(command=command, args=["mcp", "--user", "anna"], env=env)
-    with caller(started, configuration.load(file)) as call:
+    with caller(started, configuration.load(file), **settings) as call:
         yield call
 
 
