@@ -6,7 +6,7 @@ that is searched: `opening` opens it, `serving` that which serves, `hits` is wha
 signal searches) and `search_context` (what these stages share). `units` is a table that is
 searched: by vectors in `dense`, by words in `lexical`. `rankings` is what every stage takes and
 returns; `fusion` combines several of them. `filters`, `versions`, `rewriters`, `glossary`,
-`duplicates`, `context` and `following` (over `links`) are one feature each, `encoders` embeds
+`duplicates`, `mentions` (every place of a text, unranked), `context` and `following` (over `links`) are one feature each, `encoders` embeds
 queries, `cache` keeps results, `threads` searches in parallel, `failing` names the errors in which
 a search may end.
 

@@ -35,11 +35,13 @@ from starlette.types import Receive, Scope, Send
 from rag_assets.serving.http.page.answers import ROOT
 from rag_assets.serving.http.problems import failed, in_words
 from rag_assets.serving.http.service import Service
-from rag_assets.serving.mcp.budgets import json_of
+from rag_assets.serving.mcp.budgets import CHARACTERS, FEWEST, json_of, shortened
 from rag_assets.serving.mcp.tools import TITLE, AgentTools
 from rag_assets.workers import abandoned_once, abandonment
 
 Made = TypeVar("Made")
+MOST_SAID = CHARACTERS * FEWEST
+"""Characters of an error, which may list all that there is."""
 NOWHERE = "rag:/"
 """What addresses begin with where no page is known that shows them: `rag://u/ID`."""
 READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
@@ -153,13 +155,17 @@ def _told(tool: Callable[..., BaseModel | bytes]) -> Callable[..., Awaitable[Cal
     """A tool whose reply is JSON, and the same as text; a picture comes as it is."""
 
     @wraps(tool)
-    async def told(**arguments: object) -> CallToolResult:
+    async def told(**arguments: Any) -> CallToolResult:
         reply = await _in_thread(partial(tool, **arguments))
         if isinstance(reply, bytes):
             data = base64.b64encode(reply).decode()
             image = ImageContent(type="image", data=data, mime_type="image/png")
             return CallToolResult(content=[image])
         text = json_of(reply)
+        if (tokens := -(-len(text) // CHARACTERS)) > arguments["max_tokens"]:
+            raise ToolError(
+                f"max_tokens: the reply takes {tokens:,} tokens: raise it, or ask for less"
+            )
         return CallToolResult(
             content=[TextContent(type="text", text=text)], structured_content=json.loads(text)
         )
@@ -180,7 +186,7 @@ async def _in_thread(work: Callable[[], Made]) -> Made:
             with abandoned_once(lambda: is_left or was_left()):
                 return work()
         except Exception as error:  # told to the client, like every other error
-            return ToolError(json.loads(failed(error))["detail"])
+            return ToolError(shortened(json.loads(failed(error))["detail"], MOST_SAID))
 
     async def wait() -> None:
         nonlocal is_left

@@ -104,7 +104,9 @@ class LookedUpRows(ToolReply):
     outcome: str = Field(description="answered, closest, refused or none")
     reason: str = Field(description="how it was read, or why there is no answer")
     sentences: list[SaidSentence]
-    plan: Mapping[str, object] | None = Field(None, description="change it, and run it again")
+    plan: Mapping[str, object] | None = Field(
+        None, description="how a question was read: change it, and run it"
+    )
     total: int = Field(0, description="rows in all")
     columns: Sequence[str] = ()
     rows: Sequence[LookedUpRow] = ()

@@ -56,6 +56,8 @@ LINE = 800
 TITLE = 120
 _OF_DOCUMENT = ("index", "document_id", "uri", "title", "pages", "unit_id", "text")
 CELL = 200
+LONGEST_URL, MOST_URLS = 2_000, 5
+"""Longer ones no browser opens: the plan of a lookup is a part of its address."""
 SENTENCE = 1_000
 MOST_AGAINST = 5
 """What is said against one sentence."""
@@ -248,7 +250,7 @@ class AgentTools:
                 outcome=found.outcome,
                 reason=shortened(found.reason, SENTENCE),
                 sentences=[],
-                plan=plan_to_json(found.plan) if found.plan else None,
+                plan=plan_to_json(found.plan) if found.plan and question else None,
                 total=page.total if page else 0,
                 columns=[each.name for each in page.columns] if page else [],
             )
@@ -426,10 +428,11 @@ def _said(
 ) -> Iterator[told.SaidSentence]:
     for each in sentences:
         links = links_of(each.citations, {}, opened.index_version)
+        urls = [link.url for link in links if link.url]
         yield told.SaidSentence(
             text=shortened(each.text, SENTENCE),
             note=each.mark.strip() or None if is_compared else None,
-            urls=[link.url for link in links if link.url][:MOST_AGAINST],
+            urls=[each for each in urls if len(each) <= LONGEST_URL][:MOST_URLS],
         )
 
 

@@ -1,5 +1,7 @@
 """What the transports do: who is let in, older clients, and calls that are given up."""
 
+import json
+import re
 import time
 from functools import partial
 
@@ -8,12 +10,15 @@ import httpx2
 import pytest
 import yaml
 
+from rag_assets import config as configuration
+from rag_assets.serving import cli
 from rag_assets.serving.mcp import server
+from rag_assets.serving.replies import FAILED, OK
 from rag_assets.workers import raise_if_abandoned
 from rag_assets_testing.faults.kills import until
 from rag_assets_testing.scripted_language_model import ScriptedServer, answers, slow
 from rag_assets_tests.answering.language_models import entry
-from rag_assets_tests.serving.mcp.conftest import TRANSPORTS, on_http
+from rag_assets_tests.serving.mcp.conftest import PARTS, RODS, TRANSPORTS, on_http
 
 STIFFNESS = "How stiff is the spring?"
 PAGE = "https://search.example.com/rag"
@@ -85,6 +90,19 @@ def test_a_thread_whose_call_was_cancelled_ends_before_the_call_does():
 
     anyio.run(call)
     assert ended == [True]
+
+
+def test_the_command_line_counts_alike(home, monkeypatch, capsys):
+    monkeypatch.setenv(configuration.PATH_VARIABLE, str(home / "rag_assets.yaml"))
+    assert cli.main(["search", "rod", "--count", "--json"]) == OK
+    [counted] = json.loads(capsys.readouterr().out)["counts"]
+    assert (counted["documents"], counted["rows"]) == (0, RODS - 1)
+    assert counted["mentioning"][0]["place"] == "laboratory/test_rods"
+    assert cli.main(["search", "needle", "--count"]) == OK
+    told = capsys.readouterr().out
+    assert "1 documents and 0 rows mention needle." in told
+    assert re.search(rf"{PARTS} +documents/needles.md", told)
+    assert cli.main(["search", " ", "--count"]) == FAILED
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS.values(), ids=TRANSPORTS)
