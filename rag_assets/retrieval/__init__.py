@@ -6,9 +6,9 @@ that is searched: `opening` opens it, `serving` that which serves, `hits` is wha
 signal searches) and `search_context` (what these stages share). `units` is a table that is
 searched: by vectors in `dense`, by words in `lexical`. `rankings` is what every stage takes and
 returns; `fusion` combines several of them. `filters`, `versions`, `rewriters`, `glossary`,
-`duplicates`, `mentions` (every place of a text, unranked), `context` and `following` (over `links`) are one feature each, `encoders` embeds
+`duplicates`, `context` and `following` (over `links`) are one feature each, `encoders` embeds
 queries, `cache` keeps results, `threads` searches in parallel, `failing` names the errors in which
-a search may end.
+a search may end. `mentions` finds every place of a text, and ranks nothing.
 
 Two rankings of the same query, one by words and one by vectors, become one:
 
