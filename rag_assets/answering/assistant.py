@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from rag_assets.models.language.client import LanguageModelClient
     from rag_assets.retrieval.arms import Arm
     from rag_assets.retrieval.hits import Hit, Results
+    from rag_assets.retrieval.mentions import MentioningSource, SoughtText
     from rag_assets.retrieval.search import VariantIndex
     from rag_assets.store.complete_sets import CompleteSet
     from rag_assets.store.serving_pointer import ServingPointer
@@ -142,6 +143,23 @@ class Assistant:
     ) -> "Results":
         """The units that answer a query best: see `VariantIndex.search`."""
         return self.index.search(query, retriever=retriever, top_k=top_k, filters=filters)
+
+    def mentions(
+        self, sought: "SoughtText", *, filters: Filters | None = None
+    ) -> "Iterator[MentioningSource]":
+        """Every document and row that mentions a text: see `retrieval.mentions`.
+
+        Raises:
+            PatternError: It cannot be looked for.
+            OutdatedIndexError: As `search`.
+            AbandonedError: Nobody waits for it: see `workers.raise_if_abandoned`.
+        """
+        from rag_assets.retrieval.mentions import mentions_of
+        from rag_assets.workers import raise_if_abandoned
+
+        for block in mentions_of(sought, self.index, filters):
+            raise_if_abandoned()
+            yield from block
 
     def completed(self, question: str, said: "Sequence[Turn]") -> "Condensed":
         """The question with what it takes from the conversation before it."""

@@ -23,6 +23,9 @@ class Serving(Section):
     root_path: str = Field(
         "", description="the path below which a proxy shows the page and the API, such as /rag"
     )
+    public_url: str = Field(
+        "", description="where people open the page: citations of agents lead there"
+    )
 
     @field_validator("root_path")
     @classmethod
@@ -31,6 +34,13 @@ class Serving(Section):
             raise ValueError(
                 "not a path such as /rag: / and a name of letters, digits, -, _, . and ~, no / last"
             )
+        return value
+
+    @field_validator("public_url")
+    @classmethod
+    def _is_an_address(cls, value: str) -> str:
+        if value and not re.fullmatch(r"https?://[^\s/@?#]+(/[^\s@?#]*[^\s@?#/])?", value):
+            raise ValueError("not an address such as https://search.example.com/rag, no / last")
         return value
 
 

@@ -8,7 +8,7 @@ searched: by vectors in `dense`, by words in `lexical`. `rankings` is what every
 returns; `fusion` combines several of them. `filters`, `versions`, `rewriters`, `glossary`,
 `duplicates`, `context` and `following` (over `links`) are one feature each, `encoders` embeds
 queries, `cache` keeps results, `threads` searches in parallel, `failing` names the errors in which
-a search may end.
+a search may end. `mentions` finds every place of a text, and ranks nothing.
 
 Two rankings of the same query, one by words and one by vectors, become one:
 

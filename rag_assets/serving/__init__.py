@@ -6,7 +6,7 @@ asset graph in this process; `refresh_run` does so for a refresh. They use `dags
 Dagster keeps its records), `dagster_storage` (how it writes them fast) and `progress` (lines for
 the terminal). `check_summary`, `document_status` and `evaluation_text` are parts of replies;
 `state_status` gathers how a state stands, and `status_text` says it to people;
-`disk_errors` explains a full or read-only disk.
+`disk_errors` explains a full or read-only disk. `http` answers programs and people, `mcp` agents.
 
 A command, as a shell would run it:
 

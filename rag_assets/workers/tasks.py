@@ -91,6 +91,11 @@ def abandoned_once(is_abandoned: Callable[[], bool]) -> Generator[None]:
         _is_abandoned.reset(before)
 
 
+def abandonment() -> Callable[[], bool]:
+    """What says whether this task is abandoned, to be asked from another thread."""
+    return _is_abandoned.get()
+
+
 def raise_if_abandoned() -> None:
     """End this task if nobody waits for it; long tasks call it often, as threads cannot be killed.
 

@@ -43,6 +43,7 @@ COMMANDS = (
     "export",
     "clean-up",
     "purge",
+    "mcp",
     "ui",
     "variants",
 )
@@ -64,7 +65,7 @@ def test_help_lists_all_commands_and_imports_nothing_heavy():
         "import sys; from rag_assets.serving import cli\n"
         "try: cli.main(['--help'])\n"
         "except SystemExit: pass\n"
-        "heavy = {'dagster', 'lancedb', 'torch', 'dlt', 'great_expectations', 'pandas'}\n"
+        "heavy = {'dagster', 'lancedb', 'torch', 'dlt', 'great_expectations', 'pandas', 'mcp'}\n"
         "assert not heavy & sys.modules.keys(), heavy & sys.modules.keys()\n"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
+from rag_assets.findings.telling import MOST_SHOWN, more
 from rag_assets.identity import SHOWN_START
 from rag_assets.reports.text_tables import table
 from rag_assets.serving.replies import CommandError, Json, Reply, positive, search_errors
@@ -21,6 +22,8 @@ from rag_assets.store import Store
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from rag_assets.answering.assistant import Assistant
+    from rag_assets.retrieval.filters import Filters
     from rag_assets.retrieval.hits import Hit, Results
     from rag_assets.retrieval.search import VariantIndex
 
@@ -32,6 +35,7 @@ EXAMPLES = """\
   rag-assets search "specimen dimensions" --field "number: ISO 527-2:2012" --type table
   rag-assets search "creep from the scribe" --as-of 2020-01-01
   rag-assets search "yield strength" --retriever hybrid_late_fusion --explain
+  rag-assets search "salt spray" --count   how many documents and rows mention it, exactly
   rag-assets search - < queries.txt        one query a line"""
 
 SNIPPET_CHARACTERS = 320
@@ -43,6 +47,9 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--top-k", type=positive, help="how many hits (default: retrieval.top_k)")
     add_search_options(command)
     command.add_argument("--explain", action="store_true", help="show rank and score in each stage")
+    command.add_argument(
+        "--count", action="store_true", help="count the documents and rows that mention the query"
+    )
 
 
 def run(options: argparse.Namespace) -> Reply:
@@ -60,6 +67,8 @@ def run(options: argparse.Namespace) -> Reply:
         assistant = Assistant(Store.of(config), config, options.variant)
         index = assistant.index
         check_names(assistant, filters)
+        if options.count:
+            return _counted(queries, assistant, filters)
         with search_errors():
             found = [
                 assistant.search(
@@ -73,6 +82,31 @@ def run(options: argparse.Namespace) -> Reply:
     if many:
         return _several(found, variant=index.variant, explain=options.explain, origins=origins)
     return _one(found[0], variant=index.variant, explain=options.explain, origins=origins)
+
+
+def _counted(queries: "Sequence[str]", assistant: "Assistant", filters: "Filters") -> Reply:
+    """How many documents and rows mention each query, word for word: exact, with their list."""
+    from rag_assets.retrieval.mentions import SoughtText
+
+    counts, texts = [], []
+    for query in queries:
+        found = [*assistant.mentions(SoughtText(query, whole_words=True), filters=filters)]
+        documents = sum(each.domain == "document" for each in found)
+        rows = [
+            {
+                "times": len(each.places),
+                "place": f"{each.source}/{each.uri}" if each.row_key is None else each.uri,
+                "row": each.row_key,
+                "unit_id": each.places[0].unit_id,
+            }
+            for each in found
+        ]
+        count = {"documents": documents, "rows": len(found) - documents}
+        counts.append({"query": query, **count, "mentioning": rows})
+        said = f"{documents:,} documents and {count['rows']:,} rows mention {query}."
+        listed = table(rows[:MOST_SHOWN], columns=["times", "place", "row"])
+        texts.append("\n".join([said, *([listed] if rows else []), *more(rows)]))
+    return Reply({"counts": counts}, "\n\n".join(texts))
 
 
 def _origins(index: "VariantIndex", found: "Sequence[Results]") -> "Mapping[str, Json]":

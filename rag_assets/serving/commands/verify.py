@@ -126,16 +126,21 @@ def _verdicts(text: str, options: argparse.Namespace) -> "Sequence[SentenceVerdi
         return Assistant(Store.of(config), config, options.variant).verify(text, judge=judge)
 
 
+def against(verdict: "SentenceVerdict") -> list[str]:
+    """What speaks against a sentence, in words; nothing where nothing does."""
+    said = [] if verdict.cites else ["it cites nothing"]
+    said += [f"{each} points nowhere" for each in verdict.nowhere]
+    said += [_told(each) for each in verdict.uncovered]
+    said += verdict.reasons
+    if verdict.judged is False:
+        said.append("the judge finds that its sources do not say it")
+    return said
+
+
 def _lines(verdict: "SentenceVerdict") -> list[str]:
     """A verdict for people: the sentence, and below it what was compared or speaks against it."""
-    against = [] if verdict.cites else ["it cites nothing"]
-    against += [f"{each} points nowhere" for each in verdict.nowhere]
-    against += [_told(each) for each in verdict.uncovered]
-    against += verdict.reasons
-    if verdict.judged is False:
-        against.append("the judge finds that its sources do not say it")
-    if against:
-        return [f"NO  {verdict.text}", *(f"      {each}" for each in against)]
+    if said := against(verdict):
+        return [f"NO  {verdict.text}", *(f"      {each}" for each in said)]
     compared = MARKS[verdict.compared]
     told = f"supported: {compared}" if verdict.is_supported else compared
     if verdict.judged:

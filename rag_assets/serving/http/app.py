@@ -9,6 +9,7 @@ from importlib.metadata import version
 
 from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI
+from starlette.routing import Route
 
 from rag_assets.answering.assistant import AnswerModels
 from rag_assets.config import Config, ConfigError
@@ -19,6 +20,7 @@ from rag_assets.serving.http.opened import ServedIndex
 from rag_assets.serving.http.page import views
 from rag_assets.serving.http.routes import answering, history, searching, state, tables
 from rag_assets.serving.http.service import Service
+from rag_assets.serving.mcp.server import AgentEndpoint
 
 ROUTES = (searching.router, answering.router, tables.router, history.router, state.router)
 AT_ONCE = max(2, os.cpu_count() or 1)
@@ -41,13 +43,15 @@ def app_of(config: Config, models: AnswerModels, *, user: str) -> FastAPI:
     metrics = Metrics(config)
     service = Service(config, ServedIndex(config, models), user, metrics)
 
+    agents = AgentEndpoint(service, has_writer=models.writer is not None)
     at_once = AT_ONCE * (WAITING if models.writer else 1)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncGenerator[None]:
         current_default_thread_limiter().total_tokens += at_once  # what machines ask needs some too
         asyncio.get_running_loop().run_in_executor(None, service.served.not_ready)
-        yield
+        async with agents.running():
+            yield
         await service.streams.finish()
 
     app = FastAPI(
@@ -67,6 +71,7 @@ def app_of(config: Config, models: AnswerModels, *, user: str) -> FastAPI:
     app.include_router(state.for_machines)
     app.include_router(views.router)
     app.mount("/static", views.files)
+    app.router.routes.append(Route("/mcp", agents, methods=["POST"], include_in_schema=False))
     if (root := config.serving.root_path) and root.split("/")[1] in _first_names(app):
         raise ConfigError(f"serving.root_path: {root} begins like an address of the server: rename")
     app.add_middleware(
