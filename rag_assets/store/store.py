@@ -235,6 +235,11 @@ class Store:
         """How long each file of the table's rows is, in bytes, by its path below the folder."""
         return dict(data_files(self._dataset(name).get_fragments()))
 
+    def gone(self, name: str, paths: Sequence[str]) -> frozenset[str]:
+        """Those of these files of a table, by their path below its folder, that are not there."""
+        found = self._tables.sizes(folder_of(self.generation(name)), paths)
+        return frozenset(path for path, size in found.items() if size is None)
+
     def _check(self, generation: str, sizes: Mapping[str, int]) -> None:
         folder = folder_of(generation)
         if wrong := difference(sizes, self._tables.sizes(folder, list(sizes))):

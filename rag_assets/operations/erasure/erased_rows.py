@@ -216,17 +216,31 @@ def _is_there(store: Store, pin: Pin) -> bool:
 def _parts(store: Store, generation: str) -> Iterator[tuple["LanceDataset", "list[LanceFragment]"]]:
     """Fragments of all versions; each file set once, at the oldest version that has it."""
     seen: set[tuple[str, ...]] = set()
-    for version in store.versions(generation):
+    *older, _ = versions = store.versions(generation)
+    for version in versions:
         dataset = store.dataset(generation, version=version)
         fragments = {_files(each): each for each in dataset.get_fragments()}
         fresh = [each for files, each in fragments.items() if files not in seen]
         seen.update(fragments)
+        if version in older:
+            fresh = _still_there(store, generation, fresh)
         if fresh:
             yield dataset, fresh
 
 
+def _still_there(
+    store: Store, generation: str, fragments: "Sequence[LanceFragment]"
+) -> "list[LanceFragment]":
+    """Those of an older version whose files are there: a purge that was killed took some away.
+
+    Lance removes the files of old versions before it removes the versions. (pylance 14.0)
+    """
+    gone = store.gone(generation, [path for each in fragments for path in _files(each)])
+    return [each for each in fragments if gone.isdisjoint(_files(each))]
+
+
 def _files(fragment: "LanceFragment") -> tuple[str, ...]:
-    return tuple(file.path for file in fragment.data_files())
+    return tuple(f"data/{file.path}" for file in fragment.data_files())
 
 
 def _has_text(kind: pa.DataType) -> bool:
