@@ -353,6 +353,24 @@ def test_a_clean_up_and_a_purge_leave_the_records_of_others(three):
         assert set(instance.get_run_ids()) == {made["team/manuals"], made[None], theirs}
 
 
+def test_an_index_without_a_prefix_leaves_runs_of_other_code_locations_alone(three):
+    """They may be of jobs that are called like its own."""
+    config = three[None]
+    with dg.instance_for_test() as instance:
+        for location in ("theirs", config.dagster.code_location):
+            run = dg.DagsterRun(
+                job_name="training",
+                status=dg.DagsterRunStatus.SUCCESS,
+                remote_job_origin=dagster_instance.repository_origin(location).get_job_origin(
+                    "training"
+                ),
+                tags={"place": location},
+            )
+            instance.add_run(run)
+        run_history.forget_old_runs(instance, config, keep_days=0, log=print)
+        assert [run.tags["place"] for run in instance.get_runs()] == ["theirs"]
+
+
 def test_a_message_says_of_which_index_it_is_and_leads_to_its_asset(three):
     finding = runs.Finding(
         "asset_overdue",

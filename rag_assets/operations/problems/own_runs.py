@@ -76,16 +76,19 @@ def is_own_run(run: "dg.DagsterRun", config: Config, instance: "dg.DagsterInstan
     """Whether a run is one of this index: by its job, or by the assets that it was to make.
 
     In the instance of its state folder, an index without a prefix has all runs but those of others.
+    In any other instance it has none of other code locations, whose jobs may be called like its.
     """
+    prefix, origin = config.dagster.key_prefix, run.remote_job_origin
+    folder = config.state_dir / INSTANCE_FOLDER
+    is_of_the_state = Path(instance.root_directory).resolve() == folder.resolve()
+    is_elsewhere = origin is not None and origin.location_name != config.dagster.code_location
+    if is_elsewhere and not (prefix or is_of_the_state):
+        return False
     if run.job_name == ASSET_JOB and run.asset_selection:
         return any(is_own_asset(key, config) for key in run.asset_selection)
-    prefix = config.dagster.key_prefix
     if is_own_job(run.job_name, config):
         return run.tags.get(INDEX_TAG, prefix) == prefix
-    if prefix or INDEX_TAG in run.tags:
-        return False
-    folder = config.state_dir / INSTANCE_FOLDER
-    return Path(instance.root_directory).resolve() == folder.resolve()
+    return is_of_the_state and not (prefix or INDEX_TAG in run.tags)
 
 
 def own_runs(
