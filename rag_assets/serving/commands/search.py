@@ -56,11 +56,12 @@ def run(options: argparse.Namespace) -> Reply:
     """Search once, or once for each line of stdin."""
     from rag_assets.answering.assistant import Assistant
 
+    if options.count and (options.explain or options.retriever or options.top_k):
+        raise CommandError("--count ranks nothing: leave out --explain, --retriever and --top-k.")
     config = configuration.load()
     if options.variant:
         config.variant(options.variant)
 
-    many = options.query == STDIN
     queries = texts_of(options.query, what="query")
     try:
         filters = filters_of(options)
@@ -79,7 +80,7 @@ def run(options: argparse.Namespace) -> Reply:
             origins = _origins(index, found) if options.json else {}
     except ValueError as error:
         raise CommandError(str(error)) from error
-    if many:
+    if options.query == STDIN:
         return _several(found, variant=index.variant, explain=options.explain, origins=origins)
     return _one(found[0], variant=index.variant, explain=options.explain, origins=origins)
 
@@ -103,7 +104,7 @@ def _counted(queries: "Sequence[str]", assistant: "Assistant", filters: "Filters
         ]
         count = {"documents": documents, "rows": len(found) - documents}
         counts.append({"query": query, **count, "mentioning": rows})
-        said = f"{documents:,} documents and {count['rows']:,} rows mention {query}."
+        said = f"Mentions of {query}: documents {documents:,}, rows {count['rows']:,}."
         listed = table(rows[:MOST_SHOWN], columns=["times", "place", "row"])
         texts.append("\n".join([said, *([listed] if rows else []), *more(rows)]))
     return Reply({"counts": counts}, "\n\n".join(texts))
@@ -188,10 +189,9 @@ def _several(
 
 def _explained(results: "Results") -> str:
     """Rank and score of the best units in each stage, the result first, and the times."""
-    shown = len(results)
     places: dict[str, dict[str, str]] = {}
     lines = results.explain().to_pylist()
-    wanted = {line["unit_id"] for line in lines if line["rank"] <= shown}
+    wanted = {line["unit_id"] for line in lines if line["rank"] <= len(results)}
     for line in lines:
         if line["unit_id"] in wanted:
             stages = places.setdefault(line["unit_id"], {})

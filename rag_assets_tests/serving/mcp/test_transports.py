@@ -100,9 +100,13 @@ def test_the_command_line_counts_alike(home, monkeypatch, capsys):
     assert counted["mentioning"][0]["place"] == "laboratory/test_rods"
     assert cli.main(["search", "needle", "--count"]) == OK
     told = capsys.readouterr().out
-    assert "1 documents and 0 rows mention needle." in told
+    assert "Mentions of needle: documents 1, rows 0." in told
     assert re.search(rf"{PARTS} +documents/needles.md", told)
     assert cli.main(["search", " ", "--count"]) == FAILED
+    capsys.readouterr()
+    for option in (["--top-k", "3"], ["--retriever", "bm25"], ["--explain"]):
+        assert cli.main(["search", "rod", "--count", *option]) == FAILED
+        assert "--count ranks nothing" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS.values(), ids=TRANSPORTS)
