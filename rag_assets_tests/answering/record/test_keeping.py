@@ -80,9 +80,9 @@ def test_nothing_is_kept_where_none_are_to_be(store):
     assert not answers_of(store).path.parent.exists()
 
 
-@given(st.datetimes(min_value=clock.now().replace(tzinfo=None, year=2000)), st.integers(1, 10_000))
-def test_ids_are_uuids_of_version_7_that_sort_by_time(at, milliseconds):
-    later = at + timedelta(milliseconds=milliseconds) if at.year < 9000 else at
+@given(st.datetimes(min_value=clock.now().replace(tzinfo=None, year=2000)), st.integers(1, 10**7))
+def test_ids_are_uuids_of_version_7_that_sort_by_time(at, microseconds):
+    later = at + timedelta(microseconds=microseconds) if at.year < 9000 else at
     first, second = new_id(at), new_id(later)
 
     assert uuid.UUID(first).version == 7
