@@ -20,11 +20,11 @@ from rag_assets import schemas
 from rag_assets.change.changing_inputs import ChangingInputs
 from rag_assets.change.data_versions import Identities, row_changes
 from rag_assets.change.difference import INPUTS, InputChanges
-from rag_assets.columns.sql import KEYS_PER_STATEMENT, is_one_of
 from rag_assets.identity import fingerprint
 from rag_assets.store import Store
 from rag_assets.store.damage import DamagedTablesError
 
+ROWS_AT_ONCE = 8_192
 HALF_OF_SHA256 = 32
 """The hexadecimal digits of half of a SHA-256."""
 
@@ -121,15 +121,14 @@ def rows_named(
     columns: Sequence[str],
     version: int | None = None,
 ) -> Iterator[pa.Table]:
-    """The rows whose `key` is one of `keys`, in bounded batches: in one pass if there are many."""
+    """The rows whose `key` is one of `keys`, in the order of their table and in bounded batches.
+
+    The column `key` is read once, and then nothing but the rows that are wanted.
+    """
     if not len(keys):
         return
-    if len(keys) <= KEYS_PER_STATEMENT:
-        where = is_one_of(key, keys.to_pylist())
-        yield store.read(table, columns=columns, where=where, version=version)
-        return
-    wanted = set(keys.to_pylist())
-    for batch in store.batches(table, columns=columns, version=version):
-        is_wanted = [row in wanted for row in batch[key].to_pylist()]
-        if any(is_wanted):
-            yield pa.Table.from_batches([batch.filter(pa.array(is_wanted))])
+    read = store.version(table) if version is None else version
+    found = store.row_ids(table, column=key, keys=keys, version=read)
+    for start in range(0, len(found), ROWS_AT_ONCE):
+        chosen = found[start : start + ROWS_AT_ONCE]
+        yield store.take(table, chosen, columns=columns, version=read)

@@ -3,8 +3,8 @@
 A unit's row follows its chunk or serialized row (`row_fingerprint`) and the encoder; its vector
 follows the text alone. A text that any units table of the state already holds under the same
 encoder keeps that vector, so that a shifted page number, a rename, a second variant with the same
-text or a duplicate embeds nothing. New texts are sorted by length over the whole change and
-committed part by part: a killed run goes on where it stopped.
+text or a duplicate embeds nothing. New texts are sorted by length, stretch by stretch of their
+table, and committed part by part: a killed run goes on where it stopped.
 """
 
 import time
@@ -33,12 +33,18 @@ from rag_assets.change.throughput import note
 from rag_assets.columns.keys import ABSENT
 from rag_assets.config import Config, Execution
 from rag_assets.index.encoders import IndexEncoder, encoder_of
-from rag_assets.index.parts import TEXT, Progress, parts_of_plan, text_starts
+from rag_assets.index.parts import (
+    Progress,
+    parts_of_plan,
+    side_by_side,
+    stretches,
+    text_starts,
+    texts_of,
+)
 from rag_assets.index.reusable_vectors import (
     places_of_vectors,
     planned,
     tables_with_vectors,
-    texts_of,
 )
 from rag_assets.index.step_tables import EMBEDDING
 from rag_assets.index.units import TextSource, chunk_source, row_source
@@ -54,8 +60,6 @@ from rag_assets.store.damage import DamagedTablesError
 from rag_assets.workers import Failed, Task
 from rag_assets.workers.executors import for_embedding, outcomes
 
-LONGEST_FIRST = [("bytes", "descending"), *((name, "ascending") for name in TEXT)]
-"""The order of a plan: equal texts stand side by side."""
 MOST_LOST = 3
 """So many workers lost one after another are no accident."""
 
@@ -260,7 +264,6 @@ class _EmbeddingPass:
         name, version = self._pinned
         plan = planned(self._store, self._source, keys, name=name, version=version)
         del keys
-        plan = plan.sort_by(LONGEST_FIRST)
         for table in tables_with_vectors(self._store, target=self._target, log=self._log):
             if plan.num_rows == 0:
                 return
@@ -268,7 +271,7 @@ class _EmbeddingPass:
                 plan = yield from self._reused(plan, table=table)
         if plan.num_rows:
             release_memory(rows=plan.num_rows)
-            yield from self._computed(plan)
+            yield from self._computed(side_by_side(plan))
 
     def _reused(self, plan: pa.Table, *, table: str) -> Generator[Batch, None, pa.Table]:
         """The units of `plan` whose vectors `table` holds; returns what is left of the plan.
@@ -295,7 +298,7 @@ class _EmbeddingPass:
                 left.append(part.drop_columns("found"))
             else:
                 yield batch
-        return left[0] if len(left) == 1 else pa.concat_tables(left).sort_by(LONGEST_FIRST)
+        return left[0] if len(left) == 1 else pa.concat_tables(left).sort_by(ROW_ID)
 
     def _pass_over(self, table: str, error: DamagedTablesError) -> None:
         if table == self._store.generation(self._target):
@@ -331,6 +334,14 @@ class _EmbeddingPass:
             name, part[ROW_ID].to_numpy(), columns=self._source.columns, version=version
         )
 
+    def _parts(self, plan: pa.Table) -> Iterator[pa.Table]:
+        """The rows of the source that `plan` names, those that are embedded together at a time."""
+        for stretch in stretches(plan):
+            rows, begin = self._rows(stretch), 0
+            for part in parts_of_plan(stretch, tokens=self._encoder.part_tokens):
+                yield rows.slice(begin, part.num_rows)
+                begin += part.num_rows
+
     def _copied(self, part: pa.Table, *, table: str, version: int) -> Batch:
         columns = ["windows", "vector", *([schemas.SPARSE] if self._encoder.is_sparse else [])]
         found = self._store.take(table, part["found"].to_numpy(), columns=columns, version=version)
@@ -345,9 +356,8 @@ class _EmbeddingPass:
         parts: dict[str, _Texts] = {}
 
         def tasks() -> Iterator[Task]:
-            cut = parts_of_plan(plan, tokens=self._encoder.part_tokens)
-            for number, part in enumerate(cut):
-                texts = _distinct(self._rows(part))
+            for number, rows in enumerate(self._parts(plan)):
+                texts = _distinct(rows)
                 task = self._encoder.task(str(number), texts.texts)
                 parts[task.key] = texts
                 yield task

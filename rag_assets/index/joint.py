@@ -7,13 +7,11 @@ serves searches by words.
 from collections.abc import Callable, Iterator
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from rag_assets import schemas
-from rag_assets.change.row_inputs import RowInputs
+from rag_assets.change.row_inputs import RowInputs, rows_named
 from rag_assets.change.steps import StepTable, made_from
 from rag_assets.change.sync import Batch, Derivation, Report, Work, refresh
-from rag_assets.columns.sql import is_one_of, parts_of
 from rag_assets.config import Config
 from rag_assets.index.encoders import encoder_of
 from rag_assets.index.step_tables import joint_of
@@ -44,12 +42,11 @@ def refresh_joint(
 
     def transform(changed: pa.Table) -> Iterator[Batch]:
         for name, version in pinned.items():
-            keys = store.read(name, columns=["unit_id"], version=version)["unit_id"]
-            own = keys.filter(pc.is_in(keys, changed["key"].combine_chunks())).to_pylist()
-            for some in parts_of(own):
-                where = is_one_of("unit_id", some)
-                rows = store.read(name, columns=schema.names, where=where, version=version)
-                yield Batch(rows=rows, done=some)
+            keys = changed["key"]
+            for rows in rows_named(
+                store, name, key="unit_id", keys=keys, columns=schema.names, version=version
+            ):
+                yield Batch(rows=rows, done=rows["unit_id"].to_pylist())
 
     work = Work(
         store=store,

@@ -2,17 +2,54 @@
 
 import time
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 
-from rag_assets.columns.keys import begins_run
+from rag_assets.columns.keys import DigestIndex, Digests, begins_run
 
 TEXT = ("text_high", "text_low")
 """Columns of a plan that tell its texts apart: their digests take a fifth of their hashes."""
+LONGEST_FIRST = [("bytes", "descending"), *((name, "ascending") for name in TEXT)]
+"""The order of a stretch: equal texts stand side by side."""
+BYTES_PER_STRETCH = 16_000_000
 BYTES_PER_TOKEN = 4
 UNITS_PER_PART = 16_384
 SECONDS_BETWEEN_LINES = 5.0
+
+
+def texts_of(plan: pa.Table) -> Digests:
+    """The texts of what is planned."""
+    high, low = (plan[name].to_numpy() for name in TEXT)
+    return high, low
+
+
+def side_by_side(plan: pa.Table) -> pa.Table:
+    """The rows of `plan`, equal texts together where the first of them stands."""
+    texts = texts_of(plan)
+    index = DigestIndex(texts)
+    if not index.has_repeats:
+        return plan
+    return plan.take(pa.array(np.argsort(index.places(texts), kind="stable")))
+
+
+def stretches(plan: pa.Table, *, size: int = BYTES_PER_STRETCH) -> Iterator[pa.Table]:
+    """Cut `plan` into neighbours that are read at once, each sorted by length.
+
+    Sorted as a whole, neighbours in the plan would lie all over the table: of five million units,
+    each would take a page of its own to read.
+
+    Args:
+        plan: `TEXT` and `bytes` of each unit, in the order of their table, but for equal texts,
+            which stand side by side.
+        size: About how many bytes the texts of a stretch have; equal ones are never parted.
+    """
+    begins = text_starts(plan)
+    numbers = (np.cumsum(plan["bytes"].to_numpy()) // size)[begins]
+    starts = begins[np.flatnonzero(np.diff(numbers, prepend=-1))]
+    for start, end in pairwise([*starts.tolist(), plan.num_rows]):
+        yield plan.slice(start, end - start).sort_by(LONGEST_FIRST)
 
 
 def parts_of_plan(plan: pa.Table, *, tokens: int | None = None) -> Iterator[pa.Table]:

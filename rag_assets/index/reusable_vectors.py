@@ -77,12 +77,6 @@ def _digested(rows: pa.Table) -> pa.Table:
     return pa.table(named | {name: rows[name] for name in ("bytes", ROW_ID)})
 
 
-def texts_of(plan: pa.Table) -> Digests:
-    """The texts of what is planned."""
-    high, low = (plan[name].to_numpy() for name in TEXT)
-    return high, low
-
-
 def tables_with_vectors(
     store: Store, *, target: str, log: Callable[[str], None] = lambda _: None
 ) -> list[str]:

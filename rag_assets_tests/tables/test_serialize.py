@@ -151,7 +151,7 @@ def test_ids_are_the_same_whatever_the_serializer(store):
 
 
 def test_many_changes_are_read_in_one_pass(store, monkeypatch):
-    monkeypatch.setattr(row_inputs, "KEYS_PER_STATEMENT", 8)
+    monkeypatch.setattr(row_inputs, "ROWS_AT_ONCE", 8)
     rows = [{"id": number, "material": f"Steel {number}"} for number in range(100)]
     write_table(store, pa.Table.from_pylist(rows))
     refresh(store)

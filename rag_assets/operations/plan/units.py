@@ -19,8 +19,8 @@ from rag_assets.config import ConfigError, EmbeddingModel
 from rag_assets.documents.chunks.tokens import TokenCounter, tokenizer_file
 from rag_assets.index import embed
 from rag_assets.index.encoders import IndexEncoder
-from rag_assets.index.parts import TEXT, text_starts
-from rag_assets.index.reusable_vectors import lack_vectors, planned, texts_of
+from rag_assets.index.parts import TEXT, text_starts, texts_of
+from rag_assets.index.reusable_vectors import lack_vectors, planned
 from rag_assets.index.units import TextSource
 from rag_assets.models.weights import is_here
 from rag_assets.operations.plan.amounts import Amount, Changes, Embedding
