@@ -232,14 +232,7 @@ class _EmbeddingPass:
         of_texts = derivation(
             self._store, source=self._source, target=self._target, encoder=self._encoder
         )
-        return Work(
-            store=self._store,
-            target=of_texts.target,
-            made_from=of_texts.made_from,
-            recipe=of_texts.recipe,
-            inputs=self.inputs,
-            transform=self.transform,
-        )
+        return Work.of(of_texts, self.transform, inputs=self.inputs)
 
     def inputs(self) -> RowInputs:
         """The rows of the source, which is read at this version from now on."""

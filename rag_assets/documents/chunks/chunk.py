@@ -17,12 +17,12 @@ import pyarrow as pa
 
 from rag_assets import schemas
 from rag_assets.change import sync
-from rag_assets.change.steps import StepTable, made_from
+from rag_assets.change.steps import made_from
 from rag_assets.columns.gathered import gathered
 from rag_assets.columns.id_columns import OCTETS, chunk_ids, octets
 from rag_assets.columns.keys import ABSENT, KeyIndex, begins_run
 from rag_assets.columns.sql import is_one_of, parts_of
-from rag_assets.config import Chunking, Config, HeaderRules, addresses
+from rag_assets.config import Config, addresses
 from rag_assets.config.documents import DEFAULT_CHUNKINGS
 from rag_assets.documents.chunks.chunking import CountedText, chunks_of, counted
 from rag_assets.documents.chunks.document_texts import (
@@ -93,22 +93,13 @@ def refresh_chunks(
     Raises:
         ConfigError: The tokenizer of the chunking cannot be found.
     """
-    work = _pass_of(store, config, parser=parser, chunking=chunking)
-    of_elements = _derivation(work, chunks_table(config, parser, chunking))
+    work = _ChunkingPass(store, config, parser=parser, chunking=chunking)
 
     def transform(changed: pa.Table) -> Iterator[sync.Batch]:
         tokenizer = tokenizer_file(config.chunkings[chunking].tokenizer)
         yield from work.transform(changed["key"], TokenCounter.from_file(tokenizer))
 
-    chunking_work = sync.Work(
-        store=store,
-        target=of_elements.target,
-        made_from=of_elements.made_from,
-        recipe=of_elements.recipe,
-        inputs=of_elements.inputs,
-        transform=transform,
-    )
-    report = sync.refresh(chunking_work, log=log, retry=retry)
+    report = sync.refresh(sync.Work.of(work.derivation, transform), log=log, retry=retry)
     counted = {item.name: getattr(report, item.name) for item in fields(report)}
     return ChunkReport(**counted, texts_kept=work.texts_kept, texts_new=work.texts_new)
 
@@ -119,34 +110,7 @@ def derivation(store: Store, config: Config, *, parser: str, chunking: str) -> s
     Raises:
         ConfigError: The tokenizer of the chunking cannot be found.
     """
-    work = _pass_of(store, config, parser=parser, chunking=chunking)
-    return _derivation(work, chunks_table(config, parser, chunking))
-
-
-def _derivation(work: "_ChunkingPass", step: StepTable) -> sync.Derivation:
-    return sync.Derivation(
-        store=work.store,
-        target=work.target,
-        made_from=made_from(work.store, step.inputs, recipe=work.recipe),
-        recipe=work.recipe_in_words,
-        inputs=work.inputs,
-    )
-
-
-def _pass_of(store: Store, config: Config, *, parser: str, chunking: str) -> "_ChunkingPass":
-    settings = config.chunkings[chunking]
-    counted_by = hashlib.sha256(tokenizer_file(settings.tokenizer).read_bytes()).hexdigest()
-    has_words = config.describing_model is not None
-    return _ChunkingPass(
-        store,
-        elements=addresses.elements_table(config, parser),
-        target=chunks_table(config, parser, chunking).target(),
-        seed=addresses.seed_of(settings, tokenizer=counted_by, shipped=DEFAULT_CHUNKINGS),
-        settings=settings,
-        counted_by=counted_by,
-        rules=config.documents.header_fields,
-        described=addresses.descriptions_table(config, parser) if has_words else None,
-    )
+    return _ChunkingPass(store, config, parser=parser, chunking=chunking).derivation
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,35 +138,31 @@ class _Documents(NamedTuple):
 class _ChunkingPass:
     """One pass over the documents that have elements."""
 
-    def __init__(
-        self,
-        store: Store,
-        *,
-        elements: str,
-        target: sync.Target,
-        seed: str,
-        settings: Chunking,
-        counted_by: str,
-        rules: HeaderRules,
-        described: str | None,
-    ) -> None:
+    def __init__(self, store: Store, config: Config, *, parser: str, chunking: str) -> None:
+        self._settings = settings = config.chunkings[chunking]
+        self._counted_by = hashlib.sha256(
+            tokenizer_file(settings.tokenizer).read_bytes()
+        ).hexdigest()
+        """Hash of the tokenizer's file."""
+        self._seed = addresses.seed_of(
+            settings, tokenizer=self._counted_by, shipped=DEFAULT_CHUNKINGS
+        )
         self.store = store
-        self.elements = elements
-        self.described = described
-        """The table of descriptions, if figures have any."""
         self.texts_kept = 0
         self.texts_new = 0
-        self.target = target
+        self._step = chunks_table(config, parser, chunking)
+        self.target = self._step.target()
+        self._elements = addresses.elements_table(config, parser)
+        has_words = config.describing_model is not None
+        self._described = addresses.descriptions_table(config, parser) if has_words else None
+        """The table of descriptions, if figures have any."""
+        rules = config.documents.header_fields
         self._rules = rules_of(rules)
         self._elements_looked_at = rules.elements
         self._repeated: dict[str, frozenset[str]] = {}
         """By web page what its site repeats."""
         self._descriptions: Mapping[str, str] = {}
         """By picture."""
-        self._seed = seed
-        self._settings = settings
-        self._counted_by = counted_by
-        """Hash of the tokenizer's file."""
         self._generation = ""
         """Generation of the elements that are read."""
         self._version = 0
@@ -212,6 +172,17 @@ class _ChunkingPass:
         self._owners = np.empty(0, np.int32)
         """For each element its document's position in the manifest."""
         self._row_ids = np.empty(0, np.uint64)
+
+    @property
+    def derivation(self) -> sync.Derivation:
+        """The chunks, made from the elements."""
+        return sync.Derivation(
+            store=self.store,
+            target=self.target,
+            made_from=made_from(self.store, self._step.inputs, recipe=self.recipe),
+            recipe=self.recipe_in_words,
+            inputs=self.inputs,
+        )
 
     @property
     def recipe(self) -> str:
@@ -235,9 +206,9 @@ class _ChunkingPass:
     def inputs(self) -> pa.Table:
         """One input for each document of the manifest that has elements: their content."""
         self._files = self.store.read(schemas.DOCUMENT_FILES_TABLE, columns=_FILE_COLUMNS)
-        self._generation = self.store.generation(self.elements)
+        self._generation = self.store.generation(self._elements)
         self._version = self.store.version(self._generation)
-        self._descriptions = described_pictures(self.store, self.described)
+        self._descriptions = described_pictures(self.store, self._described)
         self._repeated = repeated_texts(
             self.store, self._generation, self._files, version=self._version
         )
