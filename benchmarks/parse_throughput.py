@@ -24,8 +24,7 @@ from rag_assets.config import DocumentSource
 from rag_assets.documents.elements.open_files import FileContent
 from rag_assets.documents.elements.parsing import Parsing
 from rag_assets.documents.files import SourceFile
-from rag_assets.documents.parsers.by_media_type import PDF_ENGINES
-from rag_assets.documents.parsers.pdf_chain import chain_of
+from rag_assets.documents.parsers.by_media_type import PDF_ENGINES, chain_of
 from rag_assets.workers import Done, Pool, Task
 from rag_assets_testing.documents.making import Project
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import Protocol, Self, TypeAlias
 
 import pyarrow as pa
 
@@ -93,6 +93,29 @@ class Work(Derivation):
     ended: Callable[[], None] | None = None
     """Notes how the sources were found, at the end of each pass, one with nothing to do too. The
     lock of the table is still held."""
+
+    @classmethod
+    def of(
+        cls,
+        derivation: Derivation,
+        transform: Transform,
+        *,
+        inputs: Callable[[], Inputs] | None = None,
+        settle: Callable[[], None] | None = None,
+        keeps_last_good: bool = False,
+    ) -> Self:
+        """What is derived, with the code that makes it; `inputs` in place of its own, if given."""
+        return cls(
+            store=derivation.store,
+            target=derivation.target,
+            made_from=derivation.made_from,
+            inputs=inputs or derivation.inputs,
+            recipe=derivation.recipe,
+            lost=derivation.lost,
+            transform=transform,
+            settle=settle,
+            keeps_last_good=keeps_last_good,
+        )
 
 
 def with_recipe(table: pa.Table, *, key: str, content: str, recipe: str) -> pa.Table:

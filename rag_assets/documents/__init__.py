@@ -5,6 +5,7 @@ Read in this order:
 - `files`: the bytes of a source file; `parsers/`: the parsers; `problems`: why a file, or some of
   its pages, could not be read.
 - `elements/`: from files to elements.
+- `head/`: what the first page says of a document: title, number, dates, version.
 - `families/`: which documents are versions of one.
 - `figures/`: descriptions of figures, and pictures of units.
 - `chunks/`: from elements to chunks.

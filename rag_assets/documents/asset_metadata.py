@@ -4,9 +4,9 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from rag_assets import schemas
 from rag_assets.documents.elements.parse_report_rows import Accounts
 from rag_assets.documents.families.shown import families_of
+from rag_assets.documents.files import names_of
 from rag_assets.reports.metadata_values import Plot, Record, ShownRows, Value
 from rag_assets.store import Store
 
@@ -30,7 +30,7 @@ def types(store: Store, elements: str) -> Mapping[str, Value]:
 
 def completeness(store: Store, *, accounts: str) -> Mapping[str, Value]:
     """How many pages of all documents were read, and which ones needed a helper or failed."""
-    names = {row["document_id"]: row["uri"] for row in _files(store)}
+    names = names_of(store)
     pages = parsed = empty = 0
     helped: list[Record] = []
     for row in Accounts(store, accounts).rows():
@@ -91,7 +91,3 @@ def lengths(store: Store, chunks: str) -> Mapping[str, Value]:
     tokens = store.read(chunks, columns=["tokens"])["tokens"].to_pylist()
     plot = histogram(tokens, title="Length of the chunks", x_label="tokens")
     return {"chunk lengths": Plot(plot)}
-
-
-def _files(store: Store) -> list[dict[str, str]]:
-    return store.read(schemas.DOCUMENT_FILES_TABLE, columns=["document_id", "uri"]).to_pylist()

@@ -12,6 +12,7 @@ from rag_assets.change.steps import Step
 from rag_assets.config import Config
 from rag_assets.documents.elements import completeness
 from rag_assets.documents.elements.parse_report_rows import Accounts
+from rag_assets.documents.files import names_of
 from rag_assets.documents.steps import CHUNKS, PARSED_DOCUMENTS
 from rag_assets.media.encodings import WITHOUT_BLANKS
 from rag_assets.quality import Example, Profiler, Subject, TableMeasures, Tally
@@ -87,7 +88,7 @@ def _measured_elements(store: Store, name: str, *, accounts: Accounts) -> TableM
     failures = [failure for failure in failed if failure.key in files]
     _put_failed(tally, failures)
     tally.share("failed_share", of="failed_documents", among=len(files))
-    names = _names(store)
+    names = names_of(store)
     for measured in ("unknown_types", "words_without_blanks"):
         _name_documents(tally.examples.get(measured, []), names)
     completeness.measure(accounts.rows(), into=tally, names=names)
@@ -153,23 +154,8 @@ def _name_documents(examples: list[Example], names: Mapping[str, str]) -> None:
         examples[place] = {"document": name, "type": shown["type"], "element": shown["element_id"]}
 
 
-def _names(store: Store) -> dict[str, str]:
-    """What a person calls each document."""
-    rows = store.read(DOCUMENT_FILES_TABLE, columns=["document_id", "uri"])
-    return dict(zip(rows["document_id"].to_pylist(), rows["uri"].to_pylist(), strict=True))
-
-
 def _named(store: Store, documents: set[str]) -> Iterator[Example]:
     """Documents as a person knows them; nothing is read where there are none."""
-    keys = sorted(documents)[: quality.EXAMPLES_SHOWN]
-    known: dict[str, str] = {}
-    if keys and store.exists(DOCUMENT_FILES_TABLE):
-        rows = store.read_keys(
-            DOCUMENT_FILES_TABLE,
-            column="document_id",
-            keys=keys,
-            columns=["document_id", "uri"],
-        )
-        known = dict(zip(rows["document_id"].to_pylist(), rows["uri"].to_pylist(), strict=True))
-    for key in keys:
+    known = names_of(store) if documents else {}
+    for key in sorted(documents)[: quality.EXAMPLES_SHOWN]:
         yield {"document": known.get(key, key)}

@@ -13,6 +13,8 @@ from urllib.parse import urlparse
 from urllib.request import url2pathname
 
 from rag_assets.config import DocumentSource, resolve_package_path
+from rag_assets.schemas import DOCUMENT_FILES_TABLE
+from rag_assets.store import Store
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -145,6 +147,14 @@ class SourceReader:
             return [path.name for path in Path(folder).iterdir()]
         files, _ = self._bucket
         return [path.rstrip("/").rpartition("/")[2] for path in files.ls(folder, detail=False)]
+
+
+def names_of(store: Store) -> dict[str, str]:
+    """What a person calls each document, its URI, by its id; nothing before there is a manifest."""
+    if not store.exists(DOCUMENT_FILES_TABLE):
+        return {}
+    rows = store.read(DOCUMENT_FILES_TABLE, columns=["document_id", "uri"])
+    return dict(zip(rows["document_id"].to_pylist(), rows["uri"].to_pylist(), strict=True))
 
 
 def _check(sha256: str, file: SourceFile) -> None:

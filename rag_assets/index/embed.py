@@ -31,8 +31,8 @@ from rag_assets.change.sync import (
 )
 from rag_assets.change.throughput import note
 from rag_assets.columns.keys import ABSENT
-from rag_assets.config import Config, Execution
-from rag_assets.index.encoders import IndexEncoder, encoder_of
+from rag_assets.config import Execution
+from rag_assets.index.encoders import IndexEncoder
 from rag_assets.index.parts import (
     Progress,
     parts_of_plan,
@@ -47,7 +47,7 @@ from rag_assets.index.reusable_vectors import (
     tables_with_vectors,
 )
 from rag_assets.index.step_tables import EMBEDDING
-from rag_assets.index.units import TextSource, chunk_source, row_source
+from rag_assets.index.units import TextSource
 from rag_assets.models.embedding import Embedded
 from rag_assets.models.lexical_weights import column_of
 from rag_assets.models.replicas import EncoderError
@@ -100,38 +100,6 @@ class EmbeddedAhead:
     failures: Sequence[Failure]
 
 
-def refresh_documents(
-    store: Store, config: Config, *, variant: str, log: Log, retry: bool = False
-) -> EmbeddingReport:
-    """Bring the vectors of the variant's chunks up to date: see `refresh_units`."""
-    recipe, tables = config.variant(variant), config.tables_of(variant)
-    return refresh_units(
-        store,
-        source=chunk_source(tables.chunks),
-        target=tables.documents,
-        encoder=encoder_of(store, config, model=recipe.document_model),
-        execution=config.execution,
-        log=log,
-        retry=retry,
-    )
-
-
-def refresh_rows(
-    store: Store, config: Config, *, variant: str, log: Log, retry: bool = False
-) -> EmbeddingReport:
-    """Bring the vectors of the variant's serialized rows up to date: see `refresh_units`."""
-    recipe, tables = config.variant(variant), config.tables_of(variant)
-    return refresh_units(
-        store,
-        source=row_source(tables.serialized_rows),
-        target=tables.rows,
-        encoder=encoder_of(store, config, model=recipe.table_model),
-        execution=config.execution,
-        log=log,
-        retry=retry,
-    )
-
-
 def refresh_units(
     store: Store,
     *,
@@ -151,9 +119,7 @@ def refresh_units(
         ClusterError: Texts are embedded on a Ray cluster that cannot be used.
     """
     encoder.confirm(log)
-    work = _EmbeddingPass(
-        store, source=source, target=target, encoder=encoder, execution=execution, log=log
-    )
+    work = _EmbeddingPass(store, source, target, encoder, execution, log)
     done = work.report(refresh(work.work, log=log, retry=retry))
     note(store, encoder.encoder_id, items=done.tokens, seconds=done.seconds)
     return done
@@ -175,9 +141,7 @@ def embed_ahead(
         MissingTableError, WeightsError, EncoderError, ClusterError: As `refresh_units`.
     """
     encoder.confirm(log)
-    part = _EmbeddingPass(
-        store, source=source, target=target, encoder=encoder, execution=execution, log=log
-    )
+    part = _EmbeddingPass(store, source, target, encoder, execution, log)
     return part.done(refresh_part(part.work, keys=units, log=log))
 
 
@@ -206,25 +170,18 @@ def _inputs(store: Store, source: TextSource, *, recipe: str) -> RowInputs:
     return RowInputs.of(store, source.name, key=source.key, recipe=recipe)
 
 
+@dataclass(eq=False)
 class _EmbeddingPass:
     """One pass over a units table: which vectors it finds, which it computes, and the tally."""
 
-    def __init__(
-        self,
-        store: Store,
-        *,
-        source: TextSource,
-        target: str,
-        encoder: IndexEncoder,
-        execution: Execution,
-        log: Log,
-    ) -> None:
-        self._store = store
-        self._source = source
-        self._target = target
-        self._encoder = encoder
-        self._execution = execution
-        self._log = log
+    store: Store
+    source: TextSource
+    target: str
+    encoder: IndexEncoder
+    execution: Execution
+    log: Log
+
+    def __post_init__(self) -> None:
         self._texts_at: tuple[str, int] | None = None
         self._units = self._embedded = self._windowed = self._tokens = self._lost = 0
         self._seconds = 0.0
@@ -234,20 +191,13 @@ class _EmbeddingPass:
     def work(self) -> Work:
         """The pass as `refresh` takes it."""
         of_texts = derivation(
-            self._store, source=self._source, target=self._target, encoder=self._encoder
+            self.store, source=self.source, target=self.target, encoder=self.encoder
         )
-        return Work(
-            store=self._store,
-            target=of_texts.target,
-            made_from=of_texts.made_from,
-            recipe=of_texts.recipe,
-            inputs=self.inputs,
-            transform=self.transform,
-        )
+        return Work.of(of_texts, self.transform, inputs=self.inputs)
 
     def inputs(self) -> RowInputs:
         """The rows of the source, which is read at this version from now on."""
-        rows = _inputs(self._store, self._source, recipe=_recipe(self._encoder))
+        rows = _inputs(self.store, self.source, recipe=_recipe(self.encoder))
         [self._texts_at] = rows.tables.items()
         return rows
 
@@ -262,12 +212,12 @@ class _EmbeddingPass:
         keys = changed["key"]
         del changed  # a million keys and fingerprints as text: each is let go of once it was used
         name, version = self._pinned
-        plan = planned(self._store, self._source, keys, name=name, version=version)
+        plan = planned(self.store, self.source, keys, name=name, version=version)
         del keys
-        for table in tables_with_vectors(self._store, target=self._target, log=self._log):
+        for table in tables_with_vectors(self.store, target=self.target, log=self.log):
             if plan.num_rows == 0:
                 return
-            if self._store.count(table):
+            if self.store.count(table):
                 plan = yield from self._reused(plan, table=table)
         if plan.num_rows:
             release_memory(rows=plan.num_rows)
@@ -278,11 +228,11 @@ class _EmbeddingPass:
 
         What turns out to be damaged there is computed anew: nobody else may need that table.
         """
-        version = self._store.version(table)
+        version = self.store.version(table)
         try:
-            encoder_id = self._encoder.encoder_id
+            encoder_id = self.encoder.encoder_id
             found = places_of_vectors(
-                self._store, table, texts_of(plan), encoder_id=encoder_id, version=version
+                self.store, table, texts_of(plan), encoder_id=encoder_id, version=version
             )
         except DamagedTablesError as error:
             self._pass_over(table, error)
@@ -301,15 +251,15 @@ class _EmbeddingPass:
         return left[0] if len(left) == 1 else pa.concat_tables(left).sort_by(ROW_ID)
 
     def _pass_over(self, table: str, error: DamagedTablesError) -> None:
-        if table == self._store.generation(self._target):
+        if table == self.store.generation(self.target):
             raise error
-        self._log(f"a damaged table is not used: {error}")
+        self.log(f"a damaged table is not used: {error}")
 
     def report(self, report: Report) -> EmbeddingReport:
         """The tally of the pass that gave `report`."""
         return EmbeddingReport(
             report=report,
-            encoder_id=self._encoder.encoder_id,
+            encoder_id=self.encoder.encoder_id,
             embedded=self._embedded,
             reused=self._units - self._embedded,
             windowed=self._windowed,
@@ -330,22 +280,22 @@ class _EmbeddingPass:
 
     def _rows(self, part: pa.Table) -> pa.Table:
         name, version = self._pinned
-        return self._store.take(
-            name, part[ROW_ID].to_numpy(), columns=self._source.columns, version=version
+        return self.store.take(
+            name, part[ROW_ID].to_numpy(), columns=self.source.columns, version=version
         )
 
     def _parts(self, plan: pa.Table) -> Iterator[pa.Table]:
         """The rows of the source that `plan` names, those that are embedded together at a time."""
         for stretch in stretches(plan):
             rows, begin = self._rows(stretch), 0
-            for part in parts_of_plan(stretch, tokens=self._encoder.part_tokens):
+            for part in parts_of_plan(stretch, tokens=self.encoder.part_tokens):
                 yield rows.slice(begin, part.num_rows)
                 begin += part.num_rows
 
     def _copied(self, part: pa.Table, *, table: str, version: int) -> Batch:
-        columns = ["windows", "vector", *([schemas.SPARSE] if self._encoder.is_sparse else [])]
-        found = self._store.take(table, part["found"].to_numpy(), columns=columns, version=version)
-        units = self._source.units(self._rows(part))
+        columns = ["windows", "vector", *([schemas.SPARSE] if self.encoder.is_sparse else [])]
+        found = self.store.take(table, part["found"].to_numpy(), columns=columns, version=version)
+        units = self.source.units(self._rows(part))
         return self._batch(units, {name: found[name] for name in columns})
 
     def _computed(self, plan: pa.Table) -> Iterator[Batch]:
@@ -358,11 +308,11 @@ class _EmbeddingPass:
         def tasks() -> Iterator[Task]:
             for number, rows in enumerate(self._parts(plan)):
                 texts = _distinct(rows)
-                task = self._encoder.task(str(number), texts.texts)
+                task = self.encoder.task(str(number), texts.texts)
                 parts[task.key] = texts
                 yield task
 
-        with for_embedding(self._execution, device=self._encoder.device) as executor:
+        with for_embedding(self.execution, device=self.encoder.device) as executor:
             for task, outcome in outcomes(executor, read_ahead(tasks())):
                 texts = parts.pop(task.key)
                 if isinstance(outcome, Failed):
@@ -371,11 +321,11 @@ class _EmbeddingPass:
                 self._lost = 0
                 part = part_of(outcome.value)
                 progress = progress or Progress(
-                    self._target,
+                    self.target,
                     texts=texts_in_all,
                     size=size_in_all,
                     started=time.monotonic() - part.seconds,
-                    log=self._log,
+                    log=self.log,
                 )
                 self._count(part.embedded)
                 yield self._placed(texts, part.embedded)
@@ -400,20 +350,20 @@ class _EmbeddingPass:
         self._lost += 1
         if self._lost == MOST_LOST:
             raise EncoderError(f"worker after worker is lost: {failed.kind}: {failed.reason}")
-        units = self._source.units(texts.rows)
+        units = self.source.units(texts.rows)
         reason = f"its worker was lost ({failed.kind}: {failed.reason}); it is tried again"
         return Batch(
-            rows=self._encoder.units.empty_table(),
+            rows=self.encoder.units.empty_table(),
             done=(),
             failed=[
-                Failure(unit["unit_id"], reason, self._source.label(unit), "environment")
+                Failure(unit["unit_id"], reason, self.source.label(unit), "environment")
                 for unit in units.to_pylist()
             ],
         )
 
     def _placed(self, texts: "_Texts", embedded: Embedded) -> Batch:
         """The units of some texts with their vectors; those of a failed text as failures."""
-        units = self._source.units(texts.rows)
+        units = self.source.units(texts.rows)
         is_good = np.isin(texts.places, list(embedded.failed), invert=True)
         good = texts.places[is_good]
         bad = units.filter(pa.array(~is_good)).to_pylist()
@@ -421,7 +371,7 @@ class _EmbeddingPass:
             Failure(
                 key=unit["unit_id"],
                 reason=embedded.failed[place],
-                label=self._source.label(unit),
+                label=self.source.label(unit),
             )
             for unit, place in zip(bad, texts.places[~is_good].tolist(), strict=True)
         ]
@@ -430,7 +380,7 @@ class _EmbeddingPass:
             {
                 "windows": pa.array(embedded.windows[good], pa.int32()),
                 "vector": pa.FixedSizeListArray.from_arrays(
-                    pa.array(embedded.vectors[good].ravel(), pa.float32()), self._encoder.dimension
+                    pa.array(embedded.vectors[good].ravel(), pa.float32()), self.encoder.dimension
                 ),
                 **self._weights(embedded, good),
             },
@@ -438,7 +388,7 @@ class _EmbeddingPass:
         )
 
     def _weights(self, embedded: Embedded, good: np.ndarray) -> Mapping[str, pa.Array]:
-        if not self._encoder.is_sparse:
+        if not self.encoder.is_sparse:
             return {}
         assert embedded.sparse is not None, "the task's encoder is that of the index"
         return {schemas.SPARSE: column_of([embedded.sparse[place] for place in good.tolist()])}
@@ -451,7 +401,7 @@ class _EmbeddingPass:
         failures: Sequence[Failure] = (),
     ) -> Batch:
         """The `units` with what the encoder gives of them: all but its id in `columns`."""
-        encoder = pa.repeat(pa.scalar(self._encoder.encoder_id), units.num_rows)
+        encoder = pa.repeat(pa.scalar(self.encoder.encoder_id), units.num_rows)
         for name, values in {"encoder_id": encoder, **columns}.items():
             units = units.append_column(name, values)
         self._units += units.num_rows

@@ -48,14 +48,7 @@ def refresh_joint(
             ):
                 yield Batch(rows=rows, done=rows["unit_id"].to_pylist())
 
-    work = Work(
-        store=store,
-        target=of_units.target,
-        made_from=of_units.made_from,
-        inputs=inputs,
-        transform=transform,
-    )
-    return refresh(work, log=log, retry=retry)
+    return refresh(Work.of(of_units, transform, inputs=inputs), log=log, retry=retry)
 
 
 def derivation(store: Store, config: Config, *, variant: str, schema: pa.Schema) -> Derivation:

@@ -1,7 +1,6 @@
 """The steps of the room: units with their vectors, domain by domain, and both in one table."""
 
 from abc import abstractmethod
-from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
 from rag_assets import schemas
@@ -17,7 +16,6 @@ from rag_assets.store.complete_sets import CompleteSet
 from rag_assets.store.pins import Pin
 
 if TYPE_CHECKING:
-    from rag_assets.index.embed import EmbeddingReport
     from rag_assets.index.indexes import IndexReport
     from rag_assets.index.units import TextSource
 
@@ -50,27 +48,31 @@ class UnitVectors(UnitStepKind):
     def pinned(self, complete_set: CompleteSet) -> Pin | None:
         """The table that a complete set pins."""
 
-    @abstractmethod
-    def _refreshed(self) -> Callable[..., "EmbeddingReport"]:
-        """What brings the table up to date."""
-
     def refresh(self, work: StepContext) -> StepResult:
         """Embed new texts, and bring the search indexes of the table up to date."""
         from rag_assets.index import asset_metadata
+        from rag_assets.index.embed import refresh_units
 
-        done = self._refreshed()(
-            work.store, work.config, variant=work.variant, log=work.log, retry=work.retry
+        config, model = work.config, self.model_of(work.recipe)
+        encoder = encoders.encoder_of(work.store, config, model=model)
+        done = refresh_units(
+            work.store,
+            source=self.texts_of(config, work.recipe),
+            target=self.table(config, work.recipe).table,
+            encoder=encoder,
+            execution=config.execution,
+            log=work.log,
+            retry=work.retry,
         )
-        model = self.model_of(work.recipe)
         index = _maintained(work, done.report.target, done.report.data_version)
         return StepResult(
             report=done.report,
-            schema=encoders.encoder_of(work.store, work.config, model=model).units,
+            schema=encoder.units,
             about={
                 **asset_metadata.embedding(done),
-                "model": f"{model}: {work.config.models[model].path}",
+                "model": f"{model}: {config.models[model].path}",
                 "encoder_id": done.encoder_id,
-                **asset_metadata.search_index(index, previews=work.config.previews),
+                **asset_metadata.search_index(index, previews=config.previews),
             },
         )
 
@@ -140,11 +142,6 @@ class ChunkVectors(UnitVectors):
         """The table of documents."""
         return complete_set.documents
 
-    def _refreshed(self) -> Callable[..., "EmbeddingReport"]:
-        from rag_assets.index.embed import refresh_documents
-
-        return refresh_documents
-
 
 class RowVectors(UnitVectors):
     """The serialized rows of a variant with their vectors."""
@@ -171,11 +168,6 @@ class RowVectors(UnitVectors):
     def pinned(self, complete_set: CompleteSet) -> Pin | None:
         """The table of rows."""
         return complete_set.rows
-
-    def _refreshed(self) -> Callable[..., "EmbeddingReport"]:
-        from rag_assets.index.embed import refresh_rows
-
-        return refresh_rows
 
 
 class JointIndex(UnitStepKind):

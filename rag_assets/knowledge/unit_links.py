@@ -94,14 +94,7 @@ def refresh_unit_links(
             gone = [Failure(row, GONE, row, "environment") for row in rest.done if has_rows]
             yield replace(rest, failed=gone)
 
-    work = Work(
-        store=store,
-        target=of_units.target,
-        made_from=of_units.made_from,
-        inputs=inputs,
-        transform=transform,
-    )
-    return refresh(work, log=log, retry=retry)
+    return refresh(Work.of(of_units, transform, inputs=inputs), log=log, retry=retry)
 
 
 def derivation(store: Store, config: Config, recipe: Variant) -> Derivation:

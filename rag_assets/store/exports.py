@@ -12,9 +12,10 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any, cast
 
 import pyarrow as pa
 
@@ -187,19 +188,8 @@ def data_version(of_rows: str, columns: pa.Schema, about: About) -> str:
 
 def described(about: About, columns: pa.Schema, nulls: Sequence[int]) -> ExportRecord:
     """What the record of a complete pass keeps about a table."""
-    return {
-        "source": about.source,
-        "table": about.table,
-        "title": about.title,
-        "key": list(about.key),
-        "hidden": list(about.hidden or ()),
-        "headings": dict(about.headings),
-        "columns": _listed(columns),
-        "nulls": list(nulls),
-        "read": dict(about.read),
-        "shown": dict(about.shown),
-        "foreign_keys": list(about.foreign_keys),
-    }
+    said = {**asdict(about), "hidden": list(about.hidden or ())}
+    return cast("ExportRecord", said | {"columns": _listed(columns), "nulls": list(nulls)})
 
 
 def exported(store: Store, name: str) -> ExportedTable | None:
@@ -207,19 +197,10 @@ def exported(store: Store, name: str) -> ExportedTable | None:
     completion = store.ended(name)
     if completion is None or completion.about is None:
         return None
-    said = completion.about
-    about = About(
-        source=said["source"],
-        table=said["table"],
-        title=said["title"],
-        key=said["key"],
-        hidden=said["hidden"],
-        headings=said["headings"],
-        read=said["read"],
-        shown=said["shown"],
-        foreign_keys=said["foreign_keys"],
-    )
-    return ExportedTable(store, name, about, _columns(said["columns"]), said["nulls"], completion)
+    said = cast("dict[str, Any]", completion.about)
+    about = About(**{each.name: said[each.name] for each in fields(About)})
+    columns, nulls = _columns(said["columns"]), said["nulls"]
+    return ExportedTable(store, name, about, columns, nulls, completion)
 
 
 def all_exported(store: Store) -> list[ExportedTable]:

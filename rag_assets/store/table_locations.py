@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from lancedb.db import DBConnection
@@ -32,46 +32,6 @@ class UnreachableTablesError(OSError):
         )
 
 
-class Place(Protocol):
-    """A home of LanceDB tables."""
-
-    def connect(self) -> "DBConnection":
-        """Open it for reading and writing tables."""
-        ...
-
-    def uri(self, name: str, /) -> str:
-        """The folder or URL of the table, for Lance."""
-        ...
-
-    def exists(self, name: str, /) -> bool:
-        """Whether the table was ever written; a run that was killed before leaves only folders."""
-        ...
-
-    def names(self) -> list[str]:
-        """All tables, sorted."""
-        ...
-
-    def drop(self, name: str, /) -> None:
-        """Remove the table if there is one; whoever is killed leaves it whole or gone."""
-        ...
-
-    def sweep(self) -> None:
-        """Remove what killed runs left of tables that they began or dropped; nobody may write."""
-        ...
-
-    def begun(self) -> list[str]:
-        """What killed runs left of tables that they had only begun, sorted."""
-        ...
-
-    def sizes(self, name: str, paths: Sequence[str], /) -> dict[str, int | None]:
-        """How long these files of a table are, in bytes; None for one that is gone."""
-        ...
-
-    def stamp(self, name: str, version: int, /) -> Stamp | None:
-        """What the manifest of a version is told by, if it can be had at once."""
-        ...
-
-
 class Folder:
     """Tables on a disk."""
 
@@ -91,7 +51,7 @@ class Folder:
         return str(self._path / f"{name}.lance")
 
     def exists(self, name: str, /) -> bool:
-        """Whether the table was ever written."""
+        """Whether the table was ever written; a run that was killed before leaves only folders."""
         try:
             with os.scandir(self._path / f"{name}.lance" / MANIFESTS) as versions:
                 return any(version.name.endswith(".manifest") for version in versions)
@@ -103,7 +63,7 @@ class Folder:
         return sorted(path.stem for path in self._path.glob("*.lance") if self.exists(path.stem))
 
     def drop(self, name: str, /) -> None:
-        """Remove the table: it is renamed first."""
+        """Remove the table if there is one; whoever is killed leaves it whole or gone."""
         folder, dropped = self._path / f"{name}.lance", self._path / f".{name}.dropped"
         remove_folder(dropped)
         if folder.exists():
@@ -120,7 +80,7 @@ class Folder:
         return None
 
     def sweep(self) -> None:
-        """Remove what killed runs left of tables that they began or dropped."""
+        """Remove what killed runs left of tables that they began or dropped; nobody may write."""
         begun = [self._path / f"{name}.lance" for name in self.begun()]
         for folder in (*begun, *self._path.glob(".*.dropped")):
             remove_folder(folder)
@@ -132,7 +92,7 @@ class Folder:
         )
 
     def sizes(self, name: str, paths: Sequence[str], /) -> dict[str, int | None]:
-        """How long these files of a table are."""
+        """How long these files of a table are, in bytes; None for one that is gone."""
         folder = self._path / f"{name}.lance"
         return {path: _size(folder / path) for path in paths}
 
@@ -222,6 +182,10 @@ class Bucket:
         from pyarrow.fs import FileSystem
 
         return FileSystem.from_uri(self._url)
+
+
+Place: TypeAlias = Folder | Bucket
+"""A home of LanceDB tables."""
 
 
 def _size(path: Path) -> int | None:

@@ -55,15 +55,7 @@ def refresh_serialized_rows(
         ):
             yield serialized(rows, serializer=serializer, empty_cells=empty_cells)
 
-    work = Work(
-        store=store,
-        target=of_rows.target,
-        made_from=of_rows.made_from,
-        recipe=of_rows.recipe,
-        inputs=inputs,
-        transform=transform,
-    )
-    return refresh(work, log=log, retry=retry)
+    return refresh(Work.of(of_rows, transform, inputs=inputs), log=log, retry=retry)
 
 
 def derivation(store: Store, config: Config, *, serializer: SerializerName) -> Derivation:

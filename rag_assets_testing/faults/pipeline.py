@@ -43,6 +43,7 @@ from rag_assets.sources.files.manifest import refresh_document_files
 from rag_assets.store import Store, clean_up
 from rag_assets.store.serving_pointer import serving_variant
 from rag_assets.tables import serialize, table_rows
+from rag_assets_testing import embedding
 from rag_assets_testing.faults.hashing import HashEncoder, hashing
 
 Log = Callable[[str], None]
@@ -111,7 +112,7 @@ def build_index(
     """The vectors of both domains, the joint table, and their indexes."""
     store = Store.of(config)
     done: list[sync.Report] = []
-    for step in (embed.refresh_documents, embed.refresh_rows, joint.refresh_joint):
+    for step in (embedding.refresh_documents, embedding.refresh_rows, joint.refresh_joint):
         made = step(store, config, variant=variant, log=log)
         report = made.report if isinstance(made, embed.EmbeddingReport) else made
         maintain(

@@ -3,12 +3,12 @@ import pytest
 
 from rag_assets.graph import STEPS
 from rag_assets.index.assets import definitions
-from rag_assets.index.embed import refresh_documents
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import set_of
 from rag_assets.store.pins import opened
 from rag_assets.store.search_indexes import text_index_name
 from rag_assets.store.text_parts import text_index
+from rag_assets_testing.embedding import refresh_documents
 from rag_assets_tests.index.corpus import VARIANT, config_at, put_chunks, put_rows, texts
 
 

@@ -14,13 +14,13 @@ import pytest
 from rag_assets.config import EmbeddingModel
 from rag_assets.identity import text_hash
 from rag_assets.index import parts
-from rag_assets.index.embed import refresh_documents, refresh_rows
 from rag_assets.index.indexes import maintain
 from rag_assets.index.joint import refresh_joint
 from rag_assets.models.embedding import ModelEncoder
 from rag_assets.models.replicas import EncoderError
 from rag_assets.models.weights import model_id
 from rag_assets.store import Store
+from rag_assets_testing.embedding import refresh_documents, refresh_rows
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_tests.index.corpus import VARIANT, config_at, put_chunks, put_rows, texts
 from rag_assets_tests.models.tiny import save_tiny_model
@@ -261,7 +261,7 @@ KILLED = """
 import sys, time
 from pathlib import Path
 from rag_assets.index import parts
-from rag_assets.index.embed import refresh_documents
+from rag_assets_testing.embedding import refresh_documents
 from rag_assets.store import Store
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_tests.index.corpus import VARIANT, config_at
@@ -318,7 +318,7 @@ def test_progress_tells_rate_and_remaining_time(store, config, monkeypatch):
 UNCHANGED = """
 import sys
 from pathlib import Path
-from rag_assets.index.embed import refresh_documents, refresh_rows
+from rag_assets_testing.embedding import refresh_documents, refresh_rows
 from rag_assets.index.indexes import maintain
 from rag_assets.index.joint import refresh_joint
 from rag_assets.store import Store

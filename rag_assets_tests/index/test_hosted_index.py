@@ -5,13 +5,13 @@ import pytest
 from rag_assets.change import completing
 from rag_assets.config import Config
 from rag_assets.graph import STEPS
-from rag_assets.index.embed import refresh_documents, refresh_rows
 from rag_assets.index.indexes import maintain
 from rag_assets.index.joint import refresh_joint
 from rag_assets.models import hosted
 from rag_assets.models.replicas import EncoderError
 from rag_assets.retrieval.opening import open_index
 from rag_assets.store import Store
+from rag_assets_testing.embedding import refresh_documents, refresh_rows
 from rag_assets_tests.index.corpus import VARIANT, put_chunks, put_rows, texts
 from rag_assets_tests.models.model_server import serving
 from rag_assets_tests.models.test_hosted_embedding import other_model

@@ -2,10 +2,10 @@ import pytest
 
 from rag_assets.change.completing import joint_made_from
 from rag_assets.graph import STEPS
-from rag_assets.index.embed import refresh_documents, refresh_rows
 from rag_assets.index.joint import refresh_joint
 from rag_assets.models.embedding import ModelEncoder
 from rag_assets.store import MissingTableError, Store
+from rag_assets_testing.embedding import refresh_documents, refresh_rows
 from rag_assets_tests.index.corpus import VARIANT, config_at, put_chunks, put_rows, texts
 
 

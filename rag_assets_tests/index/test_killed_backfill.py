@@ -7,9 +7,9 @@ import sys
 import yaml
 
 from rag_assets.config import Config
-from rag_assets.index.embed import refresh_rows
 from rag_assets.store import Store
 from rag_assets_testing.derived_models import save_static
+from rag_assets_testing.embedding import refresh_rows
 from rag_assets_testing.faults.pipeline import build_index
 from rag_assets_tests.index.corpus import put_chunks, put_rows
 
@@ -19,7 +19,7 @@ import os, re, signal, sys
 import yaml
 from rag_assets.config import Config
 from rag_assets.index import parts
-from rag_assets.index.embed import refresh_rows
+from rag_assets_testing.embedding import refresh_rows
 from rag_assets.store import Store
 
 parts.UNITS_PER_PART = int(sys.argv[2])

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from rag_assets.config import Config, Fusion, Retriever
-from rag_assets.index.embed import refresh_documents
 from rag_assets.models.embedding import load_encoder
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.opening import open_index
 from rag_assets.retrieval.sparse import MissingWeightsError
 from rag_assets.store import Store
+from rag_assets_testing.embedding import refresh_documents
 from rag_assets_tests.index.corpus import VARIANT, put_chunks, put_rows, texts
 from rag_assets_tests.index.test_hosted_index import refreshed
 from rag_assets_tests.models.tiny import save_tiny_m3

@@ -12,7 +12,7 @@ import pytest
 from rag_assets.config import Config, Execution, ParserSettings, Variant
 from rag_assets.documents.chunks.chunk import refresh_chunks
 from rag_assets.documents.elements.parse import refresh_elements
-from rag_assets.index.embed import refresh_documents, refresh_units
+from rag_assets.index.embed import refresh_units
 from rag_assets.index.encoders import encoder_of
 from rag_assets.index.units import chunk_source
 from rag_assets.models import paths
@@ -20,6 +20,7 @@ from rag_assets.workers import WARM_UP_SECONDS, Done, Failed, Pool, Task, ray_po
 from rag_assets.workers.executors import Threads, for_embedding, for_parsing, outcomes
 from rag_assets.workers.ray_pool import ClusterError, ClusterShare, RayPool, shared, versions_of
 from rag_assets_testing.documents.making import SENTENCE, Project, pdf
+from rag_assets_testing.embedding import refresh_documents
 from rag_assets_tests.models.tiny import PLAIN_MODELS
 
 pytestmark = pytest.mark.filterwarnings("ignore:lance is not fork-safe")

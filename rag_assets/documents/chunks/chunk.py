@@ -9,28 +9,31 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from rag_assets import schemas
 from rag_assets.change import sync
-from rag_assets.change.steps import StepTable, made_from
+from rag_assets.change.steps import made_from
 from rag_assets.columns.gathered import gathered
 from rag_assets.columns.id_columns import OCTETS, chunk_ids, octets
 from rag_assets.columns.keys import ABSENT, KeyIndex, begins_run
 from rag_assets.columns.sql import is_one_of, parts_of
-from rag_assets.config import Chunking, Config, HeaderRules, addresses
+from rag_assets.config import Config, addresses
 from rag_assets.config.documents import DEFAULT_CHUNKINGS
 from rag_assets.documents.chunks.chunking import CountedText, chunks_of, counted
-from rag_assets.documents.chunks.header_fields import fields_of, rules_of
+from rag_assets.documents.chunks.document_texts import (
+    BLOCK_COLUMNS,
+    blocks_of,
+    described_pictures,
+)
 from rag_assets.documents.chunks.regions import Block, Chunk
 from rag_assets.documents.chunks.tokens import TokenCounter, tokenizer_file
 from rag_assets.documents.elements.site_furniture import repeated_texts, set_aside
+from rag_assets.documents.head.header_fields import fields_of, rules_of
 from rag_assets.documents.step_tables import CUTTING
 from rag_assets.documents.step_tables import chunks_of as chunks_table
 from rag_assets.identity import fingerprint, occurrences, text_hash
@@ -49,8 +52,6 @@ HASH_SHOWN = 12
 """A person sees so many digits of a hash."""
 
 CONTENT = pa.schema([item for item in schemas.CHUNKS if item.name not in schemas.SYSTEM_COLUMNS])
-_BLOCK_COLUMNS = ["index", "type", "text", "page", "section_path", "language", "image"]
-"""The first fields of `Block`, in their order."""
 _FILE_COLUMNS = ["document_id", "source", "uri", "size", "media_type"]
 
 
@@ -92,22 +93,13 @@ def refresh_chunks(
     Raises:
         ConfigError: The tokenizer of the chunking cannot be found.
     """
-    work = _pass_of(store, config, parser=parser, chunking=chunking)
-    of_elements = _derivation(work, chunks_table(config, parser, chunking))
+    work = _ChunkingPass(store, config, parser=parser, chunking=chunking)
 
     def transform(changed: pa.Table) -> Iterator[sync.Batch]:
         tokenizer = tokenizer_file(config.chunkings[chunking].tokenizer)
         yield from work.transform(changed["key"], TokenCounter.from_file(tokenizer))
 
-    chunking_work = sync.Work(
-        store=store,
-        target=of_elements.target,
-        made_from=of_elements.made_from,
-        recipe=of_elements.recipe,
-        inputs=of_elements.inputs,
-        transform=transform,
-    )
-    report = sync.refresh(chunking_work, log=log, retry=retry)
+    report = sync.refresh(sync.Work.of(work.derivation, transform), log=log, retry=retry)
     counted = {item.name: getattr(report, item.name) for item in fields(report)}
     return ChunkReport(**counted, texts_kept=work.texts_kept, texts_new=work.texts_new)
 
@@ -118,34 +110,7 @@ def derivation(store: Store, config: Config, *, parser: str, chunking: str) -> s
     Raises:
         ConfigError: The tokenizer of the chunking cannot be found.
     """
-    work = _pass_of(store, config, parser=parser, chunking=chunking)
-    return _derivation(work, chunks_table(config, parser, chunking))
-
-
-def _derivation(work: "_ChunkingPass", step: StepTable) -> sync.Derivation:
-    return sync.Derivation(
-        store=work.store,
-        target=work.target,
-        made_from=made_from(work.store, step.inputs, recipe=work.recipe),
-        recipe=work.recipe_in_words,
-        inputs=work.inputs,
-    )
-
-
-def _pass_of(store: Store, config: Config, *, parser: str, chunking: str) -> "_ChunkingPass":
-    settings = config.chunkings[chunking]
-    counted_by = hashlib.sha256(tokenizer_file(settings.tokenizer).read_bytes()).hexdigest()
-    has_words = config.describing_model is not None
-    return _ChunkingPass(
-        store,
-        elements=addresses.elements_table(config, parser),
-        target=chunks_table(config, parser, chunking).target(),
-        seed=addresses.seed_of(settings, tokenizer=counted_by, shipped=DEFAULT_CHUNKINGS),
-        settings=settings,
-        counted_by=counted_by,
-        rules=config.documents.header_fields,
-        described=addresses.descriptions_table(config, parser) if has_words else None,
-    )
+    return _ChunkingPass(store, config, parser=parser, chunking=chunking).derivation
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,35 +138,31 @@ class _Documents(NamedTuple):
 class _ChunkingPass:
     """One pass over the documents that have elements."""
 
-    def __init__(
-        self,
-        store: Store,
-        *,
-        elements: str,
-        target: sync.Target,
-        seed: str,
-        settings: Chunking,
-        counted_by: str,
-        rules: HeaderRules,
-        described: str | None,
-    ) -> None:
+    def __init__(self, store: Store, config: Config, *, parser: str, chunking: str) -> None:
+        self._settings = settings = config.chunkings[chunking]
+        self._counted_by = hashlib.sha256(
+            tokenizer_file(settings.tokenizer).read_bytes()
+        ).hexdigest()
+        """Hash of the tokenizer's file."""
+        self._seed = addresses.seed_of(
+            settings, tokenizer=self._counted_by, shipped=DEFAULT_CHUNKINGS
+        )
         self.store = store
-        self.elements = elements
-        self.described = described
-        """The table of descriptions, if figures have any."""
         self.texts_kept = 0
         self.texts_new = 0
-        self.target = target
+        self._step = chunks_table(config, parser, chunking)
+        self.target = self._step.target()
+        self._elements = addresses.elements_table(config, parser)
+        has_words = config.describing_model is not None
+        self._described = addresses.descriptions_table(config, parser) if has_words else None
+        """The table of descriptions, if figures have any."""
+        rules = config.documents.header_fields
         self._rules = rules_of(rules)
         self._elements_looked_at = rules.elements
         self._repeated: dict[str, frozenset[str]] = {}
         """By web page what its site repeats."""
-        self._descriptions: dict[str, str] = {}
+        self._descriptions: Mapping[str, str] = {}
         """By picture."""
-        self._seed = seed
-        self._settings = settings
-        self._counted_by = counted_by
-        """Hash of the tokenizer's file."""
         self._generation = ""
         """Generation of the elements that are read."""
         self._version = 0
@@ -211,6 +172,17 @@ class _ChunkingPass:
         self._owners = np.empty(0, np.int32)
         """For each element its document's position in the manifest."""
         self._row_ids = np.empty(0, np.uint64)
+
+    @property
+    def derivation(self) -> sync.Derivation:
+        """The chunks, made from the elements."""
+        return sync.Derivation(
+            store=self.store,
+            target=self.target,
+            made_from=made_from(self.store, self._step.inputs, recipe=self.recipe),
+            recipe=self.recipe_in_words,
+            inputs=self.inputs,
+        )
 
     @property
     def recipe(self) -> str:
@@ -234,22 +206,15 @@ class _ChunkingPass:
     def inputs(self) -> pa.Table:
         """One input for each document of the manifest that has elements: their content."""
         self._files = self.store.read(schemas.DOCUMENT_FILES_TABLE, columns=_FILE_COLUMNS)
-        self._generation = self.store.generation(self.elements)
+        self._generation = self.store.generation(self._elements)
         self._version = self.store.version(self._generation)
-        self._read_descriptions()
+        self._descriptions = described_pictures(self.store, self._described)
         self._repeated = repeated_texts(
             self.store, self._generation, self._files, version=self._version
         )
         self._index = KeyIndex(self._files["document_id"])
         contents = self._contents(self._files["document_id"])
         return sync.with_recipe(contents, key="document_id", content="content", recipe=self.recipe)
-
-    def _read_descriptions(self) -> None:
-        """Read what a vision model said of the figures, if one is configured."""
-        if self.described and self.store.exists(self.described):
-            rows = self.store.read(self.described, columns=["image", "description"])
-            pairs = (rows[name].to_pylist() for name in ("image", "description"))
-            self._descriptions = dict(zip(*pairs, strict=True))
 
     def transform(self, documents: pa.ChunkedArray, counter: TokenCounter) -> Iterator[sync.Batch]:
         """Chunks of the changed documents, in batches."""
@@ -380,36 +345,13 @@ class _ChunkingPass:
         table = self.store.take(
             self._generation,
             row_ids,
-            columns=["document_id", *_BLOCK_COLUMNS],
+            columns=["document_id", *BLOCK_COLUMNS],
             version=self._version,
         )
-        return self._blocks_of(table)
-
-    def _blocks_of(self, table: pa.Table) -> dict[str, list[Block]]:
-        ordered = table.sort_by([("document_id", "ascending"), ("index", "ascending")])
-        columns = (
-            _tuples(ordered[name]) if name == "section_path" else ordered[name].to_pylist()
-            for name in _BLOCK_COLUMNS
-        )
-        blocks = list(map(Block, *columns))
-        if self._descriptions:
-            blocks = list(map(self._described_block, blocks))
-        starts = np.flatnonzero(begins_run(ordered["document_id"]))
-        owners = ordered["document_id"].take(pa.array(starts)).to_pylist()
-        spans = pairwise([*starts.tolist(), len(blocks)])
-        found = {
-            owner: blocks[first:end] for owner, (first, end) in zip(owners, spans, strict=True)
-        }
+        found = blocks_of(table, self._descriptions)
         for document in found.keys() & self._repeated.keys():
             found[document] = set_aside(found[document], self._repeated[document])
         return found
-
-    def _described_block(self, block: Block) -> Block:
-        """A block with its picture's description; a figure without words has it as text."""
-        described = self._descriptions.get(block.image or "")
-        if described and block.type == "figure" and not block.text:
-            return block._replace(text=described)
-        return block._replace(description=described)
 
     def _places(self, positions: np.ndarray) -> dict[str, _Place]:
         """The places that the documents at these positions of the manifest come from."""
@@ -463,14 +405,6 @@ def _batches(elements: np.ndarray, sizes: np.ndarray) -> Iterator[slice]:
         byte_count += size
     if len(elements):
         yield slice(start, len(elements))
-
-
-def _tuples(lists: pa.ChunkedArray) -> list[tuple[str, ...]]:
-    """The lists of a column, at a fifth of the cost of `to_pylist`."""
-    whole = lists.combine_chunks()
-    values = whole.flatten().to_pylist()
-    ends = np.cumsum(pc.list_value_length(whole).fill_null(0)).tolist()
-    return [tuple(values[first:end]) for first, end in pairwise([0, *ends])]
 
 
 def _empty(document: str, place: _Place) -> sync.Failure:

@@ -28,6 +28,7 @@ word, so that a chunk is never mostly header; a word that does not fit beside su
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple, TypeAlias
@@ -107,8 +108,8 @@ def chunks_of(
     Returns:
         The chunks of each document in reading order; none if there is no text.
     """
-    regions = STRATEGIES[strategy]
-    by_sentence = strategy == "sentences"
+    regions, by_sentence = STRATEGIES[strategy], strategy == "sentences"
+    make = _SentenceCutter if by_sentence else _Cutter
     chunks = []
     for place, (document, words) in enumerate(texts):
         headers = Headers(
@@ -120,36 +121,31 @@ def chunks_of(
             fields=fields[place] if fields else (),
             rule=by_sentence,
         )
-        make = _SentenceCutter if by_sentence else _Cutter
-        cutter = make(document, words, counter, size=size, overlap=overlap, headers=headers)
+        if by_sentence and (ends := ends_without_blank(document.text)):
+            words = counter.divided(words, document.text, ends)
+        cutter = make(document, words, counter, size - counter.special, overlap, headers)
         chunks.append(list(cutter.cut(regions(document), by_content=strategy != "fixed")))
     return chunks
 
 
+@dataclass(eq=False)
 class _Cutter:
     """Cuts regions of one document by token counts."""
 
-    def __init__(
-        self,
-        document: DocumentText,
-        words: Words,
-        counter: TokenCounter,
-        *,
-        size: int,
-        overlap: int,
-        headers: Headers,
-    ) -> None:
-        self._document = document
-        self._words = words
-        self._counter = counter
-        self._budget = size - counter.special
-        self._overlap = overlap
-        self._headers = headers
+    document: DocumentText
+    words: Words
+    counter: TokenCounter
+    budget: int
+    """Tokens of a chunk, special ones left out."""
+    overlap: int
+    headers: Headers
+
+    def __post_init__(self) -> None:
         self._region = Region(0, 0)
 
     def cut(self, regions: Iterable[Region], *, by_content: bool) -> Iterator[Chunk]:
         """Chunks of each region; a word over the limit stands alone, in pieces."""
-        words = self._words
+        words = self.words
         for region in regions:
             self._region = region
             first, end = (bisect_left(words.starts, place) for place in (region.start, region.end))
@@ -168,12 +164,12 @@ class _Cutter:
     @property
     def _least(self) -> int:
         """Tokens that the longest header of the region leaves for text."""
-        return self._budget - self._headers.most - self._headers.added(self._region)[1]
+        return self.budget - self.headers.most - self.headers.added(self._region)[1]
 
     @property
     def _room(self) -> int:
         """Tokens that header and overlap leave for new text."""
-        return self._least - self._overlap
+        return self._least - self.overlap
 
     def _windows(self, first: int, end: int) -> Iterator[Chunk]:
         """Chunks of the words from `first` up to `end`, as long as the limit allows."""
@@ -202,17 +198,17 @@ class _Cutter:
     def _row_starts(self) -> list[int]:
         """The first word of each row of the region's table; the header row is never left alone."""
         subject = self._region.subject or 0
-        start = self._document.starts[subject]
-        lines = self._document.blocks[subject].text.split("\n")
+        start = self.document.starts[subject]
+        lines = self.document.blocks[subject].text.split("\n")
         places = accumulate([start, *(len(line) + 1 for line in lines[:-1])])
-        with_data = 2 if header_row(self._document.blocks[subject].text) else 0
-        rows = [bisect_left(self._words.starts, place) for place in places]
+        with_data = 2 if header_row(self.document.blocks[subject].text) else 0
+        rows = [bisect_left(self.words.starts, place) for place in places]
         return rows[:1] + rows[1 + with_data :]
 
     def _parts(self, first: int, end: int) -> Iterator[Chunk]:
         """Chunks of the words from `first` up to `end`, cut in two until all parts fit."""
-        length = self._words.before[end] - self._words.before[first]
-        cut = self._half if length <= SHORT * self._budget else self._middle
+        length = self.words.before[end] - self.words.before[first]
+        cut = self._half if length <= SHORT * self.budget else self._middle
         waiting = [(first, end)] if first < end else []
         while waiting:
             start, last = waiting.pop()
@@ -225,10 +221,10 @@ class _Cutter:
                 waiting += [(place, last), (start, place)]
 
     def _fits(self, first: int, last: int) -> bool:
-        before = self._words.before
-        if before[last] - before[first] > SURELY_TOO_LONG * self._budget:
+        before = self.words.before
+        if before[last] - before[first] > SURELY_TOO_LONG * self.budget:
             return False
-        return self._tokens(first, last) <= self._budget
+        return self._tokens(first, last) <= self.budget
 
     def _half(self, first: int, last: int) -> int:
         """The place where half of the paragraphs have begun, unless a side gets too little.
@@ -236,12 +232,12 @@ class _Cutter:
         An edited sentence changes the tokens of a paragraph and not how many there are: it cuts the
         part that it lies in once more, or once less, and moves no cut.
         """
-        before = self._words.before
+        before = self.words.before
         low, high = bisect_right(self._paragraphs, first), bisect_left(self._paragraphs, last)
         if low < high:
             place = self._paragraphs[(low + high) // 2]
             parts = before[place] - before[first], before[last] - before[place]
-            if min(parts) >= self._budget // LEAST_SHARE:
+            if min(parts) >= self.budget // LEAST_SHARE:
                 return place
         return self._middle(first, last)
 
@@ -251,11 +247,11 @@ class _Cutter:
         If two chunks can hold them, both parts fit, unless that takes a worse place: a third chunk
         would be one more that an edit changes.
         """
-        least = self._budget // LEAST_SHARE
+        least = self.budget // LEAST_SHARE
         place = self._lowest(first, last, least=least)
         if place is None:
             return first + 1 + lowest(self._ranks[first + 1 : last])
-        too_many = self._words.before[last] - self._words.before[first] - self._room
+        too_many = self.words.before[last] - self.words.before[first] - self._room
         fitting = self._lowest(first, last, least=max(least, too_many))
         if fitting and class_of(self._ranks[fitting]) == class_of(self._ranks[place]):
             return fitting
@@ -263,7 +259,7 @@ class _Cutter:
 
     def _lowest(self, first: int, last: int, *, least: int) -> int | None:
         """The best place that leaves so many tokens on both sides, if it parts no formula."""
-        before = self._words.before
+        before = self.words.before
         low = bisect_left(before, before[first] + least)
         high = bisect_right(before, before[last] - least)
         if not first < low < high:
@@ -273,19 +269,19 @@ class _Cutter:
 
     @cached_property
     def _paragraphs(self) -> list[int]:
-        return paragraphs(self._document, self._words)
+        return paragraphs(self.document, self.words)
 
     @cached_property
     def _ranks(self) -> np.ndarray:
-        return ranks(self._document, self._words)
+        return ranks(self.document, self.words)
 
     def _last(self, first: int, end: int) -> int:
         """One past the last word of the longest chunk that begins with `first`."""
-        before = self._words.before
-        room = self._budget - self._header(first)[1]
+        before = self.words.before
+        room = self.budget - self._header(first)[1]
         last = min(bisect_right(before, before[first] + room) - 1, end)
-        if not self._counter.is_additive:
-            while last > first + 1 and self._tokens(first, last) > self._budget:
+        if not self.counter.is_additive:
+            while last > first + 1 and self._tokens(first, last) > self.budget:
                 last -= 1
         return last
 
@@ -295,21 +291,21 @@ class _Cutter:
         It is not before `lowest`, repeats as much as the overlap allows, and leaves room for the
         new word, or for the formula that it begins.
         """
-        before = self._words.before
+        before = self.words.before
         formula = self._formula(place)
         new = formula[1] if formula and formula[0] == place else place + 1
-        overlapping = bisect_left(before, before[place] - self._overlap)
-        roomy = bisect_left(before, before[new] - self._budget)
+        overlapping = bisect_left(before, before[place] - self.overlap)
+        roomy = bisect_left(before, before[new] - self.budget)
         first = min(max(overlapping, roomy, lowest), place)
-        if self._headers.most or not self._counter.is_additive:
-            while first < place and self._tokens(first, new) > self._budget:
+        if self.headers.most or not self.counter.is_additive:
+            while first < place and self._tokens(first, new) > self.budget:
                 first += 1
         cut = self._formula(first)
         return cut[1] if cut and cut[0] < first < cut[1] <= place else first
 
     def _formula(self, place: int) -> tuple[int, int] | None:
         """First and last word, itself not included, of the formula at or before a word."""
-        position = bisect_right(self._formulas, (place, len(self._words.starts))) - 1
+        position = bisect_right(self._formulas, (place, len(self.words.starts))) - 1
         if position < 0 or place >= self._formulas[position][1]:
             return None
         return self._formulas[position]
@@ -317,44 +313,44 @@ class _Cutter:
     @cached_property
     def _formulas(self) -> list[tuple[int, int]]:
         """The words of the formulas that fit a chunk, each of which is kept whole."""
-        words, document = self._words, self._document
+        words, document = self.words, self.document
         found = []
         for place, block in enumerate(document.blocks):
             if block.type == "formula":
                 first = bisect_left(words.starts, document.starts[place])
                 end = bisect_left(words.starts, document.end(place))
-                if words.before[end] - words.before[first] <= self._budget - self._headers.most:
+                if words.before[end] - words.before[first] <= self.budget - self.headers.most:
                     found.append((first, end))
         return found
 
     def _chunk(self, first: int, last: int) -> Chunk:
         header, _ = self._header(first)
-        return self._document.chunk(
-            self._words.starts[first],
-            self._words.ends[last - 1],
-            tokens=self._tokens(first, last) + self._counter.special,
+        return self.document.chunk(
+            self.words.starts[first],
+            self.words.ends[last - 1],
+            tokens=self._tokens(first, last) + self.counter.special,
             header=header,
             type_=self._region.type,
         )
 
     def _tokens(self, first: int, last: int) -> int:
         """Tokens of a chunk of these words, its header included."""
-        words = self._words
+        words = self.words
         header, tokens = self._header(first)
-        if self._counter.is_additive:
+        if self.counter.is_additive:
             return tokens + words.before[last] - words.before[first]
-        text = self._document.text[words.starts[first] : words.ends[last - 1]]
-        return self._counter.count(header + text) - self._counter.special
+        text = self.document.text[words.starts[first] : words.ends[last - 1]]
+        return self.counter.count(header + text) - self.counter.special
 
     def _header(self, first: int) -> tuple[str, int]:
         """Header of a chunk that begins with the word `first`, and its tokens."""
-        return self._headers.at(self._words.starts[first], self._region)
+        return self.headers.at(self.words.starts[first], self._region)
 
     def _pieces(self, start: int, end: int) -> Iterator[Chunk]:
-        for piece in self._counter.pieces(self._document.text[start:end], most=self._least):
-            header, _ = self._headers.at(start, self._region)
-            tokens = self._counter.count(header + piece)
-            yield self._document.chunk(
+        for piece in self.counter.pieces(self.document.text[start:end], most=self._least):
+            header, _ = self.headers.at(start, self._region)
+            tokens = self.counter.count(header + piece)
+            yield self.document.chunk(
                 start, start + len(piece), tokens=tokens, header=header, type_=self._region.type
             )
             start += len(piece)
@@ -363,31 +359,17 @@ class _Cutter:
 class _SentenceCutter(_Cutter):
     """Cuts between sentences, and inside one only if it does not fit."""
 
-    def __init__(
-        self,
-        document: DocumentText,
-        words: Words,
-        counter: TokenCounter,
-        *,
-        size: int,
-        overlap: int,
-        headers: Headers,
-    ) -> None:
-        if places := ends_without_blank(document.text):
-            words = counter.divided(words, document.text, places)
-        super().__init__(document, words, counter, size=size, overlap=overlap, headers=headers)
-
     @cached_property
     def _paragraphs(self) -> list[int]:
         return np.flatnonzero(self._grades == Grade.PARAGRAPH).tolist()
 
     @cached_property
     def _grades(self) -> np.ndarray:
-        return grades(self._document, self._words, room=self._budget - self._headers.most)
+        return grades(self.document, self.words, room=self.budget - self.headers.most)
 
     @cached_property
     def _hashes(self) -> np.ndarray:
-        return hashes(self._document.text, self._words)
+        return hashes(self.document.text, self.words)
 
     def _overlapping(self, lowest: int, place: int) -> int:
         """The first word that is repeated, moved on to the beginning of a sentence."""
@@ -401,7 +383,7 @@ class _SentenceCutter(_Cutter):
         A cut at the edge is worse than one in the middle, and one inside a sentence worse than
         both. Of equally good places the lowest hash is taken: an edit elsewhere does not move it.
         """
-        least = self._budget // LEAST_SHARE
+        least = self.budget // LEAST_SHARE
         tried = (
             (Grade.PARAGRAPH, least),
             (Grade.SENTENCE, least),
@@ -419,7 +401,7 @@ class _SentenceCutter(_Cutter):
 
         If two chunks can hold the words, and some of the places do so, these alone.
         """
-        before = self._words.before
+        before = self.words.before
         too_many = before[last] - before[first] - self._room
         for margin in (max(least, too_many), least):
             low = max(first + 1, bisect_left(before, before[first] + margin))

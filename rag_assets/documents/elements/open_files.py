@@ -12,8 +12,8 @@ from rag_assets.documents.elements.page_flow import with_page_flow
 from rag_assets.documents.elements.parse_report import Account, grouped, named
 from rag_assets.documents.elements.sections import with_sections
 from rag_assets.documents.files import SourceFile
+from rag_assets.documents.parsers.by_media_type import Chain
 from rag_assets.documents.parsers.description import Parser
-from rag_assets.documents.parsers.pdf_chain import Chain
 from rag_assets.documents.parsers.pictures import DATA
 from rag_assets.documents.problems import ParseProblem
 from rag_assets.media.media_types import PDF, PPTX

@@ -21,10 +21,9 @@ import pyarrow.compute as pc
 
 from rag_assets import schemas
 from rag_assets.change import sync
-from rag_assets.change.steps import StepTable, made_from
+from rag_assets.change.steps import made_from
 from rag_assets.columns.keys import KeyIndex
 from rag_assets.config import Config
-from rag_assets.config.addresses import accounts_table
 from rag_assets.documents.elements.element import Element
 from rag_assets.documents.elements.element_rows import CONTENT, pictures, to_arrow
 from rag_assets.documents.elements.languages import language_of_documents, with_languages
@@ -33,9 +32,7 @@ from rag_assets.documents.elements.parsing import FileContent, ParsedContent, Pa
 from rag_assets.documents.elements.reuse import SHOWING_PICTURES, Reuse
 from rag_assets.documents.figures import linked_pictures
 from rag_assets.documents.files import FILE_COLUMNS, SourceFile
-from rag_assets.documents.parsers.by_media_type import parsers_of
-from rag_assets.documents.parsers.description import Parser
-from rag_assets.documents.parsers.pdf_chain import Chain, chain_of
+from rag_assets.documents.parsers.by_media_type import chain_of, parsers_of
 from rag_assets.documents.problems import blame
 from rag_assets.documents.step_tables import PARSING, elements_of
 from rag_assets.identity import fingerprint, fingerprints
@@ -90,10 +87,8 @@ def refresh_elements(
         ParserUnavailableError: A parser is not installed; nothing was done.
     """
     lemmas.keep_in(store.root)
-    settings = config.parsers[parser]
-    sources = {source.name: source for source in config.sources.documents}
-    work = _pass_of(store, config, parser=parser, log=log)
-    of_files = _derivation(work, elements_of(config, parser))
+    work = _ParsingPass(store, config, parser=parser, log=log)
+    of_files = work.derivation
     scratch = store.root / "scratch" / store.known_as(of_files.target.name)
     packages = work.packages
     with for_parsing(config.execution, memory_bytes=MEMORY_A_WORKER, packages=packages) as executor:
@@ -103,10 +98,10 @@ def refresh_elements(
             scratch.mkdir(parents=True)
             with TemporaryDirectory(dir=scratch, ignore_cleanup_errors=True) as folder:
                 parsing = Parsing(
-                    settings,
+                    config.parsers[parser],
                     name=parser,
                     chain=work.chain,
-                    sources=sources,
+                    sources={source.name: source for source in config.sources.documents},
                     pictures=work.pictures(),
                     scratch=Path(folder),
                     executor=executor,
@@ -116,17 +111,7 @@ def refresh_elements(
 
         # Outside of the pass, which holds the lock of its table: this locks all tables of elements.
         images.begin(store, log=log)
-        parsing_work = sync.Work(
-            store=store,
-            target=of_files.target,
-            made_from=of_files.made_from,
-            recipe=of_files.recipe,
-            inputs=of_files.inputs,
-            transform=transform,
-            settle=work.settle,
-            keeps_last_good=True,
-            lost=of_files.lost,
-        )
+        parsing_work = sync.Work.of(of_files, transform, settle=work.settle, keeps_last_good=True)
         report = sync.refresh(parsing_work, log=log, retry=retry)
     counted = {item.name: getattr(report, item.name) for item in fields(sync.Report)}
     return ParseReport(**counted, contents=work.contents, pages=work.pages)
@@ -146,9 +131,9 @@ def derivation(
     Raises:
         ParserUnavailableError: A parser is not installed.
     """
-    work = _pass_of(store, config, parser=parser, log=lambda _: None)
+    work = _ParsingPass(store, config, parser=parser, log=lambda _: None)
     work.files = files
-    return _derivation(work, elements_of(config, parser))
+    return work.derivation
 
 
 def readable(config: Config, files: pa.Table, *, parser: str) -> pa.Table:
@@ -158,66 +143,47 @@ def readable(config: Config, files: pa.Table, *, parser: str) -> pa.Table:
     return files.filter(pc.and_(is_ok, pc.is_in(files["media_type"], types)))
 
 
-def _derivation(work: "_ParsingPass", step: StepTable) -> sync.Derivation:
-    return sync.Derivation(
-        store=work.store,
-        target=step.target(),
-        made_from=made_from(work.store, step.inputs, recipe=work.recipe),
-        recipe=work.recipe_in_words,
-        inputs=work.inputs,
-        lost=work.lost,
-    )
-
-
-def _pass_of(
-    store: Store, config: Config, *, parser: str, log: Callable[[str], None]
-) -> "_ParsingPass":
-    settings = config.parsers[parser]
-    return _ParsingPass(
-        store,
-        elements_of(config, parser).target(),
-        accounts=accounts_table(config, parser),
-        engine=settings.engine,
-        parsers=parsers_of(settings, name=parser),
-        chain=chain_of(settings, name=parser),
-        log=log,
-    )
-
-
 class _ParsingPass:
     """One pass over the documents: some are refused, some copied, the others parsed."""
 
     def __init__(
-        self,
-        store: Store,
-        target: sync.Target,
-        *,
-        accounts: str,
-        engine: str,
-        parsers: Mapping[str, Parser],
-        chain: Chain,
-        log: Callable[[str], None],
+        self, store: Store, config: Config, *, parser: str, log: Callable[[str], None]
     ) -> None:
+        settings = config.parsers[parser]
         self.contents = 0
         self.pages = 0
         self.files: pa.Table | None = None
         """What stands in for the manifest, if anything does."""
         self.store = store
-        self.chain = chain
-        self._target = target
-        self._engine = engine
-        self._parsers = parsers
+        self.chain = chain_of(settings, name=parser)
+        self._parsers = parsers_of(settings, name=parser)
+        self._engine = settings.engine
         self._log = log
+        self._step = elements_of(config, parser)
+        self._target = self._step.target()
+        accounts, *_ = self._step.side_tables
         self._accounts = Accounts(store, accounts)
         self._reuse = Reuse(
             store,
-            target,
+            self._target,
             accounts=self._accounts,
-            engine=engine,
+            engine=self._engine,
             own_content=self._own_content,
             log=log,
         )
         self._manifest = pa.table([[]] * len(FILE_COLUMNS), names=FILE_COLUMNS)
+
+    @property
+    def derivation(self) -> sync.Derivation:
+        """The elements, made from the files."""
+        return sync.Derivation(
+            store=self.store,
+            target=self._target,
+            made_from=made_from(self.store, self._step.inputs, recipe=self.recipe),
+            recipe=self.recipe_in_words,
+            inputs=self.inputs,
+            lost=self.lost,
+        )
 
     def lost(self) -> str | None:
         """The side table that is gone, so that documents have to be parsed once more.

@@ -22,6 +22,11 @@ from rag_assets.documents.elements.parse_report import Account, grouped, measure
 from rag_assets.store import Store
 
 WORDS_SHOWN = 10
+_MEASURED = (
+    *("layer_letters", "lost_letters", "letters", "garbled"),
+    *("tables", "sound_tables", "figures", "kept_figures"),
+)
+"""What is stored of `Completeness` as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,14 +173,7 @@ def _row(entry: DocumentAccount) -> dict:
         "empty": ranges(found.empty),
         "lost_pages": account.pages - account.left_out - parsed,
         "empty_pages": len(found.empty),
-        "layer_letters": found.layer_letters,
-        "lost_letters": found.lost_letters,
-        "letters": found.letters,
-        "garbled": found.garbled,
-        "tables": found.tables,
-        "sound_tables": found.sound_tables,
-        "figures": found.figures,
-        "kept_figures": found.kept_figures,
+        **{name: getattr(found, name) for name in _MEASURED},
         "language": entry.language,
         "words": found.words if account.shown else None,
         "lost_words": sum(found.lost_words.values()) if account.shown else None,

@@ -28,9 +28,9 @@ from rag_assets.documents.elements.parse_report import Account
 from rag_assets.documents.figures.linked_pictures import data_of, linked_picture
 from rag_assets.documents.files import FetchError, SourceFile, SourceReader
 from rag_assets.documents.parsers import pictures, preflight
+from rag_assets.documents.parsers.by_media_type import Chain
 from rag_assets.documents.parsers.description import Parser
 from rag_assets.documents.parsers.engines import marker
-from rag_assets.documents.parsers.pdf_chain import Chain
 from rag_assets.documents.parsers.pictures import DATA
 from rag_assets.documents.parsers.preflight import FEWEST_LETTERS, Inspection
 from rag_assets.documents.problems import ParseProblem, given_up, joined, kind_of, problem_of

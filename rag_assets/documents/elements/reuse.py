@@ -43,35 +43,21 @@ class _Reused:
     """What those elements were made of."""
 
 
+@dataclass(frozen=True, slots=True)
 class Reuse:
     """Finds the documents of one pass whose elements can be copied, and copies them."""
 
-    def __init__(
-        self,
-        store: Store,
-        target: sync.Target,
-        *,
-        accounts: Accounts,
-        engine: str,
-        own_content: Callable[[SourceFile], str],
-        log: Callable[[str], None],
-    ) -> None:
-        """Copy into `target` and its `accounts`.
-
-        Args:
-            store: Holds the tables.
-            target: The elements of the pass.
-            accounts: The accounts of its documents.
-            engine: The engine of its parser, which the ids of elements depend on.
-            own_content: What the elements of a file are made of, helpers of its parser aside.
-            log: Receives one line for each damaged table.
-        """
-        self._store = store
-        self._target = target
-        self._accounts = accounts
-        self._engine = engine
-        self._own_content = own_content
-        self._log = log
+    store: Store
+    target: sync.Target
+    """The elements of the pass."""
+    accounts: Accounts
+    """The accounts of its documents."""
+    engine: str
+    """The engine of its parser, which the ids of elements depend on."""
+    own_content: Callable[[SourceFile], str]
+    """What the elements of a file are made of, helpers of its parser aside."""
+    log: Callable[[str], None]
+    """Receives one line for each damaged table."""
 
     def batches(self, by_content: dict[str, list[SourceFile]]) -> Iterator[sync.Batch]:
         """Copies in batches; `by_content` loses the files whose elements are copied.
@@ -79,13 +65,13 @@ class Reuse:
         Args:
             by_content: The files of the pass by what their elements are made of.
         """
-        own = ElementStock.of(self._store, self._target.name, self._accounts, is_own=True)
+        own = ElementStock.of(self.store, self.target.name, self.accounts, is_own=True)
         copies = self._with_equal_content(by_content, own, own.incomplete_with(by_content))
         copies += self._with_equal_content(by_content, own, own.documents_with(by_content))
         copies += self._unaffected(by_content, own)
         yield from self._copied(copies, own)
         if by_content:
-            for stock in other_stocks(self._store, own=own.elements, log=self._log):
+            for stock in other_stocks(self.store, own=own.elements, log=self.log):
                 yield from self._from_other(by_content, stock)
 
     def _from_other(
@@ -107,7 +93,7 @@ class Reuse:
                 yield batch
                 done.update(batch.done)
         except DamagedTablesError as error:
-            log_damaged(error, log=self._log)
+            log_damaged(error, log=self.log)
         for copy in copies:
             if copy.file.document_id not in done:
                 by_content.setdefault(copy.content, []).append(copy.file)
@@ -142,7 +128,7 @@ class Reuse:
             for file in of_content
             if file.media_type == PDF or file.media_type in SHOWING_PICTURES
         }
-        own_contents = {document: self._own_content(file) for document, (_, file) in files.items()}
+        own_contents = {document: self.own_content(file) for document, (_, file) in files.items()}
         unaffected = []
         for document, before in stock.read_without_help(own_contents).items():
             content, file = files[document]
@@ -156,12 +142,12 @@ class Reuse:
         """The elements and accounts of `copies` in batches, with what failed in their origins."""
         if not copies:
             return
-        failed = sync.quarantined(self._store, self._target.name) if stock.is_own else []
+        failed = sync.quarantined(self.store, self.target.name) if stock.is_own else []
         failures = {each.key: each for each in failed if each.stale_since is None}
         for start in range(0, len(copies), DOCUMENTS_A_BATCH):
             part = copies[start : start + DOCUMENTS_A_BATCH]
             rows = stock.rows({copy.origin for copy in part})
-            self._accounts.copy(
+            self.accounts.copy(
                 [AccountCopy(copy.file.document_id, copy.content, copy.before) for copy in part],
                 of=stock.accounts,
                 version=stock.accounts_version,
@@ -171,7 +157,7 @@ class Reuse:
                     renamed(
                         rows.filter(pc.equal(rows["document_id"], copy.origin)),
                         document=copy.file.document_id,
-                        engine=self._engine,
+                        engine=self.engine,
                     )
                     for copy in part
                 ),

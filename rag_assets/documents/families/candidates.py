@@ -6,22 +6,14 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 
-from rag_assets.documents.families.stated_facts import PUBLIC, Stated, number_of, year_of
-from rag_assets.documents.families.version_marks import (
+from rag_assets.documents.head.facts import PUBLIC, Stated, number_of, year_of
+from rag_assets.documents.head.versions import (
     DocumentVersion,
     NamedVersion,
     compared,
     named_versions,
 )
-from rag_assets.documents.families.version_words import (
-    LANGUAGES,
-    LASTING,
-    NUMBERED,
-    OF_ONE_VERSION,
-    PERIODIC,
-    PERIODICALS,
-    SHELVES,
-)
+from rag_assets.documents.head.words import have_any, words_for
 
 LIKE_TITLES = 0.5
 """Least share of words that the titles of two versions have in common."""
@@ -74,14 +66,14 @@ class Candidate:
         kept = [
             folder.lower()
             for folder in folders
-            if not SHELVES & {*words_of(folder)} and not re.fullmatch(r"(?:19|20)\d\d", folder)
+            if not (is_shelf(folder) or re.fullmatch(r"(?:19|20)\d\d", folder))
         ]
         return "/".join([self.source, *kept])
 
     @cached_property
     def languages(self) -> frozenset[str]:
         """Languages that its name gives."""
-        return LANGUAGES & {*words_of(self.uri.rpartition("/")[2])}
+        return words_for("languages") & {*words_of(self.uri.rpartition("/")[2])}
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -103,12 +95,13 @@ class Candidate:
     def _may_be_its_own(self, named: NamedVersion) -> bool:
         """Whether what looks like a version in the path is one, and that of this document."""
         name = named.base.rpartition("/")[2]
-        around = {*words_of(named.base)}
-        if named.before in NUMBERED or ("*" in name and around & OF_ONE_VERSION):
+        around = words_of(named.base)
+        is_of_one = "*" in name and have_any(around, "of_one_version")
+        if is_of_one or named.before in words_for("numbered"):
             return False
         if named.mark == "day":
-            return bool(self.words & LASTING) and not self.words & PERIODIC
-        is_periodical = named.mark == "worded" and bool(around & PERIODICALS)
+            return have_any(self.words, "lasting") and not have_any(self.words, "periodic")
+        is_periodical = named.mark == "worded" and have_any(around, "periodicals")
         return name != "*" and not is_periodical  # what a version alone names is about that version
 
     def _is_sure(self, named: NamedVersion) -> bool:
@@ -130,3 +123,8 @@ def have_like_titles(one: Candidate, other: Candidate) -> bool:
 def words_of(text: str) -> list[str]:
     """The words of a name or title, lower case, without numbers."""
     return re.findall(r"[^\W\d_]+", text.lower())
+
+
+def is_shelf(folder: str) -> bool:
+    """Whether a folder only sorts versions, and does not tell one document from another."""
+    return have_any(words_of(folder), "shelves")

@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import pyarrow as pa
+from pydantic import TypeAdapter
 
 from rag_assets import schemas
 from rag_assets.change import sync
@@ -15,11 +16,11 @@ from rag_assets.change.steps import made_from
 from rag_assets.columns.sql import is_one_of, parts_of
 from rag_assets.config import Config
 from rag_assets.config.addresses import families_table
-from rag_assets.documents.chunks.regions import Block
+from rag_assets.documents.chunks.document_texts import BLOCK_COLUMNS, blocks_of
 from rag_assets.documents.families.candidates import Candidate
 from rag_assets.documents.families.decisions import Decisions, read_decisions
 from rag_assets.documents.families.members import Membership, memberships
-from rag_assets.documents.families.stated_facts import Stated, stated_by, stated_of
+from rag_assets.documents.head.facts import Stated, stated_by
 from rag_assets.documents.step_tables import FILES, elements_of
 from rag_assets.identity import fingerprint, fingerprints
 from rag_assets.store import Store
@@ -28,12 +29,13 @@ CONTENT = pa.schema(
     [field for field in schemas.FAMILIES if field.name not in schemas.SYSTEM_COLUMNS]
 )
 """Columns of the table of families, without those that `sync` keeps."""
-REVISION = 1
+REVISION = 2
 KEY = "document_id"
 ELEMENTS_READ = 120
 """At most so many elements of each document are read: a first page has fewer."""
-_BLOCK = ("index", "type", "text", "page", "section_path", "language")
 _KNOWN = ["document_id", "content", "stated"]
+STATED = TypeAdapter(Stated)
+"""What a first page says, as the column `stated` has it."""
 
 
 def refresh_families(
@@ -89,9 +91,8 @@ class _LinkingPass:
             schemas.DOCUMENT_FILES_TABLE, columns=["document_id", "source", "uri"]
         )
         contents = self._contents()
-        known = self._known()
-        fresh = [each for each, content in contents.items() if known.get(each, ("",))[0] != content]
-        said = {each: stated for each, (_, stated) in known.items()} | self._said(fresh)
+        known = self._known(contents)
+        said = known | self._said([each for each in contents if each not in known])
         return [
             Candidate(
                 file["document_id"],
@@ -111,41 +112,27 @@ class _LinkingPass:
         documents, marks = (rows[name].to_pylist() for name in columns)
         return dict(zip(documents, fingerprints(marks, REVISION), strict=True))
 
-    def _known(self) -> Mapping[str, tuple[str, Stated]]:
-        """What documents said when they were last looked at, with what that was read from."""
+    def _known(self, contents: Mapping[str, str]) -> dict[str, Stated]:
+        """What those documents said that were looked at before, and are as they were then."""
         if not self._store.exists(self._target):
             return {}
         rows = self._store.read(self._target, columns=_KNOWN).to_pylist()
         return {
-            row["document_id"]: (row["content"], stated_of(json.loads(row["stated"])))
+            row["document_id"]: STATED.validate_json(row["stated"])
             for row in rows
+            if contents.get(row["document_id"]) == row["content"]
         }
 
     def _said(self, documents: Sequence[str]) -> dict[str, Stated]:
         """What the first pages of `documents` say."""
         found: dict[str, Stated] = {}
-        columns = ["document_id", *_BLOCK]
+        columns = ["document_id", *BLOCK_COLUMNS]
         for part in parts_of(documents):
             where = f"`index` < {ELEMENTS_READ} AND {is_one_of('document_id', part)}"
             rows = self._store.read(self._elements, columns=columns, where=where)
-            blocks: dict[str, list[Block]] = {}
-            for row in rows.sort_by("index").to_pylist():
-                values = {name: row[name] for name in _BLOCK}
-                values["section_path"] = tuple(row["section_path"])
-                blocks.setdefault(row["document_id"], []).append(Block(**values))
-            found |= {document: _of_first_page(held) for document, held in blocks.items()}
+            blocks = blocks_of(rows, {})
+            found |= {document: stated_by(held) for document, held in blocks.items()}
         return found
-
-
-def _of_first_page(blocks: Sequence[Block]) -> Stated:
-    first = next((block.page for block in blocks if block.page is not None), None)
-    letters: dict[str, int] = {}
-    for block in blocks:
-        if block.language:
-            letters[block.language] = letters.get(block.language, 0) + len(block.text)
-    language = max(letters, key=lambda each: (letters[each], each)) if letters else ""
-    held = [block for block in blocks if block.page in (None, first)]
-    return stated_by(held, language=language)
 
 
 def _row(document: Candidate, membership: Membership) -> Mapping[str, object]:
@@ -155,7 +142,7 @@ def _row(document: Candidate, membership: Membership) -> Mapping[str, object]:
         "source": document.source,
         "uri": document.uri,
         "content": document.content,
-        "stated": json.dumps(document.stated.record, ensure_ascii=False),
+        "stated": STATED.dump_json(document.stated).decode(),
         "title": document.stated.title,
         "number": document.number[0],
         "version": version.label,

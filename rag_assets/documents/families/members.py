@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Literal, TypeAlias
 
-from rag_assets.documents.families.candidates import Candidate, have_like_titles, words_of
+from rag_assets.documents.families.candidates import Candidate, have_like_titles, is_shelf
 from rag_assets.documents.families.decisions import Decisions
 from rag_assets.documents.families.links import LinkedBy, Links, Reason
-from rag_assets.documents.families.stated_facts import PUBLIC, likeness, number_of, year_of
-from rag_assets.documents.families.version_marks import (
+from rag_assets.documents.head.facts import PUBLIC, likeness, number_of, year_of
+from rag_assets.documents.head.versions import (
     SCALES,
     UNKNOWN,
     DocumentVersion,
@@ -26,7 +26,7 @@ from rag_assets.documents.families.version_marks import (
     compared,
     stated_versions,
 )
-from rag_assets.documents.families.version_words import PERIODIC, SHELVES
+from rag_assets.documents.head.words import have_any
 from rag_assets.identity import fingerprint
 
 LIKE_TEXTS = 0.5
@@ -81,7 +81,7 @@ def _by_name(documents: Sequence[Candidate]) -> Groups:
     for document in documents:
         for named, is_sure in document.spelled:
             *folders, name = named.base.split("/")
-            kept = [folder for folder in folders if not SHELVES & {*words_of(folder)}]
+            kept = [folder for folder in folders if not is_shelf(folder)]
             key = "/".join([document.source, *kept, name])
             groups[key].append((document, named.version.joined(document.version)))
             if is_sure:
@@ -260,7 +260,7 @@ def like_pairs(
     titles: defaultdict[frozenset[str], list[Candidate]] = defaultdict(list)
     for document in documents:
         words, _ = document.title_words
-        if words and not document.words & PERIODIC:
+        if words and not have_any(document.words, "periodic"):
             titles[words].append(document)
     for like in titles.values():
         for one, other in combinations(like if len(like) <= MOST_LIKE else [], 2):

@@ -80,13 +80,7 @@ def refresh_descriptions(
             while part := list(islice(wanted, FIGURES_A_BATCH)):
                 yield describer.batch(part)
 
-        work = sync.Work(
-            store=store,
-            target=of_figures.target,
-            made_from=of_figures.made_from,
-            inputs=inputs,
-            transform=transform,
-        )
+        work = sync.Work.of(of_figures, transform, inputs=inputs)
         report = sync.refresh(work, log=log, retry=retry)
         if left := client.spending.outcomes["over_budget"]:
             log(

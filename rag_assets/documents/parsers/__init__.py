@@ -1,8 +1,8 @@
 """Parsers: each turns a file into elements, in a worker process unless the file is harmless.
 
-`by_media_type` says which parser reads which kind of file, `description` what is known of a parser
-without loading it, `pdf_chain` who helps the parser of a PDF, and `preflight` how much work a file
-is. The parsers are in `engines/` (PDF), `ocr/` (pages without a text layer), `office/` and `text/`;
+`by_media_type` says which parser reads which kind of file, and who helps that of a PDF;
+`description` what is known of a parser without loading it, and `preflight` how much work a file is.
+The parsers are in `engines/` (PDF), `ocr/` (pages without a text layer), `office/` and `text/`;
 `tables`, `pictures` and `docling_alone` are used by several of them.
 
 A parser uses no program that it happens to find on the machine: what is not in its version must not

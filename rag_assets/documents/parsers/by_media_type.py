@@ -1,14 +1,17 @@
 """Which parser reads which kind of file: a PDF by the engine of the config, others by their own.
 
+The pages of a PDF go through a chain: its engine, fallbacks where that fails, and OCR.
+
 A new format is a line of `_OTHERS`, its parser, and its media type in `media.media_types` and
 `sources.files.detection`.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rag_assets.documents.parsers.description import Parser, ParserUnavailableError
 from rag_assets.documents.parsers.engines import docling, marker, pdfium, pymupdf
+from rag_assets.documents.parsers.ocr import rapidocr, tesseract
 from rag_assets.documents.parsers.office import docling_office, spreadsheet
 from rag_assets.documents.parsers.text import markdown
 from rag_assets.media.media_types import DOCX, HTML, MARKDOWN, PDF, PLAIN, PPTX, XLSX
@@ -33,6 +36,21 @@ _OTHERS = {
     MARKDOWN: markdown.PARSER,
     PLAIN: markdown.PARSER,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The helpers of a PDF engine, as the config has them."""
+
+    fallback: tuple[Parser, ...]
+    """The parsers that get the pages on which the engine failed, one after the other; all are
+    installed."""
+    ocr: Parser | None
+    """Reads pages without a text layer; None if there is no such parser."""
+    no_ocr: str
+    """Why there is no parser for such pages, and what to do about it."""
+    version: str
+    """Versions of all helpers: part of the fingerprint of documents that need them."""
 
 
 def parsers_of(settings: "config.ParserSettings", *, name: str) -> dict[str, Parser]:
@@ -75,4 +93,35 @@ def unavailable(settings: "config.ParserSettings", *, name: str) -> str | None:
         parsers_of(settings, name=name)
     except ParserUnavailableError as error:
         return str(error)
+    return None
+
+
+def chain_of(settings: "config.ParserSettings", *, name: str) -> Chain:
+    """The helpers of the parser called `name` in the config; those not installed are left out.
+
+    An interpreter that the config names is for the engine alone: the helpers run in this one.
+    """
+    others = (
+        pdf_parser(settings.model_copy(update={"engine": engine, "python": None}))
+        for engine in dict.fromkeys(settings.fallback)
+        if engine != settings.engine
+    )
+    fallback = tuple(parser for parser in others if parser.missing() is None)
+    ocr, no_ocr = _ocr_of(settings), f"parsers.{name}.ocr is none"
+    if ocr and (reason := ocr.missing()):
+        no_ocr = (
+            f"{ocr.name} cannot be used ({reason}): run `{ocr.install}`, or set "
+            f"parsers.{name}.ocr to another engine"
+        )
+        ocr = None
+    versions = [parser.version for parser in fallback]
+    versions.append(ocr.version if ocr else f"no {settings.ocr}")
+    return Chain(fallback, ocr, no_ocr, ", ".join(versions))
+
+
+def _ocr_of(settings: "config.ParserSettings") -> Parser | None:
+    if settings.ocr == "rapidocr":
+        return rapidocr.PARSER
+    if settings.ocr == "tesseract":
+        return tesseract.parser(command=settings.tesseract, languages=settings.ocr_languages)
     return None

@@ -16,8 +16,9 @@ from rag_assets.documents.families.decisions import (
     as_csv,
     read_decisions,
 )
+from rag_assets.documents.families.family_rows import STATED
 from rag_assets.documents.families.members import memberships
-from rag_assets.documents.families.stated_facts import stated_by, stated_of
+from rag_assets.documents.head.facts import stated_by
 
 UNLIKE = json.loads(
     (Path(__file__).parents[3] / "benchmarks" / "families_unlike.json").read_text("utf-8")
@@ -190,7 +191,8 @@ def test_decisions_are_a_file_that_people_edit(tmp_path):
 
 def test_what_a_page_says_survives_its_record():
     stated = document("a.pdf", "# STD-1 Rev B\n\nReplaces: STD-0\n\nPlant: Norrby").stated
-    assert stated_of(json.loads(json.dumps(stated.record))) == stated
+    assert stated.version.letter == "B"
+    assert STATED.validate_json(STATED.dump_json(stated)) == stated
 
 
 NAMES = ("manual_v1.pdf", "manual_v2.pdf", "manual_v3_draft.pdf", "old/manual_v1.5.pdf", "pump.pdf")

@@ -100,7 +100,7 @@ def main():
         marker._check_answers = lambda *_, **__: None
     settings = {} if "--bundled" in flags else SETTINGS
     if "--blocks" in flags:
-        blocks = marker._blocks(marker._converters().of(settings), path)
+        blocks = marker._blocks(marker._converter(json.dumps(settings)), path)
         found = [raw(block) for block in blocks]
     else:
         found = marker.parse(path, None, settings=settings)

@@ -14,10 +14,9 @@ from rag_assets.config import addresses
 from rag_assets.documents.elements.element import from_json
 from rag_assets.documents.elements.parsing import Parsing
 from rag_assets.documents.elements.sections import with_sections
-from rag_assets.documents.parsers.by_media_type import pdf_parser, unavailable
+from rag_assets.documents.parsers.by_media_type import Chain, pdf_parser, unavailable
 from rag_assets.documents.parsers.engines import marker
 from rag_assets.documents.parsers.engines.page_view import PageView
-from rag_assets.documents.parsers.pdf_chain import Chain
 from rag_assets.workers import Done, Pool, Task
 from rag_assets.workers.executors import OFFLINE
 from rag_assets_testing.documents.making import SENTENCE, STEELS, report

@@ -12,7 +12,7 @@ import pytest
 from rag_assets import config
 from rag_assets.documents.elements.element import from_json
 from rag_assets.documents.elements.line_ends import with_line_ends
-from rag_assets.documents.parsers import pdf_chain, preflight
+from rag_assets.documents.parsers import by_media_type, preflight
 from rag_assets.documents.parsers.ocr import scanned_pages, tesseract
 from rag_assets.documents.parsers.preflight import Inspection
 from rag_assets.media.encodings import letters_of
@@ -272,7 +272,7 @@ def test_what_follows_an_engine_with_an_interpreter_of_its_own_runs_in_this_one(
     settings = config.ParserSettings(
         engine="marker", python=tmp_path / "python", fallback=["pymupdf", "pdfium"]
     )
-    found = pdf_chain.chain_of(settings, name="main").fallback
+    found = by_media_type.chain_of(settings, name="main").fallback
     assert [(parser.name, parser.python) for parser in found] == [
         ("pymupdf", None),
         ("pdfium", None),
@@ -282,7 +282,7 @@ def test_what_follows_an_engine_with_an_interpreter_of_its_own_runs_in_this_one(
 def test_the_languages_and_the_program_are_part_of_what_names_the_chain(project):
     def version(**settings):
         project.settings |= settings
-        return pdf_chain.chain_of(project.config.parsers["plain"], name="plain").version
+        return by_media_type.chain_of(project.config.parsers["plain"], name="plain").version
 
     versions = [version(ocr="none"), version(ocr="rapidocr"), version(ocr="tesseract")]
     assert len(set(versions)) == 3

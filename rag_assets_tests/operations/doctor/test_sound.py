@@ -4,10 +4,10 @@ import shutil
 
 import pytest
 
-from rag_assets.index import embed
 from rag_assets.index.indexes import maintain
 from rag_assets.schemas import CHUNKS, IMAGES_TABLE
 from rag_assets.store import serving_pointer
+from rag_assets_testing import embedding
 from rag_assets_testing.documents import making
 from rag_assets_testing.faults import damaging, previous_release, project
 from rag_assets_testing.faults.built import two_variants, whole
@@ -138,7 +138,7 @@ def test_a_refresh_that_was_killed_on_its_way_is_unfinished_and_no_false_alarm(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, hashing():
-        patch.setattr(embed, "refresh_documents", killed)
+        patch.setattr(embedding, "refresh_documents", killed)
         with pytest.raises(KeyboardInterrupt):
             refresh(made.config)
     with hashing():

@@ -8,7 +8,6 @@ import pytest
 import yaml
 
 from rag_assets import config as configuration
-from rag_assets.index.embed import refresh_rows
 from rag_assets.operations.gate.compared_rankings import Side
 from rag_assets.operations.gate.judging import judge
 from rag_assets.operations.gate.verdict_wording import verdict_markdown, verdict_text
@@ -18,6 +17,7 @@ from rag_assets.operations.serving_index.promotion import promote_refreshed
 from rag_assets.serving import cli
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import CompleteSet, set_of
+from rag_assets_testing.embedding import refresh_rows
 from rag_assets_testing.faults.pipeline import build_index
 from rag_assets_tests.operations.static_rows import QUESTIONS, Made, make
 

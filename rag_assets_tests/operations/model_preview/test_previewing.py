@@ -12,7 +12,6 @@ from rag_assets.evaluation.indexed_gold import read_indexed_gold
 from rag_assets.evaluation.projection import GoldItems, IndexedGold, RankedUnit
 from rag_assets.evaluation.questions import Question, read_questions
 from rag_assets.evaluation.scores import units_of
-from rag_assets.index.embed import refresh_rows
 from rag_assets.operations.model_preview import units as preview_pool
 from rag_assets.operations.model_preview.previewing import NoPreviewError, preview
 from rag_assets.operations.model_preview.units import (
@@ -27,6 +26,7 @@ from rag_assets.serving import cli
 from rag_assets.serving.commands import preview as command
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import set_of
+from rag_assets_testing.embedding import refresh_rows
 from rag_assets_testing.faults.pipeline import build_index
 from rag_assets_tests.operations.static_rows import QUESTIONS, ROWS, Made, make
 

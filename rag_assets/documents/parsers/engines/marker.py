@@ -10,12 +10,13 @@ Blocks are read from Marker's tree, not from its Markdown (`paginate_output`): t
 contain the page, which its page markers and its chunks lose for groups.
 """
 
+import json
 import logging
 import os
 import re
 import socket
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 from urllib.parse import urlsplit
@@ -160,7 +161,7 @@ def parse(
         ParseError: Marker cannot read it.
         ConnectionError: A server that the settings name does not answer.
     """
-    converter = _converters().of(settings or {})
+    converter = _converter(json.dumps(settings or {}, sort_keys=True))
     converter.config["page_range"] = [number - 1 for number in pages] if pages else None
     with PageView(path) as view:
         return to_json(elements(_blocks(converter, path), view, heading_levels or {}))
@@ -271,22 +272,10 @@ def _cells(html: "Tag") -> Iterator[tuple[int, int, int, int, str]]:
             column += columns
 
 
-class _Converters:
-    """The converter of the last settings, kept warm for the life of the worker."""
-
-    def __init__(self) -> None:
-        self._settings: Mapping[str, Json] | None = None
-        self._converter: PdfConverter | None = None
-
-    def of(self, settings: Mapping[str, Json]) -> "PdfConverter":
-        if self._converter is None or settings != self._settings:
-            self._converter, self._settings = _made(settings), settings
-        return self._converter
-
-
-@cache
-def _converters() -> _Converters:
-    return _Converters()
+@lru_cache(maxsize=1)
+def _converter(written: str) -> "PdfConverter":
+    """The converter of the last settings, as JSON, kept warm for the life of the worker."""
+    return _made(json.loads(written))
 
 
 def _made(settings: Mapping[str, Json]) -> "PdfConverter":

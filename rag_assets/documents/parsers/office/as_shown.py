@@ -240,23 +240,15 @@ def _is_on(mark: Node | None) -> bool:
     return mark is not None and attribute(mark, "val") not in _OFF
 
 
+@dataclass(frozen=True, slots=True)
 class _Part:
     """Rewrites one part of an archive."""
 
-    def __init__(
-        self,
-        archive: zipfile.ZipFile,
-        name: str,
-        styles: _Styles,
-        shown: ShownFile,
-        *,
-        keep_hidden: bool,
-    ) -> None:
-        self._archive = archive
-        self._name = name
-        self._styles = styles
-        self._shown = shown
-        self._keep_hidden = keep_hidden
+    archive: zipfile.ZipFile
+    name: str
+    styles: _Styles
+    shown: ShownFile
+    keep_hidden: bool
 
     def clear(self, root: Node) -> None:
         """Take all shapes off a slide, or out of its notes: it stays as a page without words."""
@@ -272,7 +264,7 @@ class _Part:
                 continue  # a mark of a paragraph, row or cell
             if name in _REMOVED or _is_deleted(node):
                 _remove(node)
-            elif not self._keep_hidden and self._is_hidden(node):
+            elif not self.keep_hidden and self._is_hidden(node):
                 self._hide(node)
             elif name in _ACCEPTED:
                 _give_way(node, child(node, "sdtContent") if name == "sdt" else node)
@@ -288,7 +280,7 @@ class _Part:
 
     def _hide(self, node: Node) -> None:
         texts = (text_of(each) for each in node.iter() if local(each) == "p")
-        self._shown.hidden.append("\n".join(texts) or text_of(node))
+        self.shown.hidden.append("\n".join(texts) or text_of(node))
         _remove(node)
 
     def _is_hidden(self, node: Node) -> bool:
@@ -297,7 +289,7 @@ class _Part:
             return _is_on(child(node, "trPr", "hidden"))
         if name == "r":
             own = child(node, "rPr", "vanish")
-            return bool(self._styled(node, self._styles.hidden)) if own is None else _is_on(own)
+            return bool(self._styled(node, self.styles.hidden)) if own is None else _is_on(own)
         return name in _SHAPES and any(
             attribute(child(each, "cNvPr"), "hidden") in ("1", "true") for each in node
         )
@@ -310,7 +302,7 @@ class _Part:
     def _rewrite_run(self, run: Node) -> None:
         """Write the signs and the form fields of a run as text."""
         properties = child(run, "rPr")
-        styled = self._styles.fonts.get(self._styled(run, self._styles.fonts), "")
+        styled = self.styles.fonts.get(self._styled(run, self.styles.fonts), "")
         font = _font(properties) or attribute(child(properties, "latin"), "typeface") or styled
         of_signs = attribute(child(properties, "sym"), "typeface")
         for node in list(run):
@@ -327,10 +319,10 @@ class _Part:
 
     def _write_diagram(self, node: Node) -> None:
         """Put the words of a diagram, which stand in a part of their own, where it is shown."""
-        part = relations(self._archive, self._name).get(attribute(node, "dm"), ("", ""))[1]
-        if part not in self._archive.NameToInfo:
+        part = relations(self.archive, self.name).get(attribute(node, "dm"), ("", ""))[1]
+        if part not in self.archive.NameToInfo:
             return
-        nodes = parsed(self._archive.read(part)).iter()
+        nodes = parsed(self.archive.read(part)).iter()
         texts = [text for each in nodes if local(each) == "p" and (text := text_of(each))]
         frame, paragraph = above(node, "graphicFrame"), above(node, "p")
         if frame is not None:

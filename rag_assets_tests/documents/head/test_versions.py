@@ -6,12 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_assets.documents.families.version_marks import (
-    SCALES,
+from rag_assets.documents.head.versions import (
     DocumentVersion,
-    as_record,
     compared,
-    from_record,
     named_versions,
     stated_versions,
     version_of,
@@ -88,13 +85,6 @@ def test_the_order_turns_with_its_sides(one, other):
     forth, back = compared(one, other), compared(other, one)
     assert (forth is None) == (back is None)
     assert forth is None or back is None or forth == -back
-
-
-@given(version=VERSIONS)
-def test_a_record_says_the_same(version):
-    again = from_record(as_record(version))
-    assert [again.key(scale) for scale in SCALES] == [version.key(scale) for scale in SCALES]
-    assert again.is_unfinished == version.is_unfinished
 
 
 @given(number=st.lists(st.integers(0, 999), min_size=1, max_size=4))

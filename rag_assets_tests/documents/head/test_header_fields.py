@@ -3,8 +3,8 @@
 import pytest
 
 from rag_assets.config import HeaderRules
-from rag_assets.documents.chunks.header_fields import MOST_OF_A_VALUE, fields_of, rules_of
 from rag_assets.documents.chunks.regions import Block
+from rag_assets.documents.head.header_fields import MOST_OF_A_VALUE, fields_of, rules_of
 
 
 def fields(*blocks, presets=("standard",), elements=40, **own):

@@ -2,20 +2,20 @@
 
 import re
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 
 from rag_assets.documents.chunks.regions import Block
-from rag_assets.documents.families.version_marks import (
+from rag_assets.documents.head.versions import (
     UNKNOWN,
     DocumentVersion,
-    as_record,
     day_of,
-    from_record,
     stated_versions,
     without_stated,
 )
+from rag_assets.documents.head.words import head_words
 from rag_assets.schemas import HEADINGS
 
 LONGEST_LINE = 120
@@ -26,23 +26,10 @@ SKETCH = 64
 """Hashes that stand for a text: the error of a likeness is about 0.06."""
 WORDS_A_SHINGLE = 3
 
-_MONTHS = {
-    name: place
-    for place, names in enumerate(
-        (
-            *(("january", "januari"), ("february", "februari"), ("march", "mars"), ("april",)),
-            *(("may", "maj"), ("june", "juni"), ("july", "juli"), ("august", "augusti")),
-            *(("september",), ("october", "oktober"), ("november",), ("december",)),
-        ),
-        start=1,
-    )
-    for name in names
-}
-_DATE = re.compile(
-    rf"\b(?P<iso>(?:19|20)\d\d-[01]\d(?:-[0-3]\d)?)\b"
-    rf"|\b(?:(?P<day>[0-3]?\d)\.?\s+)?(?P<month>{'|'.join(_MONTHS)})\s+(?P<year>(?:19|20)\d\d)\b",
-    re.IGNORECASE,
-)
+_MONTHS = {name: place for place, each in enumerate(head_words().months, 1) for name in each}
+ISO_DATE = r"(?:19|20)\d\d-[01]\d(?:-[0-3]\d)?"
+WRITTEN_DATE = rf"(?:[0-3]?\d\.?\s+)?(?:{'|'.join(_MONTHS)})\s+(?:19|20)\d\d"
+_DATE = re.compile(rf"\b(?:{ISO_DATE}|{WRITTEN_DATE})\b", re.IGNORECASE)
 _DATE_LABEL = re.compile(
     r"(?:^|[|*>\s])(?:date(?:\s+of\s+issue)?|issued|effective(?:\s+(?:date|from))?|valid\s+from|"
     r"published|released|datum|gäller\s+från|utgiven)\**\s*[:|=]",
@@ -96,7 +83,7 @@ OF_ITSELF = (*HEADINGS, "page_header", "page_footer")
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """What the first page says; `record` is its JSON."""
+    """What the first page says."""
 
     title: str = ""
     number: str = ""
@@ -111,46 +98,23 @@ class Stated:
     sketch: tuple[int, ...] = ()
     """The least hashes of the shingles of its text (bottom-k, Broder 1997)."""
 
-    @property
-    def record(self) -> Mapping[str, object]:
-        """The statements as JSON."""
-        return {
-            "title": self.title,
-            "number": self.number,
-            "is_public": self.is_public,
-            "version": as_record(self.version),
-            "replaces": list(self.replaces),
-            "qualifiers": [list(pair) for pair in self.qualifiers],
-            "language": self.language,
-            "sketch": list(self.sketch),
-        }
+
+def first_page(blocks: Sequence[Block]) -> list[Block]:
+    """The elements of the first page, of a document's elements in reading order."""
+    page = next((block.page for block in blocks if block.page is not None), None)
+    return [block for block in blocks if block.page in (None, page)]
 
 
-def stated_of(record: Mapping) -> Stated:
-    """The opposite of `Stated.record`."""
-    return Stated(
-        title=record["title"],
-        number=record["number"],
-        is_public=record["is_public"],
-        version=from_record(record["version"]),
-        replaces=tuple(record["replaces"]),
-        qualifiers=tuple((name, value) for name, value in record["qualifiers"]),
-        language=record["language"],
-        sketch=tuple(record["sketch"]),
-    )
-
-
-def stated_by(blocks: Sequence[Block], *, language: str = "") -> Stated:
+def stated_by(blocks: Sequence[Block]) -> Stated:
     """What the first page says.
 
     Args:
-        blocks: The elements of the first page in reading order, page headers included.
-        language: ISO 639-1 code of the document, where it is known.
+        blocks: The first elements of a document in reading order, page headers included.
     """
-    title = _title(blocks)
-    lines = _lines(blocks)
-    of_itself = _lines([block for block in blocks if block.type in OF_ITSELF])
-    text = "\n".join(block.text for block in blocks)
+    shown = first_page(blocks)
+    title, lines = _title(shown), _lines(shown)
+    of_itself = _lines([block for block in shown if block.type in OF_ITSELF])
+    text = "\n".join(block.text for block in shown)
     number, is_public, year = _number(title, lines)
     version = _version([title, *of_itself], lines).joined(DocumentVersion(day=year))
     return Stated(
@@ -160,9 +124,18 @@ def stated_by(blocks: Sequence[Block], *, language: str = "") -> Stated:
         version=version.joined(DocumentVersion(day=_day(lines))),
         replaces=tuple(_replaced(text)),
         qualifiers=tuple(sorted(set(_qualifiers(lines)))),
-        language=language,
+        language=_language(blocks),
         sketch=sketch_of(text),
     )
+
+
+def _language(blocks: Sequence[Block]) -> str:
+    """The language of most letters; empty where none is known."""
+    letters: Counter[str] = Counter()
+    for block in blocks:
+        letters[block.language or ""] += len(block.text)
+    del letters[""]
+    return max(letters, key=lambda each: (letters[each], each), default="")
 
 
 def number_of(text: str) -> str:
@@ -259,12 +232,11 @@ def _day(lines: Sequence[str]) -> date | None:
 
 def _day_in(line: str) -> date | None:
     match = _DATE.search(line)
-    if match is None:
-        return None
-    if match["iso"]:
-        return day_of(match["iso"])
+    if match is None or match[0][:4].isdigit():
+        return day_of(match[0]) if match else None
+    *days, month, year = match[0].lower().split()
     try:
-        return date(int(match["year"]), _MONTHS[match["month"].lower()], int(match["day"] or 1))
+        return date(int(year), _MONTHS[month], int(days[0].strip(".")) if days else 1)
     except ValueError:
         return None
 

@@ -5,10 +5,12 @@ versions are compared on the first scale that both have; on none, neither is new
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal, TypeAlias
+
+from rag_assets.documents.head.words import head_words
 
 Scale: TypeAlias = Literal["number", "letter", "date"]
 SCALES: tuple[Scale, ...] = ("number", "letter", "date")
@@ -19,7 +21,7 @@ WORDS = (
     r"auflage|ed\.|édition"
 )
 """What stands before a version, or after an ordinal one."""
-ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
+ORDINALS = head_words().ordinals
 UNFINISHED = re.compile(
     r"(?:^|[\W_\d])(?:draft|utkast|entwurf|beta|alpha|rc|dev|pre)\d*(?:$|[\W_])", re.I
 )
@@ -189,27 +191,6 @@ def normalised(path: str) -> str:
     """A path in which spelling makes no difference: lower case, one kind of separator."""
     parts = [re.sub(r"[\s_.,-]+", "-", part.lower()).strip("-") for part in path.split("/")]
     return "/".join(parts)
-
-
-def as_record(version: DocumentVersion) -> Mapping[str, str | bool]:
-    """A version as JSON has it."""
-    return {
-        "number": ".".join(map(str, version.number or ())),
-        "letter": version.letter or "",
-        "date": version.day.isoformat() if version.day else "",
-        "is_unfinished": version.is_unfinished,
-    }
-
-
-def from_record(record: Mapping[str, str | bool]) -> DocumentVersion:
-    """The opposite of `as_record`."""
-    number, day = str(record["number"]), str(record["date"])
-    return DocumentVersion(
-        tuple(map(int, number.split("."))) if number else None,
-        str(record["letter"]) or None,
-        date.fromisoformat(day) if day else None,
-        bool(record["is_unfinished"]),
-    )
 
 
 def _trimmed(number: tuple[int, ...]) -> tuple[int, ...]:
