@@ -123,8 +123,8 @@ class HostedReranker:
             ServerError: The server does not answer, or not with scores from 0 to 1.
         """
         self._settings, self._endpoint = settings, endpoint
-        self._server = Server(endpoint, model=settings.path)
-        self._patience = patience or self._server.patience
+        self._server = Server.of(endpoint, model=settings.path)
+        self._patience = patience or Patience.of(endpoint)
         self._texts: Texts = "documents"
         probe = self._probe()
         self.reranker_id = self._identified(probe, home=home)
@@ -184,7 +184,7 @@ class HostedReranker:
             body |= {"top_n": len(texts), "return_documents": False}
         try:
             answer = _ANSWER.validate_python(
-                self._server.post("rerank", body, patience=self._patience)
+                self._server.ask("rerank", body, patience=self._patience)
             )
         except ValidationError as error:
             [problem, *_] = error.errors(include_url=False, include_input=False)

@@ -136,15 +136,8 @@ def planned_table(request: ExportRequest) -> "PlannedTable":
     folder = request.work / "planned"
     folder.mkdir(parents=True, exist_ok=True)
     with spilling_to(folder, memory=MEMORY[-1]) as connection:
-        rows = LandedRows(connection, request.landed, remembered="")
+        rows = LandedRows(connection, request.landed)
         return _ExportPass(request, connection, rows).planned()
-
-
-def hashes_of(table: ExportedTable) -> Path | None:
-    """The file with key and hash of each row, if there is one of the last complete pass."""
-    remembered = (table.completion.read_at or {}).get("remembered", "")
-    file = exports.hashes_file(table.store, table.name, remembered)
-    return file if remembered and file.is_file() else None
 
 
 def newest(table: ExportedTable, *, column: str) -> Value:
@@ -167,7 +160,7 @@ def _with(request: ExportRequest, *, memory: str) -> ExportResult:
     folder.mkdir(parents=True, exist_ok=True)
     _remove_damaged(request)
     with spilling_to(folder, memory=memory) as connection:
-        rows = LandedRows(connection, request.landed, remembered=uuid.uuid4().hex)
+        rows = LandedRows(connection, request.landed)
         return _ExportPass(request, connection, rows).run()
 
 
@@ -291,12 +284,8 @@ class _ExportPass:
         return [name for name in key if not self.rows.is_written_by_people(name)]
 
     def _refresh(self, about: About, failures: Sequence[Failure]) -> sync.Report:
-        """Write what changed; hashes for the next pass first, failures before it is complete."""
-        request, rows = self.request, self.rows
-        if request.landed.is_hashed and about.key and not failures:
-            remembered = rows.read_at()["remembered"]
-            rows.write_hashes(exports.hashes_file(self.store, request.name, remembered))
-        name = request.name
+        """Write what changed, and failures before it is complete."""
+        request, rows, name = self.request, self.rows, self.request.name
         schema = exports.schema_of(about, rows.columns)
         pass_ = uuid.uuid4().hex
         work = Work(
@@ -323,7 +312,6 @@ class _ExportPass:
             about=exports.described(about, self.rows.columns, nulls),
         )
         self.store.complete(name, completion)
-        exports.forget_hashes(self.store, name, but=self.rows.read_at()["remembered"])
         return ExportedTable(
             self.store, name, about, self.rows.columns, nulls, completion=completion
         )

@@ -342,13 +342,8 @@ class ExportPass:
         is_due = is_due or (held is not None and _hides_names(held, item.spec))
         if held and held.completion.made_from == item.mark and not is_due:
             return held
-        is_keyed = bool(
-            item.spec.key or origin.describe(item.table).key or _key_candidates(declared)
-        )
         known = None if failures else self._last_read(origin, item, held)
-        item.request = TableRequest(
-            is_keyed, increment, known, item.spec.decimal, item.spec.read.wishes
-        )
+        item.request = TableRequest(increment, known, item.spec.decimal, item.spec.read.wishes)
         return None
 
     def _sound(self, item: Chosen) -> ExportedTable | None:
@@ -384,9 +379,7 @@ class ExportPass:
             return None
         return LastRead(
             key,
-            rows=held.rows,
             memory=known.get("memory", ""),
-            hashes=exporting.hashes_of(held),
             newest=lambda column: exporting.newest(held, column=column),
         )
 
