@@ -119,13 +119,14 @@ class AlchemyTable(TableRead):
             query = query.where(sa.or_(cursor >= since[1], cursor.is_(None)))
         with self.engine.connect() as connection:
             found = connection.execution_options(yield_per=CHUNK_ROWS).execute(query)
-            # SQLAlchemy would make rows of its own of values that it need not process.
-            for rows in _parts(found) if is_driven else found.partitions():
+            is_plain = self.engine.dialect.name == "sqlite"
+            for rows in _parts(found) if is_plain else found.partitions():
                 cells = zip(names, zip(*rows, strict=True), strict=True)
                 yield self.fitted({name: as_array(each, self.kinds[name]) for name, each in cells})
 
 
 def _parts(found: "sa.CursorResult") -> Iterator[Sequence[tuple[Value, ...]]]:
+    """Rows of SQLite as its driver gives them: SQLAlchemy would make rows of its own of them."""
     assert found.cursor is not None, "a query gives rows"
     while rows := found.cursor.fetchmany(CHUNK_ROWS):
         yield rows
