@@ -68,6 +68,8 @@ class EmbeddingReport:
 
     report: Report
     encoder_id: str
+    units: pa.Schema
+    """The schema of the table."""
     embedded: int = 0
     """Texts that went through the model."""
     reused: int = 0
@@ -307,6 +309,7 @@ class _EmbeddingPass:
         return EmbeddingReport(
             report=report,
             encoder_id=self._encoder.encoder_id,
+            units=self._encoder.units,
             embedded=self._embedded,
             reused=self._units - self._embedded,
             windowed=self._windowed,

@@ -65,7 +65,7 @@ class UnitVectors(UnitStepKind):
         index = _maintained(work, done.report.target, done.report.data_version)
         return StepResult(
             report=done.report,
-            schema=encoders.encoder_of(work.store, work.config, model=model).units,
+            schema=done.units,
             about={
                 **asset_metadata.embedding(done),
                 "model": f"{model}: {work.config.models[model].path}",

@@ -113,22 +113,6 @@ class TextEncoder(Protocol):
         ...
 
 
-class Encoder(TextEncoder, Protocol):
-    """An embedding model that this machine has loaded."""
-
-    def tokenize(self, texts: Sequence[str], /) -> Tokenized:
-        """Passages, prefix added, ready for `embed`; may run in another thread."""
-        ...
-
-    def embed(self, tokenized: Tokenized, /) -> Embedded:
-        """Vectors of tokenised texts.
-
-        Raises:
-            EncoderError: The model fails on any text, not only on these.
-        """
-        ...
-
-
 def part_tokens(path: str) -> int:
     """How many tokens to give to a model on `path` at once: some seconds of work."""
     return CUDA_PART_TOKENS if path.startswith("cuda") else CPU_PART_TOKENS
@@ -271,7 +255,7 @@ class ModelEncoder:
         self._known.forget()
 
     def embed(self, tokenized: Tokenized, /) -> Embedded:
-        """Vectors of tokenised texts: see `Encoder`. Threads take turns.
+        """Vectors of tokenised texts. Threads take turns.
 
         Raises:
             EncoderError: The model fails on any text.

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rag_assets.config import EmbeddingModel
 from rag_assets.models import openvino
-from rag_assets.models.embedding import Encoder, TextEncoder, load_encoder
+from rag_assets.models.embedding import TextEncoder, load_encoder
 from rag_assets.models.hosted_embedding import load_hosted
 from rag_assets.models.replicas import EncoderError
 from rag_assets.models.weights import Weights, weights_of
@@ -158,7 +158,7 @@ def choose(
     )
 
 
-def fidelity(encoder: Encoder, reference: Encoder) -> float:
+def fidelity(encoder: TextEncoder, reference: TextEncoder) -> float:
     """Least cosine between the two encoders' vectors of the same texts."""
     ours, theirs = (one.embed_passages(PROBES).vectors for one in (encoder, reference))
     return float((ours * theirs).sum(axis=1).min())
