@@ -118,17 +118,20 @@ class AlchemyTable(TableRead):
             cursor = table.c[since[0].cursor]
             query = query.where(sa.or_(cursor >= since[1], cursor.is_(None)))
         with self.engine.connect() as connection:
-            found = connection.execution_options(yield_per=CHUNK_ROWS).execute(query)
-            is_plain = self.engine.dialect.name == "sqlite"
-            for rows in _parts(found) if is_plain else found.partitions():
+            for rows in _parts(connection, query):
                 cells = zip(names, zip(*rows, strict=True), strict=True)
                 yield self.fitted({name: as_array(each, self.kinds[name]) for name, each in cells})
 
 
-def _parts(found: "sa.CursorResult") -> Iterator[Sequence[tuple[Value, ...]]]:
-    """Rows of SQLite as its driver gives them: SQLAlchemy would make rows of its own of them."""
-    assert found.cursor is not None, "a query gives rows"
-    while rows := found.cursor.fetchmany(CHUNK_ROWS):
+def _parts(connection: "sa.Connection", query: "sa.Select") -> Iterator[Sequence[Sequence[Value]]]:
+    """The rows that `query` gives, some at a time."""
+    if connection.dialect.name != "sqlite":
+        yield from connection.execution_options(yield_per=CHUNK_ROWS).execute(query).partitions()
+        return
+    # Its driver's own rows: SQLAlchemy would make others of them, of which it changes no value.
+    cursor = connection.execute(query).cursor
+    assert cursor is not None, "a query gives rows"
+    while rows := cursor.fetchmany(CHUNK_ROWS):
         yield rows
 
 
