@@ -32,7 +32,7 @@ from tokenizers import Tokenizer
 from rag_assets.config import load
 from rag_assets.config.models import DEFAULT_MODELS
 from rag_assets.config.recipes import DEFAULT_MODEL
-from rag_assets.models.embedding import Encoder, load_encoder
+from rag_assets.models.embedding import ModelEncoder, load_encoder
 from rag_assets.models.paths import choose
 from rag_assets.models.weights import weights_of
 from rag_assets.store import Store
@@ -104,7 +104,7 @@ class Speeds:
 
 
 def compare(
-    encoder: Encoder,
+    encoder: ModelEncoder,
     default: SentenceTransformer,
     *,
     texts: list[str],

@@ -27,7 +27,7 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
 
 from rag_assets.config.models import DEFAULT_MODELS
-from rag_assets.models.embedding import Encoder, load_encoder
+from rag_assets.models.embedding import ModelEncoder, load_encoder
 from rag_assets.models.paths import choose
 from rag_assets.models.replicas import sentence_transformer
 from rag_assets.models.weights import Weights, weights_of
@@ -79,8 +79,8 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def compare(
-    encoder: Encoder,
-    plain: Encoder,
+    encoder: ModelEncoder,
+    plain: ModelEncoder,
     other: SentenceTransformer,
     *,
     length: int,

@@ -19,7 +19,7 @@ from corpus import documents
 from rag_assets import identity, schemas
 from rag_assets.config import Config, EmbeddingModel
 from rag_assets.index.indexes import maintain
-from rag_assets.models.embedding import Encoder, load_encoder
+from rag_assets.models.embedding import ModelEncoder, load_encoder
 from rag_assets.models.paths import choose
 from rag_assets.retrieval.opening import open_index
 from rag_assets.retrieval.search import VariantIndex
@@ -38,7 +38,7 @@ ROWS_AT_ONCE = 20_000
 class Forgetful:
     """The embedded model without a memory of the queries that it embedded before."""
 
-    def __init__(self, encoder: Encoder) -> None:
+    def __init__(self, encoder: ModelEncoder) -> None:
         self.model_id, self.encoder_id = encoder.model_id, encoder.encoder_id
         self._encoder = encoder
 

@@ -141,12 +141,13 @@ def load_each_model_once():
             loaded[key] = compiled(folder, precision=precision)
         return loaded[key]
 
-    def chosen_once(model, *, home=None):
+    def chosen_once(model, *, weights=None, home=None):
+        weights = weights or weights_of(model, home=home)
         if is_tested():
-            return choose(model, home=home)
-        key = model, weights_of(model, home=home).model_id, openvino.is_installed()
+            return choose(model, weights=weights, home=home)
+        key = model, weights.model_id, openvino.is_installed()
         if key not in chosen:
-            chosen[key] = choose(model, home=home)
+            chosen[key] = choose(model, weights=weights, home=home)
         return chosen[key]
 
     with pytest.MonkeyPatch.context() as patch:

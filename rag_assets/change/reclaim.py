@@ -254,7 +254,6 @@ def _removed(store: Store, generation: str, *, log: Callable[[str], None]) -> in
             target = "/".join(["exports", *exported]) if exported else name
             record(store, target=target, failures=[])
             take_away(store.index_file(generation))
-            exports.forget_hashes(store, name)
         store.forget(generation)
     log(f"{folder_of(generation)}: removed, nothing uses it any more")
     return freed

@@ -17,7 +17,7 @@ from rag_assets.models.hosted_embedding import HostedEncoder, is_introduced, loa
 from rag_assets.models.paths import Choice, chosen_path, known_path
 from rag_assets.models.replicas import EncoderError
 from rag_assets.models.tasks import choice_of, choosing_task, embedding_task
-from rag_assets.models.weights import encoder_id, is_here, is_sparse, weights_of
+from rag_assets.models.weights import Weights, encoder_id, is_here, is_sparse, weights_of
 from rag_assets.store import Store
 from rag_assets.workers import Failed, Task
 from rag_assets.workers.executors import for_embedding
@@ -65,13 +65,15 @@ def encoder_of(store: Store, config: Config, *, model: str) -> IndexEncoder:
     if settings.endpoint:
         return _hosted(store, settings)
     computes_here = config.execution.embedding != "ray"
+    weights = weights_of(settings, home=store.encoders)
     path = chosen_path(
         settings,
+        weights=weights,
         name=model,
         home=store.encoders,
         elsewhere=None if computes_here else partial(_chosen_on_ray, store, config),
     )
-    return _on_path(store, settings, path=path, home=store.encoders)
+    return _on_path(store, settings, weights, path=path)
 
 
 def known_encoder(store: Store, config: Config, *, model: str) -> IndexEncoder | None:
@@ -92,13 +94,15 @@ def known_encoder(store: Store, config: Config, *, model: str) -> IndexEncoder |
         copy = Path(folder)
         for file in store.encoders.glob("*.json"):
             shutil.copy(file, copy)
-        path = known_path(settings, name=model, home=copy)
-        return _on_path(store, settings, path=path, home=copy) if path else None
+        weights = weights_of(settings, home=copy)
+        path = known_path(settings, weights=weights, name=model, home=copy)
+        return _on_path(store, settings, weights, path=path) if path else None
 
 
-def _on_path(store: Store, settings: EmbeddingModel, *, path: str, home: Path) -> IndexEncoder:
-    """A model that is computed on `path`; hashes of its weights are kept in `home`."""
-    weights = weights_of(settings, home=home)
+def _on_path(
+    store: Store, settings: EmbeddingModel, weights: Weights, *, path: str
+) -> IndexEncoder:
+    """A model that is computed on `path`."""
     identity = encoder_id(weights.model_id, path, sparse_layer=weights.sparse_layer)
     return IndexEncoder(
         model_id=weights.model_id,

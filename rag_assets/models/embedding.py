@@ -9,12 +9,11 @@ compute at all raises an error.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import chain
 from pathlib import Path
-from queue import SimpleQueue
 from threading import Lock
 from typing import Protocol, TypeAlias
 
@@ -24,7 +23,7 @@ from rag_assets.config import EmbeddingModel
 from rag_assets.models.known_queries import KnownQueries
 from rag_assets.models.lexical_weights import LexicalWeights, lexical_weights
 from rag_assets.models.openvino import load_openvino
-from rag_assets.models.replicas import EncoderError, Forward, Replicas, load_torch
+from rag_assets.models.replicas import EncoderError, Forward, Output, Replicas, load_torch
 from rag_assets.models.weights import Weights, WeightsError, encoder_id, weights_of
 from rag_assets.models.windows import (
     Tokenized,
@@ -52,7 +51,7 @@ CPU_PART_TOKENS = 32_768
 CUDA_PART_TOKENS = 1_048_576
 PROBE = "a text that every model can embed"
 
-Results: TypeAlias = Iterator[
+Results: TypeAlias = Sequence[
     tuple[Sequence[Window], np.ndarray | Sequence[np.ndarray] | Exception]
 ]
 """Some windows with their vectors, or one with the reason why it has none."""
@@ -114,29 +113,18 @@ class TextEncoder(Protocol):
         ...
 
 
-class Encoder(TextEncoder, Protocol):
-    """An embedding model that this machine has loaded."""
-
-    def tokenize(self, texts: Sequence[str], /) -> Tokenized:
-        """Passages, prefix added, ready for `embed`; may run in another thread."""
-        ...
-
-    def embed(self, tokenized: Tokenized, /) -> Embedded:
-        """Vectors of tokenised texts.
-
-        Raises:
-            EncoderError: The model fails on any text, not only on these.
-        """
-        ...
-
-
 def part_tokens(path: str) -> int:
     """How many tokens to give to a model on `path` at once: some seconds of work."""
     return CUDA_PART_TOKENS if path.startswith("cuda") else CPU_PART_TOKENS
 
 
 def load_encoder(
-    model: EmbeddingModel, *, path: str, home: Path | None = None, is_kept: bool = True
+    model: EmbeddingModel,
+    *,
+    path: str,
+    home: Path | None = None,
+    weights: Weights | None = None,
+    is_kept: bool = True,
 ) -> "ModelEncoder":
     """Load the model, unless this process has loaded it already.
 
@@ -144,6 +132,7 @@ def load_encoder(
         model: The model of the config.
         path: The path to compute on: see `models.paths`.
         home: Folder for files derived from weights: see `weights_of` and `load_openvino`.
+        weights: Those of the model, if they have been found already.
         is_kept: Whether the next caller gets the same one. Else it is loaded for this call, and
             its memory is free after it.
 
@@ -151,7 +140,7 @@ def load_encoder(
         WeightsError: The weights are missing or broken.
         EncoderError: This machine cannot compute on `path`.
     """
-    weights = weights_of(model, home=home)
+    weights = weights or weights_of(model, home=home)
     # Past the cache: what is only compared with may not push out a model in use.
     load = _loaded if is_kept else _loaded.__wrapped__
     return load(model, weights, path, home if "/openvino/" in path else None)
@@ -161,12 +150,28 @@ def load_encoder(
 def _loaded(
     model: EmbeddingModel, weights: Weights, path: str, home: Path | None
 ) -> "ModelEncoder":
+    replicas = load_replicas(weights, path=path, backend=model.backend, home=home)
+    return ModelEncoder(model, weights=weights, path=path, replicas=replicas)
+
+
+def load_replicas(
+    weights: Weights,
+    *,
+    path: str,
+    backend: str,
+    home: Path | None,
+    output: Output = "sentence_embedding",
+) -> Replicas:
+    """The model on a path: see `load_openvino` and `load_torch`.
+
+    Raises:
+        WeightsError: The files cannot be loaded.
+        EncoderError: This machine cannot compute on `path`.
+    """
     device, engine, precision = path.split("/")
     if engine == "openvino":
-        replicas = load_openvino(weights, precision=precision, home=home)
-    else:
-        replicas = load_torch(weights, backend=model.backend, device=device, precision=precision)
-    return ModelEncoder(model, weights=weights, path=path, replicas=replicas)
+        return load_openvino(weights, precision=precision, home=home, output=output)
+    return load_torch(weights, backend=backend, device=device, precision=precision, output=output)
 
 
 class ModelEncoder:
@@ -250,7 +255,7 @@ class ModelEncoder:
         self._known.forget()
 
     def embed(self, tokenized: Tokenized, /) -> Embedded:
-        """Vectors of tokenised texts: see `Encoder`. Threads take turns.
+        """Vectors of tokenised texts. Threads take turns.
 
         Raises:
             EncoderError: The model fails on any text.
@@ -264,9 +269,8 @@ class ModelEncoder:
         windows: list[Window] = []
         vectors: list[np.ndarray] = []
         weights: list[np.ndarray] = []
-        for batch, result in self._run(
-            batches_of(tokenized.windows, batch_tokens=self._batch_tokens)
-        ):
+        batches = batches_of(tokenized.windows, batch_tokens=self._batch_tokens)
+        for batch, result in chain.from_iterable(self._replicas.computed(self._results, batches)):
             raise_if_abandoned()
             if isinstance(result, Exception):
                 failed[batch[0].text] = f"the model rejects the text: {result}"
@@ -318,31 +322,10 @@ class ModelEncoder:
             for places in of_text
         ]
 
-    def _run(self, batches: Iterator[list[Window]]) -> Results:
-        forwards = self._replicas.forwards
-        if len(forwards) == 1:
-            for batch in batches:
-                yield from self._results(forwards[0], batch)
-            return
-        idle: SimpleQueue[Forward] = SimpleQueue()
-        for forward in forwards:
-            idle.put(forward)
-
-        def work(batch: list[Window]) -> list[tuple]:
-            forward = idle.get()
-            try:
-                return list(self._results(forward, batch))
-            finally:
-                idle.put(forward)
-
-        with ThreadPoolExecutor(len(forwards)) as pool:
-            for results in pool.map(work, batches):
-                yield from results
-
     def _results(self, forward: Forward, batch: list[Window]) -> Results:
         # the budget may have shrunk since the batch was made
-        for part in batches_of(batch, batch_tokens=self._batch_tokens):
-            yield from bisected(partial(self._rows, forward), part)
+        parts = batches_of(batch, batch_tokens=self._batch_tokens)
+        return [each for part in parts for each in bisected(partial(self._rows, forward), part)]
 
     def _rows(self, forward: Forward, batch: Sequence[Window]) -> Sequence[np.ndarray]:
         """The vector of each window, (dimension,) float32 of unit length.

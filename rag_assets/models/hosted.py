@@ -2,19 +2,24 @@
 
 A server that is busy, restarts or loses the connection is asked again after a growing pause, or
 after the one that it asks for (`Retry-After`). What it refuses for another reason is refused at
-once. Its key is read from the environment with each request, and stands in no message.
+once. Its key is read from the environment with each request, and stands in no message. An answer
+is read piece by piece, so that neither a server that sends byte after byte for ever nor one that
+sends too many keeps anybody waiting. A redirection is not followed: it might lead elsewhere what
+was meant for one server.
 """
 
 import json
 import logging
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from contextvars import Context, copy_context
 from dataclasses import dataclass
 from threading import Event
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
 
 from rag_assets.config import Endpoint
 from rag_assets.process.http_client import (
@@ -26,6 +31,7 @@ from rag_assets.process.http_client import (
 from rag_assets.workers import Json, raise_if_abandoned
 
 if TYPE_CHECKING:
+    import httpx2
     from tenacity import RetryCallState
 
 Body: TypeAlias = Mapping[str, Json]
@@ -51,6 +57,8 @@ SLICE = 0.2
 """Seconds between two looks whether anybody still waits for the answer."""
 SHOWN = 300
 """An error shows at most so many characters of an answer."""
+LARGEST_BODY = 256 * 2**20
+"""The most bytes of an answer."""
 
 logger = logging.getLogger(__name__)
 
@@ -81,6 +89,10 @@ class PassingError(ServerError):
         """Seconds that the server asks to wait."""
 
 
+class UnreachableServerError(PassingError):
+    """A server does not answer at all."""
+
+
 @dataclass(frozen=True, slots=True)
 class Patience:
     """How long to wait for an answer."""
@@ -91,6 +103,11 @@ class Patience:
     pause: float = LONGEST_PAUSE
     """The longest wait in seconds that a server may ask for; if it asks for more, whoever has less
     patience than `LONGEST_PAUSE` gives up."""
+
+    @classmethod
+    def of(cls, endpoint: Endpoint) -> Self:
+        """For work at `endpoint` that nobody waits for."""
+        return cls(endpoint.seconds, endpoint.attempts)
 
     def at_most(self, other: "Patience") -> "Patience":
         """The lesser of both, in each respect."""
@@ -105,127 +122,173 @@ QUERY_PATIENCE = Patience(seconds=10, attempts=2, pause=5)
 """The patience with a query, for which somebody waits."""
 
 
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a server is, and the key that opens it."""
+
+    url: str
+    key: str
+
+
 class Server:
     """The server of one model; safe to share between threads."""
 
-    def __init__(self, endpoint: Endpoint, *, model: str) -> None:
-        """Contact nobody yet."""
-        self.name = f"the server of {model} at {endpoint.url.host}"
-        self.patience = Patience(endpoint.seconds, endpoint.attempts)
-        """For work that nobody waits for."""
-        self._endpoint = endpoint
-        self._client = http_client(at_once=endpoint.requests_at_once)
+    def __init__(
+        self,
+        name: str,
+        *,
+        address: Callable[[], Address],
+        url_key: str,
+        key_variable: str,
+        at_once: int,
+    ) -> None:
+        """Contact nobody yet.
 
-    def post(self, path: str, body: Body, *, patience: Patience) -> object:
-        """The JSON that the server answers to `body`.
+        Args:
+            name: What messages call it.
+            address: Gives the address for each request, and starts the server if need be.
+            url_key: Key of the config that gives the address.
+            key_variable: Environment variable that holds the key.
+            at_once: Requests that may be under way at one time.
+        """
+        self.name = name
+        self._address = address
+        self._url_key = url_key
+        self._key_variable = key_variable
+        self._client = http_client(at_once=at_once)
+
+    @classmethod
+    def of(cls, endpoint: Endpoint, *, model: str) -> Self:
+        """The server at an `endpoint` of the config."""
+        return cls(
+            f"the server of {model} at {endpoint.url.host}",
+            address=lambda: Address(str(endpoint.url), os.environ.get(endpoint.key_variable, "")),
+            url_key="endpoint.url",
+            key_variable=endpoint.key_variable,
+            at_once=endpoint.requests_at_once,
+        )
+
+    def ask(self, path: str, body: Body | None = None, *, patience: Patience) -> object:
+        """The JSON that the server answers to `body`, or at `path` alone.
 
         Raises:
             RefusedRequestError: It refuses what it was sent.
             ServerError: It refuses whoever asks, or fails to answer at each attempt.
         """
-        return patiently(
-            lambda: self._attempt(path, body, seconds=patience.seconds), patience=patience
-        )
+        return patiently(lambda: self._json(path, body, patience.seconds), patience=patience)
 
-    def _attempt(self, path: str, body: Body, *, seconds: float) -> object:
+    def read(self, path: str, body: Body | None, *, seconds: float) -> bytes:
+        """What the server answers, asked once and read in `seconds`.
+
+        Raises:
+            ServerError: As `ask`, or the answer is too long.
+        """
+        ends = time.monotonic() + seconds
+        found = bytearray()
+        with self.answering(path, body, seconds=seconds) as answer:
+            for part in self.in_time(answer.iter_bytes(), ends=ends):
+                found += part
+                if len(found) > LARGEST_BODY:
+                    raise ServerError(f"{self.name} answers with over {LARGEST_BODY:,} bytes")
+        return bytes(found)
+
+    @contextmanager
+    def answering(
+        self, path: str, body: Body | None, *, seconds: float
+    ) -> "Generator[httpx2.Response]":
+        """An answer of which the head has come; each read of the rest takes `seconds` at most.
+
+        Raises:
+            ServerError: It does not come, or breaks off while it is read.
+        """
         import httpx2
 
         raise_if_abandoned()
-        key = os.environ.get(self._endpoint.key_variable)
-        address = f"{str(self._endpoint.url).rstrip('/')}/{path}"
+        place = self._address()
+        address = f"{place.url.rstrip('/')}/{path}"
         try:
-            answer = self._client.post(
+            with self._client.stream(
+                "GET" if body is None else "POST",
                 address,
-                content=json.dumps(body),
-                headers=headers_of(key),
-                auth=(None if key else user_of_host(address)) or httpx2.USE_CLIENT_DEFAULT,
+                content=None if body is None else json.dumps(body),
+                headers=headers_of(place.key),
+                auth=(None if place.key else user_of_host(address)) or httpx2.USE_CLIENT_DEFAULT,
                 timeout=seconds,
-            )
+            ) as answer:
+                if answer.status_code >= 300:
+                    answer.read()
+                    raise self._error_of(answer)
+                yield answer
         except httpx2.HTTPError as error:
             reason = f"{self.name} does not answer ({type(error).__name__})"
             if is_unsigned(error):
-                raise unsigned(reason) from None
-            raise PassingError(reason) from None
+                raise ServerError(
+                    f"{reason}: nobody whom this machine trusts has signed its certificate. Name "
+                    f"the file of those who did in the environment variable {AUTHORITIES}"
+                ) from None
+            raise UnreachableServerError(reason) from None
         except UnicodeEncodeError:
-            raise unusable_key(self._endpoint.key_variable) from None
-        if answer.status_code >= 300:
-            raise error_of(
-                answer.status_code,
-                answer.text,
-                answer.headers,
-                server=self.name,
-                address="endpoint.url",
-                key_variable=self._endpoint.key_variable,
-            )
+            raise ServerError(
+                f"the key in the environment variable {self._key_variable} has letters that no "
+                "header may hold: give it as the server gave it"
+            ) from None
+
+    def in_time(self, parts: Iterable[Item], *, ends: float) -> Iterator[Item]:
+        """`parts` of an answer, all of which must come before `ends` of the monotonic clock.
+
+        Raises:
+            PassingError: They do not.
+            AbandonedError: Nobody waits for them any longer.
+        """
+        for part in parts:
+            raise_if_abandoned()
+            if time.monotonic() > ends:
+                raise PassingError(f"{self.name} takes longer than the time limit")
+            yield part
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def _json(self, path: str, body: Body | None, seconds: float) -> object:
+        found = self.read(path, body, seconds=seconds)
         try:
-            return json.loads(answer.content)
+            return json.loads(found)
         except (ValueError, RecursionError):
             raise PassingError(f"{self.name} answers with what is no JSON") from None
+
+    def _error_of(self, answer: "httpx2.Response") -> ServerError:
+        """What an answer of status 300 or more means; its beginning is shown, without the key."""
+        status, text = answer.status_code, answer.text
+        reason = f"{self.name} answers with status {status}: {self._shown(text)}"
+        if status < 400:
+            place = self._shown(answer.headers.get("Location", ""))
+            return ServerError(
+                f"{reason} It sends on to {place}: give {self._url_key} as it is there"
+            )
+        if status == 500 and TOO_LARGE_TO_COMPUTE.search(text):
+            return RefusedRequestError(reason, is_too_long=True)
+        if status >= 500 or status in TRANSIENT:
+            return PassingError(reason, pause=_asked_pause(answer.headers.get("Retry-After")))
+        if status in OF_INPUT:
+            is_too_long = status == TOO_LARGE or TOO_LONG.search(text) is not None
+            return RefusedRequestError(reason, is_too_long=is_too_long)
+        if status in (401, 403):
+            remedy = f"its key is read from the environment variable {self._key_variable}"
+            return RefusedKeyError(f"{reason} ({remedy})")
+        return ServerError(reason)
+
+    def _shown(self, text: str) -> str:
+        """The beginning of an answer; a server may repeat the key that it refuses."""
+        if key := os.environ.get(self._key_variable):
+            text = text.replace(key, "***")
+        return " ".join(text.split())[:SHOWN]
 
 
 def headers_of(key: str | None) -> dict[str, str]:
     """The headers of a request with a JSON body, from whoever has `key`."""
     authorization = {"Authorization": f"Bearer {key}"} if key else {}
     return {"Content-Type": "application/json", **authorization}
-
-
-def unsigned(reason: str) -> ServerError:
-    """The error of a server whose certificate this machine does not trust, after what happened."""
-    return ServerError(
-        f"{reason}: nobody whom this machine trusts has signed its certificate. Name the file of "
-        f"those who did in the environment variable {AUTHORITIES}"
-    )
-
-
-def unusable_key(variable: str) -> ServerError:
-    """The error of a key in the environment `variable` that no header of HTTP may hold."""
-    return ServerError(
-        f"the key in the environment variable {variable} has letters that no header may hold: "
-        "give it as the server gave it"
-    )
-
-
-def error_of(
-    status: int,
-    text: str,
-    headers: Mapping[str, str],
-    *,
-    server: str,
-    address: str,
-    key_variable: str,
-) -> ServerError:
-    """What an answer of status 300 or more means; its beginning is shown, without the key.
-
-    Args:
-        status: The status of HTTP.
-        text: Body of the answer.
-        headers: Of the answer, whatever the case of their names.
-        server: What the message calls the server.
-        address: Key of the config that gives its address.
-        key_variable: Environment variable that holds the key.
-    """
-    reason = f"{server} answers with status {status}: {shown(text, key_variable)}"
-    if status < 400:
-        place = shown(headers.get("Location", ""), key_variable)
-        return ServerError(f"{reason} It sends on to {place}: give {address} as it is there")
-    if status == 500 and TOO_LARGE_TO_COMPUTE.search(text):
-        return RefusedRequestError(reason, is_too_long=True)
-    if status >= 500 or status in TRANSIENT:
-        return PassingError(reason, pause=_asked_pause(headers.get("Retry-After")))
-    if status in OF_INPUT:
-        is_too_long = status == TOO_LARGE or TOO_LONG.search(text) is not None
-        return RefusedRequestError(reason, is_too_long=is_too_long)
-    if status in (401, 403):
-        remedy = f"its key is read from the environment variable {key_variable}"
-        return RefusedKeyError(f"{reason} ({remedy})")
-    return ServerError(reason)
-
-
-def shown(text: str, key_variable: str) -> str:
-    """The beginning of an answer; a server may repeat the key that it refuses."""
-    if key := os.environ.get(key_variable):
-        text = text.replace(key, "***")
-    return " ".join(text.split())[:SHOWN]
 
 
 def patiently(attempt: Callable[[], Answer], *, patience: Patience) -> Answer:

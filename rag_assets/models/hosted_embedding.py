@@ -137,9 +137,9 @@ def is_introduced(model: EmbeddingModel, *, home: Path) -> bool:
 @lru_cache(maxsize=4)
 def _loaded(model: EmbeddingModel, home: Path) -> "HostedEncoder":
     assert model.endpoint is not None, "a model behind a server has an endpoint"
-    server = Server(model.endpoint, model=model.path)
+    server = Server.of(model.endpoint, model=model.path)
     known = HostedIdentity.read(_record(model, home))
-    identity = known or _introduced(model, server=server, home=home)
+    identity = known or _introduced(model, model.endpoint, server=server, home=home)
     return HostedEncoder(model, endpoint=model.endpoint, identity=identity, server=server)
 
 
@@ -162,9 +162,11 @@ def _asked(model: EmbeddingModel) -> tuple[str | int | bool | None, ...]:
     )
 
 
-def _introduced(model: EmbeddingModel, *, server: Server, home: Path) -> HostedIdentity:
+def _introduced(
+    model: EmbeddingModel, endpoint: EmbeddingEndpoint, *, server: Server, home: Path
+) -> HostedIdentity:
     try:
-        served, [probe] = _ask(server, model, [PROBE], patience=server.patience)
+        served, [probe] = _ask(server, model, [PROBE], patience=Patience.of(endpoint))
     except ServerError as error:
         raise EncoderError(f"the model is not known yet, and {error}: start it") from error
     identity = HostedIdentity(
@@ -219,7 +221,7 @@ class HostedEncoder:
         """
         try:
             return self._embedded(
-                texts, prefix=self._model.passage_prefix, patience=self._server.patience
+                texts, prefix=self._model.passage_prefix, patience=Patience.of(self._endpoint)
             )
         except ServerError as error:
             raise EncoderError(f"texts cannot be embedded: {error}") from error
@@ -380,9 +382,7 @@ def _ask(
     if model.endpoint and model.endpoint.dimensions:
         body["dimensions"] = model.endpoint.dimensions
     try:
-        answer = _EmbeddingsAnswer.model_validate(
-            server.post("embeddings", body, patience=patience)
-        )
+        answer = _EmbeddingsAnswer.model_validate(server.ask("embeddings", body, patience=patience))
         places = [
             place if item.index is None else item.index for place, item in enumerate(answer.data)
         ]

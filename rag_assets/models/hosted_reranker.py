@@ -22,6 +22,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from rag_assets.config import Endpoint, RerankerSettings
 from rag_assets.identity import fingerprint
 from rag_assets.models.hosted import (
+    QUERY_PATIENCE,
     Patience,
     RefusedRequestError,
     Server,
@@ -48,8 +49,6 @@ MOST_MOVED = 0.01
 """Between two scores of one pair by the same model: machines and precisions differ less."""
 LEAST_CHARACTERS = 64
 NAME_LENGTH = 12
-PROBE_PATIENCE = Patience(seconds=10, attempts=2, pause=5)
-"""There is a recorded identity to fall back on."""
 
 
 class _Score(BaseModel):
@@ -90,7 +89,7 @@ def identity_now(settings: RerankerSettings, *, endpoint: Endpoint, home: Path) 
     Where it does not answer, that which it had last; None if it was never known.
     """
     try:
-        reranker = HostedReranker(settings, endpoint=endpoint, home=home, patience=PROBE_PATIENCE)
+        reranker = HostedReranker(settings, endpoint=endpoint, home=home, patience=QUERY_PATIENCE)
     except ServerError:
         seen = _Seen.read(_record(settings, home))
         return seen.reranker_id if seen else None
@@ -123,8 +122,8 @@ class HostedReranker:
             ServerError: The server does not answer, or not with scores from 0 to 1.
         """
         self._settings, self._endpoint = settings, endpoint
-        self._server = Server(endpoint, model=settings.path)
-        self._patience = patience or self._server.patience
+        self._server = Server.of(endpoint, model=settings.path)
+        self._patience = patience or Patience.of(endpoint)
         self._texts: Texts = "documents"
         probe = self._probe()
         self.reranker_id = self._identified(probe, home=home)
@@ -184,7 +183,7 @@ class HostedReranker:
             body |= {"top_n": len(texts), "return_documents": False}
         try:
             answer = _ANSWER.validate_python(
-                self._server.post("rerank", body, patience=self._patience)
+                self._server.ask("rerank", body, patience=self._patience)
             )
         except ValidationError as error:
             [problem, *_] = error.errors(include_url=False, include_input=False)

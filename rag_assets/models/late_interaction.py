@@ -10,18 +10,16 @@ text passes the model once.
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from queue import SimpleQueue
 from threading import Lock
 
 import numpy as np
 
 from rag_assets.config import EmbeddingModel
 from rag_assets.identity import fingerprint
-from rag_assets.models.openvino import load_openvino
+from rag_assets.models.embedding import load_replicas
 from rag_assets.models.paths import path_of
-from rag_assets.models.replicas import EncoderError, Forward, Replicas, load_torch
+from rag_assets.models.replicas import EncoderError, Forward, Replicas
 from rag_assets.models.token_projection import TokenProjection, token_projection
 from rag_assets.models.weights import ID_LENGTH, Weights
 from rag_assets.models.windows import Window, Windows, batches_of, padded
@@ -43,18 +41,10 @@ def load_late_interaction(
         WeightsError: There are no weights, or they are broken.
         EncoderError: The model cannot compute here.
     """
-    path = path_of(model, name=f"reranker_{name}", home=home)
-    device, engine, precision = path.split("/")
-    if engine == "openvino":
-        replicas = load_openvino(weights, precision=precision, home=home, output="token_embeddings")
-    else:
-        replicas = load_torch(
-            weights,
-            backend=model.backend,
-            device=device,
-            precision=precision,
-            output="token_embeddings",
-        )
+    path = path_of(model, weights=weights, name=f"reranker_{name}", home=home)
+    replicas = load_replicas(
+        weights, path=path, backend=model.backend, home=home, output="token_embeddings"
+    )
     projection = token_projection(weights.folder)
     return LateInteraction(
         model, weights=weights, path=path, replicas=replicas, projection=projection
@@ -146,9 +136,9 @@ class LateInteraction:
             raise EncoderError(f"{texts[position][:80]!r} cannot be reranked: {reason}")
         order = {id(window): place for place, window in enumerate(tokenized.windows)}
         parts: list[list[tuple[int, np.ndarray]]] = [[] for _ in texts]
-        for batch, vectors in self._run(
-            list(batches_of(tokenized.windows, batch_tokens=BATCH_TOKENS))
-        ):
+        batches = [*batches_of(tokenized.windows, batch_tokens=BATCH_TOKENS)]
+        computed = self._replicas.computed(self._computed, batches)
+        for batch, vectors in zip(batches, computed, strict=True):
             for window, tokens in zip(batch, vectors, strict=True):
                 found = self._of_window(window, tokens[: len(window.ids)])
                 lengths = np.linalg.norm(found, axis=1, keepdims=True)
@@ -165,21 +155,8 @@ class LateInteraction:
         own = ~np.isin(window.ids, self._special)
         return tokens[own] if own.any() else tokens
 
-    def _run(self, batches: Sequence[list[Window]]) -> Iterator[tuple[list[Window], np.ndarray]]:
-        idle: SimpleQueue[Forward] = SimpleQueue()
-        for forward in self._replicas.forwards:
-            idle.put(forward)
-
-        def work(batch: list[Window]) -> np.ndarray:
-            ids, mask = padded(batch, pad=self._replicas.pad)
-            forward = idle.get()
-            try:
-                return forward(ids, mask)
-            finally:
-                idle.put(forward)
-
-        with ThreadPoolExecutor(len(self._replicas.forwards)) as pool:
-            yield from zip(batches, pool.map(work, batches), strict=True)
+    def _computed(self, forward: Forward, batch: Sequence[Window]) -> np.ndarray:
+        return forward(*padded(batch, pad=self._replicas.pad))
 
 
 def _max_sim(queries: Sequence[np.ndarray], text: np.ndarray) -> np.ndarray:

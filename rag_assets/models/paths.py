@@ -15,10 +15,10 @@ from pathlib import Path
 
 from rag_assets.config import EmbeddingModel
 from rag_assets.models import openvino
-from rag_assets.models.embedding import Encoder, TextEncoder, load_encoder
+from rag_assets.models.embedding import TextEncoder, load_encoder
 from rag_assets.models.hosted_embedding import load_hosted
 from rag_assets.models.replicas import EncoderError
-from rag_assets.models.weights import weights_of
+from rag_assets.models.weights import Weights, weights_of
 from rag_assets.store.atomic import write_atomically
 
 CUDA = ("cuda/torch/fp16", "cuda/torch/bf16", "cuda/torch/fp32")
@@ -78,11 +78,7 @@ def paths_here(model: EmbeddingModel) -> list[str]:
         offered = CPU_WITH_BF16 if has_bf16() else CPU
     if not openvino.is_installed() or model.backend != "sentence_transformers":
         offered = tuple(path for path in offered if "openvino" not in path)
-    fitting = [
-        path
-        for path in offered
-        if model.engine in ("auto", _engine(path)) and model.precision in ("auto", _precision(path))
-    ]
+    fitting = [path for path in offered if _agrees(path, model)]
     if not fitting:
         raise EncoderError(
             f"the model {model.path} cannot be computed with engine {model.engine} and precision "
@@ -95,6 +91,7 @@ def paths_here(model: EmbeddingModel) -> list[str]:
 def chosen_path(
     model: EmbeddingModel,
     *,
+    weights: Weights,
     name: str,
     home: Path,
     elsewhere: Callable[[EmbeddingModel], Choice] | None = None,
@@ -106,48 +103,52 @@ def chosen_path(
 
     Args:
         model: The model of the config.
+        weights: Its weights.
         name: What the config calls it.
         home: Folder that keeps the choice.
         elsewhere: Chooses on another machine, where the model will compute; this one if None.
 
     Raises:
         EncoderError: No path that the config allows gives the vectors of fp32 here.
-        WeightsError: There are no weights, or they are broken.
+        WeightsError: The weights are broken.
     """
     file = home / f"{name}.json"
     asked = f"{model.engine}/{model.precision}"
-    known = (kept for kept in _choices(model, home=home, first=file) if kept.asked == asked)
-    choice = next(known, None) or (elsewhere or partial(choose, home=home))(model)
+    known = (kept for kept in _choices(model, weights, home, first=file) if kept.asked == asked)
+    choice = next(known, None)
+    if choice is None:
+        choice = elsewhere(model) if elsewhere else choose(model, weights=weights, home=home)
     choice = replace(choice, asked=asked)
     if choice != _kept(file):
         write_atomically(file, json.dumps(asdict(choice), indent=1))
     return choice.path
 
 
-def choose(model: EmbeddingModel, *, home: Path | None = None) -> Choice:
+def choose(
+    model: EmbeddingModel, *, weights: Weights | None = None, home: Path | None = None
+) -> Choice:
     """The first path of this machine whose vectors agree with those of fp32.
 
     Raises:
         EncoderError: There is none.
+        WeightsError: There are no weights, or they are broken.
     """
-    model_id = weights_of(model, home=home).model_id
+    weights = weights or weights_of(model, home=home)
+    load = partial(load_encoder, model, weights=weights, home=home)
     paths = paths_here(model)
     refused: list[str] = []
     for path in paths:
         plain = f"{path.partition('/')[0]}/torch/fp32"
         # Nothing to compare: this is fp32 in PyTorch, by which the others are judged.
         if path == plain:
-            return Choice(model_id, path)
+            return Choice(weights.model_id, path)
         try:
-            cosine = fidelity(
-                load_encoder(model, path=path, home=home),
-                load_encoder(model, path=plain, home=home, is_kept=False),
-            )
+            cosine = fidelity(load(path=path), load(path=plain, is_kept=False))
         except EncoderError as error:
             refused.append(f"{path}: {error}")
         else:
             if cosine >= LEAST_COSINE:
-                return Choice(model_id, path, round(cosine, 6))
+                return Choice(weights.model_id, path, round(cosine, 6))
             refused.append(f"{path}: the least cosine to fp32 is {cosine:.5f}")
         logger.warning("not taken for %s: %s", model.path, refused[-1])
     raise EncoderError(
@@ -157,13 +158,13 @@ def choose(model: EmbeddingModel, *, home: Path | None = None) -> Choice:
     )
 
 
-def fidelity(encoder: Encoder, reference: Encoder) -> float:
+def fidelity(encoder: TextEncoder, reference: TextEncoder) -> float:
     """Least cosine between the two encoders' vectors of the same texts."""
     ours, theirs = (one.embed_passages(PROBES).vectors for one in (encoder, reference))
     return float((ours * theirs).sum(axis=1).min())
 
 
-def path_of(model: EmbeddingModel, *, name: str, home: Path) -> str:
+def path_of(model: EmbeddingModel, *, weights: Weights, name: str, home: Path) -> str:
     """The path for another use of a model: that of an index of the same model, if there is one.
 
     Otherwise it is chosen under `name`, as by `chosen_path`; in a read-only state folder the choice
@@ -172,23 +173,19 @@ def path_of(model: EmbeddingModel, *, name: str, home: Path) -> str:
     Raises:
         EncoderError, WeightsError: As `chosen_path` does.
     """
-    if known := next(_choices(model, home=home), None):
+    if known := next(_choices(model, weights, home), None):
         return known.path
     try:
-        return chosen_path(model, name=name, home=home)
+        return chosen_path(model, weights=weights, name=name, home=home)
     except OSError as error:
         logger.info("the path of %s is chosen anew each time: %s", name, error)
-        return choose(model, home=home).path
+        return choose(model, weights=weights, home=home).path
 
 
-def known_path(model: EmbeddingModel, *, home: Path, name: str) -> str | None:
-    """The path that `chosen_path` would find in `home`; None if it was never chosen.
-
-    Raises:
-        WeightsError: There are no weights, or they are broken.
-    """
+def known_path(model: EmbeddingModel, *, weights: Weights, name: str, home: Path) -> str | None:
+    """The path that `chosen_path` would find in `home`; None if it was never chosen."""
     asked = f"{model.engine}/{model.precision}"
-    known = _choices(model, home=home, first=home / f"{name}.json")
+    known = _choices(model, weights, home, first=home / f"{name}.json")
     return next((kept.path for kept in known if kept.asked == asked), None)
 
 
@@ -203,12 +200,14 @@ def load_for_queries(model: EmbeddingModel, *, name: str, home: Path) -> TextEnc
     """
     if model.endpoint:
         return load_hosted(model, home=home)
-    if known := next(_choices(model, home=home, first=home / f"{name}.json"), None):
+    weights = weights_of(model, home=home)
+    load = partial(load_encoder, model, weights=weights, home=home)
+    if known := next(_choices(model, weights, home, first=home / f"{name}.json"), None):
         try:
-            return load_encoder(model, path=known.path, home=home)
+            return load(path=known.path)
         except EncoderError as error:
             logger.info("queries are computed on another path than the index: %s", error)
-    return load_encoder(model, path=choose(model, home=home).path, home=home)
+    return load(path=choose(model, weights=weights, home=home).path)
 
 
 @cache
@@ -220,12 +219,13 @@ def has_bf16() -> bool:
     return bool(flags.get("avx512_bf16") or flags.get("amx_bf16"))
 
 
-def _choices(model: EmbeddingModel, *, home: Path, first: Path | None = None) -> Iterator[Choice]:
+def _choices(
+    model: EmbeddingModel, weights: Weights, home: Path, *, first: Path | None = None
+) -> Iterator[Choice]:
     """Kept choices for these weights that the config allows, under any name, `first` first."""
-    model_id = weights_of(model, home=home).model_id
     for file in chain([first] if first else [], sorted(home.glob("*.json"))):
         kept = _kept(file)
-        if kept and kept.model_id == model_id and _agrees(kept.path, model):
+        if kept and kept.model_id == weights.model_id and _agrees(kept.path, model):
             yield kept
 
 
@@ -238,12 +238,5 @@ def _kept(file: Path) -> Choice | None:
 
 
 def _agrees(path: str, model: EmbeddingModel) -> bool:
-    return model.precision in ("auto", _precision(path)) and model.engine in ("auto", _engine(path))
-
-
-def _engine(path: str) -> str:
-    return path.split("/")[1]
-
-
-def _precision(path: str) -> str:
-    return path.split("/")[2]
+    _, engine, precision = path.split("/")
+    return model.precision in ("auto", precision) and model.engine in ("auto", engine)

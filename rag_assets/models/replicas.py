@@ -1,10 +1,12 @@
 """Models in PyTorch, as functions from token ids to vectors that may run in parallel."""
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
     from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerBase
+
+Item = TypeVar("Item")
+Made = TypeVar("Made")
 
 UNWEIGHED = ("cls", "eos", "pad", "unk")
 """Special tokens that FlagEmbedding leaves out of lexical weights."""
@@ -52,6 +57,27 @@ class Replicas:
     """Token id that fills up the short rows of a batch."""
     unweighed: np.ndarray | None = None
     """Ids of the tokens that have no lexical weight; None where such weights are not asked for."""
+
+    def computed(
+        self, work: Callable[[Forward, Item], Made], items: Iterable[Item]
+    ) -> Iterator[Made]:
+        """What `work` makes of each item with a copy that is free, in their order."""
+        if len(self.forwards) == 1:
+            yield from (work(self.forwards[0], item) for item in items)
+            return
+        idle: SimpleQueue[Forward] = SimpleQueue()
+        for forward in self.forwards:
+            idle.put(forward)
+
+        def work_on(item: Item) -> Made:
+            forward = idle.get()
+            try:
+                return work(forward, item)
+            finally:
+                idle.put(forward)
+
+        with ThreadPoolExecutor(len(self.forwards)) as pool:
+            yield from pool.map(work_on, items)
 
 
 def load_torch(

@@ -49,11 +49,12 @@ class MisfitError(Exception):
 def as_array(values: Sequence[Value], kind: pa.DataType) -> pa.Array | None:
     """The values of a column as Arrow; None if one does not fit."""
     if kind == pa.string():
-        texts = [_text(value) for value in values]
         try:
-            return pa.array(texts, kind)
+            if set(map(type, values)) <= {str, NoneType}:
+                return pa.array(values, kind)
+            return pa.array(map(_text, values), kind)
         except UnicodeEncodeError:  # half a character, which JSON may hold
-            return pa.array([text and _whole(text) for text in texts], kind)
+            return pa.array([text and _whole(text) for text in map(_text, values)], kind)
     try:
         if _fits(values, kind):
             return pa.array(values, kind)

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 BATCH_ROWS = 65_536
 READ_BYTES = 1 << 20
 MEMORY_LIMIT = "1GB"
-HASH = pa.field("hash", pa.int64())
-"""What a database computed of a whole row."""
 
 
 class ContentError(Exception):
@@ -146,62 +144,45 @@ def rows_by_position(
 
 
 def load_rows(
-    connection: "duckdb.DuckDBPyConnection",
-    name: str,
-    files: Sequence[Path],
-    *,
-    schema: pa.Schema,
-    is_hashed: bool = False,
+    connection: "duckdb.DuckDBPyConnection", name: str, files: Sequence[Path], *, schema: pa.Schema
 ) -> None:
     """Make the table `name` of landed Parquet `files` with the columns of `schema`.
 
-    Its columns are c0, c1, ... as an exported table holds them; `hash`, what the database computed
-    of the whole row, NULL unless the files have it; and `fingerprint`, the SHA-256 of all values.
+    Its columns are c0, c1, ... as an exported table holds them, and `fingerprint`, the SHA-256 of
+    all values.
     """
     by_place = [f"c{place}" for place in range(len(schema))]
-    if is_hashed:
-        schema = schema.append(HASH)
-    names = [*by_place, *([HASH.name] if is_hashed else [])]
-    connection.register("landed", rows_by_position(files, schema=schema, names=names))
-    cells = ", ".join(
-        f"{normalised(f'c{place}', field.type)} AS {column}"
-        for place, (column, field) in enumerate(zip(names, schema, strict=True))
-    )
-    hashed = HASH.name if is_hashed else f"NULL::BIGINT AS {HASH.name}"
-    connection.execute(
-        f"CREATE OR REPLACE TABLE {name} AS SELECT {', '.join([*by_place, hashed])}, "
-        f"sha256({as_json(by_place)}) AS fingerprint FROM (SELECT {cells} FROM landed)"
-    )
-    connection.unregister("landed")
+    every = ", ".join(by_place)
+    _load(connection, name, files, schema, f"{every}, sha256({as_json(by_place)}) AS fingerprint")
 
 
 def load_keys(
-    connection: "duckdb.DuckDBPyConnection",
-    name: str,
-    files: Sequence[Path],
-    *,
-    schema: pa.Schema,
-    is_hashed: bool = False,
+    connection: "duckdb.DuckDBPyConnection", name: str, files: Sequence[Path], *, schema: pa.Schema
 ) -> None:
     """Make the table `name` of landed Parquet `files` with the keys of `schema`.
 
-    Its columns are `row_key`, the key as JSON text, and `hash`, NULL unless the files have it.
+    Its column is `row_key`, the key as JSON text.
     """
+    key = as_json(f"c{place}" for place in range(len(schema)))
+    _load(connection, name, files, schema, f"{key} AS row_key")
+
+
+def _load(
+    connection: "duckdb.DuckDBPyConnection",
+    name: str,
+    files: Sequence[Path],
+    schema: pa.Schema,
+    asked: str,
+) -> None:
+    """Make the table `name` of what SQL asks of the values of the columns c0, c1, ..."""
     by_place = [f"c{place}" for place in range(len(schema))]
-    cells = [
+    connection.register("landed", rows_by_position(files, schema=schema, names=by_place))
+    cells = ", ".join(
         f"{normalised(column, field.type)} AS {column}"
         for column, field in zip(by_place, schema, strict=True)
-    ]
-    hashed = f"NULL::BIGINT AS {HASH.name}"
-    names = list(by_place)
-    if is_hashed:
-        hashed = HASH.name
-        cells.append(f"c{len(schema)} AS {HASH.name}")
-        schema, names = schema.append(HASH), [*by_place, HASH.name]
-    connection.register("landed", rows_by_position(files, schema=schema, names=names))
+    )
     connection.execute(
-        f"CREATE OR REPLACE TABLE {name} AS SELECT {as_json(by_place)} AS row_key, {hashed} "
-        f"FROM (SELECT {', '.join(cells)} FROM landed)"
+        f"CREATE OR REPLACE TABLE {name} AS SELECT {asked} FROM (SELECT {cells} FROM landed)"
     )
     connection.unregister("landed")
 

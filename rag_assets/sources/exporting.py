@@ -36,23 +36,12 @@ MOST_PLANNED = 65_536
 
 
 @dataclass(frozen=True, slots=True)
-class RowCounts:
-    """Rows of a table by what became of them."""
-
-    added: int
-    changed: int
-    removed: int
-    unchanged: int
-
-
-@dataclass(frozen=True, slots=True)
 class ExportResult:
     """What one pass did to an exported table."""
 
     table: ExportedTable
-    counts: RowCounts
-    failures: Sequence[Failure] = ()
-    """The rows that were left out, with the reason."""
+    report: sync.Report
+    """Counted in rows; those that were left out have failed."""
     schema_changes: Sequence[str] = ()
     """Columns that were added, removed, renamed or changed their type, one sentence each."""
 
@@ -61,11 +50,10 @@ class ExportResult:
 class PlannedTable:
     """What a pass over an exported table would do."""
 
-    counts: RowCounts
+    report: sync.Report
+    """Counted in rows; `rows` are those of the table afterwards."""
     about: About
     columns: pa.Schema
-    rows: int
-    """The number of rows of the table afterwards."""
     is_anew: bool
     """Whether it would be begun anew: its columns or its key are others, or it was never read."""
     came: pa.Table | None
@@ -136,15 +124,8 @@ def planned_table(request: ExportRequest) -> "PlannedTable":
     folder = request.work / "planned"
     folder.mkdir(parents=True, exist_ok=True)
     with spilling_to(folder, memory=MEMORY[-1]) as connection:
-        rows = LandedRows(connection, request.landed, remembered="")
+        rows = LandedRows(connection, request.landed)
         return _ExportPass(request, connection, rows).planned()
-
-
-def hashes_of(table: ExportedTable) -> Path | None:
-    """The file with key and hash of each row, if there is one of the last complete pass."""
-    remembered = (table.completion.read_at or {}).get("remembered", "")
-    file = exports.hashes_file(table.store, table.name, remembered)
-    return file if remembered and file.is_file() else None
 
 
 def newest(table: ExportedTable, *, column: str) -> Value:
@@ -167,7 +148,7 @@ def _with(request: ExportRequest, *, memory: str) -> ExportResult:
     folder.mkdir(parents=True, exist_ok=True)
     _remove_damaged(request)
     with spilling_to(folder, memory=memory) as connection:
-        rows = LandedRows(connection, request.landed, remembered=uuid.uuid4().hex)
+        rows = LandedRows(connection, request.landed)
         return _ExportPass(request, connection, rows).run()
 
 
@@ -215,17 +196,23 @@ class _ExportPass:
             self.store.retire(request.name)
         report = self._refresh(about, failures)
         table = self._record(about, report)
-        counts = RowCounts(report.added, report.changed, report.removed, report.unchanged)
-        return ExportResult(table, recounted or counts, failures, changes)
+        report = replace(
+            recounted or report,
+            target=request.target,
+            data_version=table.data_version,
+            failed=len(failures),
+            rows=table.rows,
+            failures=failures,
+        )
+        return ExportResult(table, report, changes)
 
     def planned(self) -> PlannedTable:
         """What `run` would do."""
         about, _ = self._compared()
         self._guard(about)
         if self.fixed is None or self._is_other(about):
-            rows = self.rows.rows
-            counts = self._counts(about) if self.fixed else RowCounts(rows, 0, 0, 0)
-            return self._told(about, counts, came=None, gone=[])
+            new = self._report(added=self.rows.rows)
+            return self._told(about, self._counts(about) if self.fixed else new)
         schema = exports.schema_of(about, self.rows.columns)
         target = Target(self.request.name, schema=schema, key=KEY, group=KEY)
         plan = decide(
@@ -236,22 +223,39 @@ class _ExportPass:
                 inputs=lambda: self.rows,
             )
         )
-        counts = RowCounts(plan.added, plan.changed, len(plan.removed), plan.unchanged)
+        report = self._report(plan.added, plan.changed, len(plan.removed), plan.unchanged)
         gone = [*plan.removed, *plan.to_replace]
         pending = plan.hand_over()
         if len(pending) > MOST_PLANNED:
-            return self._told(about, counts, came=None, gone=gone)
+            return self._told(about, report, gone=gone)
         cells = [f"c{place}" for place in range(len(self.rows.columns))]
         batches = [batch.rows.select(cells) for batch in self.rows.transform(pending)]
         came = pa.concat_tables([schema.empty_table().select(cells), *batches])
-        return self._told(about, counts, came=came, gone=gone)
+        return self._told(about, report, came=came, gone=gone)
 
     def _told(
-        self, about: About, counts: RowCounts, *, came: pa.Table | None, gone: Sequence[str]
+        self,
+        about: About,
+        report: sync.Report,
+        *,
+        came: pa.Table | None = None,
+        gone: Sequence[str] = (),
     ) -> PlannedTable:
         is_anew = self.fixed is None or self._is_other(about)
-        rows = self.rows
-        return PlannedTable(counts, about, rows.columns, rows.rows, is_anew, came, gone)
+        return PlannedTable(report, about, self.rows.columns, is_anew, came, gone)
+
+    def _report(
+        self, added: int = 0, changed: int = 0, removed: int = 0, unchanged: int = 0
+    ) -> sync.Report:
+        return sync.Report(
+            target=self.request.target,
+            data_version="",
+            added=added,
+            changed=changed,
+            removed=removed,
+            unchanged=unchanged,
+            rows=self.rows.rows,
+        )
 
     def _compared(self) -> tuple[About, list[Failure]]:
         """Name the rows by their key, and find out which may have moved."""
@@ -291,12 +295,8 @@ class _ExportPass:
         return [name for name in key if not self.rows.is_written_by_people(name)]
 
     def _refresh(self, about: About, failures: Sequence[Failure]) -> sync.Report:
-        """Write what changed; hashes for the next pass first, failures before it is complete."""
-        request, rows = self.request, self.rows
-        if request.landed.is_hashed and about.key and not failures:
-            remembered = rows.read_at()["remembered"]
-            rows.write_hashes(exports.hashes_file(self.store, request.name, remembered))
-        name = request.name
+        """Write what changed, and failures before it is complete."""
+        request, rows, name = self.request, self.rows, self.request.name
         schema = exports.schema_of(about, rows.columns)
         pass_ = uuid.uuid4().hex
         work = Work(
@@ -323,7 +323,6 @@ class _ExportPass:
             about=exports.described(about, self.rows.columns, nulls),
         )
         self.store.complete(name, completion)
-        exports.forget_hashes(self.store, name, but=self.rows.read_at()["remembered"])
         return ExportedTable(
             self.store, name, about, self.rows.columns, nulls, completion=completion
         )
@@ -355,7 +354,7 @@ class _ExportPass:
         now = self.connection.execute(totals.format(after, "fresh")).fetchall()[0]
         return values[0] > 0 and values == now
 
-    def _counts(self, about: About) -> RowCounts:
+    def _counts(self, about: About) -> sync.Report:
         """What became of the held rows: by the key of now if they have it, else by content."""
         assert self.fixed is not None
         columns = self.fixed[0]
@@ -377,7 +376,7 @@ class _ExportPass:
             f"FULL JOIN ({side.format(old, 'old')}) AS old "
             "ON new.key = old.key AND new.copy = old.copy"
         ).fetchall()[0]
-        return RowCounts(*counted)
+        return self._report(*counted)
 
     def _load_exported(self) -> None:
         """Make the table `old` of the rows that are held, by position."""

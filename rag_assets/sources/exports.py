@@ -15,8 +15,6 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 
-import pyarrow as pa
-
 from rag_assets.change import sync
 from rag_assets.change.shrinking import SHRINK_LIMIT
 from rag_assets.config import LONGEST_TABLE_NAME, TableSource, TableSpec
@@ -41,8 +39,6 @@ from rag_assets.store.table_locations import remove_folder
 RECIPE = "exports 5"
 """Raised when what is said of a table may be other than before; that its rows may be others says
 `Origin.recipe`."""
-BETWEEN = ", "
-"""Stands between the two in the record of a pass; one of an older release has the latter alone."""
 
 SHOWN_OF_NAME = 100
 """At most so many characters are shown of a name that is too long."""
@@ -339,16 +335,10 @@ class ExportPass:
         failures = sync.quarantined(self.store, self.outcomes.target(item.table))
         is_due = self.retry and bool(failures)
         is_due = is_due or any(failure.kind == "environment" for failure in failures)
-        is_due = is_due or (held is not None and _hides_names(held, item.spec))
         if held and held.completion.made_from == item.mark and not is_due:
             return held
-        is_keyed = bool(
-            item.spec.key or origin.describe(item.table).key or _key_candidates(declared)
-        )
         known = None if failures else self._last_read(origin, item, held)
-        item.request = TableRequest(
-            is_keyed, increment, known, item.spec.decimal, item.spec.read.wishes
-        )
+        item.request = TableRequest(increment, known, item.spec.decimal, item.spec.read.wishes)
         return None
 
     def _sound(self, item: Chosen) -> ExportedTable | None:
@@ -373,8 +363,7 @@ class ExportPass:
         if held is None:
             return None
         known = held.completion.read_at or {}
-        is_other = known.get("recipe", "").rpartition(BETWEEN)[2] != origin.recipe(item.table)
-        if is_other or _hides_names(held, item.spec) or not _is_as_left(held):
+        if known.get("recipe") != _recipe(origin, item.table) or not _is_as_left(held):
             return None
         described = origin.describe(item.table)
         key = list(held.about.key)
@@ -384,9 +373,7 @@ class ExportPass:
             return None
         return LastRead(
             key,
-            rows=held.rows,
             memory=known.get("memory", ""),
-            hashes=exporting.hashes_of(held),
             newest=lambda column: exporting.newest(held, column=column),
         )
 
@@ -468,7 +455,7 @@ class ExportPass:
         if observed is None:
             return None
         listed = dict(headings_of(self.headings, item.table))
-        recipe = origin.recipe(item.table)
+        recipe = _recipe(origin, item.table)
         return fingerprint(recipe, observed, item.spec.model_dump_json(), listed)
 
     def _export(self, origin: Origin, item: Chosen, landed: Landed, *, work: Path) -> Export:
@@ -506,7 +493,7 @@ class ExportPass:
                 about=about,
                 key_candidates=_key_candidates(columns),
                 look=item.mark or "",
-                recipe=f"{RECIPE}{BETWEEN}{origin.recipe(item.table)}",
+                recipe=_recipe(origin, item.table),
                 work=work,
                 allow_shrink=self.allow_shrink,
                 log=self.log,
@@ -537,12 +524,9 @@ class ExportPass:
         )
 
 
-def _hides_names(held: ExportedTable, spec: TableSpec) -> bool:
-    """Whether a key of texts was hidden when all keys were: people may have written it."""
-    texts = {field.name for field in held.columns if pa.types.is_string(field.type)}
-    written = (held.completion.read_at or {}).get("recipe", "")
-    is_older = written.partition(BETWEEN)[0] != RECIPE
-    return is_older and spec.hidden is None and not texts.isdisjoint(held.about.key)
+def _recipe(origin: Origin, table: str) -> str:
+    """What the code reads of a table, and says of it."""
+    return f"{RECIPE}, {origin.recipe(table)}"
 
 
 def _is_as_left(held: ExportedTable) -> bool:

@@ -60,9 +60,6 @@ class Landed:
     keys: Sequence[Path] | None = None
     """Parquet files with the keys of all rows, where `files` hold only those that may have
     moved."""
-    is_hashed: bool = False
-    """Whether `files`, and `keys` if there are any, end with a column `hash`: what the database
-    computed of the whole row."""
     notes: Notes = field(default_factory=Notes)
     memory: str = ""
     """What the source wants to be told at the next pass."""

@@ -8,7 +8,6 @@ The work is done by DuckDB, which spills to disk, so that memory stays bounded.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +18,7 @@ from rag_assets.change.changing_inputs import ChangingInputs
 from rag_assets.change.data_versions import Identities
 from rag_assets.change.difference import INPUTS, TARGET_ROWS, InputChanges
 from rag_assets.change.sync import Batch, Failure
-from rag_assets.sources.column_types import HASH, as_json, is_unique, load_keys, load_rows, normal
+from rag_assets.sources.column_types import as_json, is_unique, load_keys, load_rows, normal
 from rag_assets.sources.landed import Landed, StaleKeysError
 from rag_assets.store import ROW_ID, Store
 from rag_assets.store.exports import KEY, About, cells
@@ -45,23 +44,14 @@ class LandedRows(ChangingInputs):
     with `row_key` and `fingerprint`.
     """
 
-    def __init__(
-        self, connection: "duckdb.DuckDBPyConnection", landed: Landed, *, remembered: str
-    ) -> None:
-        """Load them; `remembered` names what is kept beside the table for the next pass."""
+    def __init__(self, connection: "duckdb.DuckDBPyConnection", landed: Landed) -> None:
+        """Load them."""
         self.connection = connection
         self.landed = landed
         self.columns = pa.schema([normal(field) for field in landed.schema])
-        self._remembered = remembered
         self._moved: InputChanges | None = None
         self._key: list[str] = []
-        load_rows(
-            connection,
-            "fresh",
-            landed.files,
-            schema=landed.schema,
-            is_hashed=landed.is_hashed,
-        )
+        load_rows(connection, "fresh", landed.files, schema=landed.schema)
 
     @property
     def is_whole(self) -> bool:
@@ -113,13 +103,7 @@ class LandedRows(ChangingInputs):
             StaleKeysError: What landed does not explain all the keys.
         """
         schema = pa.schema([self.landed.schema.field(column) for column in key])
-        load_keys(
-            self.connection,
-            "present",
-            self.landed.keys or (),
-            schema=schema,
-            is_hashed=self.landed.is_hashed,
-        )
+        load_keys(self.connection, "present", self.landed.keys or (), schema=schema)
         held = Identities.of(store, store.generation(name), key=KEY)
         kept = store.batches(
             held.name,
@@ -165,14 +149,6 @@ class LandedRows(ChangingInputs):
         asked = (f"count(*) - count(c{place})" for place in range(len(self.columns)))
         return list(self.connection.execute(f"SELECT {', '.join(asked)} FROM fresh").fetchall()[0])
 
-    def write_hashes(self, file: Path) -> None:
-        """Write the key and the hash of every row of the table to a Parquet file."""
-        rows = "named" if self.is_whole else "present"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        self.connection.sql(f"SELECT {KEY}, {HASH.name} FROM {rows}").write_parquet(
-            str(file), compression="lz4"
-        )
-
     @override
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """All of them, in batches of schema `INPUTS`.
@@ -188,7 +164,7 @@ class LandedRows(ChangingInputs):
 
     @override
     def read_at(self) -> dict[str, str]:
-        return {"memory": self.landed.memory, "remembered": self._remembered}
+        return {"memory": self.landed.memory}
 
     @override
     def since(self, read_at: Mapping[str, str]) -> InputChanges | None:

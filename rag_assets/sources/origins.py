@@ -66,11 +66,8 @@ class LastRead:
 
     key: Sequence[str]
     """Columns that identify a row; empty where there are none."""
-    rows: int
     memory: str
     """What the source asked to be told again: `Landed.memory` of the last pass."""
-    hashes: Path | None
-    """Parquet file with `row_key` and `hash` of each row, if the last pass had hashes."""
     newest: Callable[[str], Value]
     """The greatest value of a column of numbers, dates or times; None if there is none."""
 
@@ -79,8 +76,6 @@ class LastRead:
 class TableRequest:
     """How one table is to be read."""
 
-    is_keyed: bool = False
-    """Whether there may be columns that identify a row."""
     increment: Increment | None = None
     last: LastRead | None = None
     """What the last pass left; None asks for all rows."""

@@ -74,23 +74,11 @@ class Outcomes:
         self, spec: TableSpec, table: str, done: exporting.ExportResult, landed: Landed
     ) -> Export:
         """The table was brought up to what `landed`."""
-        counts = done.counts
-        report = sync.Report(
-            target=self.target(table),
-            data_version=done.table.data_version,
-            added=counts.added,
-            changed=counts.changed,
-            removed=counts.removed,
-            unchanged=counts.unchanged,
-            failed=len(done.failures),
-            rows=done.table.rows,
-            failures=done.failures,
-        )
         return Export(
             spec.name,
             table,
             done.table,
-            report,
+            done.report,
             schema_changes=done.schema_changes,
             rows_read=rows_in(landed.files),
             keys_read=rows_in(landed.keys or ()),

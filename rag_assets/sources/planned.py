@@ -107,17 +107,5 @@ class _PlanningPass(ExportPass):
     @override
     def _taken(self, item: Chosen, request: exporting.ExportRequest) -> Export:
         planned = self.found[item.table] = exporting.planned_table(request)
-        counts = planned.counts
-        report = sync.Report(
-            target=self.outcomes.target(item.table),
-            data_version="",
-            added=counts.added,
-            changed=counts.changed,
-            removed=counts.removed,
-            unchanged=counts.unchanged,
-            rows=planned.rows,
-        )
-        held = self.outcomes.exported(item.table)
-        return Export(
-            item.spec.name, item.table, held, report, rows_read=rows_in(request.landed.files)
-        )
+        held, read = self.outcomes.exported(item.table), rows_in(request.landed.files)
+        return Export(item.spec.name, item.table, held, planned.report, rows_read=read)

@@ -14,14 +14,12 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any, cast
 
 import pyarrow as pa
 
 from rag_assets import schemas
 from rag_assets.identity import fingerprint
-from rag_assets.store.atomic import take_away
 from rag_assets.store.catalog import name_of
 from rag_assets.store.completions import ExportRecord, ForeignKey, PassRecord
 from rag_assets.store.damage import DamagedTablesError
@@ -31,8 +29,6 @@ PREFIX = "exports-"
 """How the names of exported tables begin."""
 KEY = "row_key"
 """Column with the key of each row: see `sources.landed_rows`."""
-HASHES = "hashes"
-"""Folder below the state with the hashes that databases computed of rows."""
 METADATA = b"rag_assets"
 LETTERS_KEPT = 40
 _DECIMAL = re.compile(r"decimal128\((\d+), (-?\d+)\)")
@@ -254,19 +250,6 @@ def remove(store: Store, name: str) -> None:
     for generation in store.generations():
         if name_of(generation) == name:
             store.forget(generation)
-    forget_hashes(store, name)
-
-
-def hashes_file(store: Store, name: str, pass_: str) -> Path:
-    """The file with the hashes that a database computed of each row in one pass."""
-    return store.root / HASHES / f"{name}.{pass_}.parquet"
-
-
-def forget_hashes(store: Store, name: str, *, but: str = "") -> None:
-    """Remove the hashes of the table called `name`, but for those of one pass."""
-    for file in (store.root / HASHES).glob(f"{name}.*"):
-        if file != hashes_file(store, name, but):
-            take_away(file)
 
 
 def _said(store: Store, name: str) -> dict:

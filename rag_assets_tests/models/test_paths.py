@@ -28,6 +28,10 @@ def configured(**settings):
     return MINILM.model_copy(update=settings)
 
 
+def chosen(model, *, name, home):
+    return chosen_path(model, weights=weights_of(model, home=home), name=name, home=home)
+
+
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
     return tmp_path_factory.mktemp("encoders")
@@ -190,14 +194,14 @@ def test_weights_are_hashed_once_while_a_path_is_chosen(tmp_path, monkeypatch, t
 
 def test_the_choice_is_kept_for_the_model_and_the_config(monkeypatch, without_bf16, tiny, home):
     model_id, plain = weights_of(tiny).model_id, tiny.model_copy(update={"engine": "torch"})
-    assert chosen_path(tiny, name="kept", home=home) == OPENVINO
+    assert chosen(tiny, name="kept", home=home) == OPENVINO
     kept = json.loads((home / "kept.json").read_text())
     assert (kept["model_id"], kept["path"]) == (model_id, OPENVINO)
     assert kept["cosine"] > 0.9999
 
     monkeypatch.setattr(openvino, "is_installed", lambda: False)
-    assert chosen_path(tiny, name="kept", home=home) == OPENVINO
-    assert chosen_path(plain, name="kept", home=home) == "cpu/torch/fp32"
+    assert chosen(tiny, name="kept", home=home) == OPENVINO
+    assert chosen(plain, name="kept", home=home) == "cpu/torch/fp32"
 
 
 def test_a_model_under_another_name_stays_on_its_path(tmp_path, monkeypatch, without_bf16):
@@ -206,9 +210,9 @@ def test_a_model_under_another_name_stays_on_its_path(tmp_path, monkeypatch, wit
     recorded |= {"cosine": None, "asked": "auto/auto"}
     (tmp_path / "minilm.json").write_text(json.dumps(recorded))  # before OpenVINO was installed
 
-    assert chosen_path(MINILM, name="renamed", home=tmp_path) == "cpu/torch/fp32"
+    assert chosen(MINILM, name="renamed", home=tmp_path) == "cpu/torch/fp32"
     (tmp_path / "minilm.json").unlink()
-    assert chosen_path(MINILM, name="again", home=tmp_path) == "cpu/torch/fp32"
+    assert chosen(MINILM, name="again", home=tmp_path) == "cpu/torch/fp32"
     with monkeypatch.context() as patch:
         patch.setattr(paths, "choose", None)
         encoder = load_for_queries(MINILM, name="to_search", home=tmp_path)
@@ -216,11 +220,11 @@ def test_a_model_under_another_name_stays_on_its_path(tmp_path, monkeypatch, wit
 
 
 def test_a_setting_that_is_taken_back_finds_the_path_that_it_had(tmp_path, tiny, without_bf16):
-    assert chosen_path(tiny, name="tiny", home=tmp_path) == OPENVINO
+    assert chosen(tiny, name="tiny", home=tmp_path) == OPENVINO
     plain = tiny.model_copy(update={"engine": "torch"})
-    assert chosen_path(plain, name="tiny", home=tmp_path) == "cpu/torch/fp32"
-    assert chosen_path(plain, name="other", home=tmp_path) == "cpu/torch/fp32"
-    assert chosen_path(tiny, name="tiny", home=tmp_path) == OPENVINO
+    assert chosen(plain, name="tiny", home=tmp_path) == "cpu/torch/fp32"
+    assert chosen(plain, name="other", home=tmp_path) == "cpu/torch/fp32"
+    assert chosen(tiny, name="tiny", home=tmp_path) == OPENVINO
 
 
 def test_queries_are_computed_even_where_the_path_of_the_index_is_not_to_be_had(tiny, home):

@@ -13,7 +13,7 @@ from rag_assets.change.steps import StepContext
 from rag_assets.documents.chunks import chunk
 from rag_assets.documents.elements.parse import refresh_elements
 from rag_assets.operations.doctor.differences import StepPlan
-from rag_assets.sources.files.manifest import FilesSeen, refresh_document_files
+from rag_assets.sources.files.manifest import files_seen, refresh_document_files
 from rag_assets_testing.faults import project
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.pipeline import refresh
@@ -75,7 +75,7 @@ def test_each_step_does_what_was_decided(made):
     made.write("new.md", project.report(9))
     (made.documents / "series1" / "report1.md").unlink()
     sources, say = made.config.sources.documents, lambda _: None
-    seen = FilesSeen(made.store, sources, tables=made.config.sources.tables)
+    seen = files_seen(made.store, sources, tables=made.config.sources.tables)
     files = StepPlan("document_files", decide(seen.derivation))
     assert (len(files.added), len(files.changed), len(files.removed)) == (1, 1, 1)
 

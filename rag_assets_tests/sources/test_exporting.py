@@ -99,7 +99,8 @@ def parts(*rows: tuple[int | None, str | None, float | None]) -> pa.Table:
 
 
 def counts(done: ExportResult) -> tuple[int, int, int, int]:
-    return (done.counts.added, done.counts.changed, done.counts.removed, done.counts.unchanged)
+    report = done.report
+    return (report.added, report.changed, report.removed, report.unchanged)
 
 
 def test_rows_are_counted_by_key(bench):
@@ -221,7 +222,7 @@ def test_rows_that_share_a_key_are_reported_and_one_is_kept(bench):
     rows = [(1, "b", 1.0), (1, "a", 1.0), (1, "c", 1.0), (2, "d", 1.0)]
     swapped = bench.export(parts(*rows), key=["id"])
     assert swapped.table.rows == 2
-    [failure] = swapped.failures
+    [failure] = swapped.report.failures
     assert "3 rows" in failure.reason
     assert '["1"]' in failure.reason
     kept = bench.rows()
@@ -231,7 +232,7 @@ def test_rows_that_share_a_key_are_reported_and_one_is_kept(bench):
 
 def test_a_key_that_is_no_key_gives_few_failures(bench):
     rows = [(number // 2, str(number), 1.0) for number in range(1_000)]
-    failures = bench.export(parts(*rows), key=["id"]).failures
+    failures = bench.export(parts(*rows), key=["id"]).report.failures
     assert len(failures) == landed_rows.DUPLICATES_SHOWN + 1
     assert "400 more rows" in failures[-1].reason
 

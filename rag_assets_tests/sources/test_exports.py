@@ -16,7 +16,6 @@ from rag_assets.change import sync
 from rag_assets.config import ConfigError, TableSource
 from rag_assets.config.headings import read_headings
 from rag_assets.sources import exporting, exports, landing
-from rag_assets.sources.databases import database
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.outcomes import Export
 from rag_assets.sources.readability import readability
@@ -642,7 +641,7 @@ def test_sqlite_values_of_another_type_than_declared_make_a_column_of_text(store
         pytest.param("TIME", 2460000.5, marks=OF_THE_LIKE),
     ],
 )
-def test_sqlite_dates_that_are_numbers_stay_numbers(store, sqlite, way, kind, value):
+def test_sqlite_dates_that_are_numbers_stay_numbers(store, sqlite, kind, value):
     """SQLite has no dates: a number may count seconds, milliseconds or days of any calendar."""
     path = sqlite(
         f"CREATE TABLE log (id INTEGER PRIMARY KEY, at {kind})",
@@ -652,10 +651,7 @@ def test_sqlite_dates_that_are_numbers_stay_numbers(store, sqlite, way, kind, va
     assert rows(item) == [{"id": 1, "at": str(value)}, {"id": 2, "at": None}]
 
 
-@pytest.mark.parametrize("way", ["arrow", "sqlalchemy"])
-def test_sqlite_numbers_that_no_double_holds_stay_what_they_are(store, sqlite, monkeypatch, way):
-    if way == "sqlalchemy":
-        monkeypatch.setattr(database, "find_spec", lambda _: None)
+def test_sqlite_numbers_that_no_double_holds_stay_what_they_are(store, sqlite):
     path = sqlite(
         "CREATE TABLE wide (id DECIMAL(20, 0) PRIMARY KEY, price DECIMAL(10, 2))",
         "INSERT INTO wide VALUES (9007199254740992, 1.25), (9007199254740993, 2), "

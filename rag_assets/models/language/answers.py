@@ -6,9 +6,10 @@ is, and how much it takes.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
 """JSON as a model writes it that is told to in words alone."""
+LAST = "[DONE]"
+"""What ends a stream."""
 SHOWN = 200
 """A reason shows at most so many characters of a fault."""
 STATED = ("root", "owned_by", "parent", "meta", "digest", "revision")
@@ -57,6 +60,32 @@ class ChatAnswer(BaseModel):
     usage: TokenUsage | None = None
 
 
+class AnswerDelta(BaseModel):
+    """What a piece of an answer adds to its text."""
+
+    content: str | None = None
+
+
+class PieceChoice(BaseModel):
+    """A piece of one answer."""
+
+    delta: AnswerDelta = AnswerDelta()
+    finish_reason: str | None = None
+
+
+class ChatPiece(BaseModel):
+    """The part of a piece of a streamed chat completion that is read."""
+
+    choices: list[PieceChoice] = []
+    usage: TokenUsage | None = None
+    is_last: bool = False
+    """Whether nothing comes after it; it says no more than that."""
+
+
+class _ServedModels(BaseModel):
+    data: list[dict[str, Any]]
+
+
 @dataclass(frozen=True, slots=True)
 class Judged:
     """What an answer is worth."""
@@ -72,14 +101,46 @@ def chat_answer(body: bytes) -> ChatAnswer:
     Raises:
         ValueError: The body is none.
     """
-    try:
+    with _as_value_error():
         answer = ChatAnswer.model_validate_json(body)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        raise ValueError(first["msg"][:SHOWN]) from None
     if not answer.choices:
         raise ValueError("it holds no choices")
     return answer
+
+
+def chat_piece(line: str) -> ChatPiece | None:
+    """The piece in a line of an event stream; None if the line holds none.
+
+    Raises:
+        ValueError: It holds something else.
+    """
+    field, _, data = line.partition(":")
+    if field != "data":
+        return None
+    if data.strip() == LAST:
+        return ChatPiece(is_last=True)
+    with _as_value_error():
+        return ChatPiece.model_validate_json(data)
+
+
+def served_models(answer: object) -> Mapping[str, Mapping[str, Json]]:
+    """What a server says of each of its models, by their names.
+
+    Raises:
+        ValueError: The answer is no list of models.
+    """
+    with _as_value_error():
+        return {str(one.get("id")): one for one in _ServedModels.model_validate(answer).data}
+
+
+@contextmanager
+def _as_value_error() -> Generator[None]:
+    """Say of an answer of another shape what is wrong with it, and show nothing of it."""
+    try:
+        yield
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        raise ValueError(first["msg"][:SHOWN]) from None
 
 
 def judged(text: str, finish_reason: str | None, *, schema: Mapping[str, Json] | None) -> Judged:

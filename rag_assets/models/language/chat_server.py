@@ -1,61 +1,45 @@
-"""The server of a language model: the SDK of OpenAI, and what each of its errors means.
+"""The server of a language model: what it is sent, and what each of its answers means.
 
-The SDK makes each request once; `models.hosted` makes it again as for all servers. The body of an
-answer is read piece by piece, so that neither a server that sends byte after byte for ever nor one
-that sends too many keeps anybody waiting. A redirection is not followed: it might lead elsewhere
-what was meant for one server.
+`models.hosted` makes the requests, and makes them again, as for all servers.
 """
 
-import json
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from threading import Lock
-from typing import TYPE_CHECKING, TypeVar, cast
+from base64 import b64encode
+from collections.abc import Callable, Generator, Mapping
+from contextlib import ExitStack
 
 from rag_assets.config import LanguageModelSettings
+from rag_assets.identity import canonical_json
 from rag_assets.models.hosted import (
+    Address,
     PassingError,
     Patience,
     RefusedRequestError,
+    Server,
     ServerError,
-    error_of,
     patiently,
-    unsigned,
-    unusable_key,
 )
-from rag_assets.models.language.answers import chat_answer, context_of, judged, statement_of
-from rag_assets.models.language.calls import Completion
+from rag_assets.models.language.answers import (
+    TokenUsage,
+    chat_answer,
+    chat_piece,
+    context_of,
+    judged,
+    served_models,
+    statement_of,
+)
+from rag_assets.models.language.calls import AttachedPicture, Completion, Message, Request
 from rag_assets.models.language.kept_calls import Call
 from rag_assets.models.language.spending import cost_of
-from rag_assets.process.http_client import hide_addresses, is_unsigned
-from rag_assets.workers import Json, raise_if_abandoned
-
-if TYPE_CHECKING:
-    from openai import OpenAI, Stream
-    from openai.types.chat import ChatCompletionChunk
-from base64 import b64encode
-from typing import Any
-
-from rag_assets.identity import canonical_json
-from rag_assets.models.language.calls import AttachedPicture, Message, Request
+from rag_assets.workers import Json
 
 IN_WORDS = "Answer with JSON alone, which follows this JSON schema: "
 
-Part = TypeVar("Part")
-
-LARGEST_BODY = 64 * 2**20
-"""The most bytes of an answer."""
+COMPLETIONS, MODELS = "chat/completions", "models"
 SECONDS_TO_STATE = 10.0
 """The most seconds that a server may take to say which model it serves."""
 MODELS_SHOWN = 10
-NO_KEY = "none"
-"""The SDK sends no request without a key; servers that need none ignore it."""
-
-
-class UnreachableServerError(PassingError):
-    """A server does not answer at all."""
+STREAMED: dict[str, Json] = {"stream": True, "stream_options": {"include_usage": True}}
 
 
 class UnknownModelError(ServerError):
@@ -64,14 +48,6 @@ class UnknownModelError(ServerError):
 
 class MalformedAnswerError(PassingError):
     """A server answers with what is no chat completion."""
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Where a server is, and the key that opens it."""
-
-    url: str
-    key: str
 
 
 class ChatServer:
@@ -90,13 +66,16 @@ class ChatServer:
         `patience` shortens that of the settings.
         """
         self._settings = settings
-        self._address = address
         own = Patience(settings.seconds, settings.attempts)
         self._patience = own.at_most(patience) if patience else own
-        self._lock = Lock()
-        self._opened: tuple[Address, OpenAI] | None = None
         host = settings.base_url.host if settings.base_url else "this machine"
-        self._named = f"the server of {settings.model or name} at {host}"
+        self._server = Server(
+            f"the server of {settings.model or name} at {host}",
+            address=address,
+            url_key="base_url",
+            key_variable=settings.key_variable,
+            at_once=settings.concurrency,
+        )
 
     def ask(self, call: Call) -> Completion:
         """What the model answers.
@@ -112,21 +91,35 @@ class ChatServer:
         Raises:
             ServerError: It does not begin, or breaks off.
         """
-        ends = time.monotonic() + self._patience.seconds
-        text, finish_reason, read, written = "", None, 0, 0
-        with patiently(lambda: self._begun(call), patience=self._patience) as stream:
-            chunks = self._in_time(stream, ends=ends)
-            for chunk in chunks:
-                if chunk.usage:
-                    read, written = chunk.usage.prompt_tokens, chunk.usage.completion_tokens
-                for choice in chunk.choices[:1]:
+        seconds = self._patience.seconds
+        ends = time.monotonic() + seconds
+        body = body_of(call.request, self._settings) | STREAMED
+        text, finish_reason, usage = "", None, TokenUsage()
+        with ExitStack() as stack:
+            answer = patiently(
+                lambda: stack.enter_context(
+                    self._server.answering(COMPLETIONS, body, seconds=seconds)
+                ),
+                patience=self._patience,
+            )
+            for line in self._server.in_time(answer.iter_lines(), ends=ends):
+                try:
+                    piece = chat_piece(line)
+                except ValueError as error:
+                    raise self._malformed(error) from None
+                if piece is None:
+                    continue
+                if piece.is_last:
+                    break
+                usage = piece.usage or usage
+                for choice in piece.choices[:1]:
                     finish_reason = choice.finish_reason or finish_reason
-                    if piece := choice.delta.content:
-                        text += piece
-                        yield piece
+                    if content := choice.delta.content:
+                        text += content
+                        yield content
         if finish_reason is None:
-            raise PassingError(f"{self._named} broke off in the middle of its answer")
-        return self._completion(call, text, finish_reason, read=read, written=written)
+            raise PassingError(f"{self._server.name} broke off in the middle of its answer")
+        return self._completion(call, text, finish_reason, usage)
 
     def stated(self) -> str:
         """The identity of the model that the server says it serves.
@@ -147,134 +140,55 @@ class ChatServer:
 
     def _listed(self) -> Mapping[str, Json]:
         """What the server says of its model."""
-        model = self._settings.model
-
-        def ask() -> Mapping[str, Json]:
-            with self._named_errors():
-                listed = self._client().with_options(timeout=SECONDS_TO_STATE).models.list()
-            served = {one.id: one.to_dict(mode="json") for one in listed.data}
-            if model not in served:
-                known = ", ".join([*served][:MODELS_SHOWN]) or "none"
-                raise UnknownModelError(f"{self._named} does not know {model}; it serves {known}")
-            return cast("Mapping[str, Json]", served[model])
-
-        return patiently(ask, patience=Patience(SECONDS_TO_STATE, 2))
+        model, name = self._settings.model, self._server.name
+        try:
+            served = served_models(self._server.ask(MODELS, patience=Patience(SECONDS_TO_STATE, 2)))
+        except ValueError as error:
+            raise ServerError(f"{name} lists no models: {error}") from None
+        if model not in served:
+            known = ", ".join([*served][:MODELS_SHOWN]) or "none"
+            raise UnknownModelError(f"{name} does not know {model}; it serves {known}")
+        return served[model]
 
     def close(self) -> None:
         """Close the connections."""
-        with self._lock:
-            if self._opened:
-                self._opened[1].close()
-            self._opened = None
-
-    def _client(self) -> "OpenAI":
-        """The SDK's client of where the server is now."""
-        from openai import DefaultHttpxClient, OpenAI
-
-        address = self._address()
-        with self._lock:
-            if self._opened and self._opened[0] == address:
-                return self._opened[1]
-            hide_addresses()
-            client = OpenAI(
-                base_url=address.url,
-                api_key=address.key or NO_KEY,
-                timeout=self._patience.seconds,
-                max_retries=0,
-                http_client=DefaultHttpxClient(follow_redirects=False),
-            )
-            self._opened = (address, client)
-            return client
+        self._server.close()
 
     def _attempt(self, call: Call) -> Completion:
-        raise_if_abandoned()
-        ends = time.monotonic() + self._patience.seconds
-        with self._named_errors(), ExitStack() as stack:
-            create = self._client().chat.completions.with_streaming_response.create
-            response = stack.enter_context(create(**body_of(call.request, self._settings)))
-            body = bytearray()
-            for part in self._in_time(response.iter_bytes(), ends=ends):
-                body += part
-                if len(body) > LARGEST_BODY:
-                    raise ServerError(f"{self._named} answers with over {LARGEST_BODY:,} bytes")
+        body = body_of(call.request, self._settings)
+        found = self._server.read(COMPLETIONS, body, seconds=self._patience.seconds)
         try:
-            answer = chat_answer(bytes(body))
+            answer = chat_answer(found)
         except ValueError as error:
-            raise MalformedAnswerError(
-                f"{self._named} answers with what is no chat completion: {error}"
-            ) from None
-        choice, usage = answer.choices[0], answer.usage
-        return self._completion(
-            call,
-            choice.message.content or "",
-            "content_filter" if choice.message.refusal else choice.finish_reason,
-            read=usage.prompt_tokens if usage else 0,
-            written=usage.completion_tokens if usage else 0,
+            raise self._malformed(error) from None
+        choice = answer.choices[0]
+        finish_reason = "content_filter" if choice.message.refusal else choice.finish_reason
+        usage = answer.usage or TokenUsage()
+        return self._completion(call, choice.message.content or "", finish_reason, usage)
+
+    def _malformed(self, error: ValueError) -> MalformedAnswerError:
+        return MalformedAnswerError(
+            f"{self._server.name} answers with what is no chat completion: {error}"
         )
 
-    def _begun(self, call: Call) -> "Stream[ChatCompletionChunk]":
-        raise_if_abandoned()
-        with self._named_errors():
-            return self._client().chat.completions.create(
-                **body_of(call.request, self._settings),
-                stream=True,
-                stream_options={"include_usage": True},
-            )
-
-    def _in_time(self, parts: Iterable[Part], *, ends: float) -> Iterator[Part]:
-        """`parts`, all of which must come before `ends`: each read has a limit of its own."""
-        with self._named_errors():
-            for part in parts:
-                raise_if_abandoned()
-                if time.monotonic() > ends:
-                    raise PassingError(f"{self._named} takes longer than the time limit")
-                yield part
-
     def _completion(
-        self, call: Call, text: str, finish_reason: str | None, *, read: int, written: int
+        self, call: Call, text: str, finish_reason: str | None, usage: TokenUsage
     ) -> Completion:
         worth = judged(text, finish_reason, schema=call.request.schema)
-        cost = cost_of(self._settings.price, prompt_tokens=read, completion_tokens=written)
         return Completion(
             text,
             worth.parsed,
             worth.outcome,
             worth.reason,
-            read,
-            written,
-            cost=cost,
+            usage.prompt_tokens,
+            usage.completion_tokens,
+            cost=cost_of(
+                self._settings.price,
+                prompt_tokens=usage.prompt_tokens,
+                completion_tokens=usage.completion_tokens,
+            ),
             is_answered=True,
         )
-
-    @contextmanager
-    def _named_errors(self) -> Generator[None]:
-        """Turn what the SDK and its HTTP client raise into errors of a server."""
-        import httpx2
-        import openai
-
-        try:
-            yield
-        except openai.APIStatusError as error:
-            response = error.response
-            raise error_of(
-                error.status_code,
-                response.text,
-                response.headers,
-                server=self._named,
-                address="base_url",
-                key_variable=self._settings.key_variable,
-            ) from None
-        except (openai.APIConnectionError, httpx2.HTTPError) as error:
-            reason = f"{self._named} does not answer ({type(error).__name__})"
-            if is_unsigned(error):
-                raise unsigned(reason) from None
-            raise UnreachableServerError(reason) from None
-        except UnicodeEncodeError:
-            raise unusable_key(self._settings.key_variable) from None
-        except (openai.APIError, json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise MalformedAnswerError(
-                f"{self._named} answers with what is no chat completion ({type(error).__name__})"
-            ) from None
 
 
 def failed(error: ServerError) -> Completion:
@@ -285,13 +199,13 @@ def failed(error: ServerError) -> Completion:
     return Completion("", None, "malformed" if is_malformed else "unavailable", str(error))
 
 
-def body_of(request: Request, settings: LanguageModelSettings) -> dict[str, Any]:
+def body_of(request: Request, settings: LanguageModelSettings) -> dict[str, Json]:
     """What is sent to the model of `settings`."""
     kind = settings.structured_output
     is_told = request.schema is not None and kind != "json_schema"
     last = f"\n\n{IN_WORDS}{canonical_json(request.schema)}" if is_told else ""
     *before, end = request.messages
-    body: dict[str, object] = {
+    body: dict[str, Json] = {
         "model": settings.model,
         "messages": [*map(_message, before), _message(end, more=last)],
         "max_tokens": min(request.max_tokens, settings.output_tokens),
@@ -307,7 +221,7 @@ def body_of(request: Request, settings: LanguageModelSettings) -> dict[str, Any]
     return body
 
 
-def _message(message: Message, *, more: str = "") -> dict[str, object]:
+def _message(message: Message, *, more: str = "") -> dict[str, Json]:
     text = message.content + more
     if not message.pictures:
         return {"role": message.role, "content": text}
@@ -315,7 +229,7 @@ def _message(message: Message, *, more: str = "") -> dict[str, object]:
     return {"role": message.role, "content": shown}
 
 
-def _picture(picture: AttachedPicture) -> dict[str, object]:
+def _picture(picture: AttachedPicture) -> dict[str, Json]:
     data = b64encode(picture.data).decode("ascii")
     url = f"data:{picture.media_type};base64,{data}"
     return {"type": "image_url", "image_url": {"url": url}}

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Self
 
 from rag_assets.config import LanguageModelSettings
 from rag_assets.identity import canonical_json
-from rag_assets.models.hosted import Patience, ServerError, asked_side_by_side
+from rag_assets.models.hosted import Address, Patience, ServerError, asked_side_by_side
 from rag_assets.models.language import kept_calls
 from rag_assets.models.language.calls import Completion, Request
-from rag_assets.models.language.chat_server import Address, ChatServer, failed
+from rag_assets.models.language.chat_server import ChatServer, failed
 from rag_assets.models.language.kept_calls import Call, CallsFile
 from rag_assets.models.language.spending import Budget, Spending
 

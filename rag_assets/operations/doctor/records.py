@@ -182,7 +182,7 @@ def _bad_caches(root: Path) -> Iterator[Path]:
                 continue  # it is busy, or may not be read by this user
             except sqlite3.DatabaseError:
                 yield file
-    for file in sorted((*root.glob("looks/*.parquet"), *root.glob("hashes/*.parquet"))):
+    for file in sorted(root.glob("looks/*.parquet")):
         try:
             pq.read_metadata(file)
         except (pa.ArrowException, OSError):

@@ -25,7 +25,6 @@ ELSEWHERE = frozenset(
         "dictionaries",
         "encoders",
         "exports",
-        "hashes",
         "lance",
         "locks",
         "looks",

@@ -21,7 +21,7 @@ from rag_assets.documents.chunks import chunk
 from rag_assets.documents.elements import parse
 from rag_assets.documents.files import FILE_COLUMNS
 from rag_assets.operations.plan.amounts import UNKNOWN, Amount, Changes, Embedding
-from rag_assets.sources.files.manifest import FilesSeen
+from rag_assets.sources.files.manifest import files_seen
 from rag_assets.store import Store
 
 
@@ -55,14 +55,14 @@ class DocumentsPlan:
 
 def files_plan(store: Store, config: Config, *, allow_shrink: bool = False) -> FilesPlan:
     """Look at all document sources, and read the files that moved."""
-    seen = FilesSeen(
+    seen = files_seen(
         store, config.sources.documents, tables=config.sources.tables, allow_shrink=allow_shrink
     )
     plan = decide(seen.derivation)
     if plan.is_up_to_date:
         rows = store.read(schemas.DOCUMENT_FILES_TABLE, columns=FILE_COLUMNS)
     else:
-        rows = seen.rows().select(FILE_COLUMNS)
+        rows = seen.rows_then().select(FILE_COLUMNS)
     added, changed = _pending(plan, without={failure.key for failure in seen.failures})
     return FilesPlan(
         plan,

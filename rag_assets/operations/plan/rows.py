@@ -107,14 +107,14 @@ def _of_table(store: Store, source: TableSource, found: PlannedExport) -> _OfTab
         lost = _held(store, source.name, name) if is_gone else 0
         return _OfTable(Changes.of(0, 0, lost))
     if held is None or planned.is_anew:
-        lost = _held(store, source.name, name)
-        return _OfTable(Changes.of(planned.rows, 0, lost), unread=planned.rows)
+        rows, lost = planned.report.rows, _held(store, source.name, name)
+        return _OfTable(Changes.of(rows, 0, lost), unread=rows)
     return _of_held(store, held, planned)
 
 
 def _of_held(store: Store, held: ExportedTable, planned: PlannedTable) -> _OfTable:
     """The changes of a table that keeps its columns."""
-    counts = planned.counts
+    counts = planned.report
     if planned.came is None:
         many = counts.added + counts.changed
         return _OfTable(Changes.of(many, 0, counts.changed + counts.removed), unread=many)
@@ -122,7 +122,7 @@ def _of_held(store: Store, held: ExportedTable, planned: PlannedTable) -> _OfTab
     then = source_table(replace(held, about=planned.about))
     if then.settings == source_table(held).settings:
         return _OfTable(Changes.of(rows.added, rows.changed, rows.removed), rows.came)
-    others = planned.rows - rows.added - rows.changed  # a heading changed: all are written anew
+    others = counts.rows - rows.added - rows.changed  # a heading changed: all are written anew
     changes = Changes.of(rows.added, rows.changed + others, rows.removed)
     return _OfTable(changes, rows.came, unread=others)
 

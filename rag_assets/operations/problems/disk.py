@@ -20,7 +20,6 @@ KINDS: Mapping[str, str] = {
     "cache": "caches",
     "dictionaries": "caches",
     "encoders": "caches",
-    "hashes": "caches",
     "looks": "caches",
     "landing": "caches",
     "scratch": "caches",

@@ -1,14 +1,13 @@
-"""ADBC: rows of a database as Arrow batches, without a Python object for each value.
+"""ADBC: rows of PostgreSQL as Arrow batches, without a Python object for each value.
 
-The drivers are optional (`pip install rag-assets[adbc]`). Where there is none for a database, where
-it does not take the URL, or where it fails on a table, SQLAlchemy reads the same values.
+The driver is optional (`pip install rag-assets[adbc]`). Where there is none, where it does not take
+the URL, or where it fails on a table, SQLAlchemy reads the same values.
 """
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 import pyarrow as pa
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from adbc_driver_manager.dbapi import Connection, Cursor
 
 BATCH_BYTES = 8 << 20
-BATCH_ROWS = 50_000
 
 
 class StreamError(Exception):
@@ -34,9 +32,8 @@ class StreamError(Exception):
 class Stream:
     """A connection whose queries give Arrow batches."""
 
-    def __init__(self, connection: "Connection", options: Mapping[str, str]) -> None:
+    def __init__(self, connection: "Connection") -> None:
         self._connection = connection
-        self._options = options
 
     def run(self, statement: str) -> None:
         """Run a statement that gives no rows."""
@@ -52,7 +49,8 @@ class Stream:
     def batches(self, query: str) -> Iterator[pa.RecordBatch]:
         """The rows of a query, in batches of bounded size."""
         with self._connection.cursor() as cursor:
-            cursor.adbc_statement.set_options(**self._options)
+            size = {"adbc.postgresql.batch_size_hint_bytes": str(BATCH_BYTES)}
+            cursor.adbc_statement.set_options(**size)
             _execute(cursor, query)
             yield from cursor.fetch_record_batch()
 
@@ -60,8 +58,7 @@ class Stream:
 def _execute(cursor: "Cursor", query: str) -> None:
     """Run a query in a thread: in the main one ADBC takes an interrupt for its own.
 
-    It would cancel the query and say that it failed, so that a run could not be stopped. A driver
-    that cannot cancel, SQLite's, is waited for.
+    It would cancel the query and say that it failed, so that a run could not be stopped.
     """
     import adbc_driver_manager
 
@@ -83,36 +80,16 @@ def streaming(url: "sa.URL", *, table: str) -> Generator[Stream]:
         StreamError: The database cannot be reached, or does not give the rows.
     """
     import adbc_driver_manager
+    from adbc_driver_postgresql import dbapi
 
-    is_sqlite = url.get_backend_name() == "sqlite"
-    options = (
-        {"adbc.sqlite.query.batch_rows": str(BATCH_ROWS)}
-        if is_sqlite
-        else {"adbc.postgresql.batch_size_hint_bytes": str(BATCH_BYTES)}
-    )
+    plain = url.set(drivername="postgresql").render_as_string(hide_password=False)
     failures = (adbc_driver_manager.Error, OSError, pa.ArrowException)
     try:
-        connection = connect(url)
+        connection = dbapi.connect(plain)
     except failures as error:
         raise StreamError([], error) from None
     try:
         with connection:
-            yield Stream(connection, options)
+            yield Stream(connection)
     except failures as error:
         raise StreamError([table], error) from None
-
-
-def connect(url: "sa.URL") -> "Connection":
-    """Open a connection to an SQLite file or a PostgreSQL server.
-
-    Raises:
-        ImportError: The driver is not installed.
-    """
-    if url.get_backend_name() == "sqlite":
-        from adbc_driver_sqlite import dbapi as sqlite
-
-        return sqlite.connect(f"file:{quote(str(url.database))}?mode=ro")
-    from adbc_driver_postgresql import dbapi as postgresql
-
-    plain = url.set(drivername="postgresql").render_as_string(hide_password=False)
-    return postgresql.connect(plain)

@@ -1,4 +1,4 @@
-"""Tables read by dlt's `sql_database` through SQLAlchemy, and what SQLAlchemy makes of values."""
+"""Tables read through SQLAlchemy, and what SQLAlchemy makes of values."""
 
 import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from typing_extensions import override
 
-from rag_assets.sources.cells import UNBOUNDED_DECIMAL, MisfitError, as_array
-from rag_assets.sources.column_types import by_position
-from rag_assets.sources.databases.limits import Watch
-from rag_assets.sources.origins import Value
+from rag_assets.sources.cells import UNBOUNDED_DECIMAL, as_array
+from rag_assets.sources.databases.table_read import TableRead
+from rag_assets.sources.origins import Increment, Value
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
-    from dlt.extract import DltResource
-    from dlt.sources.sql_database.helpers import TableLoader
     from psycopg.adapt import AdaptersMap
     from sqlalchemy.engine.interfaces import ReflectedColumn
 
@@ -78,93 +75,64 @@ def arrow_type(kind: "sa.types.TypeEngine", *, dialect: str) -> pa.DataType:
     return pa.string()
 
 
-@dataclass(frozen=True, slots=True)
-class AlchemyTable:
-    """How one table is read through SQLAlchemy."""
+@dataclass(kw_only=True, slots=True)
+class AlchemyTable(TableRead):
+    """A read through SQLAlchemy: of all rows, or of those from a value of the cursor on."""
 
     engine: "sa.Engine"
-    table: str
-    schema: str | None
+    db_schema: str | None
+    types: "Mapping[str, sa.types.TypeEngine]"
+    """What SQLAlchemy takes each column for."""
     spelled: Mapping[str, str]
     """SQL for the columns whose values the database is to spell as text."""
-    watch: Watch
+    since: tuple[Increment, Value] | None = None
+    """The cursor and its value: only rows from there on are read, and those without a value."""
 
-    def resource(
-        self,
-        name: str,
-        kinds: Mapping[str, pa.DataType],
-        *,
-        since: tuple[str, Value] | None = None,
-    ) -> "DltResource":
-        """The columns of `kinds` as a resource called `name`.
+    @override
+    def rows(self) -> Iterator[pa.Table]:
+        if self.since is not None:
+            key = self.since[0].key
+            self.land_keys(key, self._batches(key))
+        yield from self._batches([*self.kinds], since=self.since)
 
-        `since` is a column and its value: only rows from there on, and those without a value.
-        """
+    def _batches(
+        self, names: Sequence[str], *, since: tuple[Increment, Value] | None = None
+    ) -> Iterator[pa.Table]:
         import sqlalchemy as sa
-        from dlt.sources.sql_database import sql_table
 
-        def raw_types(reflected: sa.Table) -> None:
-            for column in reflected.columns:
-                column.nullable = True
-                if self.engine.dialect.name in AS_DRIVEN:
-                    column.type = sa.types.NullType()
-
-        def asked(query: sa.Select, reflected: sa.Table) -> sa.Select:
-            if self.spelled:
-                query = sa.select(
-                    *(
-                        sa.literal_column(self.spelled[column.name]).label(column.name)
-                        if column.name in self.spelled
-                        else column
-                        for column in reflected.columns
-                    )
-                ).select_from(reflected)
-            if since is None:
-                return query
-            column = reflected.c[since[0]]
-            return query.where(sa.or_(column >= since[1], column.is_(None)))
-
-        with types_of_their_own():
-            resource = sql_table(
-                credentials=self.engine,
-                table=self.table,
-                schema=self.schema,
-                metadata=sa.MetaData(schema=self.schema),
-                backend="pyarrow",
-                chunk_size=CHUNK_ROWS,
-                reflection_level="minimal",
-                included_columns=list(kinds),
-                table_adapter_callback=raw_types,
-                query_adapter_callback=asked,
-                table_loader_class=_loader(self.table, kinds, watch=self.watch),
+        is_driven = self.engine.dialect.name in AS_DRIVEN
+        table = sa.table(
+            self.table,
+            *(sa.column(name, None if is_driven else kind) for name, kind in self.types.items()),
+            schema=self.db_schema,
+        )
+        query = sa.select(
+            *(
+                sa.literal_column(self.spelled[name]).label(name)
+                if name in self.spelled
+                else table.c[name]
+                for name in names
             )
-        return resource.with_name(name).apply_hints(table_name=name, columns={}, primary_key=())
+        ).select_from(table)
+        if since is not None:
+            cursor = table.c[since[0].cursor]
+            query = query.where(sa.or_(cursor >= since[1], cursor.is_(None)))
+        with self.engine.connect() as connection:
+            for rows in _parts(connection, query):
+                cells = zip(names, zip(*rows, strict=True), strict=True)
+                yield self.fitted({name: as_array(each, self.kinds[name]) for name, each in cells})
 
 
-def _loader(table: str, kinds: Mapping[str, pa.DataType], *, watch: Watch) -> "type[TableLoader]":
-    """A dlt table loader that makes Arrow tables of exactly these types, columns by position."""
-    from dlt.sources.sql_database.helpers import TableLoader
-
-    class ArrowLoader(TableLoader):
-        @override
-        def load_rows(self, backend_kwargs: dict[str, object] | None = None) -> Iterator[pa.Table]:
-            with watch.over(table):
-                yield from super().load_rows(backend_kwargs or {})
-
-        @override
-        def _convert_result(
-            self, result: "sa.CursorResult", backend_kwargs: Mapping[str, object]
-        ) -> Iterator[pa.Table]:
-            names = list(result.keys())
-            for rows in result.partitions(size=self.chunk_size):
-                cells = dict(zip(names, zip(*rows, strict=True), strict=True))
-                columns = {name: as_array(cells[name], kind) for name, kind in kinds.items()}
-                misfits = [name for name, column in columns.items() if column is None]
-                if misfits:
-                    raise MisfitError(table, misfits)
-                yield by_position(pa.table(list(columns.values()), names=list(kinds)))
-
-    return ArrowLoader
+def _parts(connection: "sa.Connection", query: "sa.Select") -> Iterator[Sequence[Sequence[Value]]]:
+    """The rows that `query` gives, some at a time."""
+    if connection.dialect.name != "sqlite":
+        yield from connection.execution_options(yield_per=CHUNK_ROWS).execute(query).partitions()
+        return
+    # Its driver's own rows: SQLAlchemy would make others of them, of which it changes no value.
+    cursor = connection.execute(query).cursor
+    assert cursor is not None, "a query gives rows"
+    while rows := cursor.fetchmany(CHUNK_ROWS):
+        yield rows
 
 
 @dataclass(frozen=True, slots=True)

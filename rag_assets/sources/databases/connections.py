@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from psycopg.adapt import AdaptersMap, Loader
 
 CONNECT_SECONDS = 10
-STEPS_BETWEEN_LOOKS = 100_000
-"""The steps of SQLite's machine between two looks at the time: a few milliseconds."""
 MYSQL = ("mysql", "mariadb")
 CHARSET_DRIVERS = ("pymysql", "mysqldb", "mysqlconnector")
 
@@ -91,7 +89,7 @@ def _parts(url: str, *, source: str) -> "sa.URL":
 
 def _set_sqlite(connection: "sqlite3.Connection", watch: Watch) -> None:
     connection.execute(f"PRAGMA busy_timeout = {watch.limits.busy}")
-    connection.set_progress_handler(watch.is_late, STEPS_BETWEEN_LOOKS)
+    watch.interrupt = connection.interrupt
 
 
 def _set_mysql(connection: "sa.PoolProxiedConnection", watch: Watch) -> None:

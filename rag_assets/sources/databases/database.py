@@ -1,4 +1,4 @@
-"""Tables of a database: by ADBC where there is a driver, else by dlt's `sql_database`.
+"""Tables of a database: PostgreSQL's by ADBC where there is a driver, others by SQLAlchemy.
 
 What a table looks like is asked of the database itself where it can tell for sure: PostgreSQL
 hashes its rows, an SQLite file has a size and a time. Any other database is read at each refresh:
@@ -7,7 +7,7 @@ Bytes of SQLite that are no UTF-8 are replaced. A password never appears in a me
 """
 
 import sqlite3
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
@@ -26,8 +26,8 @@ from rag_assets.sources.databases import alchemy, mysql, postgres, postgres_read
 from rag_assets.sources.databases.connections import MYSQL, engine_of, patient
 from rag_assets.sources.databases.holders import holders_of
 from rag_assets.sources.databases.limits import Limits, Watch
+from rag_assets.sources.databases.table_read import TableRead
 from rag_assets.sources.entries import spec_of
-from rag_assets.sources.landed import Landed
 from rag_assets.sources.landing import LandingError, first_line, root_cause
 from rag_assets.sources.origins import (
     OVERLAP,
@@ -43,7 +43,6 @@ from rag_assets.store.completions import ForeignKey
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
-    from dlt.extract import DltResource
     from sqlalchemy.engine.interfaces import ReflectedColumn, ReflectedForeignKeyConstraint
 
 UNDEFINED_FUNCTION = "42883"
@@ -221,89 +220,57 @@ class DatabaseTables(Origin):
             column["name"]: pa.string() if column["name"] in as_text else self._kind(column)
             for column in self._columns(table)
         }
-        if table not in self._without_adbc:
-            facts = self._facts_of(table)
-            if facts and self._has_driver("postgresql+psycopg", "adbc_driver_postgresql"):
-                read = postgres_reads.PostgresTable(
-                    url=patient(self.engine.url),
-                    table=table,
-                    relation=self._quoted(table),
-                    cells=self._cells(table, kinds),
-                    facts=facts,
-                    row_hash=self._row_hash(table),
-                    request=request,
-                    folder=folder,
-                    watch=self._watch,
-                )
-                return self._arrow_reading(read, f"{name}_rows")
-            has_driver = self._has_driver("sqlite", "adbc_driver_sqlite")
-            if self.place.file is not None and has_driver and table not in self.unlisted():
-                return self._file_reading(table, kinds, name=name)
-        with self._reaching(table):
-            return self._plain_reading(table, kinds, name=name, request=request)
-
-    def _arrow_reading(self, read: postgres_reads.PostgresTable, name: str) -> Reading:
-        def batches() -> Iterator[pa.Table]:
-            with self._watch.over(read.table):
-                yield from read.rows()
-
-        def landed(files: Mapping[str, Sequence[Path]]) -> Landed:
-            return Landed(
-                read.schema,
-                files[name],
-                keys=None if read.keys is None else [read.keys],
-                is_hashed=read.is_hashed,
-                memory=read.memory,
+        facts = self._facts_of(table)
+        read: TableRead
+        if facts and self._streams(table):
+            read = postgres_reads.PostgresTable(
+                table=table,
+                kinds=kinds,
+                folder=folder,
+                watch=self._watch,
+                url=patient(self.engine.url),
+                relation=self._quoted(table),
+                cells=self._cells(table, kinds),
+                facts=facts,
+                request=request,
             )
+        else:
+            read = self._plain_read(table, kinds, folder=folder, request=request)
+        return read.reading(f"{name}_rows")
 
-        return Reading([_resource(name, batches)], landed)
+    def _streams(self, table: str) -> bool:
+        """Whether ADBC may read a table of PostgreSQL, as far as is known."""
+        is_tried = self.engine.dialect.driver == "psycopg" and table not in self._without_adbc
+        return is_tried and find_spec("adbc_driver_postgresql") is not None
 
-    def _has_driver(self, name: str, package: str) -> bool:
-        mine = f"{self.engine.dialect.name}+{self.engine.dialect.driver}"
-        return mine.startswith(name) and find_spec(package) is not None
-
-    def _file_reading(self, table: str, kinds: Mapping[str, pa.DataType], *, name: str) -> Reading:
-        def batches() -> Iterator[pa.Table]:
-            with self._watch.over(table):
-                yield from sqlite.rows(
-                    self.engine.url, table, kinds=kinds, busy=self._watch.limits.busy
-                )
-
-        rows = f"{name}_rows"
-        schema = pa.schema(list(kinds.items()))
-        return Reading([_resource(rows, batches)], lambda files: Landed(schema, files[rows]))
-
-    def _plain_reading(
-        self, table: str, kinds: Mapping[str, pa.DataType], *, name: str, request: TableRequest
-    ) -> Reading:
+    def _plain_read(
+        self, table: str, kinds: Mapping[str, pa.DataType], *, folder: Path, request: TableRequest
+    ) -> TableRead:
         if "" in kinds:
             raise SourceError(
                 f"{self.source.name}/{table} cannot be read, as one of its columns has no name: "
                 "name the column, or the table in `exclude`"
             )
-        spelled = self._spelled(table)
-        read = alchemy.AlchemyTable(
-            self.engine, table, self.schema, spelled=spelled, watch=self._watch
-        )
-        schema = pa.schema(list(kinds.items()))
-        rows, keys = f"{name}_rows", f"{name}_keys"
         increment, held = request.increment, request.last
-        after: Value = None
         facts = self._facts_of(table)
         is_numbered = facts is not None and facts.is_numbered
         memory = "" if facts is None or is_numbered or increment is None else facts.memory
-        if increment is not None and held is not None and not is_numbered:
-            after = held.newest(increment.cursor) if held.memory == memory else None
-        if increment is None or after is None:
-            whole = read.resource(rows, kinds)
-            return Reading([whole], lambda files: Landed(schema, files[rows], memory=memory))
+        after: Value = None
+        if increment and held and not is_numbered and held.memory == memory:
+            after = held.newest(increment.cursor)
         if isinstance(after, datetime):
             after -= OVERLAP
-        every_key = read.resource(keys, {part: kinds[part] for part in increment.key})
-        moved = read.resource(rows, kinds, since=(increment.cursor, after))
-        return Reading(
-            [every_key, moved],
-            lambda files: Landed(schema, files[rows], keys=files[keys], memory=memory),
+        return alchemy.AlchemyTable(
+            table=table,
+            kinds=kinds,
+            folder=folder,
+            watch=self._watch,
+            memory=memory,
+            engine=self.engine,
+            db_schema=self.schema,
+            types={column["name"]: column["type"] for column in self._columns(table)},
+            spelled=self._spelled(table),
+            since=None if increment is None or after is None else (increment, after),
         )
 
     def _spelled(self, table: str) -> dict[str, str]:
@@ -467,9 +434,3 @@ class DatabaseTables(Origin):
 
 def _with_replacements(text: bytes) -> str:
     return text.decode("utf-8", "replace")
-
-
-def _resource(name: str, rows: Callable[[], Iterator[pa.Table]]) -> "DltResource":
-    from dlt.extract import DltResource
-
-    return DltResource.from_data(rows(), name=name)

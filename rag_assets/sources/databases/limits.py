@@ -6,11 +6,11 @@ asks the server who holds the lock, over a connection of its own; where that may
 refresh says at least which table it waits for.
 """
 
-import math
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -20,6 +20,9 @@ PATIENCE = 5.0
 """After so many seconds of waiting it is asked who holds what is waited for."""
 LONG = 60.0
 """After so many seconds a table that nobody holds is named, too."""
+
+LONGEST = threading.TIMEOUT_MAX
+"""The limit of a statement where the config gives none."""
 
 Reached: TypeAlias = Literal["lock", "statement"]
 STATES: dict[str, Reached] = {"55P03": "lock", "57014": "statement"}
@@ -92,11 +95,9 @@ class Watch:
     log: Callable[[str], None]
     sessions: set[int] = field(default_factory=set)
     """Numbers of the sessions of this refresh, as the server counts them."""
-    _latest: float = math.inf
-
-    def is_late(self) -> bool:
-        """Whether the time for a statement is over: SQLite does not tell the time itself."""
-        return time.monotonic() > self._latest
+    interrupt: Callable[[], None] | None = None
+    """Ends what an SQLite file is asked, which has no limit of its own for a statement. To be asked
+    for the time meanwhile would take the interrupt of a stopped run for its own."""
 
     @contextmanager
     def over(self, table: str | None) -> Generator[None]:
@@ -111,7 +112,9 @@ class Watch:
         looking = threading.Thread(target=self._look, args=(name, done, found), daemon=True)
         looking.start()
         started = time.monotonic()
-        self._latest = started + (self.limits.statement or math.inf)
+        late = threading.Timer(self.limits.statement or LONGEST, self._end)
+        late.daemon = True
+        late.start()
         try:
             yield
         except LimitError:
@@ -122,8 +125,13 @@ class Watch:
                 raise
             raise LimitError(self._reason(name, reached, found), table=table) from None
         finally:
-            self._latest = math.inf
+            late.cancel()
             done.set()
+
+    def _end(self) -> None:
+        if self.interrupt is not None:
+            with suppress(sqlite3.ProgrammingError):  # closed by now
+                self.interrupt()
 
     def _is_early(self, reached: Reached, seconds: float) -> bool:
         """Whether somebody else ended the statement: the server says it in the same words."""

@@ -136,9 +136,6 @@ class ColumnReading:
     """How the value of one column is read."""
 
     expression: str
-    kind: pa.DataType
-    type: str = ""
-    """SQL type that every text of the value casts to; empty where that is not sure."""
     parse: Callable[[str], Value] | None = None
     """Makes the text of a value what psycopg makes of it; None where Arrow holds it as it is."""
 
@@ -181,11 +178,11 @@ def cell_of(
     native = NATIVE.get(number, "")
     is_date_as_text = native in DATES and kind == pa.string()
     if native and (kind != pa.string() or native in ("text", "varchar", "bpchar", "uuid")):
-        return ColumnReading(f"{column}::text" if native in AS_TEXT else column, kind, native)
+        return ColumnReading(f"{column}::text" if native in AS_TEXT else column)
     if is_date_as_text:
-        return ColumnReading(f"{column}::text", kind)
+        return ColumnReading(f"{column}::text")
     as_psycopg_sees_it = f"CASE WHEN num_nulls({column}) = 0 THEN format('%s', {column}) END"
-    return ColumnReading(as_psycopg_sees_it, kind, parse=parse)
+    return ColumnReading(as_psycopg_sees_it, parse)
 
 
 def look(relation: str, row_hash: str) -> str:

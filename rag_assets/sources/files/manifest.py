@@ -21,7 +21,7 @@ from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import BinaryIO
+from typing import BinaryIO, Self
 
 import numpy as np
 import pyarrow as pa
@@ -64,14 +64,18 @@ class _Content:
 
 
 @dataclass(slots=True)
-class _Manifest:
-    """The rows that `document_files` should hold, found out when `sync` asks for them."""
+class FilesSeen:
+    """All source files as they are now: the rows that `document_files` should hold.
+
+    They are listed when it is made (`seen`), and those that moved read once somebody asks.
+    """
 
     store: Store
     listings: Sequence[Listing]
     seen: Mapping[str, str]
     """What a look saw of each source that can be reached, by its name."""
     failures: list[sync.Failure]
+    """Sources, folders and files that cannot be read, or lost too much to be believed."""
     kept_sources: set[str]
     allow_shrink: bool
     log: Callable[[str], None]
@@ -109,12 +113,22 @@ class _Manifest:
         assert self.marks is not None, "they have just been found out"
         known.save(keep=self.marks["key"])
 
-    def examine(self) -> None:
-        """Read the files that changed, and write nothing down."""
-        self._find_out(KnownFiles(self.store), remembered_by=None)
+    @property
+    def derivation(self) -> sync.Derivation:
+        """`document_files`, made from what the sources hold; what failed is an input as well.
 
-    def held_then(self) -> pa.Table:
-        """What `document_files` will hold of all files."""
+        Files that moved are read and hashed; nothing is written.
+        """
+        return sync.Derivation(
+            store=self.store,
+            target=TARGET,
+            made_from=lambda: {"sources": self.made_from},
+            inputs=lambda: self._examined().inputs(),
+        )
+
+    def rows_then(self) -> pa.Table:
+        """What `document_files` will hold of all files, without its system columns."""
+        self._examined()
         if self.marks is None or not self.store.exists(TARGET.name):
             return self.rows.select(CONTENT.names)
         held = self.store.read(TARGET.name, columns=CONTENT.names)
@@ -122,6 +136,12 @@ class _Manifest:
         is_kept &= KeyIndex(self.rows[TARGET.key]).places(held[TARGET.key]) == ABSENT
         kept = held.filter(pa.array(is_kept)).cast(CONTENT)
         return pa.concat_tables([self.rows.select(CONTENT.names), kept])
+
+    def _examined(self) -> Self:
+        """Read the files that changed unless they have been, and write nothing down."""
+        if self.marks is None:
+            self._find_out(KnownFiles(self.store), remembered_by=None)
+        return self
 
     def _find_out(self, known: KnownFiles, *, remembered_by: KnownFiles | None) -> None:
         parts = [known.unmoved(listing) for listing in self.listings]
@@ -385,9 +405,9 @@ def refresh_document_files(
     """
 
     @cache
-    def manifest() -> _Manifest:
+    def manifest() -> FilesSeen:
         """One look, under the lock: an older one would take back what another refresh found."""
-        return _manifest(store, sources, tables, allow_shrink=allow_shrink, log=log)
+        return files_seen(store, sources, tables=tables, allow_shrink=allow_shrink, log=log)
 
     work = sync.Work(
         store=store,
@@ -402,60 +422,15 @@ def refresh_document_files(
     return sync.refresh(work, log=log, retry=retry)
 
 
-class FilesSeen:
-    """All source files as they are now: what a refresh would make of the manifest.
-
-    Files that moved since the last look are read and hashed; nothing is written.
-    """
-
-    def __init__(
-        self,
-        store: Store,
-        sources: Sequence[DocumentSource],
-        *,
-        tables: Sequence[TableSource] = (),
-        allow_shrink: bool = False,
-        log: Callable[[str], None] = lambda _: None,
-    ) -> None:
-        """List the files; none is read yet. Arguments as for `refresh_document_files`."""
-        self._manifest = _manifest(store, sources, tables, allow_shrink=allow_shrink, log=log)
-
-    @property
-    def derivation(self) -> sync.Derivation:
-        """`document_files`, made from what the sources hold; what failed is an input as well."""
-        return sync.Derivation(
-            store=self._manifest.store,
-            target=TARGET,
-            made_from=lambda: {"sources": self._manifest.made_from},
-            inputs=self._inputs,
-        )
-
-    @property
-    def failures(self) -> Sequence[sync.Failure]:
-        """Sources, folders and files that cannot be read, or lost too much to be believed."""
-        return self._manifest.failures
-
-    def rows(self) -> pa.Table:
-        """What `document_files` will hold of all files, without its system columns."""
-        if self._manifest.marks is None:
-            self._manifest.examine()
-        return self._manifest.held_then()
-
-    def _inputs(self) -> pa.Table:
-        if self._manifest.marks is None:
-            self._manifest.examine()
-        return self._manifest.inputs()
-
-
-def _manifest(
+def files_seen(
     store: Store,
     sources: Sequence[DocumentSource],
-    tables: Sequence[TableSource],
     *,
-    allow_shrink: bool,
-    log: Callable[[str], None],
-) -> _Manifest:
-    """What `sources` hold now, looked at but not read."""
+    tables: Sequence[TableSource] = (),
+    allow_shrink: bool = False,
+    log: Callable[[str], None] = lambda _: None,
+) -> FilesSeen:
+    """What `sources` hold now, listed and not read. Arguments as for `refresh_document_files`."""
     listings: list[Listing] = []
     failures: list[sync.Failure] = []
     unreached: set[str] = set()
@@ -467,11 +442,11 @@ def _manifest(
             failures.append(_source_failure(source.name, str(error)))
             continue
         listings.append(listing)
-    seen = {listing.source.name: listing.seen for listing in listings}
+    looks = {listing.source.name: listing.seen for listing in listings}
     listings = without_rows(listings, tables)
     for listing in listings:
         failures.extend(_failures_of(listing))
-    return _Manifest(store, listings, seen, failures, unreached, allow_shrink, log)
+    return FilesSeen(store, listings, looks, failures, unreached, allow_shrink, log)
 
 
 def _failures_of(listing: Listing) -> Iterator[sync.Failure]:

@@ -14,13 +14,15 @@ import sqlalchemy as sa
 from rag_assets.config import TableSource
 from rag_assets.sources.databases import database, postgres, postgres_reads
 from rag_assets.sources.databases.adbc import streaming
+from rag_assets.sources.databases.connections import engine_of
+from rag_assets.sources.databases.limits import Limits, Watch
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.origins import Origin
 from rag_assets.sources.outcomes import Export
 from rag_assets.store import Store
 from rag_assets_testing import effort
 from rag_assets_testing.exported import rows
-from rag_assets_tests.sources.conftest import Sandbox, Stopped, settle
+from rag_assets_tests.sources.conftest import Sandbox, Stopped
 
 PARTS = "CREATE TABLE parts (id bigint PRIMARY KEY, name text, moved timestamptz DEFAULT now())"
 TEN = "INSERT INTO parts SELECT i, 'part ' || i FROM generate_series(1, 10) AS i"
@@ -232,7 +234,7 @@ KEYS = {
 }
 
 
-def test_rows_that_moved_are_asked_for_by_keys_of_any_kind(store, sandbox, arrow):
+def test_rows_that_moved_are_found_whatever_kind_their_key_is_of(store, sandbox, arrow):
     for table, (kind, values) in KEYS.items():
         sandbox.execute(f"CREATE TABLE {table} (k {kind}, n int, name text, PRIMARY KEY (k, n))")
         with sandbox.engine.begin() as connection:
@@ -315,29 +317,18 @@ def test_a_column_that_becomes_unique_becomes_the_key_as_in_a_build_from_scratch
     assert is_as_built_anew(store, source, "parts")
 
 
-def test_another_version_of_the_server_has_other_hashes(store, sandbox, monkeypatch, arrow):
+def test_after_a_start_of_the_server_a_table_without_a_cursor_is_read_whole(
+    store, sandbox, monkeypatch, arrow
+):
+    """It may be a backup put back, whose rows have numbers that are no newer than those held."""
     sandbox.execute(PARTS, TEN)
     source = source_of(sandbox)
     refresh(store, source)
-    monkeypatch.setattr(
-        postgres, "FACTS", postgres.FACTS.replace("version()", "'PostgreSQL 99'", 1)
-    )
+    monkeypatch.setattr(postgres_reads, "STARTED", "now()")
     sandbox.execute("UPDATE parts SET name = 'x' WHERE id = 3")
-    upgraded = refresh(store, source)["parts"]
-    assert counts(upgraded) == (0, 1, 0, 9, 0)
-    assert upgraded.rows_read == 10
-    sandbox.execute("UPDATE parts SET name = 'y' WHERE id = 3")
-    assert refresh(store, source)["parts"].rows_read == 1
-
-
-def test_many_moved_rows_are_read_whole(store, sandbox, arrow):
-    sandbox.execute(PARTS, TEN)
-    source = source_of(sandbox)
-    refresh(store, source)
-    sandbox.execute("UPDATE parts SET name = 'x' WHERE id <= 5")
-    item = refresh(store, source)["parts"]
-    assert counts(item) == (0, 5, 0, 5, 0)
-    assert (item.rows_read, item.keys_read) == (10, 0)
+    started = refresh(store, source)["parts"]
+    assert counts(started) == (0, 1, 0, 9, 0)
+    assert started.rows_read == 10
 
 
 def test_swapped_values_and_equal_twins_move_the_look(store, sandbox):
@@ -627,33 +618,6 @@ def test_any_edits_one_after_the_other_end_as_a_fresh_build_does(store, sandbox,
             assert item.report.rows == len(rows(fresh))
 
 
-def test_sqlite_is_the_same_either_way(store, tmp_path, monkeypatch):
-    pytest.importorskip("adbc_driver_sqlite")
-    path = tmp_path / "parts.sqlite"
-    with sqlite3.connect(path) as connection:
-        connection.execute(
-            "CREATE TABLE parts (id INTEGER PRIMARY KEY, name TEXT, mass REAL, flag BOOLEAN, "
-            "day DATE, at TIMESTAMP, price DECIMAL(10, 2), raw BLOB, late TEXT)"
-        )
-        connection.executemany(
-            "INSERT INTO parts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                (i, f"n{i}", i, i % 2, "2024-02-29", "2024-02-29 12:30:00.5", 1.25, b"\x00", None)
-                for i in range(100)
-            ],
-        )
-        connection.execute("INSERT INTO parts (id, mass, late) VALUES (1000, 0.1, 'å')")
-    connection.close()
-    settle(path)
-    source = TableSource(url=str(path))
-    by_arrow = refresh(store, source)["parts"]
-    monkeypatch.setattr(database, "find_spec", lambda _: None)
-    plainly = refresh(Store(store.root / "plain"), source)["parts"]
-    assert rows(by_arrow) == rows(plainly)
-    assert by_arrow.exported.commented.equals(plainly.exported.commented, check_metadata=True)
-    assert by_arrow.report.data_version == plainly.report.data_version
-
-
 def test_a_database_of_no_encoding_is_read_as_utf_8(store, sandbox, way):
     """`SQL_ASCII`: the server hands out what is UTF-8, and says what is not."""
     name = f"db{sandbox.schema}"
@@ -729,14 +693,13 @@ def test_a_run_can_be_stopped_while_the_database_computes(sandbox):
 
 
 @pytest.mark.usefixtures("stoppable_run")
-def test_a_run_can_be_stopped_while_sqlite_computes_which_cannot_cancel(tmp_path):
-    pytest.importorskip("adbc_driver_sqlite")
-    url = sa.make_url(f"sqlite:///{tmp_path / 'plant.sqlite'}")
-    sqlite3.connect(tmp_path / "plant.sqlite").close()
+def test_a_run_can_be_stopped_while_sqlite_computes_which_is_waited_for(tmp_path):
+    watch = Watch("plant", Limits(None, 60), lambda _: None, print)
+    engine = engine_of(f"sqlite:///{tmp_path / 'plant.sqlite'}", source="plant", watch=watch)
     count = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000000) "
     threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-    with pytest.raises(Stopped), streaming(url, table="parts") as stream:
-        stream.first_row(f"{count} SELECT max(i) FROM n")
+    with pytest.raises(Stopped), watch.over("parts"), engine.connect() as connection:
+        connection.exec_driver_sql(f"{count} SELECT max(i) FROM n")
 
 
 def test_no_message_shows_a_password(store, sandbox, arrow):

@@ -15,13 +15,12 @@ from hypothesis import strategies as st
 
 from rag_assets.config import TableSource
 from rag_assets.sources.cells import json_value
-from rag_assets.sources.databases import database
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.store import Store
 from rag_assets_testing import effort, mariadb
 from rag_assets_testing.exported import table_of
 from rag_assets_testing.mariadb import MariaDB
-from rag_assets_tests.sources.conftest import WITHOUT_A_DRIVER, Sandbox, settle
+from rag_assets_tests.sources.conftest import Sandbox, settle
 
 
 def held_of(source: TableSource, store: Store) -> dict[str, list]:
@@ -321,11 +320,8 @@ def _decoded(raw: bytes) -> str | None:
 @example(declared="DATETIME", cells=["2024-02-29 12:30:00.123456789"])
 @example(declared="BLOB", cells=["text", b"\xff"])
 @example(declared="DOUBLE", cells=[2**53 + 1])
-@pytest.mark.parametrize("is_arrow", [True, pytest.param(False, marks=WITHOUT_A_DRIVER)])
-def test_any_value_in_any_column_of_sqlite_is_what_it_holds(is_arrow, declared, cells):
-    with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        if not is_arrow:
-            patch.setattr(database, "find_spec", lambda _: None)
+def test_any_value_in_any_column_of_sqlite_is_what_it_holds(declared, cells):
+    with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "plant.sqlite"
         with sqlite3.connect(path) as connection:
             connection.execute(f"CREATE TABLE t (id INTEGER PRIMARY KEY, v {declared})")
