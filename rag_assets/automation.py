@@ -175,7 +175,7 @@ def definitions(rooms: dg.Definitions, *, config: Config) -> dg.Definitions:
             if spec.partitions_def or own_name(config, spec.key) == SERVING_INDEX
         ],
         description="Builds a variant, which is the partition to choose: all its steps, from the "
-        "sources as they were last read. The same as `rag-assets backfill VARIANT`.",
+        "sources as they were last read. The same as `rag-assets variants backfill VARIANT`.",
         tags=lineage.run_tags(config),
         executor_def=executor and at_low_priority(executor),
     )

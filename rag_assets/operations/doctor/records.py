@@ -270,7 +270,7 @@ def pointer_faults(practice: Practice) -> Iterator[Fault]:
             kind="damaged-pointer",
             subject=f"{FOLDER}/{CURRENT}",
             reason=str(error).partition(":")[0],
-            remedy="rag-assets rollback",
+            remedy="rag-assets variants rollback",
             mends=[partial(_back, config=practice.config)],
         )
         return

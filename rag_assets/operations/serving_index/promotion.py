@@ -74,7 +74,7 @@ class PromotionResult:
             f"{headline(self.verdict)}{f' ({found})' if found else ''}" if self.verdict else ""
         )
         serves = f"{self.pointer.variant} (number {self.pointer.number})" if self.pointer else ""
-        promote = f"`rag-assets promote {self.variant}`"
+        promote = f"`rag-assets variants promote {self.variant}`"
         if self.status == "moved":
             return f"{verdict}. Variant {serves} serves now."
         if self.status == "unchanged":
@@ -114,7 +114,7 @@ def _promoted(store: Store, config: Config, *, log: Log) -> PromotionResult:
             pointer,
             verdict=None,
             reasons=(f"Variant {pointer.variant} serves, and the config has it no more.",),
-            remedy=f"run `rag-assets promote {variant}`, or put {pointer.variant} back",
+            remedy=f"run `rag-assets variants promote {variant}`, or put {pointer.variant} back",
         )
     if pointer and _is_what_serves(store, config, pointer, variant):
         blocked_candidate.clear_all(store, variant)
@@ -124,7 +124,7 @@ def _promoted(store: Store, config: Config, *, log: Log) -> PromotionResult:
     except NothingReadError:
         raise
     except NotReadyError as error:
-        remedy = f"run `rag-assets backfill {variant}`"
+        remedy = f"run `rag-assets variants backfill {variant}`"
         return _held(store, variant, pointer, verdict=None, reasons=(str(error),), remedy=remedy)
     if pointer and candidate.content == pointer.content:
         return _unchanged(store, candidate, pointer)
@@ -139,7 +139,7 @@ def _promoted(store: Store, config: Config, *, log: Log) -> PromotionResult:
             reasons=(
                 f"Held since the rollback of {pointer.moved_at}: it is what was rolled back from.",
             ),
-            remedy=f"run `rag-assets promote {variant}` to serve it again",
+            remedy=f"run `rag-assets variants promote {variant}` to serve it again",
         )
     verdict = _judged(store, config, pointer if is_there else None, candidate, log=log)
     if verdict.allows:
@@ -271,7 +271,7 @@ def judge_beside(store: Store, config: Config, variant: str, *, log: Log) -> Pro
         is_there = pointer is not None and serving_pointer.is_held(store, pointer)
         verdict = _judged(store, config, pointer if is_there else None, candidate, log=log)
     except NotReadyError as error:
-        remedy = f"`rag-assets backfill {variant}`"
+        remedy = f"`rag-assets variants backfill {variant}`"
         return replace(told, reasons=(str(error),), remedy=remedy)
     except (DamagedTablesError, OutdatedIndexError) as error:
         return replace(told, reasons=(f"No verdict on {variant}: {error}.",))
@@ -426,4 +426,5 @@ def _held_beside(store: Store, variant: str, verdict: Verdict) -> str:
 
 
 def _override_remedy(variant: str) -> str:
-    return f'run `rag-assets promote {variant} --override "REASON"` to serve it all the same'
+    promote = f'`rag-assets variants promote {variant} --override "REASON"`'
+    return f"run {promote} to serve it all the same"

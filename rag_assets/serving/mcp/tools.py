@@ -21,7 +21,7 @@ from rag_assets.retrieval.mentions import (
     SoughtText,
 )
 from rag_assets.schemas import HEADINGS
-from rag_assets.serving.commands.verify import MARKS, against
+from rag_assets.serving.commands.answers.verify import MARKS, against
 from rag_assets.serving.http import bodies
 from rag_assets.serving.http.bodies import FilterBody, Plan, Query, UnitId
 from rag_assets.serving.http.page.answers import links_of, unit_url

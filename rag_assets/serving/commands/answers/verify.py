@@ -1,4 +1,4 @@
-"""`rag-assets verify`: what of an answer is in the sources that it cites, sentence by sentence."""
+"""`rag-assets answers verify`: what of a text is in the sources that it cites."""
 
 import argparse
 import sys
@@ -7,17 +7,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag_assets import config as configuration
 from rag_assets.serving.replies import (
     OK,
     PARTLY,
     CommandError,
     Reply,
     UsageError,
-    assistant_errors,
-    search_errors,
+    project_of,
 )
-from rag_assets.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,11 +24,12 @@ if TYPE_CHECKING:
 
 SUMMARY = "check a text, sentence by sentence, against what it cites"
 EXAMPLES = """\
-  rag-assets ask "How dense is copper?" --json > answer.json && rag-assets verify answer.json
-  rag-assets verify report.md                 sentences with [1], a list of sources at the end
-  rag-assets verify report.md --index         its sources are ids of units, or URIs of documents
-  rag-assets verify report.md --judge         asks the judge of the config (answering.judge) as well
-  rag-assets verify - --json < report.md      exit code 3 where something is not in its sources"""
+  rag-assets ask "How dense is copper?" --json > answer.json
+  rag-assets answers verify answer.json
+  rag-assets answers verify report.md            sentences with [1], a list of sources at the end
+  rag-assets answers verify report.md --index    its sources are ids of units, or URIs of documents
+  rag-assets answers verify report.md --judge    asks the judge of the config (answering.judge)
+  rag-assets answers verify - --json < report.md    exit code 3 where a source lacks something"""
 
 STDIN = "-"
 MARKS: "Mapping[Compared, str]" = {
@@ -69,8 +67,7 @@ def run(options: argparse.Namespace) -> Reply:
 
     text, name = read_file(options.file), options.file
     try:
-        with search_errors(), assistant_errors():
-            verdicts = _verdicts(text, options)
+        verdicts = _verdicts(text, options)
     except AnswerFormatError as error:
         raise UsageError(f"{name} is no answer: {error}") from error
     except CitedTextError as error:
@@ -115,15 +112,13 @@ def _verdicts(text: str, options: argparse.Namespace) -> "Sequence[SentenceVerdi
     is_looked_up = options.index or options.variant
     if not (is_looked_up or options.judge):
         return verdicts_of(sentences_in(text))
-    config = configuration.load()
-    if options.variant:
-        config.variant(options.variant)
+    config, store = project_of(options)
     with open_judge(config) if options.judge else nullcontext() as judge:
         if options.judge and judge is None:
             raise UsageError("--judge: the config names no judge (answering.judge)")
         if not is_looked_up:
             return verdicts_of(sentences_in(text), judge=judge)
-        return Assistant(Store.of(config), config, options.variant).verify(text, judge=judge)
+        return Assistant(store, config, options.variant).verify(text, judge=judge)
 
 
 def against(verdict: "SentenceVerdict") -> list[str]:
