@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import dagster as dg
 
     from rag_assets.change.quarantine import QuarantineEntry
-    from rag_assets.dagster_internals import ExecutionResult
 
 LOCK = COMMAND_LOCK
 COUNTS = ("added", "changed", "removed", "unchanged", "failed")
@@ -134,7 +133,7 @@ def _plain(value: object) -> Json:
     return value if isinstance(value, (int, NoneType)) else str(value)
 
 
-def _outcome(result: "ExecutionResult", config: Config, *, variant: str) -> RefreshOutcome:
+def _outcome(result: "dg.JobExecutionResult", config: Config, *, variant: str) -> RefreshOutcome:
     names = config.dagster
     passes = [
         *(event.materialization for event in result.get_asset_materialization_events()),
@@ -170,7 +169,7 @@ def _outcome(result: "ExecutionResult", config: Config, *, variant: str) -> Refr
     )
 
 
-def _observed(result: "ExecutionResult") -> "list[dg.DagsterEvent]":
+def _observed(result: "dg.JobExecutionResult") -> "list[dg.DagsterEvent]":
     """The passes over assets whose source could not be read: see `lineage.observed_only`."""
     return [event for event in result.all_events if event.is_asset_observation]
 
