@@ -25,6 +25,8 @@ Json = TypeAliasType(
     "Annotated[str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None, ANY]",
 )
 
+STDIN = "-"
+"""Stands for stdin in the place of a file or a text."""
 OK, FAILED, USAGE, PARTLY, INTERRUPTED = 0, 1, 2, 3, 130
 """Exit codes: see docs/faults.md."""
 
@@ -87,6 +89,38 @@ def login() -> str:
 def add_variant(command: argparse.ArgumentParser, what: str = "variant to use") -> None:
     """Declare the variant that a command is about."""
     command.add_argument("--variant", help=f"{what} (default: the one that serves)")
+
+
+def read_text(file: str | Path) -> str:
+    """The text of a file; of stdin where it is called `-`.
+
+    Raises:
+        CommandError: It cannot be read, or is not valid UTF-8.
+    """
+    try:
+        return sys.stdin.read() if str(file) == STDIN else Path(file).read_text("utf-8")
+    except OSError as error:
+        raise CommandError(f"{file} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise CommandError(f"{file} is not valid UTF-8: save it as UTF-8") from error
+
+
+def require_answers(what: str) -> None:
+    """Refuse to ask where nobody can answer.
+
+    Raises:
+        UsageError: There is no terminal; `what` asks.
+    """
+    if not sys.stdin.isatty():
+        raise UsageError(
+            f"{what} asks before it erases, but there is no terminal to ask on: add --yes"
+        )
+
+
+def agrees(question: str) -> bool:
+    """Whether the person at the terminal says yes."""
+    say(f"{question} It cannot be undone. [y/N]")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def write_file(file: Path, content: str | bytes) -> None:

@@ -6,7 +6,7 @@ from datetime import datetime
 from rag_assets.findings.telling import MOST_SHOWN, lines_of, more, when, wrapped
 from rag_assets.operations.problems.disk import DiskUse
 from rag_assets.operations.serving_index.status import ServingStatus
-from rag_assets.reports.text_tables import table
+from rag_assets.reports.text_tables import cut, table
 from rag_assets.serving.check_summary import CheckSummary
 from rag_assets.serving.replies import megabytes
 from rag_assets.serving.state_status import SourceStatus, StateStatus, Tables
@@ -103,7 +103,7 @@ def _source_rows(source: SourceStatus) -> Iterator[Mapping[str, object]]:
 
 def _source_row(name: str, read: Readability, *, is_readable: bool) -> Mapping[str, object]:
     return {
-        "source": name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…",
+        "source": cut(name, LONGEST_NAME),
         "last read": when(read.last_read),
         "last changed": when(read.last_changed),
         "readable": is_readable if read.last_read or not is_readable else "not looked at yet",

@@ -4,8 +4,16 @@ import argparse
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from rag_assets.serving.commands.answers.verify import read_file
-from rag_assets.serving.replies import OK, PARTLY, Reply, UsageError, positive, project_of
+from rag_assets.reports.text_tables import cut
+from rag_assets.serving.replies import (
+    OK,
+    PARTLY,
+    Reply,
+    UsageError,
+    positive,
+    project_of,
+    read_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +54,7 @@ def run(options: argparse.Namespace) -> Reply:
     assistant = Assistant(store, config, options.variant)
     try:
         found = assistant.cite(
-            read_file(options.file),
+            read_text(options.file),
             from_index=options.index or bool(options.variant),
             retriever=options.retriever,
             hits=options.hits,
@@ -81,7 +89,7 @@ def _reply(
     }
     lines = [line for each in found for line in _lines(each, numbers)]
     lines += ["", "Sources:"] if used else []
-    lines += [f"[{numbers[place]}] {_shown(sources[place].name)}" for place in used]
+    lines += [f"[{numbers[place]}] {cut(sources[place].name, SHOWN_CHARACTERS)}" for place in used]
     lines += ["", _total(len(found), without=without, wrong=wrong)]
     return Reply(record, "\n".join(lines), PARTLY if without or wrong else OK)
 
@@ -101,10 +109,6 @@ def _lines(sentence: "SourcedSentence", numbers: dict[int, int]) -> list[str]:
         number = numbers[sentence.better]
         lines.append(f"      [{number}] fits it better ({sentence.score:.2f}) than what it cites")
     return lines
-
-
-def _shown(name: str) -> str:
-    return name if len(name) <= SHOWN_CHARACTERS else f"{name[:SHOWN_CHARACTERS]}…"
 
 
 def _total(sentences: int, *, without: int, wrong: int) -> str:

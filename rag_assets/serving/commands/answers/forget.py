@@ -1,10 +1,17 @@
 """`rag-assets answers forget`: all that one user asked is erased."""
 
 import argparse
-import sys
 from collections.abc import Sequence
 
-from rag_assets.serving.replies import FAILED, CommandError, Reply, UsageError, project_of, say
+from rag_assets.serving.replies import (
+    FAILED,
+    CommandError,
+    Reply,
+    agrees,
+    project_of,
+    require_answers,
+    say,
+)
 
 SUMMARY = "erase all answers to the questions of one user"
 EXAMPLES = """\
@@ -24,17 +31,15 @@ def run(options: argparse.Namespace) -> Reply:
     from rag_assets.questions.from_answers import left_with_people
 
     (config, store), user, is_sure = project_of(options), options.user, options.yes
-    if not is_sure and not sys.stdin.isatty():
-        raise UsageError("it asks before it erases, but there is no terminal to ask on: add --yes")
+    if not is_sure:
+        require_answers("answers forget")
     found = answers_by(store, user)
     if not found:
         raise CommandError(
             f"no answer to a question of {user!r} is kept: the name must be exactly as it was given"
         )
-    if not is_sure:
-        say(f"Erase {_counted(found)} to questions of {user}? It cannot be undone. [y/N]")
-        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-            return Reply({"erased": 0}, "Nothing was erased.", code=FAILED)
+    if not (is_sure or agrees(f"Erase {_counted(found)} to questions of {user}?")):
+        return Reply({"erased": 0}, "Nothing was erased.", code=FAILED)
     questions = erase(store, found, log=say)
     left = answers_by(store, user)
     text = f"Erased {_counted(found)} to questions of {user}. Backups are not touched."

@@ -1,19 +1,17 @@
 """`rag-assets answers verify`: what of a text is in the sources that it cites."""
 
 import argparse
-import sys
 from contextlib import nullcontext
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets.serving.replies import (
     OK,
     PARTLY,
-    CommandError,
     Reply,
     UsageError,
     project_of,
+    read_text,
 )
 
 if TYPE_CHECKING:
@@ -31,7 +29,6 @@ EXAMPLES = """\
   rag-assets answers verify report.md --judge    asks the judge of the config (answering.judge)
   rag-assets answers verify - --json < report.md    exit code 3 where a source lacks something"""
 
-STDIN = "-"
 MARKS: "Mapping[Compared, str]" = {
     "verbatim": "verbatim",
     "cell": "cell",
@@ -65,7 +62,7 @@ def run(options: argparse.Namespace) -> Reply:
     from rag_assets.answering.answer import AnswerFormatError
     from rag_assets.answering.checks.cited_texts import CitedTextError
 
-    text, name = read_file(options.file), options.file
+    text, name = read_text(options.file), options.file
     try:
         verdicts = _verdicts(text, options)
     except AnswerFormatError as error:
@@ -87,20 +84,6 @@ def run(options: argparse.Namespace) -> Reply:
         f"left open: {record['left_open']} (numbers and names agree, or nothing was compared)."
     )
     return Reply(record, "\n".join(lines), PARTLY if bad else OK)
-
-
-def read_file(file: str) -> str:
-    """The text of a file, or of stdin.
-
-    Raises:
-        CommandError: It cannot be read.
-    """
-    try:
-        return sys.stdin.read() if file == STDIN else Path(file).read_text("utf-8")
-    except OSError as error:
-        raise CommandError(f"{file} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise CommandError(f"{file} is not valid UTF-8: save it as UTF-8") from error
 
 
 def _verdicts(text: str, options: argparse.Namespace) -> "Sequence[SentenceVerdict]":

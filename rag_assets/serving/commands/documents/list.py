@@ -7,7 +7,7 @@ from dataclasses import asdict
 from itertools import groupby
 
 from rag_assets.documents.families.shown import DocumentMember
-from rag_assets.reports.text_tables import table
+from rag_assets.reports.text_tables import cut, table
 from rag_assets.serving.document_versions import PARSERS, documents_read
 from rag_assets.serving.replies import Json, Reply, add_variant, project_of
 
@@ -71,12 +71,11 @@ def _families(members: Sequence[DocumentMember]) -> Iterator[str]:
 
 
 def _row(document: DocumentMember) -> Mapping[str, object]:
-    title = document.title
     return {
         "document": document.uri,
         "version": document.version,
         "valid from": document.released.isoformat() if document.released else "",
         "status": document.status,
         "number": document.number,
-        "title": title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…",
+        "title": cut(document.title, LONGEST_TITLE),
     }

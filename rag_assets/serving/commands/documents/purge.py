@@ -1,7 +1,6 @@
 """`rag-assets documents purge`: erase one document from all that was built, and verify it."""
 
 import argparse
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
@@ -15,8 +14,9 @@ from rag_assets.serving.replies import (
     CommandError,
     Json,
     Reply,
-    UsageError,
+    agrees,
     project_of,
+    require_answers,
     say,
 )
 
@@ -50,10 +50,8 @@ def run(options: argparse.Namespace) -> Reply:
     from rag_assets.serving import dagster_instance
 
     config, store = project_of(options)
-    if not options.yes and not sys.stdin.isatty():
-        raise UsageError(
-            "purge asks before it erases, but there is no terminal to ask on: add --yes"
-        )
+    if not options.yes:
+        require_answers("purge")
     if not store.root.exists():
         raise CommandError(f"there is no state at {store.root}: nothing was built yet")
     with store.lock(refresh_run.LOCK, log=say):
@@ -86,8 +84,7 @@ def run(options: argparse.Namespace) -> Reply:
 def _is_confirmed(plan: "PurgePlan") -> bool:
     """Show the plan to a person and ask; whether the answer is yes."""
     say("\n".join(_described(plan)))
-    say("Erase all of that? It cannot be undone. [y/N]")
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    return agrees("Erase all of that?")
 
 
 def _described(plan: "PurgePlan") -> Iterator[str]:

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 from rag_assets.columns.sql import quoted
 from rag_assets.identity import canonical_number
 from rag_assets.serving import lookup_text
-from rag_assets.serving.replies import CommandError, Reply, UsageError, add_variant, project_of
+from rag_assets.serving.replies import (
+    CommandError,
+    Reply,
+    UsageError,
+    add_variant,
+    project_of,
+    read_text,
+)
 
 if TYPE_CHECKING:
     from rag_assets.answering.assistant import Assistant
@@ -95,8 +102,8 @@ def _read_plan(path: Path) -> "LookupPlan":
     from rag_assets.table_lookup.plans.plan import plan_from_json
 
     try:
-        record = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+        record = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
         raise CommandError(f"{path} is not a file of JSON that can be read ({error})") from error
     is_record = isinstance(record, dict) and "outcome" in record
     return plan_from_json(record["plan"] if is_record else record)

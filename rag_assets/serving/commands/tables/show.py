@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 from rag_assets.config import Config
-from rag_assets.reports.text_tables import table
+from rag_assets.reports.text_tables import cut, table
 from rag_assets.serving.commands.tables.export import chosen
 from rag_assets.serving.replies import Reply, project_of
 from rag_assets.store import MissingTableError, Store
@@ -81,7 +81,5 @@ def _columns_inside(contents: TableContents) -> Iterator[dict[str, str]]:
 
 def _column(*parts: str | list[str]) -> dict[str, str]:
     *said, cells = parts
-    examples = [
-        f"{cell[:LONGEST]}…" if len(cell) > LONGEST else cell for cell in dict.fromkeys(cells)
-    ]
+    examples = [cut(cell, LONGEST) for cell in dict.fromkeys(cells)]
     return dict(zip(COLUMNS, (*map(str, said), " | ".join(examples[:MOST_EXAMPLES])), strict=True))
