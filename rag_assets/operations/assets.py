@@ -129,7 +129,7 @@ def _check(store: Store, config: Config, done: PromotionResult) -> dg.AssetCheck
     It stops a run only where the newest index of what serves is held.
     """
     is_blocking = done.status == "held"
-    both = (blocked_candidate.read(store), blocked_candidate.read_beside(store))
+    both = (blocked_candidate.read(store), blocked_candidate.read(store, is_beside=True))
     held = [each for each in both if each and each.variant in config.variants]
     held.sort(key=lambda each: each.variant != done.variant)
     verdict = done.verdict or (recorded_verdict(done.pointer) if done.pointer else None)

@@ -34,7 +34,7 @@ def variants_of(store: Store, config: Config) -> dict[str, VariantState]:
     sets = {each.variant: each for each in complete_sets.all_sets(store)}
     pointers = reversed(serving_pointer.history(store))
     verdicts = {each.variant: words for each in pointers if (words := words_of(each))}
-    for held in (blocked_candidate.read_beside(store), blocked_candidate.read(store)):
+    for held in (blocked_candidate.read(store, is_beside=True), blocked_candidate.read(store)):
         verdicts |= {held.variant: held.outcome} if held else {}
     serving = serving_pointer.serving_variant(store, config)
     has_served = serving_pointer.number_now(store) > 0
