@@ -18,7 +18,15 @@ from rag_assets.laboratory import commands as laboratory
 from rag_assets.process.errors import ExplainedError
 from rag_assets.process.interrupts import stoppable
 from rag_assets.serving import commands, disk_errors
-from rag_assets.serving.replies import FAILED, INTERRUPTED, USAGE, Reply, UsageError, say
+from rag_assets.serving.replies import (
+    FAILED,
+    INTERRUPTED,
+    USAGE,
+    CommandError,
+    Reply,
+    UsageError,
+    say,
+)
 
 COMMANDS: Mapping[str, str] = {
     "The first day": "init refresh search ask show serve mcp status ui",
@@ -76,6 +84,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             reply: Reply = options.run(options)
     except (ConfigError, UsageError) as error:
         return _complain(error, code=USAGE)
+    except CommandError as error:
+        return _complain(error, code=FAILED)
     except KeyboardInterrupt:
         return _complain(
             "interrupted; what was committed is kept, run it again to go on", code=INTERRUPTED
@@ -101,7 +111,7 @@ def spelled_now(given: Sequence[str]) -> list[str]:
     actions = actions_of(first)
     for place, each in enumerate(rest if actions else ()):
         option, _, value = each.partition("=")
-        if f"{first} {option}" in MOVED:
+        if option.startswith("-") and f"{first} {option}" in MOVED:
             left = [*rest[:place], *filter(None, [value]), *rest[place + 1 :]]
             return _moved(f"{first} {option}", left)
     if first in MOVED:
