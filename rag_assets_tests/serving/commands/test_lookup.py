@@ -131,7 +131,7 @@ def test_a_table_inside_a_document_answers_where_no_table_of_a_source_does(said)
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
-        (["--plan", "nowhere.json"], FAILED, "nowhere.json is not a file of JSON"),
+        (["--plan", "nowhere.json"], FAILED, "nowhere.json cannot be read"),
         (["--compare", "1", "2"], USAGE, "--table must name one table: laboratory/alloys"),
         (["--table", "alloys", "--compare", "77"], FAILED, "has no row with the key '77'"),
         (["--document", "nowhere.md"], FAILED, "the index has no document 'nowhere.md'"),
