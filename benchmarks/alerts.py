@@ -649,7 +649,7 @@ def month(made: Project) -> list[Night]:
     documents, database = made.home / "documents", made.home / "plant.sqlite"
     heat = "# Heat\n\nInvar hardly expands up to 200 degrees.\n"
     wiki, salt = documents / "wiki", (documents / "salt.md").read_text()
-    accept = partial(made.command, "acknowledge")
+    accept = partial(made.command, "alerts", "acknowledge")
     gone, down = "source_shrank:documents", "source_unreadable:plant"
     first, second, third = (f"units_failed:{name}.pdf" for name in ("first", "second", "third"))
     stale, night = "documents_stale:salt.md", "run_failed:nightly_refresh of variant default"

@@ -306,7 +306,7 @@ def make(home: Path) -> None:
         database.execute("CREATE TABLE parts (id INTEGER PRIMARY KEY, name TEXT, mass REAL)")
         database.execute("INSERT INTO parts VALUES (1, 'bolt', 1), (2, 'nut', 2)")
     time.sleep(SETTLED)
-    for command in (["refresh"], *(["backfill", variant] for variant in OTHERS)):
+    for command in (["refresh"], *(["variants", "backfill", variant] for variant in OTHERS)):
         done = rag_assets(*command, config=home / "rag_assets.yaml")
         if done.code:
             sys.exit(f"{command} ended with exit code {done.code}: {done.output}")

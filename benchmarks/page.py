@@ -566,9 +566,8 @@ def copied(demo: Path, home: Path) -> Path:
         marks = ", ".join("?" * len(columns))
         database.execute(f"INSERT INTO suppliers VALUES ({marks})", values)
     done = rag_assets("refresh", config=config, environment=OFFLINE)
-    promoted = rag_assets(
-        "promote", "default", "--override", "hostile texts", config=config, environment=OFFLINE
-    )
+    promoting = ("variants", "promote", "default", "--override", "hostile texts")
+    promoted = rag_assets(*promoting, config=config, environment=OFFLINE)
     print(done.output[-600:], promoted.output[-600:])
     return config
 

@@ -4,7 +4,8 @@ usage: plan.py [--units 300000] [--plans 20]
 
 Markdown documents of many lengths and ten CSV files are indexed, with a hash in place of the
 model. Then documents are edited, added, renamed and deleted and rows changed, 1 % of each; a plan
-is made in a process of its own, as `rag-assets plan` makes it, and a refresh follows: 20 times.
+is made in a process of its own, as `rag-assets refresh --dry-run` makes it, and a refresh follows:
+20 times.
 Files, documents and rows are to be exact. What a plan estimates of changed documents is shown
 beside what came of it, with the tokens of new texts as the tokenizer itself counts them.
 """

@@ -211,10 +211,12 @@ def lose_a_source(project: Project) -> Shown:
 
 def swap_and_roll_back(project: Project) -> Shown:
     before = project.found(OF_THE_LOST)
-    built = rag_assets("backfill", "e5", "--json", config=project.config)
-    done = rag_assets(*("promote", "e5", "--override", OVERRIDE, "--json"), config=project.config)
+    built = rag_assets("variants", "backfill", "e5", "--json", config=project.config)
+    done = rag_assets(
+        *("variants", "promote", "e5", "--override", OVERRIDE, "--json"), config=project.config
+    )
     swapped = project.found(OF_THE_LOST)
-    rag_assets("rollback", "--json", config=project.config)
+    rag_assets("variants", "rollback", "--json", config=project.config)
     after = project.found(OF_THE_LOST)
     return Shown(
         "swap and roll back",

@@ -187,13 +187,16 @@ def move_everything(home: Path, file: Path, *, until: float) -> list[str]:
     edited, failed = home / "documents" / EDITED, []
     for turn in range(1_000):
         steps = (
-            ("backfill", "json_rows"),
-            ("promote", "json_rows", *OVERRIDE),
-            ("rollback",),
+            ("variants", "backfill", "json_rows"),
+            ("variants", "promote", "json_rows", *OVERRIDE),
+            (
+                "variants",
+                "rollback",
+            ),
             ("refresh",),
-            ("promote", "json_rows", *OVERRIDE),
+            ("variants", "promote", "json_rows", *OVERRIDE),
             ("refresh",),
-            ("promote", "default", *OVERRIDE),
+            ("variants", "promote", "default", *OVERRIDE),
         )
         for number, step in enumerate(steps):
             if time.time() >= until:
@@ -328,7 +331,7 @@ def robbed(home: Path) -> list[Bound]:
     told("another model in the place of the first", answers=False)
     done("refresh", deed="another model")
     told("another model, refreshed", answers=True)
-    done("rollback", deed="a rollback to what no query can be embedded for", code=1)
+    done("variants", "rollback", deed="a rollback to what no query can be embedded for", code=1)
     told("a rollback that was refused", answers=True)
     weights(home, spoil=True)
     done("refresh", deed="a spoiled model: held", code=1)

@@ -2,9 +2,9 @@
 
 usage: swap.py [--documents 1000] [--swaps 3]
 
-Text files of some thirty chunks each are built with a static model. Then `rag-assets backfill`
-builds variants with other dimensions of it, each of which is another model. Each command is a
-process of its own, and its CPU time, threads included, is split into these parts:
+Text files of some thirty chunks each are built with a static model. Then `rag-assets variants
+backfill` builds variants with other dimensions of it, each of which is another model. Each command
+is a process of its own, and its CPU time, threads included, is split into these parts:
 
 - vectors: the model is loaded and embeds, the tables of both domains and the joint table are
   created, and rows with vectors are written and committed to them;
@@ -138,7 +138,10 @@ def main() -> None:
         print(f"{units:,} units\n{build.line}", flush=True)
         idle, swapped = [], []
         for variant in swaps:
-            for found, arguments in ((idle, ["refresh"]), (swapped, ["backfill", variant])):
+            for found, arguments in (
+                (idle, ["refresh"]),
+                (swapped, ["variants", "backfill", variant]),
+            ):
                 found.append(Finished(home, *arguments))
                 print(found[-1].line, flush=True)
     no_op = median(sum(one.parts.values()) for one in idle)

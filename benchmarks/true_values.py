@@ -321,7 +321,7 @@ class Reading:
     def _exported(self, table: str) -> list[dict]:
         if table not in self.exports:
             file = self.home / f"{table}.parquet"
-            rag_assets("export", table, "--to", str(file), config=self.config)
+            rag_assets("tables", "export", table, "--to", str(file), config=self.config)
             self.exports[table] = pq.read_table(file).to_pylist()
         return self.exports[table]
 

@@ -28,6 +28,7 @@ from rag_assets.operations.alerts.record import RecordFile
 from rag_assets.operations.problems import lost_runs
 from rag_assets.operations.problems.current import SERVING_INDEX
 from rag_assets.operations.problems.lost_runs import COMMAND_LOCK
+from rag_assets.operations.problems.own_runs import ENDED
 from rag_assets.operations.problems.runs import name_of
 from rag_assets.process import clock
 from rag_assets.process.priority import yield_to_others
@@ -120,8 +121,6 @@ def executor_of(config: Config) -> dg.ExecutorDefinition | None:
     Raises:
         ConfigError: There is no such executor, or it does not take its config.
     """
-    from rag_assets.dagster_internals import validate_config
-
     name = config.execution.steps
     if not config.dagster.executor:
         if name is not None:
@@ -141,12 +140,15 @@ def executor_of(config: Config) -> dg.ExecutorDefinition | None:
     settings = config.execution.steps_config
     if not settings:
         return executor
-    found = validate_config(executor.config_schema.config_type, settings)
-    if not found.success:
+    job = dg.GraphDefinition(name="steps").to_job(executor_def=executor)
+    try:
+        dg.validate_run_config(job, {"execution": {"config": settings}})
+    except dg.DagsterInvalidConfigError as error:
         # without the value that a message ends with: it may be a password
-        messages = (re.split(" Value | got ", error.message)[0] for error in found.errors or ())
-        wrong = "; ".join(messages)
-        raise ConfigError(f"execution.steps_config: {name} does not accept this config: {wrong}")
+        wrong = "; ".join(re.split(" Value | got ", each.message)[0] for each in error.errors)
+        raise ConfigError(
+            f"execution.steps_config: {name} does not accept this config: {wrong}"
+        ) from None
     return executor.configured(settings, name=executor.name)
 
 
@@ -175,7 +177,7 @@ def definitions(rooms: dg.Definitions, *, config: Config) -> dg.Definitions:
             if spec.partitions_def or own_name(config, spec.key) == SERVING_INDEX
         ],
         description="Builds a variant, which is the partition to choose: all its steps, from the "
-        "sources as they were last read. The same as `rag-assets backfill VARIANT`.",
+        "sources as they were last read. The same as `rag-assets variants backfill VARIANT`.",
         tags=lineage.run_tags(config),
         executor_def=executor and at_low_priority(executor),
     )
@@ -233,15 +235,12 @@ def check_schedules(config: Config) -> None:
     Raises:
         ConfigError: Names its key and what is allowed.
     """
-    from rag_assets.dagster_internals import is_valid_cron_schedule
-
     crons = {"schedule.cron": config.schedule.cron, "clean_up.cron": config.clean_up.cron}
     for key, cron in crons.items():
         try:
-            comes = is_valid_cron_schedule(cron) and bool(
-                _longest_period(cron, timezone=config.schedule.timezone)
-            )
-        except ValueError:  # Croniter's errors are of this kind
+            dg.ScheduleDefinition(name="read", job_name="read", cron_schedule=cron)
+            comes = bool(_longest_period(cron, timezone=config.schedule.timezone))
+        except (dg.DagsterInvalidDefinitionError, ValueError):  # of Croniter
             comes = False
         if not comes:
             raise ConfigError(
@@ -390,10 +389,8 @@ def _source_sensor(
 
 def _why_not_now(instance: dg.DagsterInstance, config: Config, *, job: str) -> str | None:
     """Why the sources are looked at later only; None if a run could begin now."""
-    from rag_assets.dagster_internals import FINISHED_STATUSES
-
     _close_killed_runs(instance, config)
-    alive = [status for status in dg.DagsterRunStatus if status not in FINISHED_STATUSES]
+    alive = [status for status in dg.DagsterRunStatus if status.name not in ENDED]
     if going := instance.get_runs(dg.RunsFilter(job_name=job, statuses=alive), limit=1):
         return f"{name_of(going[0], config)} is going on: the sources are looked at after it"
     try:

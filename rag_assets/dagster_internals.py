@@ -9,17 +9,11 @@ the bound on `dagster` is raised. The names in `LATE` are imported when they are
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-# Why a config does not fit an executor, before a run is started with it.
-from dagster._config import validate_config
-
 # Whether Dagster's daemon looked at an asset and found it overdue.
 from dagster._core.definitions.freshness import FreshnessState
 
 # A job that is run as it lies in memory, without loading the definitions again.
 from dagster._core.definitions.job_base import InMemoryJob
-
-# Part of the address of a job: how Dagster calls the one repository of a code location.
-from dagster._core.definitions.repository_definition import SINGLETON_REPOSITORY_NAME
 
 # Marks an output whose event the asset has reported itself: no materialization is stored.
 from dagster._core.definitions.source_asset import SYSTEM_METADATA_KEY_SOURCE_ASSET_OBSERVATION
@@ -30,20 +24,11 @@ from dagster._core.errors import DagsterUserCodeUnreachableError
 # Runs a job whose run was created with a place, which `execute_in_process` leaves out.
 from dagster._core.execution.api import execute_run
 
-# The step that calls, so that the lock of a table can name it; None outside of any run.
-from dagster._core.execution.context.compute import current_execution_context
-
-# The type of what `execute_run` returns: its events tell why a step failed.
-from dagster._core.execution.execution_result import ExecutionResult
-
 # The settings of an instance, with the storages replaced.
 from dagster._core.instance.ref import InstanceRef
 
 # The address of a job, under which the UI shows its runs and states of schedules are kept.
 from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteRepositoryOrigin
-
-# The states in which a run has ended.
-from dagster._core.storage.dagster_run import FINISHED_STATUSES
 
 # The tags with the address of the server that has a run, and with the time it was scheduled for.
 from dagster._core.storage.tags import GRPC_INFO_TAG, SCHEDULED_EXECUTION_TIME_TAG
@@ -51,11 +36,8 @@ from dagster._core.storage.tags import GRPC_INFO_TAG, SCHEDULED_EXECUTION_TIME_T
 # The type of what a storage is told of the settings that name it.
 from dagster._serdes import ConfigurableClassData
 
-# The type of an error in the records, with its cause.
-from dagster._utils.error import SerializableErrorInfo
-
-# When a cron comes, and whether it is one, as Dagster's own scheduler reads it.
-from dagster._utils.schedules import cron_string_iterator, is_valid_cron_schedule
+# When a cron comes, as Dagster's own scheduler reads it.
+from dagster._utils.schedules import cron_string_iterator
 
 if TYPE_CHECKING:
     # Backfills that failed by themselves, which no failed run tells of.

@@ -15,6 +15,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Protocol, TypeAlias
 
+from rag_assets.process.errors import ExplainedError
+
 NAMESPACE = uuid.UUID("6f0d5c52-6a0e-5b5f-9f43-3c5a1d6b7e21")
 """The project's own UUID namespace: ids never collide with those of another system."""
 
@@ -33,7 +35,7 @@ Canonical: TypeAlias = (
 )
 
 
-class UnknownIdError(LookupError):
+class UnknownIdError(ExplainedError, LookupError):
     """No id, or more than one, begins as it was given; the message says where to look."""
 
 

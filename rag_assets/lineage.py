@@ -227,12 +227,10 @@ def _materialized(
 
 def _run_in_progress() -> tuple[str | None, str | None]:
     """The run of Dagster that calls: with its step, for people, and its id; None outside of any."""
-    from rag_assets.dagster_internals import current_execution_context
-
-    context = current_execution_context.get()
-    if context is None:
+    try:
+        step = dg.OpExecutionContext.get()
+    except dg.DagsterInvariantViolationError:
         return None, None
-    step = context.op_execution_context
     return f"run {step.run_id.partition('-')[0]} of Dagster, {step.op_handle.name}", step.run_id
 
 

@@ -430,7 +430,7 @@ def test_commands_work_by_the_names_of_their_index(tmp_path, monkeypatch, capsys
     refreshed = said("refresh")
     assert {"document_files", "chunks", "serving_index"} <= refreshed["assets"].keys()
     assert said("refresh")["assets"]["chunks"]["changed"] == 0
-    said("backfill", "other")
+    said("variants", "backfill", "other")
     said("status")
     assert said("alerts")["problems"] == []
     said("clean-up")

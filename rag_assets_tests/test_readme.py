@@ -75,7 +75,8 @@ def test_each_command_is_one(command):
             assert words[0] in targets
         elif program == "rag-assets" and words != ["--help"] and words[-1] != "--help":
             needed = {"init": ["--documents", "x"]} if len(words) == 1 else {}
-            assert cli.parser().parse_args([*words, *needed.get(words[0], [])]).run
+            given = cli.spelled_now([*words, *needed.get(words[0], [])])
+            assert cli.parser(given).parse_args(given).run
         else:
             assert program in ("rag-assets", "source", "mkdir", "cd")
 
@@ -255,6 +256,6 @@ def test_all_that_readme_says_of_the_demo_runs(shell):
 
     wrong = {line: each for line, each in done.items() if each[0]}
     assert {line: code for line, (code, _) in wrong.items()} == {
-        "rag-assets backfill english && rag-assets promote english": HELD,
-        "rag-assets rollback": NOTHING_TO_GO_BACK_TO,
+        "rag-assets variants backfill english && rag-assets variants promote english": HELD,
+        "rag-assets variants rollback": NOTHING_TO_GO_BACK_TO,
     }

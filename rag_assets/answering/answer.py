@@ -14,6 +14,7 @@ from pydantic import JsonValue, TypeAdapter
 from rag_assets.citations import versioned_json
 from rag_assets.citations.kinds import Citation
 from rag_assets.citations.sentences import Sentence
+from rag_assets.process.errors import RequestError
 
 FORMAT = "rag_assets/answer/2"
 """Moves when a reader of the JSON has to read it in another way."""
@@ -23,7 +24,7 @@ Outcome: TypeAlias = Literal["computed", "written", "found", "nothing"]
 question best, which is no answer. `nothing`: a named thing is not there, or nothing was found."""
 
 
-class AnswerFormatError(ValueError):
+class AnswerFormatError(RequestError):
     """A text is not an answer in the format that is read here; the message says where and why."""
 
 

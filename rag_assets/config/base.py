@@ -22,6 +22,7 @@ from pydantic import (
 )
 
 from rag_assets.config.errors import ConfigError, Problems, did_you_mean
+from rag_assets.process.errors import RequestError
 
 SLUG = re.compile(r"[a-z0-9]+([_-][a-z0-9]+)*")
 """Never two underscores in a row: `__` separates names in the name of a table, and the levels in
@@ -74,11 +75,11 @@ def check_named(name: str | None, known: Iterable[str], *, kind: str, key: str) 
     """Refuse a name that is given and not `known`.
 
     Raises:
-        ValueError: Nothing of that `kind` has it; `key` is where it was given.
+        RequestError: Nothing of that `kind` has it; `key` is where it was given.
     """
     if name is not None and name not in known:
         there = f"{', '.join(known) or 'none'}{did_you_mean(name, known)}"
-        raise ValueError(f"{key}: no {kind} is named {name!r}; there are {there}")
+        raise RequestError(f"{key}: no {kind} is named {name!r}; there are {there}")
 
 
 def duplicates(names: Iterable[str]) -> list[str]:

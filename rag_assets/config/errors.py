@@ -5,13 +5,15 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from types import TracebackType
 
+from rag_assets.process.errors import ExplainedError
+
 _PARAMETER = re.compile(
     r"((?:[?&;]|%3b|odbc_connect=)(?:ssl)?(?:password|passwd|pwd)(?:=|%3d)).*?(?=[&;\s'\"]|%3b|$)",
     re.IGNORECASE,
 )
 
 
-class ConfigError(Exception):
+class ConfigError(ExplainedError):
     """The config cannot be used; the message names file and key, and says what to do."""
 
 

@@ -58,7 +58,7 @@ class EmbeddingEndpoint(Endpoint):
     """A server that computes vectors, as OpenAI's `/v1/embeddings` does."""
 
     price: Price | None = Field(
-        None, description="what it charges; `rag-assets plan` then tells the money"
+        None, description="what it charges; `rag-assets refresh --dry-run` then tells the money"
     )
 
     dimensions: int | None = Field(

@@ -302,7 +302,7 @@ class Retrieval(ExtendedSection):
         """Refuse a name that no retriever has.
 
         Raises:
-            ValueError: There is none of that name; `key` is where it was given.
+            RequestError: There is none of that name; `key` is where it was given.
         """
         check_named(name, self.retrievers, kind="retriever", key=key)
 
@@ -310,7 +310,7 @@ class Retrieval(ExtendedSection):
         """Refuse a retriever whose rerankers are not all in the config.
 
         Raises:
-            ValueError: There is none of that name; `key` is where the retriever was given.
+            RequestError: There is none of that name; `key` is where the retriever was given.
         """
         for name in retriever.rerankers:
             check_named(name, self.rerankers, kind="reranker", key=key)

@@ -38,9 +38,9 @@ from rag_assets.evaluation.summary import (
     summarize,
 )
 from rag_assets.media.json_lines import QuestionsError
+from rag_assets.process.errors import UnanswerableError
 from rag_assets.reports.text_tables import Row
 from rag_assets.retrieval.arms import Arms
-from rag_assets.retrieval.failing import unanswerable
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import set_of_recipe
 
@@ -252,7 +252,7 @@ def _signals(index: "VariantIndex") -> list[Signal]:
     """The signals that can search the index."""
     found: list[Signal] = []
     for signal in get_args(Signal):
-        with suppress(*unanswerable()):
+        with suppress(UnanswerableError):
             alone = Retriever(signals=[signal], domain_fusion=DomainFusion())
             index.without_cache().search_many([PROBE], retriever=alone)
             found.append(signal)

@@ -37,8 +37,8 @@ from rag_assets.evaluation.scores import evaluate, without_sets
 from rag_assets.evaluation.smoke_tests import proofs, smoke_tests
 from rag_assets.evaluation.superseded_gold import among_all_versions, split_superseded
 from rag_assets.media.json_lines import QuestionsError
+from rag_assets.process.errors import UnanswerableError
 from rag_assets.retrieval.arms import Arms, revisions_of
-from rag_assets.retrieval.failing import unanswerable
 from rag_assets.store import Store
 from rag_assets.store.catalog import folder_of
 from rag_assets.store.complete_sets import CompleteSet, set_of_recipe
@@ -421,7 +421,7 @@ def searched(
         )
         try:
             yield name, index.search_many(texts, retriever=retriever, length=depth)
-        except unanswerable() as error:
+        except UnanswerableError as error:
             if name == needed:
                 raise
             log(f"{index.variant}: not measured with {name}: {error}")
@@ -438,7 +438,7 @@ def _can_search_again(
         return False
     index = open_index(store, config, record.variant, complete_set=complete_set).without_cache()
     for retriever in record.unmeasured:
-        with suppress(*unanswerable()):
+        with suppress(UnanswerableError):
             index.search_many([PROBE], retriever=retriever)
             return True
     return False

@@ -11,8 +11,10 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from rag_assets.process.errors import ExplainedError
 
-class QuestionsError(Exception):
+
+class QuestionsError(ExplainedError):
     """A file cannot be read at all; the message names the file and the remedy."""
 
 

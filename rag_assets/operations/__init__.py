@@ -27,7 +27,7 @@ was asked for by a sentence of its own:
 DOORS = (
     "alerts.dispatch alerts.messages alerts.record assets clean_up doctor.examined_tables "
     "doctor.examining doctor.faults doctor.repairing erasure.kept_answers erasure.proof "
-    "erasure.purge erasure.run_records erasure.scope explain.explaining gate.known_items "
+    "erasure.purge erasure.scope explain.explaining gate.known_items "
     "gate.verdict_wording gate.verdicts model_preview.previewing plan.amounts plan.costs "
     "plan.planning plan.reasons problems.acknowledged problems.current problems.disk "
     "problems.failed_checks problems.lost_runs problems.own_runs problems.run_errors "

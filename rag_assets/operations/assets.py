@@ -129,7 +129,7 @@ def _check(store: Store, config: Config, done: PromotionResult) -> dg.AssetCheck
     It stops a run only where the newest index of what serves is held.
     """
     is_blocking = done.status == "held"
-    both = (blocked_candidate.read(store), blocked_candidate.read_beside(store))
+    both = (blocked_candidate.read(store), blocked_candidate.read(store, is_beside=True))
     held = [each for each in both if each and each.variant in config.variants]
     held.sort(key=lambda each: each.variant != done.variant)
     verdict = done.verdict or (recorded_verdict(done.pointer) if done.pointer else None)
@@ -195,7 +195,7 @@ def _promote_job(project: Config) -> dg.JobDefinition:
     @lineage.one_op_job(
         project,
         PROMOTE_JOB,
-        description="Lets a variant serve. The same as `rag-assets promote VARIANT`.",
+        description="Lets a variant serve. The same as `rag-assets variants promote VARIANT`.",
         op="Lets a variant serve, if the gate lets it pass.",
         opens_with={"variant": _next_variant(project)},
         schema={
@@ -247,7 +247,7 @@ def _rollback_job(project: Config) -> dg.JobDefinition:
     @lineage.one_op_job(
         project,
         ROLLBACK_JOB,
-        description="Serves again what served before. The same as `rag-assets rollback`.",
+        description="Serves again what served before. The same as `rag-assets variants rollback`.",
         op="Serves again what served before.",
         opens_with={"to": 0},
         schema={

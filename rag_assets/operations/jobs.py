@@ -44,7 +44,7 @@ def plan_job(project: Config) -> dg.JobDefinition:
         project,
         PLAN_JOB,
         description="Tells for each asset what a refresh would add, change, remove and embed, why, "
-        "and what that takes. The same as `rag-assets plan`.",
+        "and what that takes. The same as `rag-assets refresh --dry-run`.",
         op="Looks at sources and tables; nothing of them is written.",
     )
     def plan_refresh(context: dg.OpExecutionContext, config: PlanConfig) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets.config import Config
-from rag_assets.operations.problems.own_runs import own_runs
+from rag_assets.operations.problems.own_runs import ENDED, own_runs
 
 if TYPE_CHECKING:
     import dagster as dg
@@ -53,9 +53,8 @@ def forget_old_runs(
 def _ended_before(instance: "dg.DagsterInstance", config: Config, moment: datetime) -> list[str]:
     import dagster as dg
 
-    from rag_assets.dagster_internals import FINISHED_STATUSES
-
-    wanted = dg.RunsFilter(statuses=FINISHED_STATUSES, updated_before=moment)
+    statuses = [dg.DagsterRunStatus(name) for name in ENDED]
+    wanted = dg.RunsFilter(statuses=statuses, updated_before=moment)
     return [run.run_id for run in own_runs(instance.get_runs(wanted), config, instance)]
 
 

@@ -11,6 +11,7 @@ from rag_assets.graph import STEPS
 from rag_assets.operations.gate import blocked_candidate
 from rag_assets.operations.problems.disk import files_below
 from rag_assets.operations.serving_index.status import words_of
+from rag_assets.process.errors import ExplainedError
 from rag_assets.store import MissingTableError, Store, complete_sets, serving_pointer
 from rag_assets.store.atomic import take_away
 
@@ -18,7 +19,7 @@ VariantState: TypeAlias = Mapping[str, str | int | bool | None]
 """What `variants_of` tells of a variant."""
 
 
-class NotDroppedError(Exception):
+class NotDroppedError(ExplainedError):
     """A variant cannot be dropped; the message says why."""
 
 
@@ -33,7 +34,7 @@ def variants_of(store: Store, config: Config) -> dict[str, VariantState]:
     sets = {each.variant: each for each in complete_sets.all_sets(store)}
     pointers = reversed(serving_pointer.history(store))
     verdicts = {each.variant: words for each in pointers if (words := words_of(each))}
-    for held in (blocked_candidate.read_beside(store), blocked_candidate.read(store)):
+    for held in (blocked_candidate.read(store, is_beside=True), blocked_candidate.read(store)):
         verdicts |= {held.variant: held.outcome} if held else {}
     serving = serving_pointer.serving_variant(store, config)
     has_served = serving_pointer.number_now(store) > 0

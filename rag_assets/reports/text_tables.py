@@ -29,6 +29,11 @@ def table(rows: Sequence[Mapping[str, object]], *, columns: Sequence[str]) -> st
     return "\n".join([lines[0], GAP.join("-" * width for width in widths), *lines[1:]])
 
 
+def cut(text: str, most: int) -> str:
+    """`text` in at most so many characters, the last of which says that there were more."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def markdown_table(
     rows: Sequence[Mapping[str, object]], *, columns: Sequence[str] = ()
 ) -> list[str]:

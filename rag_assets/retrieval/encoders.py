@@ -7,6 +7,7 @@ import numpy as np
 
 from rag_assets.models.lexical_weights import LexicalWeights
 from rag_assets.models.weights import check_same_model
+from rag_assets.process.errors import UnanswerableError
 from rag_assets.retrieval.sparse import MissingWeightsError
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def require_weighing(encoder: QueryEncoder) -> WeighingEncoder:
     return encoder
 
 
-class TwoModelsError(ValueError):
+class TwoModelsError(UnanswerableError, ValueError):
     """A retriever compares vectors of two models."""
 
     def __init__(self, variant: str, *, models: str, usable: Sequence[str]) -> None:

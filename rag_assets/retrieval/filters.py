@@ -11,6 +11,7 @@ from typing import get_args
 
 from rag_assets.columns.sql import quoted
 from rag_assets.config import Versions
+from rag_assets.process.errors import RequestError
 from rag_assets.schemas import DOMAINS, UNIT_TYPES
 
 SECTION_MARK = " > "
@@ -25,7 +26,7 @@ class Filters:
     """Conditions on units, all of which must hold; None means no condition.
 
     Raises:
-        ValueError: A value is blank, `domain` or `type` is none of those in `schemas`, a field is
+        RequestError: A value is blank, `domain` or `type` is none of those in `schemas`, a field is
             not written as `name: value`, or a place of `within` not as `source/name`.
     """
 
@@ -62,24 +63,24 @@ class Filters:
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, str) and not value.strip():
-                raise ValueError(f"filter {field.name} is blank: name a value or leave it out")
+                raise RequestError(f"filter {field.name} is blank: name a value or leave it out")
         for name, known in (("domain", DOMAINS), ("type", UNIT_TYPES)):
             value = getattr(self, name)
             if value is not None and value not in known:
                 allowed = " or ".join(known)
-                raise ValueError(f"filter {name} = {value!r}: there is only {allowed}")
+                raise RequestError(f"filter {name} = {value!r}: there is only {allowed}")
         if self.versions not in (None, *get_args(Versions)):
             allowed = " or ".join(get_args(Versions))
-            raise ValueError(f"filter versions = {self.versions!r}: there is only {allowed}")
+            raise RequestError(f"filter versions = {self.versions!r}: there is only {allowed}")
         if self.versions and self.as_of:
-            raise ValueError("filters versions and as_of exclude each other: give one of them")
+            raise RequestError("filters versions and as_of exclude each other: give one of them")
         for entry in self.fields:
             name, mark, value = entry.partition(FIELD_MARK)
             if not (name.strip() and mark and value.strip()):
-                raise ValueError(f"filter field {entry!r} is not written as 'name: value'")
+                raise RequestError(f"filter field {entry!r} is not written as 'name: value'")
         for place in self.within:
             if "/" not in place or not place.partition("/")[0].strip():
-                raise ValueError(f"filter within {place!r} is not written as 'source/document'")
+                raise RequestError(f"filter within {place!r} is not written as 'source/document'")
 
     def covers(self, source: str, name: str) -> bool:
         """Whether `within` holds the document with the URI `name`, or the table called so."""

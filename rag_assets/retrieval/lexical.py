@@ -10,6 +10,7 @@ built are found as well, but with counts of their own.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from rag_assets.process.errors import UnanswerableError
 from rag_assets.retrieval.glossary import Meaning
 from rag_assets.retrieval.rankings import Ranking, best_with_ties, ranked
 from rag_assets.store import ROW_ID
@@ -26,7 +27,7 @@ COLUMN = TEXT
 SCORE = "_score"
 
 
-class MissingTextIndexError(LookupError):
+class MissingTextIndexError(UnanswerableError, LookupError):
     """A table has no full-text index, so that it cannot be searched by words."""
 
 

@@ -15,6 +15,7 @@ from itertools import groupby
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rag_assets.process.errors import RequestError
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.search import VariantIndex
 from rag_assets.schemas import slice_of
@@ -37,7 +38,7 @@ _PLACE = ("char_start", "char_end", "pages")
 _ORDER = ("source", "uri", "row_key", "char_start", "unit_id")
 
 
-class PatternError(ValueError):
+class PatternError(RequestError):
     """What is sought cannot be looked for; the message says what is allowed."""
 
 

@@ -12,6 +12,7 @@ from functools import partial
 from rag_assets.config import ArmName, Config, Retrieval
 from rag_assets.models.paths import load_for_queries
 from rag_assets.models.rerankers import load_reranker
+from rag_assets.process.errors import ExplainedError
 from rag_assets.retrieval.arms import Arm
 from rag_assets.retrieval.cache import Cache
 from rag_assets.retrieval.encoders import QueryEncoder
@@ -31,7 +32,7 @@ from rag_assets.store.table_locations import Stamp
 from rag_assets.store.unit_links import names_of, read_links, read_names_in_units
 
 
-class OutdatedIndexError(LookupError):
+class OutdatedIndexError(ExplainedError, LookupError):
     """The tables of an open index were cleaned up or built again."""
 
     def __init__(self, variant: str) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from rag_assets.config import QueryFusion
+from rag_assets.process.errors import UnanswerableError
 from rag_assets.retrieval.filters import encodable
 from rag_assets.retrieval.glossary import Glossary
 
@@ -34,7 +35,7 @@ WORD = re.compile(r"[^\s?!,;:]+")
 CLAUSES = re.compile(r"[,;:?!]|\.\s")
 
 
-class RewritesError(ValueError):
+class RewritesError(UnanswerableError, ValueError):
     """A file of rewrites cannot be used; the message names it and says why."""
 
 

@@ -24,6 +24,7 @@ import pyarrow as pa
 from rag_assets.config import ArmName, Expansion, Retrieval, Retriever, RetrieverName
 from rag_assets.identity import Canonical
 from rag_assets.models.rerankers import Reranker
+from rag_assets.process.errors import RequestError
 from rag_assets.retrieval import context
 from rag_assets.retrieval.arms import Arm, IndexArms
 from rag_assets.retrieval.cache import Cache
@@ -62,7 +63,7 @@ RERANKERS_KEPT = 2
 logger = logging.getLogger(__name__)
 
 
-class EmptyQueryError(ValueError):
+class EmptyQueryError(RequestError):
     """A query is blank."""
 
     def __init__(self, position: int, *, count: int) -> None:

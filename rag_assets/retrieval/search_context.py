@@ -12,6 +12,7 @@ import pyarrow as pa
 from rag_assets.config import ArmName, QueryFusion, Retrieval, Signal
 from rag_assets.identity import fingerprint
 from rag_assets.models.rerankers import Reranker
+from rag_assets.process.errors import UnanswerableError
 from rag_assets.retrieval.cache import Cache
 from rag_assets.retrieval.encoders import QueryEncoder
 from rag_assets.retrieval.glossary import Glossary
@@ -45,7 +46,7 @@ class SelectNodes(Protocol):
         ...
 
 
-class MissingSignalError(LookupError):
+class MissingSignalError(UnanswerableError, LookupError):
     """A retriever searches by a signal that whoever opened the index did not hand in."""
 
 

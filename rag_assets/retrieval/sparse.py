@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from rag_assets.models.lexical_weights import LexicalWeights
+from rag_assets.process.errors import UnanswerableError
 from rag_assets.retrieval.rankings import Ranking, ranked
 from rag_assets.schemas import SPARSE
 from rag_assets.store import ROW_ID
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 READ_ROWS = 8_192
 
 
-class MissingWeightsError(LookupError):
+class MissingWeightsError(UnanswerableError, LookupError):
     """There are no lexical weights to search by."""
 
     def __init__(self, what: str) -> None:

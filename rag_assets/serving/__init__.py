@@ -5,8 +5,9 @@ what all commands share: replies, errors, exit codes, tables of text. `job_runs`
 asset graph in this process; `refresh_run` does so for a refresh. They use `dagster_instance` (where
 Dagster keeps its records), `dagster_storage` (how it writes them fast) and `progress` (lines for
 the terminal). `check_summary`, `document_status` and `evaluation_text` are parts of replies;
-`state_status` gathers how a state stands, and `status_text` says it to people;
-`disk_errors` explains a full or read-only disk. `http` answers programs and people, `mcp` agents.
+`document_versions` is what commands on versions of documents share; `state_status` gathers how a
+state stands, and `status_text` says it to people; `disk_errors` explains a full or read-only disk.
+`http` answers programs and people, `mcp` agents.
 
 A command, as a shell would run it:
 

@@ -160,7 +160,7 @@ def _all_rows(answer: Answer) -> Iterable[str]:
     counts = [each.count for each in answer.citations if isinstance(each, Rows)]
     if answer.outcome == "computed" and any(count > len(told) for count in counts):
         question = (answer.read_as or answer.question).replace('"', '\\"')
-        yield f'All {max(counts):,} rows: rag-assets lookup "{question}"'
+        yield f'All {max(counts):,} rows: rag-assets tables lookup "{question}"'
 
 
 def _closing(answer: Answer) -> Iterable[str]:

@@ -8,33 +8,61 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from types import ModuleType
 from typing import TextIO
 
 from rag_assets.config import ConfigError
-from rag_assets.identity import UnknownIdError
 from rag_assets.laboratory import commands as laboratory
+from rag_assets.process.errors import ExplainedError
 from rag_assets.process.interrupts import stoppable
-from rag_assets.serving import commands
-from rag_assets.serving.replies import FAILED, INTERRUPTED, USAGE, CommandError, Reply, UsageError
-from rag_assets.store import MissingTableError
-from rag_assets.store.damage import DamagedTablesError
-from rag_assets.store.owners import OtherStateError
-from rag_assets.store.serving_pointer import ServingPointerError
-from rag_assets.store.state_format import StateFormatError
-from rag_assets.store.table_locations import UnreachableTablesError
+from rag_assets.serving import commands, disk_errors
+from rag_assets.serving.replies import (
+    FAILED,
+    INTERRUPTED,
+    USAGE,
+    CommandError,
+    Reply,
+    UsageError,
+    say,
+)
 
 COMMANDS: Mapping[str, str] = {
     "The first day": "init refresh search ask show serve mcp status ui",
-    "Build and inspect": "plan documents tables export",
-    "Search and measure": "lookup explain questions evaluate experiment judge",
-    "Swap a model or a setting": "training variants preview backfill promote rollback history",
-    "Operate": "acknowledge doctor alerts clean-up purge",
-    "Answers": "report answers replay verify cite",
+    "Look into it": "documents tables variants",
+    "Measure and train": "questions evaluate experiment judge training",
+    "Answers": "report answers",
+    "Operate": "doctor alerts clean-up",
 }
-"""The commands by what they are for, in the order in which they are needed; each is a module."""
+"""The commands by what they are for, in the order in which they are needed."""
+
+MOVED: Mapping[str, str] = {
+    "acknowledge": "alerts acknowledge",
+    "answers --export": "answers export",
+    "answers --forget-user": "answers forget",
+    "answers ID": "answers show",
+    "backfill": "variants backfill",
+    "cite": "answers cite",
+    "documents --confirm": "documents confirm",
+    "documents --diff": "documents diff",
+    "documents --reject": "documents reject",
+    "explain": "show --lineage",
+    "export": "tables export",
+    "history": "variants history",
+    "lookup": "tables lookup",
+    "plan": "refresh --dry-run",
+    "preview": "variants preview",
+    "promote": "variants promote",
+    "purge": "documents purge",
+    "replay": "answers replay",
+    "rollback": "variants rollback",
+    "tables ID": "tables show",
+    "variants --cost": "variants cost",
+    "variants --drop": "variants drop",
+    "verify": "answers verify",
+}
+"""Earlier spellings, which go on working, and those of now; `ID` is what no action is called."""
 
 OFFLINE_DEFAULTS: Mapping[str, str] = {
     "GX_ANALYTICS_ENABLED": "false",
@@ -49,28 +77,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     for name, value in OFFLINE_DEFAULTS.items():
         os.environ.setdefault(name, value)
-    given = sys.argv[1:] if arguments is None else [*arguments]
-    options = parser(only=next(iter(given), None)).parse_args(given)
+    given = spelled_now(sys.argv[1:] if arguments is None else arguments)
+    options = parser(given).parse_args(given)
     try:
         with stoppable():
             reply: Reply = options.run(options)
     except (ConfigError, UsageError) as error:
         return _complain(error, code=USAGE)
-    except (
-        CommandError,
-        DamagedTablesError,
-        MissingTableError,
-        OtherStateError,
-        ServingPointerError,
-        StateFormatError,
-        UnknownIdError,
-        UnreachableTablesError,
-    ) as error:
+    except CommandError as error:
         return _complain(error, code=FAILED)
     except KeyboardInterrupt:
         return _complain(
             "interrupted; what was committed is kept, run it again to go on", code=INTERRUPTED
         )
+    except Exception as error:  # a disk error may come from any library
+        remedy = disk_errors.remedy_now(error)
+        if remedy is None and not isinstance(error, ExplainedError):
+            raise
+        return _complain(remedy or error, code=FAILED)
     try:
         _show(reply, as_json=options.json, stream=sys.stdout)
     except BrokenPipeError:  # the reader has stopped reading, as `| head` does
@@ -78,46 +102,106 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return reply.code
 
 
-def parser(*, only: str | None = None) -> argparse.ArgumentParser:
-    """The parser of the whole command line, or of one command, so that only its module is loaded.
+def spelled_now(given: Sequence[str]) -> list[str]:
+    """What was `given`, as it is spelled now: see `MOVED`, of which a line on stderr tells.
 
-    What is no command is parsed by all, so that the error names them.
+    A command that does several things does the first of them unless told.
+    """
+    first, rest = next(iter(given), ""), [*given[1:]]
+    actions = actions_of(first)
+    for place, each in enumerate(rest if actions else ()):
+        option, _, value = each.partition("=")
+        if option.startswith("-") and f"{first} {option}" in MOVED:
+            left = [*rest[:place], *filter(None, [value]), *rest[place + 1 :]]
+            return _moved(f"{first} {option}", left)
+    if first in MOVED:
+        return _moved(first, rest)
+    is_named = bool(rest) and not rest[0].startswith("-")
+    if is_named and f"{first} ID" in MOVED and rest[0] not in actions:
+        return _moved(f"{first} ID", rest)
+    if actions and not is_named and not {"-h", "--help"} & {*rest}:
+        return [first, actions[0], *rest]
+    return [*given]
+
+
+def _moved(spelling: str, rest: Sequence[str]) -> list[str]:
+    say(f"rag-assets: `rag-assets {spelling}` is spelled `rag-assets {MOVED[spelling]}` now")
+    return [*MOVED[spelling].split(), *rest]
+
+
+def parser(given: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """The parser of the whole command line, or of the command that `given` begins with alone.
+
+    So only the module of that is loaded. What is no command is parsed by all, so that the error
+    names them.
     """
     every = " ".join(COMMANDS.values()).split()
     top = argparse.ArgumentParser(
         prog="rag-assets",
         usage="rag-assets COMMAND ...",
-        description=None if only in every else _overview(),
+        description=None if {*given[:1]} & {*every} else _overview(),
         epilog="The config is rag_assets.yaml in the working directory, or $RAG_ASSETS_CONFIG.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    subparsers = top.add_subparsers(help=argparse.SUPPRESS, required=True, dest="command")
-    for name in [only] if only in every else every:
-        module = _module(name)
-        command = subparsers.add_parser(
-            name,
-            description=f"{module.SUMMARY[0].upper()}{module.SUMMARY[1:]}.",
-            epilog=f"examples:\n{module.EXAMPLES}",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        module.add_arguments(command)
-        command.add_argument("--json", action="store_true", help="answer with one JSON object")
-        command.set_defaults(run=module.run)
+    _add_commands(top, {name: _module(name) for name in _wanted(given, every)}, given[1:])
     return top
 
 
-def _module(command: str) -> ModuleType:
-    package = laboratory if command in laboratory.NAMES else commands
-    return import_module(f"{package.__name__}.{command.replace('-', '_')}")
+def _add_commands(
+    above: argparse.ArgumentParser, modules: Mapping[str, ModuleType], given: Sequence[str]
+) -> None:
+    """Add commands, or the actions of one, to the parser `above` them."""
+    subparsers = above.add_subparsers(
+        help=argparse.SUPPRESS, required=True, dest="command", prog=above.prog, metavar="COMMAND"
+    )
+    for name, module in modules.items():
+        actions = _wanted(given, getattr(module, "ACTIONS", ()))
+        below = {each: _module(each, within=module) for each in actions}
+        said = f"{module.SUMMARY[0].upper()}{module.SUMMARY[1:]}."
+        command = subparsers.add_parser(
+            name,
+            usage=f"{above.prog} {name} COMMAND ..." if below else None,
+            description="\n".join([said, *([""] if below else []), *_summaries(below)]),
+            epilog=f"examples:\n{module.EXAMPLES}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        if below:
+            _add_commands(command, below, given[1:])
+        else:
+            getattr(module, "add_arguments", lambda _: None)(command)
+            command.add_argument("--json", action="store_true", help="answer with one JSON object")
+            command.set_defaults(run=module.run)
+
+
+def _wanted(given: Sequence[str], names: Sequence[str]) -> Sequence[str]:
+    return given[:1] if {*given[:1]} & {*names} else names
+
+
+def actions_of(command: str) -> Sequence[str]:
+    """What a command does, if it does several things and is one."""
+    is_one = command in " ".join(COMMANDS.values()).split()
+    return getattr(_module(command), "ACTIONS", ()) if is_one else ()
+
+
+def _module(name: str, *, within: ModuleType | None = None) -> ModuleType:
+    package = within or (laboratory if name in laboratory.NAMES else commands)
+    return import_module(f"{package.__name__}.{name.replace('-', '_')}")
 
 
 def _overview() -> str:
-    """All commands under headings, a sentence for each."""
+    """All commands under headings, a sentence for each, and the actions of those that have some."""
     lines = ["Keeps a retrieval index over documents and SQL tables fresh and measured."]
     for heading, names in COMMANDS.items():
         lines += ["", f"{heading}:"]
-        lines += [f"  {name:12}{_module(name).SUMMARY}" for name in names.split()]
+        for name, module in {each: _module(each) for each in names.split()}.items():
+            lines += _summaries({name: module})
+            if actions := getattr(module, "ACTIONS", ()):
+                lines.append(f"{'':14}{name} {'|'.join(actions)}")
     return "\n".join(lines)
+
+
+def _summaries(modules: Mapping[str, ModuleType]) -> Iterable[str]:
+    return (f"  {name:12}{module.SUMMARY}" for name, module in modules.items())
 
 
 def _show(reply: Reply, *, as_json: bool, stream: TextIO) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ValidationError
 
-from rag_assets.serving.replies import CommandError
+from rag_assets.serving.replies import CommandError, read_text
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
@@ -51,16 +51,13 @@ def kept_answer(store: Store, answer_id: str) -> "KeptAnswer":
     """The kept answer whose id is, or begins with, `answer_id`.
 
     Raises:
-        CommandError: The file of answers cannot be used.
+        AnswersFileError: The file of answers cannot be used.
         UnknownIdError: There is none, or more than one begins so.
     """
-    from rag_assets.answering.record.database import AnswersFileError, answers_of
+    from rag_assets.answering.record.database import answers_of
     from rag_assets.answering.record.listing import one
 
-    try:
-        return one(answers_of(store), answer_id)
-    except AnswersFileError as error:
-        raise CommandError(str(error)) from error
+    return one(answers_of(store), answer_id)
 
 
 def turns_in(file: Path) -> "Sequence[Turn]":
@@ -71,12 +68,8 @@ def turns_in(file: Path) -> "Sequence[Turn]":
     """
     from rag_assets.answering.condensation.conversation import Turn
 
-    try:
-        lines = file.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise CommandError(f"{file} cannot be read: {error}") from error
     turns = []
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(read_text(file).splitlines(), start=1):
         if not line.strip():
             continue
         try:

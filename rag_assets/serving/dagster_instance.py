@@ -120,14 +120,12 @@ def workspace_file(config: Config) -> Path:
 
 def repository_origin(location: str = LOCATION) -> "RemoteRepositoryOrigin":
     """What Dagster assigns jobs, schedules and sensors of a code location to."""
-    from rag_assets.dagster_internals import (
-        SINGLETON_REPOSITORY_NAME,
-        RegisteredCodeLocationOrigin,
-        RemoteRepositoryOrigin,
-    )
+    import dagster as dg
+
+    from rag_assets.dagster_internals import RegisteredCodeLocationOrigin, RemoteRepositoryOrigin
 
     origin = RegisteredCodeLocationOrigin(location)  # ty: ignore[abstract-class-instantiation]
-    return RemoteRepositoryOrigin(origin, SINGLETON_REPOSITORY_NAME)
+    return RemoteRepositoryOrigin(origin, dg.Definitions().get_repository_def().name)
 
 
 def environment(config: Config) -> Mapping[str, str]:

@@ -20,8 +20,6 @@ from rag_assets.store.serving_pointer import serving_variant
 if TYPE_CHECKING:
     import dagster as dg
 
-    from rag_assets.dagster_internals import ExecutionResult
-
 CONSOLE = "console"
 """Dagster's own name of the logger, so that the UI can execute the same run again."""
 
@@ -48,7 +46,7 @@ def execute(
     variant: str | None = None,
     assets: Sequence["dg.AssetKey"] | None = None,
     step_options: Sequence[Mapping[str, bool]] = (),
-) -> "ExecutionResult":
+) -> "dg.JobExecutionResult":
     """Run a job of the asset graph. The caller holds the lock `lost_runs.COMMAND_LOCK`.
 
     The UI shows the run in its timeline and on the page of the job, like one that it started.
@@ -105,7 +103,7 @@ def _executed(
     variant: str | None,
     assets: Sequence["dg.AssetKey"] | None,
     run_config: Mapping[str, object],
-) -> "ExecutionResult":
+) -> "dg.JobExecutionResult":
     """Run `job` as `JobDefinition.execute_in_process` does, which leaves out where it is from."""
     from rag_assets.dagster_internals import InMemoryJob, execute_run
     from rag_assets.serving import dagster_instance
@@ -159,7 +157,20 @@ def ended_after(seconds: int | None) -> Generator[None]:
         )
 
 
-def errors_of(result: "ExecutionResult", *, state_dir: Path) -> dict[str, str]:
+def execute_all(
+    config: Config, job_name: str, *, assets: Sequence["dg.AssetKey"] | None = None
+) -> None:
+    """Run a job as `execute` does.
+
+    Raises:
+        CommandError: A step failed.
+    """
+    result = execute(config, job_name, assets=assets)
+    if errors := errors_of(result, state_dir=config.state_dir):
+        raise CommandError("; ".join(errors.values()))
+
+
+def errors_of(result: "dg.JobExecutionResult", *, state_dir: Path) -> dict[str, str]:
     """Why each failed step failed, and what to do, by the name of the step."""
     return run_errors.errors_of(result.all_events, state_dir=state_dir)
 

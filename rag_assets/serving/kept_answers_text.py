@@ -9,7 +9,7 @@ from rag_assets.answering.record.kept import KeptAnswer, context_json
 from rag_assets.answering.record.listing import ListedAnswer
 from rag_assets.answering.record.replaying import Replayed
 from rag_assets.answering.record.staleness import TouchedSentence
-from rag_assets.reports.text_tables import table
+from rag_assets.reports.text_tables import cut, table
 from rag_assets.serving.replies import Json
 
 LIST_COLUMNS = ("answer_id", "asked", "user", "outcome", "stale", "question")
@@ -43,7 +43,7 @@ def list_text(listed: Sequence[ListedAnswer]) -> str:
             "user": each.kept.context.user,
             "outcome": each.kept.answer.outcome,
             "stale": _stale_cell(each.touched),
-            "question": _shortened(each.kept.answer.question),
+            "question": cut(" ".join(each.kept.answer.question.split()), LONGEST_QUESTION),
         }
         for each in listed
     ]
@@ -155,7 +155,7 @@ def _facts(kept: KeptAnswer) -> Iterator[str]:
 
 def _gone(gone: Sequence[str]) -> list[str]:
     if not gone:
-        return ["Run it again with rag-assets replay."]
+        return ["Run it again with rag-assets answers replay."]
     return [f"It cannot be run again as it was: {', '.join(gone)} is gone"]
 
 
@@ -169,8 +169,3 @@ def _stale_cell(touched: Sequence[TouchedSentence] | None) -> str:
     if touched is None:
         return "?"
     return ", ".join(str(each.sentence) for each in touched)
-
-
-def _shortened(question: str) -> str:
-    line = " ".join(question.split())
-    return line if len(line) <= LONGEST_QUESTION else f"{line[: LONGEST_QUESTION - 1]}…"

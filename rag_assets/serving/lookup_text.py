@@ -1,10 +1,10 @@
-"""What `rag-assets lookup` replies: sentences and tables of rows."""
+"""What `rag-assets tables lookup` replies: sentences and tables of rows."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, cast
 
 from rag_assets.citations.values import Value, in_json
-from rag_assets.reports.text_tables import table
+from rag_assets.reports.text_tables import cut, table
 from rag_assets.serving.replies import Json, Reply
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def tables(catalogue: "Catalogue") -> Reply:
             "table": f"{each.source}/{each.table}",
             "rows": each.rows,
             "columns": sum(not column.is_hidden for column in each.columns),
-            "title": _cut(each.title, 48),
+            "title": cut(each.title, 48),
         }
         for each in shown
     ]
@@ -103,7 +103,7 @@ def alternatives(found: "Sequence[Alternative]") -> Reply:
     rows = [
         {
             "row": each.row.row_key,
-            "name": _cut(each.name, 48),
+            "name": cut(each.name, 48),
             "distance": f"{each.distance:.3f}",
             "cells compared": each.compared,
             "cells missing": each.missing,
@@ -130,7 +130,7 @@ def required(
         column = info.find(each.condition.column) if info else None
         if column:
             words = condition_in_words(each.condition, column, phrases=ENGLISH)
-            lines.append(f"{each.table}: {words}  <-  {_cut(each.text, 100)}")
+            lines.append(f"{each.table}: {words}  <-  {cut(each.text, 100)}")
     counts = [f"{each.table.table}: {len(each.row_keys):,} rows meet all of it." for each in met]
     record: dict[str, Json] = {
         "requirements": [_record(each) for each in requirements],
@@ -199,7 +199,7 @@ def _described(info: "TableInfo") -> dict[str, Json]:
 
 
 def _heading(words: str, unit: str | None) -> str:
-    short = _cut(words, HEADING_CHARACTERS)
+    short = cut(words, HEADING_CHARACTERS)
     return f"{short} ({unit})" if unit else short
 
 
@@ -207,7 +207,7 @@ def _cell(value: Value) -> str:
     from rag_assets.table_lookup.sentences.writing import measured
     from rag_assets.table_lookup.words.phrases import ENGLISH
 
-    return _cut(measured(value, None, phrases=ENGLISH), CELL_CHARACTERS)
+    return cut(measured(value, None, phrases=ENGLISH), CELL_CHARACTERS)
 
 
 def _record(part: "DataclassInstance") -> dict[str, Json]:
@@ -223,7 +223,3 @@ def _plain(value: object) -> Json:
             return [*map(_plain, value)]
         case _:
             return in_json(cast("Value", value))
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 3]}..."

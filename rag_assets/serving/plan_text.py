@@ -3,11 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
+from rag_assets.config import Config
 from rag_assets.operations.plan.amounts import NOT_KNOWN, Amount, total
 from rag_assets.operations.plan.costs import Cost
 from rag_assets.operations.plan.planning import AssetPlan, VariantPlan
 from rag_assets.reports.text_tables import table
-from rag_assets.serving.replies import Json
+from rag_assets.serving.replies import Json, Reply
+from rag_assets.store import Store
 
 Done: TypeAlias = Mapping[str, Mapping[str, float]]
 """Counts of each asset that was refreshed, by its key: see `refresh_run.RefreshOutcome.assets`."""
@@ -16,6 +18,24 @@ NOTHING_TO_BUILD_FROM = "is not built, and its sources hold nothing that can be 
 NOT_MEASURED = "not measured here yet"
 ESTIMATED = "estimated"
 SECONDS_A_MINUTE, SECONDS_AN_HOUR = 60, 3_600
+
+
+def planned(
+    store: Store, config: Config, *, variant: str, allow_shrink: bool = False
+) -> tuple[VariantPlan, Reply]:
+    """What a refresh of `variant` would do now, and that for people and programs.
+
+    Raises:
+        ParserUnavailableError, WeightsError: A parser or the weights of a model are missing.
+    """
+    from rag_assets.operations.plan.costs import costs_of
+    from rag_assets.operations.plan.planning import plan_of
+    from rag_assets.operations.plan.reasons import reasons_of
+
+    plan = plan_of(store, config, variant=variant, allow_shrink=allow_shrink)
+    costs, reasons = costs_of(store, config, plan), reasons_of(store, config, plan)
+    record = record_of(plan, reasons=reasons, costs=costs)
+    return plan, Reply(record, text_of(plan, reasons=reasons, costs=costs))
 
 
 def record_of(

@@ -3,13 +3,12 @@
 import io
 import sys
 from collections import Counter
-from collections.abc import Generator, Iterable
-from contextlib import contextmanager
+from collections.abc import Iterable
 
 from rag_assets.config import Config
 from rag_assets.questions.labelling import TICKED, ToLabel, label
 from rag_assets.serving import disk_errors
-from rag_assets.serving.replies import CommandError, Reply, UsageError, say, search_errors
+from rag_assets.serving.replies import Reply, UsageError, say
 from rag_assets.store import Store
 
 
@@ -27,7 +26,7 @@ def from_answers(config: Config) -> Reply:
 
     store, file_of_people = Store.of(config), config.questions.people_file
     file = answers_of(store)
-    with file_errors(config), search_errors():
+    with disk_errors.writing(config.questions.folder):
         if not file.exists:
             return Reply({"asked": 0, "left": 0}, "No answer is kept yet: ask something first.")
         index = Assistant(store, config).index
@@ -60,7 +59,7 @@ def review(config: Config) -> Reply:
     from rag_assets.questions import reviewing
 
     store, file = Store.of(config), config.questions.review_file
-    with file_errors(config):
+    with disk_errors.writing(config.questions.folder):
         decisions = read_review(file).decisions
         made = made_questions(store, decisions)
         waiting = [row for row in made if row["question_id"] not in decisions]
@@ -90,16 +89,3 @@ def asked(screens: Iterable[ToLabel], *, count: int) -> Counter[str]:
             "a person decides here, but there is no terminal to ask on and no input: run it in a "
             "terminal, or write one answer a line to its stdin"
         ) from error
-
-
-@contextmanager
-def file_errors(config: Config) -> Generator[None]:
-    """Turn errors of files into those of commands."""
-    from rag_assets.media.json_lines import QuestionsError
-    from rag_assets.store.records_file import RecordsFileError
-
-    try:
-        with disk_errors.writing(config.questions.folder):
-            yield
-    except (QuestionsError, RecordsFileError) as error:
-        raise CommandError(str(error)) from error

@@ -1,6 +1,7 @@
 """A refresh of one variant in this process, and what it did."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import NoneType
 from typing import TYPE_CHECKING
@@ -10,15 +11,14 @@ from rag_assets.config import Config
 from rag_assets.config.naming import BACKFILL_JOB, NIGHTLY_JOB
 from rag_assets.operations.problems.lost_runs import COMMAND_LOCK
 from rag_assets.operations.problems.runs import CONCLUSION
-from rag_assets.serving import job_runs
-from rag_assets.serving.replies import Json
+from rag_assets.serving import alerting, disk_errors, job_runs
+from rag_assets.serving.replies import Json, say
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
     import dagster as dg
 
     from rag_assets.change.quarantine import QuarantineEntry
-    from rag_assets.dagster_internals import ExecutionResult
 
 LOCK = COMMAND_LOCK
 COUNTS = ("added", "changed", "removed", "unchanged", "failed")
@@ -80,6 +80,22 @@ def refresh(
     return _outcome(result, config, variant=variant)
 
 
+@contextmanager
+def alone(config: Config) -> Generator[Store]:
+    """The state, once no other command changes it; what changes inside is told to the channels.
+
+    Raises:
+        CommandError: A disk is full, or the state folder may not be written.
+    """
+    store = Store.of(config)
+    with (
+        alerting.telling(config),
+        disk_errors.writing(config.state_dir),
+        store.lock(LOCK, log=say),
+    ):
+        yield store
+
+
 def backfill_job(store: Store) -> str:
     """The job that builds a variant: from what was read of the sources, or reading them first."""
     was_read = store.exists(schemas.DOCUMENT_FILES_TABLE) or store.exists(schemas.TABLE_ROWS_TABLE)
@@ -117,7 +133,7 @@ def _plain(value: object) -> Json:
     return value if isinstance(value, (int, NoneType)) else str(value)
 
 
-def _outcome(result: "ExecutionResult", config: Config, *, variant: str) -> RefreshOutcome:
+def _outcome(result: "dg.JobExecutionResult", config: Config, *, variant: str) -> RefreshOutcome:
     names = config.dagster
     passes = [
         *(event.materialization for event in result.get_asset_materialization_events()),
@@ -153,7 +169,7 @@ def _outcome(result: "ExecutionResult", config: Config, *, variant: str) -> Refr
     )
 
 
-def _observed(result: "ExecutionResult") -> "list[dg.DagsterEvent]":
+def _observed(result: "dg.JobExecutionResult") -> "list[dg.DagsterEvent]":
     """The passes over assets whose source could not be read: see `lineage.observed_only`."""
     return [event for event in result.all_events if event.is_asset_observation]
 

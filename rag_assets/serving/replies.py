@@ -3,14 +3,20 @@
 import argparse
 import getpass
 import sys
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import WithJsonSchema
 from typing_extensions import TypeAliasType
+
+from rag_assets import config as configuration
+from rag_assets.config import Config
+from rag_assets.process.errors import ExplainedError
+from rag_assets.store import Store
+from rag_assets.store.atomic import write_atomically
 
 ANY = WithJsonSchema({})
 """Generators of clients know no schema that holds itself."""
@@ -19,11 +25,13 @@ Json = TypeAliasType(
     "Annotated[str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None, ANY]",
 )
 
+STDIN = "-"
+"""Stands for stdin in the place of a file or a text."""
 OK, FAILED, USAGE, PARTLY, INTERRUPTED = 0, 1, 2, 3, 130
 """Exit codes: see docs/faults.md."""
 
 
-class CommandError(Exception):
+class CommandError(ExplainedError):
     """A command failed; the message says why, and what to do."""
 
 
@@ -43,27 +51,21 @@ class Reply:
     """Exit code of the process."""
 
 
-@contextmanager
-def search_errors() -> Generator[None]:
-    """Turn errors of a search into a `CommandError` with the same message."""
-    from rag_assets.retrieval.failing import unanswerable
+def project_of(options: argparse.Namespace) -> tuple[Config, Store]:
+    """The config of a command, and its state.
 
-    try:
-        yield
-    except unanswerable() as error:
-        raise CommandError(str(error)) from error
+    Raises:
+        ConfigError: It cannot be used, or has no such variant as `options` name.
+    """
+    config = configuration.load()
+    if variant := getattr(options, "variant", None):
+        config.variant(variant)
+    return config, Store.of(config)
 
 
-@contextmanager
-def assistant_errors() -> Generator[None]:
-    """Turn a judge or an embedded language model that cannot be opened into a `CommandError`."""
-    from rag_assets.answering.checks.judging import JudgeError
-    from rag_assets.models.language.embedded import MissingExtraError
-
-    try:
-        yield
-    except (JudgeError, MissingExtraError) as error:
-        raise CommandError(str(error)) from error
+def megabytes(size: int) -> str:
+    """Bytes, as people read them."""
+    return f"{size / 1_000_000:,.1f} MB"
 
 
 def say(line: str) -> None:
@@ -84,10 +86,53 @@ def login() -> str:
         raise UsageError("your login has no name here: give one with --user") from error
 
 
-def add_unit(command: argparse.ArgumentParser) -> None:
-    """Declare the unit that a command is about."""
-    command.add_argument("unit_id", help="id of a hit, as search shows it: its start is enough")
-    command.add_argument("--variant", help="variant to use (default: the one that serves)")
+def add_variant(command: argparse.ArgumentParser, what: str = "variant to use") -> None:
+    """Declare the variant that a command is about."""
+    command.add_argument("--variant", help=f"{what} (default: the one that serves)")
+
+
+def read_text(file: str | Path) -> str:
+    """The text of a file; of stdin where it is called `-`.
+
+    Raises:
+        CommandError: It cannot be read, or is not valid UTF-8.
+    """
+    try:
+        return sys.stdin.read() if str(file) == STDIN else Path(file).read_text("utf-8")
+    except OSError as error:
+        raise CommandError(f"{file} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise CommandError(f"{file} is not valid UTF-8: save it as UTF-8") from error
+
+
+def require_answers(what: str) -> None:
+    """Refuse to ask where nobody can answer.
+
+    Raises:
+        UsageError: There is no terminal; `what` asks.
+    """
+    if not sys.stdin.isatty():
+        raise UsageError(
+            f"{what} asks before it erases, but there is no terminal to ask on: add --yes"
+        )
+
+
+def agrees(question: str) -> bool:
+    """Whether the person at the terminal says yes."""
+    say(f"{question} It cannot be undone. [y/N]")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def write_file(file: Path, content: str | bytes) -> None:
+    """Write what a person asked for into a file, which is replaced if it is there.
+
+    Raises:
+        CommandError: It cannot be written.
+    """
+    try:
+        write_atomically(file, content)
+    except OSError as error:
+        raise CommandError(f"{file} cannot be written: {error.strerror or error}") from error
 
 
 def positive(text: str) -> int:

@@ -2,12 +2,11 @@
 
 import argparse
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from rag_assets import config as configuration
 from rag_assets.schemas import DOMAINS, UNIT_TYPES
-from rag_assets.serving.replies import CommandError, UsageError, day
+from rag_assets.serving.replies import STDIN, CommandError, UsageError, day, read_text
 from rag_assets.store.exports import all_exported
 
 if TYPE_CHECKING:
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from rag_assets.retrieval.filters import Filters
     from rag_assets.retrieval.search import VariantIndex
 
-STDIN = "-"
 FROM_FILE = "@"
 
 
@@ -112,16 +110,8 @@ def prompt_of(argument: str) -> str:
     Raises:
         CommandError: It is not valid UTF-8, or the file cannot be read.
     """
-    try:
-        if argument == STDIN:
-            return sys.stdin.read()
-        if argument.startswith(FROM_FILE):
-            return Path(argument.removeprefix(FROM_FILE)).read_text("utf-8")
-    except UnicodeDecodeError as error:
-        raise CommandError(f"{_not_utf8('prompt')} ({error.reason})") from error
-    except OSError as error:
-        name = argument.removeprefix(FROM_FILE)
-        raise CommandError(f"{name} cannot be read: {error.strerror or error}") from error
+    if argument == STDIN or argument.startswith(FROM_FILE):
+        return read_text(argument.removeprefix(FROM_FILE))
     return _readable(argument, "prompt")
 
 

@@ -6,8 +6,9 @@ from datetime import datetime
 from rag_assets.findings.telling import MOST_SHOWN, lines_of, more, when, wrapped
 from rag_assets.operations.problems.disk import DiskUse
 from rag_assets.operations.serving_index.status import ServingStatus
-from rag_assets.reports.text_tables import table
+from rag_assets.reports.text_tables import cut, table
 from rag_assets.serving.check_summary import CheckSummary
+from rag_assets.serving.replies import megabytes
 from rag_assets.serving.state_status import SourceStatus, StateStatus, Tables
 from rag_assets.sources.readability import Readability
 from rag_assets.store.locks import HeldLock
@@ -25,7 +26,7 @@ def text_of(status: StateStatus) -> str:
         _running(status.running),
         _sources(status.sources),
         *_tables(status),
-        f"Acknowledged: {status.acknowledged:,} (rag-assets acknowledge lists them)"
+        f"Acknowledged: {status.acknowledged:,} (rag-assets alerts acknowledge lists them)"
         if status.acknowledged
         else "",
         _checks(status.checks),
@@ -64,7 +65,7 @@ def _serving(pointer: ServingStatus | None) -> str:
     if pointer.unheeded:
         line += (
             f" serving.variant names {pointer.unheeded}, which counts only until something was "
-            f"promoted: `rag-assets promote {pointer.unheeded}` serves it."
+            f"promoted: `rag-assets variants promote {pointer.unheeded}` serves it."
         )
     return "\n".join(wrapped(line, indent=0))
 
@@ -102,7 +103,7 @@ def _source_rows(source: SourceStatus) -> Iterator[Mapping[str, object]]:
 
 def _source_row(name: str, read: Readability, *, is_readable: bool) -> Mapping[str, object]:
     return {
-        "source": name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…",
+        "source": cut(name, LONGEST_NAME),
         "last read": when(read.last_read),
         "last changed": when(read.last_changed),
         "readable": is_readable if read.last_read or not is_readable else "not looked at yet",
@@ -141,14 +142,10 @@ def _checks(checks: CheckSummary) -> str:
 def _disk(disk: DiskUse, *, to_free: int | None) -> str:
     if not disk.total:
         return ""
-    kinds = ", ".join(f"{kind} {_megabytes(size)}" for kind, size in disk.by_kind.items())
+    kinds = ", ".join(f"{kind} {megabytes(size)}" for kind, size in disk.by_kind.items())
     free = ""
     if to_free is not None:
-        free = f" `rag-assets clean-up` would free {_megabytes(to_free)} of the tables."
-    shared = f" Shared by all projects: {_megabytes(disk.shared)} in {disk.cache}."
-    text = f"On disk: {_megabytes(disk.total)} ({kinds}).{free}{shared if disk.shared else ''}"
+        free = f" `rag-assets clean-up` would free {megabytes(to_free)} of the tables."
+    shared = f" Shared by all projects: {megabytes(disk.shared)} in {disk.cache}."
+    text = f"On disk: {megabytes(disk.total)} ({kinds}).{free}{shared if disk.shared else ''}"
     return "\n".join(wrapped(text, indent=0))
-
-
-def _megabytes(size: int) -> str:
-    return f"{size / 1_000_000:,.1f} MB"

@@ -8,6 +8,8 @@ names neither table nor remedy.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from rag_assets.process.errors import ExplainedError
+
 if TYPE_CHECKING:
     from lance import LanceFragment
     from lance.fragment import FragmentMetadata
@@ -21,7 +23,7 @@ MISTAKES = ("Schema error", "was not found:")
 something else is called "invalid user input" too."""
 
 
-class DamagedTablesError(Exception):
+class DamagedTablesError(ExplainedError):
     """Files of some tables cannot be read."""
 
     def __init__(self, errors: Mapping[str, BaseException | str]) -> None:

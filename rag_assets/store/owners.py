@@ -13,6 +13,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 
+from rag_assets.process.errors import ExplainedError
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.locks import locked
 from rag_assets.store.table_locations import Place
@@ -35,7 +36,7 @@ class Owner:
     since: str
 
 
-class OtherStateError(Exception):
+class OtherStateError(ExplainedError):
     """Another state folder writes the tables."""
 
     def __init__(self, place: str, owner: Owner) -> None:

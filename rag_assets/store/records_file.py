@@ -20,6 +20,8 @@ from pathlib import Path
 from threading import Lock
 from typing import ClassVar
 
+from rag_assets.process.errors import ExplainedError
+
 DAMAGED_MARK = ".damaged-"
 BESIDE = ("-wal", "-shm")
 """What SQLite keeps beside the file while it is in use."""
@@ -29,7 +31,7 @@ PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
-class RecordsFileError(LookupError):
+class RecordsFileError(ExplainedError, LookupError):
     """A file of records cannot be used; the message names it, and says what to do."""
 
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from rag_assets.process.errors import ExplainedError
+
 if TYPE_CHECKING:
     from lance import LanceDataset
 
@@ -13,13 +15,13 @@ ROW_ID = "_rowid"
 """Lance's name for where a row lies: it holds for one version."""
 
 
-class MissingTableError(LookupError):
+class MissingTableError(ExplainedError, LookupError):
     """A table was asked for that no refresh has built yet."""
 
     def __init__(self, name: str) -> None:
         super().__init__(
             f"there is no table {name} yet: run `rag-assets refresh` first, or `rag-assets "
-            "backfill NAME` for a variant that does not serve"
+            "variants backfill NAME` for a variant that does not serve"
         )
 
 
@@ -30,7 +32,7 @@ class MissingIndexError(MissingTableError):
         LookupError.__init__(
             self,
             f"no complete index of variant {variant} with its current settings: run `rag-assets "
-            f"refresh`, or `rag-assets backfill {variant}` if another variant serves",
+            f"refresh`, or `rag-assets variants backfill {variant}` if another variant serves",
         )
 
 

@@ -24,6 +24,7 @@ from pydantic import TypeAdapter, ValidationError
 from rag_assets.config import AnnSearch, Config, ConfigError, Retrieval, Retriever
 from rag_assets.config.rerankers import RerankerSettings
 from rag_assets.identity import fingerprint
+from rag_assets.process.errors import ExplainedError
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.catalog import name_of
 from rag_assets.store.complete_sets import CompleteSet, with_moved
@@ -39,7 +40,7 @@ ERASED = "(erased)"
 MovedBy: TypeAlias = Literal["first build", "refresh", "promote", "override", "rollback"]
 
 
-class ServingPointerError(LookupError):
+class ServingPointerError(ExplainedError, LookupError):
     """What serves cannot be told, opened or moved; the message says what to do."""
 
 
@@ -48,9 +49,9 @@ class DamagedPointerError(ServingPointerError):
 
     def __init__(self, file: Path, *, why: str) -> None:
         super().__init__(
-            f"{file} says what serves and cannot be read ({why}): run `rag-assets rollback` to "
-            "serve what served last, or `rag-assets promote VARIANT`; `--variant NAME` searches a "
-            "variant meanwhile"
+            f"{file} says what serves and cannot be read ({why}): run `rag-assets variants "
+            "rollback` to serve what served last, or `rag-assets variants promote VARIANT`; "
+            "`--variant NAME` searches a variant meanwhile"
         )
 
 
@@ -70,8 +71,8 @@ class GonePinsError(ServingPointerError):
         again = "`rag-assets refresh`, which builds them again and serves them, or "
         super().__init__(
             f"the tables that serving pointer {number} (variant {variant}) pins are gone: run "
-            f"{again if is_serving else ''}`rag-assets rollback --to N` to one of `rag-assets "
-            "history` whose tables are there"
+            f"{again if is_serving else ''}`rag-assets variants rollback --to N` to one of "
+            "`rag-assets variants history` whose tables are there"
         )
 
 
@@ -245,7 +246,7 @@ def recorded(store: Store, number: int) -> ServingPointer:
         return _read(_file(store, number))
     except FileNotFoundError:
         raise ServingPointerError(
-            f"the serving pointer has no record {number}: see `rag-assets history`"
+            f"the serving pointer has no record {number}: see `rag-assets variants history`"
         ) from None
 
 

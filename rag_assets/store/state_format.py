@@ -7,6 +7,7 @@ form is read and written by nobody: what its files mean is not known here.
 import json
 from pathlib import Path
 
+from rag_assets.process.errors import ExplainedError
 from rag_assets.store.atomic import write_atomically
 
 FILE = "format.json"
@@ -14,7 +15,7 @@ FORMAT = 1
 """Raise it when this release and the one before would misread each other's states."""
 
 
-class StateFormatError(Exception):
+class StateFormatError(ExplainedError):
     """A state is of a form that this release neither reads nor writes."""
 
     def __init__(self, file: Path, found: object) -> None:

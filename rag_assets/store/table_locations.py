@@ -10,6 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from rag_assets.process.errors import ExplainedError
+
 if TYPE_CHECKING:
     from lancedb.db import DBConnection
     from pyarrow.fs import FileInfo, FileSystem
@@ -22,7 +24,7 @@ NEWEST_FIRST = 2**64 - 1
 Stamp: TypeAlias = tuple[int, int, int]
 
 
-class UnreachableTablesError(OSError):
+class UnreachableTablesError(ExplainedError, OSError):
     """The object store that holds the tables does not answer."""
 
     def __init__(self, url: str, error: OSError) -> None:

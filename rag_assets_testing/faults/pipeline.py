@@ -196,7 +196,7 @@ def _run(
             if kind == "command":
                 sys.exit(cli.main(["refresh", *arguments]))
             if kind == "purge":
-                sys.exit(cli.main(["purge", "--yes", *arguments]))
+                sys.exit(cli.main(["documents", "purge", "--yes", *arguments]))
             config = configuration.load()
             if kind == "all":
                 refresh(config, log=say, allow_shrink=allow_shrink)

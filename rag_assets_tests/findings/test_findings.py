@@ -19,7 +19,15 @@ from rag_assets.serving.cli import parser
 PACKAGE = Path(rag_assets.__file__).parent
 TESTS = Path(__file__).parents[1]
 BEGAN = datetime(2026, 11, 30, 8, 5, tzinfo=UTC)
-COMMAND = re.compile(r"rag-assets ([a-z][a-z-]+)(?:[^`.;:\n]*?(--[a-z][a-z-]+))?")
+DOCS = (
+    PACKAGE.parent / "README.md",
+    *PACKAGE.parent.glob("docs/*.md"),
+    *PACKAGE.parent.glob("skills/*/*.md"),
+)
+COMMAND = re.compile(
+    r"rag-assets (?!https?:)([a-z][a-z-]+)(?: ([a-z][a-z-]*)\b(?!/|\.[a-z]))?"
+    r"(?:[^`.;:#|\n]*?(--[a-z][a-z-]+))?"
+)
 
 
 def test_names_and_codes_are_given_once():
@@ -83,17 +91,24 @@ def test_of_many_the_first_are_shown_and_the_others_counted():
     assert "and 5 more: see --json" in text
 
 
-def test_each_command_that_the_program_names_is_one_with_that_option():
-    [commands] = (
-        action.choices
-        for action in parser()._actions
-        if isinstance(action, argparse._SubParsersAction)
-    )
+def commands_below(command):
+    """The commands that a parser has, or the actions of one command."""
+    found = (each for each in command._actions if isinstance(each, argparse._SubParsersAction))
+    return next((each.choices for each in found), {})
+
+
+def test_each_command_that_program_and_docs_name_is_one_with_that_option():
+    commands = commands_below(parser())
     unknown = []
-    for path in (*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.yaml"), *PACKAGE.rglob("*.html")):
+    of_program = (
+        each for suffix in ("py", "yaml", "html") for each in PACKAGE.rglob(f"*.{suffix}")
+    )
+    for path in (*of_program, *DOCS):
         for found in COMMAND.finditer(path.read_text("utf-8")):
-            name, option = found[1], found[2]
+            name, action, option = found.groups()
             command = commands.get(name)
+            if command and (actions := commands_below(command)):
+                command = actions.get(action or next(iter(actions)))
             if command is None or (option and option not in command._option_string_actions):
-                unknown.append(f"{path.relative_to(PACKAGE)}: {found[0]}")
-    assert unknown == []
+                unknown.append(f"{path.relative_to(PACKAGE.parent)}: {found[0]}")
+    assert "\n".join(unknown) == ""

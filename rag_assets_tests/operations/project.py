@@ -91,7 +91,7 @@ def purge(
     """Run the command; returns its code, its answer as JSON and what it said on the way."""
     monkeypatch.setenv(configuration.PATH_VARIABLE, str(made.file))
     capsys.readouterr()
-    code = cli.main(["purge", document, "--json", *options])
+    code = cli.main(["documents", "purge", document, "--json", *options])
     said = capsys.readouterr()
     return code, json.loads(said.out) if said.out.strip() else {}, said.err
 

@@ -13,7 +13,11 @@ from rag_assets_testing import small_project
 from rag_assets_tests.operations.searching import places_of
 
 NAME = "2019-offer.pdf"
-GUARDED = ("operations/erasure", "serving/commands/purge.py", "serving/dagster_instance.py")
+GUARDED = (
+    "operations/erasure",
+    "serving/commands/documents/purge.py",
+    "serving/dagster_instance.py",
+)
 NEEDLES = (NAME, "quoxite", "fortnights")
 
 
@@ -30,7 +34,7 @@ def command(home, *arguments):
 
 
 @pytest.mark.nightly(
-    guards=["rag_assets/operations/erasure", "rag_assets/serving/commands/purge.py"]
+    guards=["rag_assets/operations/erasure", "rag_assets/serving/commands/documents/purge.py"]
 )
 def test_a_pdf_is_gone_from_all_that_the_real_commands_left_behind(tmp_path):
     home, state = small_project.make(tmp_path), tmp_path / "state"
@@ -47,7 +51,7 @@ def test_a_pdf_is_gone_from_all_that_the_real_commands_left_behind(tmp_path):
     }
     (home / "documents" / NAME).unlink()
 
-    code, answer, said = command(home, "purge", NAME, "--yes")
+    code, answer, said = command(home, "documents", "purge", NAME, "--yes")
 
     assert code == 0, said
     assert places_of(state, *NEEDLES) == []

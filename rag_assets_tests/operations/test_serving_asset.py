@@ -156,7 +156,7 @@ def test_a_run_for_another_variant_ends_with_the_verdict_on_it_and_moves_nothing
     assert shown["serves"].value == "default"
     verdict = "PASS on known items only: other against default"
     assert str(shown["why"].value).startswith(f"**{verdict}**")
-    assert "Next: `rag-assets promote other`" in str(shown["conclusion"].value)
+    assert "Next: `rag-assets variants promote other`" in str(shown["conclusion"].value)
     assert str(shown["conclusion"].value).startswith(verdict)
     assert serves(made) == ["default"]
 
@@ -179,7 +179,7 @@ def test_what_is_not_complete_ends_with_what_is_missing(tmp_path):
     (event,) = done.get_asset_materialization_events()
     said = str(event.materialization.metadata["conclusion"].value)
     assert "Variant other is not complete" in said
-    assert "Next: `rag-assets backfill other`" in said
+    assert "Next: `rag-assets variants backfill other`" in said
 
 
 def test_the_launchpad_of_a_job_opens_with_a_config_that_runs(made):

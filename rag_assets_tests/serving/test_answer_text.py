@@ -133,7 +133,7 @@ def test_what_a_model_adds_stands_below_what_was_computed():
 
 def test_all_rows_are_one_command_away():
     text = answer_text(answer(Sentence("8 rows have it, S355 first.", (ROWS, CELL))))
-    assert 'All 8 rows: rag-assets lookup "why?"' in text
+    assert 'All 8 rows: rag-assets tables lookup "why?"' in text
 
 
 def test_nothing_found_says_what_was_searched():

@@ -28,36 +28,67 @@ def home(tmp_path, monkeypatch):
     return tmp_path
 
 
-COMMANDS = (
-    "init",
-    "refresh",
-    "search",
-    "report",
-    "show",
-    "verify",
-    "cite",
-    "evaluate",
-    "experiment",
-    "status",
-    "alerts",
-    "export",
-    "clean-up",
-    "purge",
-    "mcp",
-    "ui",
-    "variants",
-)
+NAMES = " ".join(cli.COMMANDS.values()).split()
+COMMANDS = [
+    (name, *action)
+    for name in NAMES
+    for action in [(each,) for each in cli.actions_of(name)] or [()]
+]
+MOST_AT_THE_TOP = 26
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_every_command_explains_itself_with_an_example_and_speaks_json(command, capsys):
     with pytest.raises(SystemExit) as stopped:
-        cli.main([command, "--help"])
+        cli.main([*command, "--help"])
 
     text = capsys.readouterr().out
     assert stopped.value.code == 0
-    assert f"  rag-assets {command}" in text
+    is_first = cli.actions_of(command[0])[:1] == command[1:]
+    assert f"  rag-assets {' '.join(command[:1] if is_first else command)}" in text
+    assert f"usage: rag-assets {' '.join(command)} " in text
     assert "--json" in text
+
+
+@pytest.mark.parametrize("name", [each for each in NAMES if cli.actions_of(each)])
+def test_a_command_of_several_things_lists_them(name, capsys):
+    with pytest.raises(SystemExit):
+        cli.main([name, "--help"])
+
+    text = capsys.readouterr().out
+    assert all(f"\n  {each} " in text for each in cli.actions_of(name))
+
+
+@pytest.mark.parametrize("spelling", cli.MOVED)
+def test_an_earlier_spelling_is_told_in_a_line_and_goes_on_working(spelling, capsys):
+    given = spelling.replace("ID", "5f0c").split()
+    now = cli.spelled_now([*given, "steel"])
+
+    assert now[:2] == cli.MOVED[spelling].split()[:2]
+    assert now[-1] == "steel"
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert f"spelled `rag-assets {cli.MOVED[spelling]}` now" in told
+    assert cli.spelled_now(now) == now
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "now"),
+    [
+        (["answers"], ["answers", "list"]),
+        (["answers", "--stale"], ["answers", "list", "--stale"]),
+        (["answers", "--yes", "--forget-user=anna"], ["answers", "forget", "--yes", "anna"]),
+        (
+            ["documents", "--variant", "a", "--diff", "b", "c"],
+            ["documents", "diff", "--variant", "a", "b", "c"],
+        ),
+        (["variants", "--help"], ["variants", "--help"]),
+        (["search", "plan"], ["search", "plan"]),
+    ],
+)
+def test_what_is_given_is_read_as_it_is_spelled_now(given, now):
+    assert cli.spelled_now(given) == now
 
 
 def test_help_lists_all_commands_and_imports_nothing_heavy():
@@ -71,8 +102,9 @@ def test_help_lists_all_commands_and_imports_nothing_heavy():
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     headings = [line for line in done.stdout.splitlines() if re.fullmatch(r"[A-Z].*:", line)]
     assert headings[0] == "The first day:"
-    assert len(headings) == 6
-    assert all(f"\n  {command} " in done.stdout for command in COMMANDS)
+    assert len(headings) == len(cli.COMMANDS)
+    assert len(NAMES) <= MOST_AT_THE_TOP
+    assert all(f"\n  {name} " in done.stdout for name in NAMES)
     assert all(len(line) < 100 for line in done.stdout.splitlines())
 
 
@@ -114,7 +146,7 @@ def test_a_command_before_the_first_refresh_says_what_to_do(home, capsys, comman
     assert cli.main(command) == FAILED
     said = capsys.readouterr().err
     assert "no complete index of variant default" in said
-    assert "run `rag-assets refresh`, or `rag-assets backfill default`" in said
+    assert "run `rag-assets refresh`, or `rag-assets variants backfill default`" in said
 
 
 @pytest.mark.parametrize(

@@ -56,29 +56,29 @@ def test_documents_are_listed_with_their_versions(project, capsys):
         "pump_v1.md": "superseded",
         "pump_v2.md": "current",
     }
-    assert cli.main(["documents", "--families"]) == 0
+    assert cli.main(["documents", "list", "--families"]) == 0
     shown = capsys.readouterr().out
     assert "its name gives version 2" in shown
-    assert "--confirm" in shown
+    assert "documents confirm" in shown
 
 
 def test_two_versions_are_compared(project, capsys):
-    [section] = answered(capsys, "--diff", "pump_v1.md", "pump_v2.md")["sections"]
+    [section] = answered(capsys, "diff", "pump_v1.md", "pump_v2.md")["sections"]
     assert section["section"].endswith("1 Limits")
     assert section["numbers"][0]["numbers"] == [["80", "90"]]
 
 
 def test_a_decision_is_written_down_and_counts_after_a_refresh(project, capsys):
-    said = answered(capsys, "--confirm", "pump_v1.md", "pump.md")
+    said = answered(capsys, "confirm", "pump_v1.md", "pump.md")
     assert said["are"] == "versions"
     refresh()
     assert statuses(capsys)["pump.md"] == "superseded"
 
-    answered(capsys, "--reject", "pump_v1.md", "pump.md")
+    answered(capsys, "reject", "pump_v1.md", "pump.md")
     refresh()
     assert statuses(capsys)["pump.md"] == "proposed"
 
 
 def test_an_unknown_document_is_named(project, capsys):
-    assert cli.main(["documents", "--diff", "pump_v1.md", "nothing.md"]) == 2
+    assert cli.main(["documents", "diff", "pump_v1.md", "nothing.md"]) == 2
     assert "no document nothing.md" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`rag-assets export` writes what is held of a table, or says why not."""
+"""`rag-assets tables export` writes what is held of a table, or says why not."""
 
 import csv
 import json
@@ -26,7 +26,7 @@ def test_a_table_is_written_sorted_by_key_with_its_headings(store, tmp_path, cap
     write_table(store, STEEL[1:])
     write_table(store, STEEL)
 
-    assert cli.main(["export", "metals", "--json"]) == 0
+    assert cli.main(["tables", "export", "metals", "--json"]) == 0
 
     assert json.loads(capsys.readouterr().out) == {
         "table": "db/metals",
@@ -44,31 +44,31 @@ def test_a_name_that_two_sources_have_or_none_is_told(store, tmp_path, capsys):
     write_table(store, STEEL)
     write_table(store, STEEL, source="other")
 
-    assert cli.main(["export", "metals"]) == 2
+    assert cli.main(["tables", "export", "metals"]) == 2
     assert "db/metals and other/metals" in capsys.readouterr().err
-    assert cli.main(["export", "nothing"]) == 2
+    assert cli.main(["tables", "export", "nothing"]) == 2
     assert "the tables there: db/metals, other/metals" in capsys.readouterr().err
-    assert cli.main(["export", "other/metals", "--to", "m.parquet"]) == 0
+    assert cli.main(["tables", "export", "other/metals", "--to", "m.parquet"]) == 0
     assert pq.read_table(tmp_path / "m.parquet").num_rows == 2
 
 
 def test_a_file_that_cannot_be_written_is_named(store, capsys):
     write_table(store, STEEL)
 
-    assert cli.main(["export", "metals", "--to", "no/such/folder/m.parquet"]) == 1
+    assert cli.main(["tables", "export", "metals", "--to", "no/such/folder/m.parquet"]) == 1
     assert "no/such/folder/m.parquet cannot be written" in capsys.readouterr().err
 
 
 def test_a_file_named_csv_is_one_and_another_ending_is_refused(store, tmp_path, capsys):
     write_table(store, STEEL)
 
-    assert cli.main(["export", "metals", "--to", "m.csv"]) == 0
+    assert cli.main(["tables", "export", "metals", "--to", "m.csv"]) == 0
     with (tmp_path / "m.csv").open(newline="", encoding="utf-8") as opened:
         written = list(csv.DictReader(opened))
     assert [row["id"] for row in written] == [str(row["id"]) for row in STEEL]
     assert list(written[0]) == list(STEEL[0])
     assert written[1]["yield_strength"] == ""
-    assert cli.main(["export", "metals", "--to", "m.xlsx"]) == 2
+    assert cli.main(["tables", "export", "metals", "--to", "m.xlsx"]) == 2
     assert "m.xlsx ends in neither .parquet nor .csv" in capsys.readouterr().err
     assert not (tmp_path / "m.xlsx").exists()
 
@@ -85,7 +85,7 @@ def test_cells_of_every_kind_are_written_to_csv(store, tmp_path):
     }
     write_table(store, [row], headings={})
 
-    assert cli.main(["export", "metals", "--to", "m.csv"]) == 0
+    assert cli.main(["tables", "export", "metals", "--to", "m.csv"]) == 0
     with (tmp_path / "m.csv").open(newline="", encoding="utf-8") as opened:
         [written] = csv.DictReader(opened)
     assert written == {

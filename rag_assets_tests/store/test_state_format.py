@@ -13,7 +13,7 @@ from rag_assets.store.state_format import StateFormatError
 from rag_assets_testing.faults import pipeline, previous_release, project
 from rag_assets_testing.faults.hashing import hashing
 
-READERS = (["status"], ["search", "steel"], ["answers"], ["history"], ["serve"])
+READERS = (["status"], ["search", "steel"], ["answers"], ["variants", "history"], ["serve"])
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def built(made, text: str):
     made.file.write_text(text)
     with hashing():
         pipeline.refresh(made.config)
-        cli.main(["promote", "default", "--override", "a test"])
+        cli.main(["variants", "promote", "default", "--override", "a test"])
 
 
 def of_before(made):

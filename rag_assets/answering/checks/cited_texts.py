@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from rag_assets.answering.checks.analysed_passages import sentences_of
 from rag_assets.answering.checks.verifying import CitedSentence
 from rag_assets.citations.cited_sources import CitedText
+from rag_assets.process.errors import RequestError
 
 _ITEM = re.compile(r"^\s*(?:[-*]\s+)?\[\^?(\d{1,3})\]:?\s+(\S.*?)\s*$")
 _NUMBERED = re.compile(r"^\s*(\d{1,3})[.)]\s+(\S.*?)\s*$")
@@ -33,7 +34,7 @@ Finder = Callable[[str], str | None]
 """The text behind an id or a URI; None where nothing is behind it."""
 
 
-class CitedTextError(ValueError):
+class CitedTextError(RequestError):
     """A text cannot be read as an answer; the message says why and what to do."""
 
 

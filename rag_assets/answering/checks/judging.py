@@ -16,6 +16,7 @@ from rag_assets.citations.cited_sources import Source, text_of
 from rag_assets.config import Config
 from rag_assets.models.language.calls import LanguageModel, Message, Request
 from rag_assets.models.language.prompts import read_prompt
+from rag_assets.process.errors import ExplainedError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,7 +31,7 @@ SCHEMA = {
 }
 
 
-class JudgeError(Exception):
+class JudgeError(ExplainedError):
     """A folder holds no model that can judge; the message says what it has to hold."""
 
 

@@ -1,6 +1,6 @@
 """Kept answers as a Lance table, for analysis: see `schemas.ANSWERS`.
 
-The SQLite file is the record; the table is a copy in batches, made by `rag-assets answers --export`
+The SQLite file is the record; the table is a copy in batches, made by `rag-assets answers export`
 and by each clean-up. A copy that is killed between the two stores goes on from there: answers that
 the table has are not added twice.
 """

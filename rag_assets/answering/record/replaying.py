@@ -9,7 +9,7 @@ from rag_assets.answering.assistant import Assistant, open_assistant
 from rag_assets.answering.record.differing import AnswerDifference, difference_of
 from rag_assets.answering.record.kept import KeptAnswer, program_version
 from rag_assets.config import NOBODY, Config
-from rag_assets.retrieval.failing import unanswerable
+from rag_assets.process.errors import ExplainedError, UnanswerableError
 from rag_assets.retrieval.opening import OutdatedIndexError
 from rag_assets.store import Store
 from rag_assets.store.catalog import folder_of
@@ -19,7 +19,7 @@ ReplayIndex: TypeAlias = Literal["kept", "current"]
 """What a question is asked again on: the versions that its answer used, or what serves now."""
 
 
-class ReplayError(LookupError):
+class ReplayError(ExplainedError, LookupError):
     """An answer cannot be run again as it was; the message says what is missing."""
 
 
@@ -92,7 +92,7 @@ def _as_it_was(kept: KeptAnswer, config: Config, ask: Ask) -> Answer:
             return ask(assistant, kept)
     except OutdatedIndexError as error:
         raise _gone(kept, tables_gone(kept, store) or [complete_set.joint.table]) from error
-    except unanswerable() as error:
+    except UnanswerableError as error:
         raise ReplayError(
             f"answer {kept.answer_id} cannot be run again with what it used: {error}"
         ) from error

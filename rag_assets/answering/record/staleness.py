@@ -12,6 +12,7 @@ What is compared with is what serves now.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
@@ -24,7 +25,9 @@ from rag_assets.config import Config
 from rag_assets.store import MissingTableError, Store, serving_pointer
 from rag_assets.store.catalog import name_of
 from rag_assets.store.complete_sets import CompleteSet, set_of
+from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.pins import Pin, holds
+from rag_assets.store.serving_pointer import ServingPointerError
 
 RunsTheSame: TypeAlias = Callable[[PlanCitation], bool]
 """Whether the plan of a citation gives the same on what serves now."""
@@ -161,6 +164,13 @@ class Served:
         pin = self._set.joint
         rows = self._store.read(pin.table, columns=["text"], where=where, version=pin.version)
         return tuple(rows["text"].to_pylist())
+
+
+def served_now(store: Store, config: Config) -> Served | None:
+    """What serves now; None where it cannot be told."""
+    with suppress(DamagedTablesError, ServingPointerError):
+        return Served.now(store, config)
+    return None
 
 
 @dataclass(frozen=True, slots=True)

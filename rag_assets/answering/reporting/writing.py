@@ -38,6 +38,7 @@ from rag_assets.answering.reporting.decomposition import (
 from rag_assets.answering.reporting.gathering import FoundFor, GatheredUnits, gather
 from rag_assets.citations.sentences import Sentence
 from rag_assets.config import RetrieverName
+from rag_assets.process.errors import RequestError
 from rag_assets.retrieval.filters import SECTION_MARK, Filters
 from rag_assets.retrieval.hits import Hit
 from rag_assets.retrieval.row_cells import rows_among
@@ -258,7 +259,7 @@ Section = tuple[str, str]
 """Address of a document, and the path of headings in it."""
 
 
-class PromptError(ValueError):
+class PromptError(RequestError):
     """A prompt is blank or far too long; the message says what to do."""
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from rag_assets.columns.sql import quoted
 from rag_assets.config import Config
 from rag_assets.documents.files import FILE_COLUMNS, SourceFile
+from rag_assets.process.errors import ExplainedError
 from rag_assets.schemas import DOCUMENT_FILES_TABLE
 from rag_assets.store import MissingTableError, Store, serving_pointer
 from rag_assets.store.complete_sets import set_of
@@ -14,7 +15,7 @@ from rag_assets.store.serving_pointer import ServingPointer
 _PLACE = ["document_id", "pages", "element_start", "element_end", "image"]
 
 
-class NotShownError(Exception):
+class NotShownError(ExplainedError):
     """A unit cannot be shown; the message says why and what to do."""
 
 

@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import Literal, Protocol, TypeAlias, TypeVar
 
 from rag_assets.identity import fingerprint
+from rag_assets.process.errors import ExplainedError
 
 COLUMNS = ("newer", "older", "are")
 Kind: TypeAlias = Literal["versions", "unlike"]
 KINDS: tuple[Kind, ...] = ("versions", "unlike")
 
 
-class DecisionsError(ValueError):
+class DecisionsError(ExplainedError, ValueError):
     """The file of decisions cannot be read; the message names the line."""
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from rag_assets.documents.elements.element import Element
 from rag_assets.identity import fingerprint
+from rag_assets.process.errors import ExplainedError
 from rag_assets.workers import Json
 
 ASK_SECONDS = 5.0
@@ -144,7 +145,7 @@ def _installed_there(packages: tuple[str, ...], python: Path) -> Mapping[str, st
     return json.loads(answer.stdout)
 
 
-class ParserUnavailableError(Exception):
+class ParserUnavailableError(ExplainedError):
     """A parser that the config asks for is not installed; nothing was parsed."""
 
     def __init__(self, parser: Parser, *, reason: str, setting: str) -> None:

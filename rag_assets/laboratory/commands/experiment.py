@@ -7,13 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
-from rag_assets import config as configuration
 from rag_assets.change.completing import is_up_to_date
 from rag_assets.config import Config
 from rag_assets.graph import STEPS
 from rag_assets.reports.text_tables import table
-from rag_assets.serving import alerting, disk_errors, job_runs, refresh_run
-from rag_assets.serving.replies import CommandError, Json, Reply, say, search_errors
+from rag_assets.serving import job_runs, refresh_run
+from rag_assets.serving.replies import CommandError, Json, Reply, project_of, say
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
@@ -46,11 +45,9 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Reply:
     """Run, list or replay."""
-    from rag_assets.laboratory.experiments.design import ExperimentError
     from rag_assets.laboratory.experiments.designs import experiment_of
 
-    config = configuration.load()
-    store = Store.of(config)
+    config, store = project_of(options)
     every = [*config.experiments, *config.answer_experiments]
     names = every if options.all else options.name
     for name in names:
@@ -60,16 +57,12 @@ def run(options: argparse.Namespace) -> Reply:
         raise CommandError("--replay needs the name of one experiment on retrieval")
     if not names:
         return _listed(store, config)
-    try:
-        with search_errors():
-            if options.replay:
-                return _replayed(store, config, names[0], run_id=options.replay)
-            return _run(store, config, names)
-    except ExperimentError as error:
-        raise CommandError(str(error)) from error
+    if options.replay:
+        return _replayed(store, config, names[0], run_id=options.replay)
+    return _run(config, names)
 
 
-def _run(store: Store, config: Config, names: Sequence[str]) -> Reply:
+def _run(config: Config, names: Sequence[str]) -> Reply:
     from rag_assets.evaluation.experiment_runs import runs_of
     from rag_assets.laboratory.answers.report import experiment_report
     from rag_assets.laboratory.answers.run import file_of, read_record
@@ -78,11 +71,7 @@ def _run(store: Store, config: Config, names: Sequence[str]) -> Reply:
     started = time.monotonic()
     of_retrieval = [name for name in names if name in config.experiments]
     of_answers = [name for name in names if name in config.answer_experiments]
-    with (
-        alerting.telling(config),
-        disk_errors.writing(config.state_dir),
-        store.lock(refresh_run.LOCK, log=say),
-    ):
+    with refresh_run.alone(config) as store:
         build(store, config, of_retrieval)
         done, errors = _materialized(config, JOB, of_retrieval, before=[questions_key(config)])
         _, failed = _materialized(config, ANSWERS_JOB, of_answers)

@@ -7,19 +7,11 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 
-from rag_assets import config as configuration
 from rag_assets.config import Config
 from rag_assets.reports.text_tables import table
-from rag_assets.serving.question_labels import asked, file_errors
-from rag_assets.serving.replies import (
-    Json,
-    Reply,
-    UsageError,
-    assistant_errors,
-    login,
-    say,
-    search_errors,
-)
+from rag_assets.serving import disk_errors
+from rag_assets.serving.question_labels import asked
+from rag_assets.serving.replies import Json, Reply, UsageError, login, project_of, say
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
@@ -64,8 +56,8 @@ def run(options: argparse.Namespace) -> Reply:
 
     if (options.of is None) != (options.action == "agreement"):
         raise UsageError(f"name one of {', '.join(TASKS)} with label, and with no other action")
-    config = configuration.load()
-    with file_errors(config), search_errors(), assistant_errors():
+    config, _ = project_of(options)
+    with disk_errors.writing(config.questions.folder):
         if options.action == "agreement":
             return _agreement(config)
         try:

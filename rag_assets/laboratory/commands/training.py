@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING
 from rag_assets import config as configuration
 from rag_assets.config import Config
 from rag_assets.reports.text_tables import table
-from rag_assets.serving import alerting, disk_errors, job_runs, refresh_run
-from rag_assets.serving.replies import CommandError, Json, Reply, UsageError, say
+from rag_assets.serving import job_runs, refresh_run
+from rag_assets.serving.replies import (
+    CommandError,
+    Json,
+    Reply,
+    UsageError,
+    project_of,
+    write_file,
+)
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
@@ -54,7 +61,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Reply:
     """Do the action."""
-    config = configuration.load()
+    config, _ = project_of(options)
     if not config.training.names:
         raise CommandError(UNCONFIGURED)
     name = options.name
@@ -74,20 +81,13 @@ def run(options: argparse.Namespace) -> Reply:
 def _trained(config: Config, name: str | None) -> Reply:
     from rag_assets.laboratory.training.assets import JOB, keys_of
 
-    store = Store.of(config)
-    with (
-        alerting.telling(config),
-        disk_errors.writing(config.state_dir),
-        store.lock(refresh_run.LOCK, log=say),
-    ):
-        result = job_runs.execute(config, JOB, assets=keys_of(config, name) if name else None)
-    if errors := job_runs.errors_of(result, state_dir=config.state_dir):
-        raise CommandError("; ".join(errors.values()))
+    with refresh_run.alone(config):
+        job_runs.execute_all(config, JOB, assets=keys_of(config, name) if name else None)
     found = _status(configuration.load(), only=name)
     return Reply(
         found.record,
         f"{found.text}\n\nNext: `rag-assets refresh --variant VARIANT` for a variant with such a "
-        "model, then `rag-assets evaluate` and `rag-assets promote VARIANT`.",
+        "model, then `rag-assets evaluate` and `rag-assets variants promote VARIANT`.",
     )
 
 
@@ -129,13 +129,9 @@ def _row(found: "Trained") -> Mapping[str, Json]:
 
 
 def _exported(config: Config, file: Path, *, part: str) -> Reply:
-    from rag_assets.laboratory.training.pairs import PairsError
     from rag_assets.laboratory.training.trainers import read_pairs
 
-    try:
-        pairs = read_pairs(Store.of(config)).to_pylist()
-    except PairsError as error:
-        raise CommandError(str(error)) from error
+    pairs = read_pairs(Store.of(config)).to_pylist()
     questions: dict[str, dict[str, list[str]]] = {}
     texts = {}
     for row in pairs:
@@ -148,11 +144,7 @@ def _exported(config: Config, file: Path, *, part: str) -> Reply:
         json.dumps({"query": texts[name], **found}, ensure_ascii=False)
         for name, found in questions.items()
     ]
-    try:
-        with disk_errors.writing(file.absolute().parent):
-            file.write_text("".join(f"{line}\n" for line in lines), "utf-8")
-    except OSError as error:
-        raise CommandError(f"{file} cannot be written ({error.strerror}): name another") from error
+    write_file(file, "".join(f"{line}\n" for line in lines))
     return Reply(
         {"questions": len(lines), "file": str(file)},
         f"{len(lines):,} questions written to {file}, prefixes of the model not included",

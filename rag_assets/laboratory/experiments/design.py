@@ -14,6 +14,7 @@ from rag_assets.config import Retriever
 from rag_assets.evaluation.experiment_runs import TOP_N
 from rag_assets.evaluation.projection import Level
 from rag_assets.evaluation.questions import Question
+from rag_assets.process.errors import ExplainedError
 from rag_assets.retrieval.filters import Filters
 
 Factor: TypeAlias = str | int | float
@@ -41,7 +42,7 @@ MEASURES: Mapping[str, Mapping[str, Measure]] = {
 F1 as the thesis computed it: of mean precision and mean recall."""
 
 
-class ExperimentError(Exception):
+class ExperimentError(ExplainedError):
     """An experiment cannot be run; the message says why and what to do."""
 
 

@@ -34,6 +34,7 @@ from rag_assets.laboratory.training.leakage import (
     runs_of,
     words_of,
 )
+from rag_assets.process.errors import ExplainedError
 from rag_assets.retrieval.encoders import TwoModelsError
 from rag_assets.retrieval.opening import open_index
 from rag_assets.store import Store
@@ -53,7 +54,7 @@ VALIDATION_SHARE = 0.1
 UNIT_COLUMNS = ("unit_id", "domain", "source", "uri", "text", "text_hash")
 
 
-class PairsError(Exception):
+class PairsError(ExplainedError):
     """There is nothing to train on; the message says what to do."""
 
 

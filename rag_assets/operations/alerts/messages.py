@@ -63,7 +63,7 @@ def message_of(
     shown = (_entry(change, ui_url=ui_url, names=names) for change in changes[:MOST_SHOWN])
     entries = list(_fitting(shown))
     if more := len(changes) - len(entries):
-        entries.append(MessagePart(f"and {more:,} more: rag-assets alerts shows what is open"))
+        entries.append(MessagePart(f"and {more:,} more: `rag-assets alerts` shows what is open"))
     return AlertMessage(
         title=_title(changes, names),
         entries=entries,

@@ -1,6 +1,7 @@
 """What takes a model, or a second index: a sample of the units of each table, looked at again."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -49,13 +50,10 @@ def faults_of(practice: Practice, table: ExaminedTable, census: Census) -> Itera
     queries = [" ".join(text.split()[-QUERY_WORDS:]) for text in texts[:QUERIES]]
     text = practice.config.index.text
     if detail := _other_rankings(practice.store, census, queries=queries, settings=text):
-        yield Fault(
-            kind="other-ranking",
-            subject=table.subject(practice.store),
+        yield replace(
+            table.fault(practice.store, "other-ranking"),
             reason=detail,
-            variants=table.variants,
             mends=[made_anew(table.step.table)],
-            is_redone=True,
         )
 
 

@@ -6,7 +6,7 @@ where the record says that nothing is due, each difference is a fault.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import pyarrow as pa
@@ -140,12 +140,9 @@ def command_of(table: ExaminedTable) -> str:
 
 
 def _of_keys(practice: Practice, table: ExaminedTable, kind: str, keys: Sequence[str]) -> Fault:
-    return Fault(
-        kind=kind,
-        subject=table.subject(practice.store),
+    return replace(
+        table.fault(practice.store, kind),
         count=len(keys),
         examples=keys[:EXAMPLES],
-        variants=table.variants,
         mends=[reopened(table.step.table)],
-        is_redone=True,
     )

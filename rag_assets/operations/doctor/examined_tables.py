@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rag_assets.change.steps import Step
 from rag_assets.config import Config
 from rag_assets.graph import STEPS
-from rag_assets.operations.doctor.faults import Log
+from rag_assets.operations.doctor.faults import Fault, Log
 from rag_assets.store import Store
 from rag_assets.store.catalog import folder_of
 
@@ -33,6 +33,11 @@ class ExaminedTable:
     def subject(self, store: Store) -> str:
         """The folder of the table, as people find it."""
         return folder_of(store.generation(self.step.table))
+
+    def fault(self, store: Store, kind: str) -> Fault:
+        """A finding on the table, whose step makes again what a repair takes away."""
+        subject, variants = self.subject(store), self.variants
+        return Fault(kind=kind, subject=subject, variants=variants, is_redone=True)
 
 
 def step_tables(practice: Practice) -> list[ExaminedTable]:

@@ -48,12 +48,9 @@ def unfinished(practice: Practice, table: ExaminedTable) -> Fault | None:
     store, step = practice.store, table.step
     if store.ended(step.table) is not None:
         return None
-    return Fault(
-        kind="unfinished",
-        subject=table.subject(store),
-        variants=table.variants,
+    return replace(
+        table.fault(store, "unfinished"),
         remedy=command_of(table),
-        is_redone=True,
         is_of_source=step.kind.reads_sources,
     )
 
@@ -71,16 +68,13 @@ def false_record(practice: Practice, table: ExaminedTable, census: Census) -> Fa
     found = content_of(Identities.of(store, step.table, key=step.key))
     if (found.rows, found.data_version) == (ended.rows, ended.data_version):
         return None
-    return Fault(
-        kind="false-record",
-        subject=table.subject(store),
+    return replace(
+        table.fault(store, "false-record"),
         reason=f"{ended.rows:,} rows are recorded, {found.rows:,} are there"
         if found.rows != ended.rows
         else f"as many rows as recorded ({found.rows:,}), but not the same",
-        variants=table.variants,
         delete=None if step.group == step.key else census.rows(np.ones(len(census), bool)),
         mends=[reopened(step.table)],
-        is_redone=True,
     )
 
 
@@ -270,7 +264,7 @@ def pointer_faults(practice: Practice) -> Iterator[Fault]:
             kind="damaged-pointer",
             subject=f"{FOLDER}/{CURRENT}",
             reason=str(error).partition(":")[0],
-            remedy="rag-assets rollback",
+            remedy="rag-assets variants rollback",
             mends=[partial(_back, config=practice.config)],
         )
         return

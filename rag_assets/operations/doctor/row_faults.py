@@ -8,6 +8,7 @@ joint table is its two parts.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -61,15 +62,12 @@ def found(
     """A fault of some rows, if there are any."""
     rows = delete or remake
     if rows is not None and len(rows.row_ids):
-        yield Fault(
-            kind=kind,
-            subject=table.subject(practice.store),
+        yield replace(
+            table.fault(practice.store, kind),
             count=len(rows.row_ids),
             examples=examples_of(practice.store, rows, key=table.step.key),
-            variants=table.variants,
             delete=delete,
             remake=remake,
-            is_redone=True,
         )
 
 
@@ -231,16 +229,13 @@ def joint_faults(
     beyond = ~is_met & (index.places(joint.keys) == np.arange(len(joint)))
     wrong = joint.rows(beyond | is_other)
     if lacking or len(wrong.row_ids):
-        yield Fault(
-            kind="joint-differs",
-            subject=table.subject(practice.store),
+        yield replace(
+            table.fault(practice.store, "joint-differs"),
             count=lacking + len(wrong.row_ids),
             reason=f"{lacking:,} units are lacking, {int(beyond.sum()):,} are in no part, "
             f"{int(is_other.sum()):,} differ",
-            variants=table.variants,
             delete=wrong if len(wrong.row_ids) else None,
             mends=[reopened(table.step.table)],
-            is_redone=True,
         )
 
 
@@ -253,12 +248,9 @@ def mixed_parts(
         return
     if any(len({encoder for _, encoder in part.encoders}) > 1 for part in parts):
         return  # told of the part
-    yield Fault(
-        kind="mixed-models",
-        subject=table.subject(practice.store),
+    yield replace(
+        table.fault(practice.store, "mixed-models"),
         count=len(encoders),
         examples=sorted(encoders),
-        variants=table.variants,
         mends=[reopened(part.step.table) for part in parts],
-        is_redone=True,
     )

@@ -1,6 +1,7 @@
 """Whether quarantine, accounts and pictures agree with the tables that they lie beside."""
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -99,14 +100,11 @@ def account_faults(practice: Practice, table: ExaminedTable) -> Iterator[Fault]:
     if is_lost.any():
         lost = rows.filter(pa.array(is_lost))
         documents = lost["document_id"].unique().to_pylist()
-        yield Fault(
-            kind="account-lost",
-            subject=table.subject(store),
+        yield replace(
+            table.fault(store, "account-lost"),
             count=len(documents),
             examples=documents[:EXAMPLES],
-            variants=table.variants,
             delete=RowsAt(store.generation(table.step.table), version, lost[ROW_ID].to_numpy()),
-            is_redone=True,
         )
     failed = [failure.key for failure in quarantine.quarantined(store, table.step.table)]
     explained = pa.chunked_array([parsed, pa.array(failed, pa.string())])
@@ -144,12 +142,10 @@ def picture_faults(practice: Practice, table: ExaminedTable) -> Iterator[Fault]:
         is_lost = KeyIndex(stored).places(rows[images.KEY].combine_chunks()) == ABSENT
     if is_lost.any():
         lost = rows.filter(pa.array(is_lost))
-        yield Fault(
-            kind="picture-lost",
-            subject=table.subject(store),
+        yield replace(
+            table.fault(store, "picture-lost"),
             count=lost.num_rows,
             examples=lost[images.KEY].to_pylist()[:EXAMPLES],
-            variants=table.variants,
             mends=[
                 partial(
                     _parse_again,
@@ -158,7 +154,6 @@ def picture_faults(practice: Practice, table: ExaminedTable) -> Iterator[Fault]:
                     pictures=lost[images.KEY].unique().to_pylist(),
                 )
             ],
-            is_redone=True,
         )
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from rag_assets.config import Config
 from rag_assets.operations.erasure.traces import Traces
 from rag_assets.operations.problems.own_runs import is_own_asset, own_runs
+from rag_assets.process.errors import ExplainedError
 
 if TYPE_CHECKING:
     import dagster as dg
@@ -32,7 +33,7 @@ SECONDS_TO_WAIT = 30
 SQLITE_HEAD = b"SQLite format 3\x00"
 
 
-class BusyRecordsError(Exception):
+class BusyRecordsError(ExplainedError):
     """A database of Dagster cannot be rewritten now; the message names it."""
 
 

@@ -38,6 +38,7 @@ from rag_assets.operations.erasure.traces import (
     traces_of,
     words_of,
 )
+from rag_assets.process.errors import ExplainedError
 from rag_assets.sources.files.listing import look
 from rag_assets.sources.source_locations import SourceError
 from rag_assets.store import Store, images
@@ -60,7 +61,7 @@ _START = re.compile(rf"[0-9a-f-]{{{SHORTEST_START},}}", re.IGNORECASE)
 Log = Callable[[str], None]
 
 
-class PurgeError(Exception):
+class PurgeError(ExplainedError):
     """A document cannot be purged; the message says why, and what to do first."""
 
 

@@ -6,7 +6,7 @@ The check `gate` tells both.
 """
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -40,36 +40,33 @@ class HeldBack:
         return self.verdict.outcome if self.verdict else "HOLD"
 
 
-def read(store: Store) -> HeldBack | None:
-    """What is held back now; None if nothing is, or the record is damaged."""
-    return _read(_file(store))
+def read(store: Store, *, is_beside: bool = False) -> HeldBack | None:
+    """What is held back now, or beside what serves; None if nothing is, or it cannot be read."""
+    try:
+        return TypeAdapter(HeldBack).validate_json(_file(store, is_beside).read_bytes())
+    except (OSError, ValueError):
+        return None
 
 
-def read_beside(store: Store) -> HeldBack | None:
-    """The variant that is held beside what serves; None as for `read`."""
-    return _read(_file(store, BESIDE))
-
-
-def record(store: Store, held: HeldBack) -> None:
-    """Note what is held back."""
-    write_atomically(_file(store), _json(held))
-
-
-def record_beside(store: Store, held: HeldBack) -> None:
-    """Note that a variant is held beside what serves."""
-    write_atomically(_file(store, BESIDE), _json(held))
+def hold(store: Store, held: HeldBack, *, is_beside: bool = False) -> None:
+    """Note that a variant is held; it stays so since its first night, whatever the reasons are."""
+    before = read(store, is_beside=is_beside)
+    if before and before.variant == held.variant:
+        held = replace(held, since=before.since)
+    text = json.dumps(asdict(held), indent=1, ensure_ascii=False)
+    write_atomically(_file(store, is_beside), text)
 
 
 def clear(store: Store) -> None:
     """Nothing is held back any more."""
-    take_away(_file(store))
+    take_away(_file(store, is_beside=False))
 
 
 def clear_beside(store: Store, variant: str | None = None) -> None:
     """No variant is held beside what serves any more, or not this one."""
-    held = read_beside(store)
+    held = read(store, is_beside=True)
     if variant is None or (held and held.variant == variant):
-        take_away(_file(store, BESIDE))
+        take_away(_file(store, is_beside=True))
 
 
 def clear_all(store: Store, variant: str) -> None:
@@ -78,16 +75,5 @@ def clear_all(store: Store, variant: str) -> None:
     clear_beside(store, variant)
 
 
-def _read(file: Path) -> HeldBack | None:
-    try:
-        return TypeAdapter(HeldBack).validate_json(file.read_bytes())
-    except (OSError, ValueError):
-        return None
-
-
-def _json(held: HeldBack) -> str:
-    return json.dumps(asdict(held), indent=1, ensure_ascii=False)
-
-
-def _file(store: Store, name: str = FILE) -> Path:
-    return store.root / FOLDER / name
+def _file(store: Store, is_beside: bool) -> Path:
+    return store.root / FOLDER / (BESIDE if is_beside else FILE)

@@ -26,8 +26,8 @@ from rag_assets.evaluation.gold import Gold
 from rag_assets.evaluation.indexed_gold import read_indexed_gold
 from rag_assets.evaluation.projection import IndexedGold
 from rag_assets.evaluation.questions import Question
+from rag_assets.process.errors import UnanswerableError
 from rag_assets.retrieval.arms import Arms, revisions_of
-from rag_assets.retrieval.failing import unanswerable
 from rag_assets.store import Store, serving_pointer
 from rag_assets.store.atomic import put
 from rag_assets.store.catalog import name_of
@@ -251,7 +251,7 @@ class Side:
         chosen = self.config.retrieval.retrievers[self.retriever]
         try:
             return self.index.search_many(queries, retriever=chosen, length=self.depth)
-        except unanswerable() as error:
+        except UnanswerableError as error:
             raise UnsearchableError(self, error) from error
 
     def _evaluation(self) -> str:

@@ -267,13 +267,13 @@ def _remedy(decision: Ruling, now: Side, comparison: Comparison | None) -> str:
         steps.append("look at the questions that were lost")
     if comparison and comparison.left_out:
         steps.append("correct the gold of those that were left out")
-    variant = now.complete_set.variant
+    promote = f"rag-assets variants promote {now.complete_set.variant}"
     if decision.more_questions:
-        steps.append(f"add questions and run `rag-assets promote {variant}`, which reads them")
+        steps.append(f"add questions and run `{promote}`, which reads them")
     if decision.doubts_dense:
-        accepts = f"`rag-assets promote {variant} --accept-dense` serves it although dense search "
-        return "; ".join([*steps, f"{accepts}alone finds less"])
-    override = f'`rag-assets promote {variant} --override "REASON"` serves it all the same'
+        accepts = f"`{promote} --accept-dense` serves it although dense search alone finds less"
+        return "; ".join([*steps, accepts])
+    override = f'`{promote} --override "REASON"` serves it all the same'
     return "; ".join([*steps, override])
 
 

@@ -15,6 +15,7 @@ from pydantic import TypeAdapter
 
 from rag_assets.evaluation.non_inferiority import Outcome, PairedDifference
 from rag_assets.operations.gate.slices import SliceDifference, SliceStatus
+from rag_assets.reports.text_tables import cut
 
 SHORTENED_TO = 100
 """A verdict keeps at most so many characters of a question."""
@@ -199,8 +200,7 @@ assert set(_PARTS) == {field.name for field in fields(Basis)}
 
 def shortened(text: str) -> str:
     """`text` on one line, cut to what a verdict keeps of a question."""
-    line = " ".join(text.split())
-    return line if len(line) <= SHORTENED_TO else f"{line[: SHORTENED_TO - 1]}…"
+    return cut(" ".join(text.split()), SHORTENED_TO)
 
 
 def utc_now() -> str:

@@ -168,7 +168,8 @@ def preview(store: Store, config: Config, *, variant: str, log: Log) -> ModelPre
     measured = _measured(serving, config, questions, basis=basis, log=log)
     units = opened(store, serving.complete_set.joint).count_rows()
     if units <= ALWAYS_CHEAP:
-        log(f"in an index of {units:,} units `rag-assets backfill {variant}` costs about as much")
+        build = f"`rag-assets variants backfill {variant}`"
+        log(f"in an index of {units:,} units {build} costs about as much")
     pool = units_to_embed(measured.gold, measured.near, units=units)
     rest = units - len(pool)
     sample = _sample(serving, pool, count=most_of(units) - len(pool), unseen=measured.unseen)
@@ -429,5 +430,5 @@ def _why_none(variant: str, *, serving: str) -> str:
     return (
         f"{variant} has none of the units with gold that {serving} has: it reads or cuts the "
         f"documents, or writes the rows, in another way, and that is not built yet. Run "
-        f"`rag-assets backfill {variant}`; the gate judges it then"
+        f"`rag-assets variants backfill {variant}`; the gate judges it then"
     )

@@ -47,4 +47,4 @@ def keep(store: Store, accepted: Iterable[Failing]) -> None:
 
 def how(name: str) -> str:
     """The command that acknowledges what has this name."""
-    return f"`rag-assets acknowledge {shlex.quote(name)}`"
+    return f"`rag-assets alerts acknowledge {shlex.quote(name)}`"

@@ -187,7 +187,7 @@ def _stale_index(store: Store, config: Config) -> Iterator[Finding]:
         f"variant {variant}",
         since=since or min(begun, default=datetime.now(UTC)),
         reason=f"{why}: a refresh failed, was stopped before it got so far, or is still to come",
-        remedy=f"run `rag-assets backfill {variant}`; if it fails, it says why",
+        remedy=f"run `rag-assets variants backfill {variant}`; if it fails, it says why",
         assets=(joint.asset,),
     )
 
@@ -237,7 +237,7 @@ def _serving_problems(store: Store, config: Config) -> Iterator[Finding]:
                 reason=f"every search by vectors is refused, for {why_not}",
                 remedy="put its former files back; or have another model there and run "
                 "`rag-assets refresh`, which embeds everything by it. If that is held back, "
-                f'`rag-assets promote {pointer.variant} --override "REASON"` serves it',
+                f'`rag-assets variants promote {pointer.variant} --override "REASON"` serves it',
             )
     if back := _held_back(store, config):
         yield Finding(

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     import dagster as dg
 
+ENDED = ("SUCCESS", "FAILURE", "CANCELED")
+"""The states in which a run has ended."""
 ASSET_JOB = "__ASSET_JOB"
 """How Dagster calls the job of a run of single assets."""
 EXPERIMENTS = "experiments"

@@ -10,8 +10,6 @@ from rag_assets.operations.problems.disk import remedy_for
 if TYPE_CHECKING:
     import dagster as dg
 
-    from rag_assets.dagster_internals import SerializableErrorInfo
-
 JUDGED = "ASSET_CHECK_EVALUATION"
 BLOCKED = "nothing after it was built"
 """Start of the reason of a failed check; the next lines give examples and the remedy."""
@@ -43,7 +41,7 @@ def are_of_an_interrupt(events: Iterable["dg.DagsterEvent"]) -> bool:
     return any(
         _reason_of(event) == INTERRUPTED
         if event.is_step_failure
-        else event.is_run_failure and _is_interrupt(_error_of_run(event))
+        else event.is_run_failure and _is_interrupt(event.event_specific_data)
         for event in events
     )
 
@@ -83,7 +81,7 @@ def _reason_of(event: "dg.DagsterEvent") -> str:
         return data.user_failure_data.description
     own, error = None, data.error
     while error:
-        if _is_interrupt(error):
+        if error.cls_name in INTERRUPTS:
             return INTERRUPTED
         own = error.message if error.message.startswith(OWN) else own
         error = error.cause
@@ -91,13 +89,9 @@ def _reason_of(event: "dg.DagsterEvent") -> str:
     return cause if message in cause else message  # a repeated cause also names its class
 
 
-def _error_of_run(event: "dg.DagsterEvent") -> "SerializableErrorInfo | None":
-    """The error that ended a run; none if somebody else marked it as failed."""
-    return getattr(event.event_specific_data, "error", None)
-
-
-def _is_interrupt(error: "SerializableErrorInfo | None") -> bool:
-    return error is not None and error.cls_name in INTERRUPTS
+def _is_interrupt(ended: object) -> bool:
+    """Whether what ended a run is an interrupt; not if somebody else marked it as failed."""
+    return getattr(getattr(ended, "error", None), "cls_name", None) in INTERRUPTS
 
 
 def _cause_of(event: "dg.DagsterEvent") -> str:

@@ -7,13 +7,14 @@ from rag_assets.operations.gate.verdicts import utc_now
 from rag_assets.operations.problems.current import why_stale
 from rag_assets.operations.problems.failed_checks import named_results
 from rag_assets.operations.serving_index.consistency import encoder_ids, inconsistencies
+from rag_assets.process.errors import ExplainedError
 from rag_assets.sources import readability
 from rag_assets.store import Store
 from rag_assets.store.pins import Pin, pin_of
 from rag_assets.store.serving_pointer import MovedBy, QuerySide, ServingPointer
 
 
-class NotReadyError(Exception):
+class NotReadyError(ExplainedError):
     """A variant cannot serve as it stands, whatever its quality; the message says why."""
 
 

@@ -74,7 +74,7 @@ class PromotionResult:
             f"{headline(self.verdict)}{f' ({found})' if found else ''}" if self.verdict else ""
         )
         serves = f"{self.pointer.variant} (number {self.pointer.number})" if self.pointer else ""
-        promote = f"`rag-assets promote {self.variant}`"
+        promote = f"`rag-assets variants promote {self.variant}`"
         if self.status == "moved":
             return f"{verdict}. Variant {serves} serves now."
         if self.status == "unchanged":
@@ -107,48 +107,39 @@ def promote_refreshed(store: Store, config: Config, *, log: Log) -> PromotionRes
 def _promoted(store: Store, config: Config, *, log: Log) -> PromotionResult:
     pointer = serving_pointer.current(store)
     variant = serving_pointer.serving_variant(store, config)
+    held = PromotionResult(status="held", pointer=pointer, variant=variant)
     if pointer and pointer.variant_in(store, config) is None:
-        return _held(
-            store,
-            variant,
-            pointer,
-            verdict=None,
-            reasons=(f"Variant {pointer.variant} serves, and the config has it no more.",),
-            remedy=f"run `rag-assets promote {variant}`, or put {pointer.variant} back",
-        )
+        gone = f"Variant {pointer.variant} serves, and the config has it no more."
+        remedy = f"run `rag-assets variants promote {variant}`, or put {pointer.variant} back"
+        return _held(store, replace(held, reasons=(gone,), remedy=remedy))
     if pointer and _is_what_serves(store, config, pointer, variant):
         blocked_candidate.clear_all(store, variant)
-        return PromotionResult(status="unchanged", pointer=pointer, variant=variant)
+        return replace(held, status="unchanged")
     try:
         candidate = candidate_of(store, config, variant, by="refresh" if pointer else "first build")
     except NothingReadError:
         raise
     except NotReadyError as error:
-        remedy = f"run `rag-assets backfill {variant}`"
-        return _held(store, variant, pointer, verdict=None, reasons=(str(error),), remedy=remedy)
+        remedy = f"run `rag-assets variants backfill {variant}`"
+        return _held(store, replace(held, reasons=(str(error),), remedy=remedy))
     if pointer and candidate.content == pointer.content:
         return _unchanged(store, candidate, pointer)
     is_there = pointer is not None and serving_pointer.is_held(store, pointer)
     can_serve = pointer is not None and embeddable.can_serve(store, config, pointer)
     # A person went back from this very content: the next nightly run may not undo that.
     if pointer and can_serve and _was_left(store, candidate, pointer):
-        return PromotionResult(
-            status="rolled back",
-            pointer=pointer,
-            variant=variant,
-            reasons=(
-                f"Held since the rollback of {pointer.moved_at}: it is what was rolled back from.",
-            ),
-            remedy=f"run `rag-assets promote {variant}` to serve it again",
-        )
-    verdict = _judged(store, config, pointer if is_there else None, candidate, log=log)
+        left = f"Held since the rollback of {pointer.moved_at}: it is what was rolled back from."
+        remedy = f"run `rag-assets variants promote {variant}` to serve it again"
+        return replace(held, status="rolled back", reasons=(left,), remedy=remedy)
+    verdict = _judged(store, config, pointer, candidate, log=log)
     if verdict.allows:
         return _moved(store, replace(candidate, verdict=verdict.to_json()), pointer, verdict)
     remedy = verdict.remedy or _override_remedy(variant)
     if pointer and is_there and _differs_by_retriever(candidate, pointer):
         pointer = _with_new_content(store, config, pointer, candidate, log=log)
         remedy = f"{remedy}; or undo the edit of `retrieval`: until then the former one answers"
-    return _held(store, variant, pointer, verdict=verdict, reasons=verdict.reasons, remedy=remedy)
+    told = replace(held, pointer=pointer, verdict=verdict, reasons=verdict.reasons, remedy=remedy)
+    return _held(store, told)
 
 
 def _differs_by_retriever(candidate: ServingPointer, pointer: ServingPointer) -> bool:
@@ -228,25 +219,18 @@ def promote(
     candidate = candidate_of(store, config, variant, by="promote")
     if pointer and candidate.content == pointer.content and pointer.number == after:
         return _unchanged(store, candidate, pointer)
-    is_there = pointer is not None and serving_pointer.is_held(store, pointer)
-    verdict = _judged(
-        store,
-        config,
-        pointer if is_there else None,
-        candidate,
-        accepts_dense=accept_dense is not None,
-        log=log,
-    )
+    accepts_dense = accept_dense is not None
+    verdict = _judged(store, config, pointer, candidate, accepts_dense=accepts_dense, log=log)
     if not verdict.allows and override is None:
-        remedy = _held_beside(store, variant, verdict)
-        return PromotionResult(
+        held = PromotionResult(
             status="held",
             pointer=pointer,
             variant=variant,
             verdict=verdict,
             reasons=verdict.reasons,
-            remedy=remedy,
+            remedy=verdict.remedy or _override_remedy(variant),
         )
+        return _held(store, held, is_beside=True)
     if not verdict.allows:
         candidate = replace(candidate, by="override", reason=override)
     elif verdict.dense and verdict.dense.is_accepted:
@@ -268,18 +252,19 @@ def judge_beside(store: Store, config: Config, variant: str, *, log: Log) -> Pro
         candidate = candidate_of(store, config, variant, by="promote")
         if pointer and candidate.content == pointer.content:
             return replace(told, status="unchanged")
-        is_there = pointer is not None and serving_pointer.is_held(store, pointer)
-        verdict = _judged(store, config, pointer if is_there else None, candidate, log=log)
+        verdict = _judged(store, config, pointer, candidate, log=log)
     except NotReadyError as error:
-        remedy = f"`rag-assets backfill {variant}`"
+        remedy = f"`rag-assets variants backfill {variant}`"
         return replace(told, reasons=(str(error),), remedy=remedy)
     except (DamagedTablesError, OutdatedIndexError) as error:
         return replace(told, reasons=(f"No verdict on {variant}: {error}.",))
+    told = replace(told, verdict=verdict, reasons=verdict.reasons, remedy=verdict.remedy)
     if verdict.allows:
         blocked_candidate.clear_beside(store, variant)
     else:
-        _held_beside(store, variant, verdict)
-    return replace(told, verdict=verdict, reasons=verdict.reasons, remedy=verdict.remedy)
+        remedy = verdict.remedy or _override_remedy(variant)
+        _held(store, replace(told, remedy=remedy), is_beside=True)
+    return told
 
 
 def _read_new_questions(store: Store, config: Config, *, log: Log) -> None:
@@ -302,7 +287,8 @@ def _judged(
     accepts_dense: bool = False,
     log: Log,
 ) -> Verdict:
-    """What the gate says of `candidate`, beside what serves."""
+    """What the gate says of `candidate`, beside what serves, if its tables are there."""
+    pointer = pointer if pointer and serving_pointer.is_held(store, pointer) else None
     without = None if pointer else _served_without_pointer(store, config, candidate)
     serving = pointer.complete_set if pointer else without
     retrieval = pointer.query_side.within(config.retrieval) if pointer else None
@@ -392,38 +378,13 @@ def _moved(
     )
 
 
-def _held(
-    store: Store,
-    variant: str,
-    pointer: ServingPointer | None,
-    *,
-    verdict: Verdict | None,
-    reasons: Sequence[str],
-    remedy: str,
-) -> PromotionResult:
-    before = blocked_candidate.read(store)
-    # What is held stays held since its first night, whatever the reasons are by now.
-    since = before.since if before and before.variant == variant else utc_now()
-    blocked_candidate.record(store, HeldBack(variant, since, tuple(reasons), remedy, verdict))
-    return PromotionResult(
-        status="held",
-        pointer=pointer,
-        variant=variant,
-        verdict=verdict,
-        reasons=reasons,
-        remedy=remedy,
-    )
-
-
-def _held_beside(store: Store, variant: str, verdict: Verdict) -> str:
-    """Keep that a variant may not serve, with the evidence; what to do."""
-    before = blocked_candidate.read_beside(store)
-    since = before.since if before and before.variant == variant else utc_now()
-    remedy = verdict.remedy or _override_remedy(variant)
-    held = HeldBack(variant, since, verdict.reasons, remedy, verdict)
-    blocked_candidate.record_beside(store, held)
-    return remedy
+def _held(store: Store, held: PromotionResult, *, is_beside: bool = False) -> PromotionResult:
+    """Keep that a variant may not serve, with the evidence."""
+    told = HeldBack(held.variant, utc_now(), tuple(held.reasons), held.remedy, held.verdict)
+    blocked_candidate.hold(store, told, is_beside=is_beside)
+    return held
 
 
 def _override_remedy(variant: str) -> str:
-    return f'run `rag-assets promote {variant} --override "REASON"` to serve it all the same'
+    promote = f'`rag-assets variants promote {variant} --override "REASON"`'
+    return f"run {promote} to serve it all the same"

@@ -28,10 +28,14 @@ def roll_back(store: Store, config: Config, *, to: int | None = None) -> Serving
         content = serving_pointer.recorded(store, after).content if after else ""
         others = [each for each in serving_pointer.history(store) if each.content != content]
         later = next((each for each in others if embeddable.can_serve(store, config, each)), None)
-        forward = f"`rag-assets rollback --to {later.number}` goes forward" if later else ""
         raise ServingPointerError(
             "there is nothing to roll back to: "
-            + (f"no older one has served; {forward}" if later else "nothing else has served yet")
+            + (
+                f"no older one has served; `rag-assets variants rollback --to {later.number}` goes "
+                "forward"
+                if later
+                else "nothing else has served yet"
+            )
         )
     if not serving_pointer.is_held(store, wanted):
         wanted.query_side.within(config.retrieval)  # raises its own error

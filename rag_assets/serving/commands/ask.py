@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag_assets import config as configuration
 from rag_assets.config import Config
 from rag_assets.serving.answer_text import answer_text
 from rag_assets.serving.conversations import kept_answer, turns_in, turns_of
-from rag_assets.serving.replies import CommandError, Reply, assistant_errors, say, search_errors
+from rag_assets.serving.replies import Reply, project_of, say
 from rag_assets.serving.searching import (
     STDIN,
     add_search_options,
@@ -66,20 +65,15 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         help="entry of language_models that writes the answer instead of answering.writer; none: "
         "no model is asked",
     )
-    command.add_argument("--user", help="who asks: `answers --forget-user` erases by it")
+    command.add_argument("--user", help="who asks: `answers forget` erases by it")
 
 
 def run(options: argparse.Namespace) -> Reply:
     """Answer once, or once for each line of stdin."""
-    config = configuration.load()
-    if options.variant:
-        config.variant(options.variant)
+    config, _ = project_of(options)
     many = options.question == STDIN
     questions = texts_of(options.question, what="question")
-    try:
-        answers = _answers(questions, config, options=options, filters=filters_of(options))
-    except ValueError as error:
-        raise CommandError(str(error)) from error
+    answers = _answers(questions, config, options=options, filters=filters_of(options))
     return _several(answers) if many else _one(answers[0])
 
 
@@ -100,11 +94,7 @@ def _answers(
 
     said = _said_before(Store.of(config), options)
     answers = []
-    with (
-        search_errors(),
-        assistant_errors(),
-        open_assistant(config, options.variant, writer=options.writer) as assistant,
-    ):
+    with open_assistant(config, options.variant, writer=options.writer) as assistant:
         check_names(assistant, filters)
         for question in questions:
             answer = assistant.ask(

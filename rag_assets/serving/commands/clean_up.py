@@ -4,12 +4,10 @@ import argparse
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from rag_assets import config as configuration
 from rag_assets.config.running import MOST_DAYS
 from rag_assets.reports.text_tables import table
-from rag_assets.serving import disk_errors, refresh_run
-from rag_assets.serving.replies import CommandError, Reply, say
-from rag_assets.store import Store
+from rag_assets.serving import refresh_run
+from rag_assets.serving.replies import CommandError, Reply, megabytes, project_of, say
 
 if TYPE_CHECKING:
     from rag_assets.operations.clean_up import CleanedState
@@ -37,12 +35,11 @@ def run(options: argparse.Namespace) -> Reply:
     from rag_assets.operations.clean_up import clean_up
     from rag_assets.serving import dagster_instance
 
-    config = configuration.load()
+    config, store = project_of(options)
     keep_days = config.clean_up.keep_days if options.keep_days is None else options.keep_days
     if not 0 <= keep_days <= MOST_DAYS:
         raise CommandError(f"--keep-days is {keep_days:g}: give 0 to {MOST_DAYS}")
-    store = Store.of(config)
-    with disk_errors.writing(config.state_dir), store.lock(refresh_run.LOCK, log=say):
+    with store.lock(refresh_run.LOCK, log=say):
         records = dagster_instance.opened(config)
         done = clean_up(store, config, records, keep_days=keep_days, log=say)
     return Reply(
@@ -61,7 +58,7 @@ def _text(found: "CleanedState") -> str:
         return "There is no table yet: nothing to clean up."
     rows = [asdict(one) | {"MB freed": one.bytes_freed / 1_000_000} for one in done.cleaned]
     removed = sum(one.removed for one in done.cleaned)
-    total = f"{removed:,} versions removed, {done.bytes_freed / 1_000_000:,.1f} MB freed."
+    total = f"{removed:,} versions removed, {megabytes(done.bytes_freed)} freed."
     if done.removed:
         total += f" Removed tables that nothing uses: {', '.join(done.removed)}."
     if found.pictures:
@@ -69,12 +66,12 @@ def _text(found: "CleanedState") -> str:
     if found.runs.runs or found.runs.arms:
         total += (
             f" {found.runs.runs:,} runs of experiments and {found.runs.arms:,} arms removed, "
-            f"{found.runs.bytes_freed / 1_000_000:,.1f} MB freed."
+            f"{megabytes(found.runs.bytes_freed)} freed."
         )
     if history.runs:
         total += (
             f" {history.runs:,} old runs removed from Dagster's records, "
-            f"{history.bytes_freed / 1_000_000:,.1f} MB freed."
+            f"{megabytes(history.bytes_freed)} freed."
         )
     if answers.exported or answers.removed:
         total += (

@@ -5,12 +5,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from rag_assets import config as configuration
 from rag_assets.findings.finding import SEVERITIES
 from rag_assets.findings.telling import headline, lines_of, record_of
-from rag_assets.serving import disk_errors, refresh_run
-from rag_assets.serving.replies import OK, PARTLY, CommandError, Reply, say
-from rag_assets.store import Store
+from rag_assets.serving import refresh_run
+from rag_assets.serving.replies import OK, PARTLY, CommandError, Reply, project_of, say
 
 if TYPE_CHECKING:
     from rag_assets.operations.doctor.faults import Fault
@@ -44,11 +42,8 @@ def run(options: argparse.Namespace) -> Reply:
     from rag_assets.operations.doctor.examined_tables import Practice
     from rag_assets.operations.doctor.examining import examine
 
-    config = configuration.load()
+    config, store = project_of(options)
     names = [options.variant] if options.variant else list(config.variants)
-    for name in names:
-        config.variant(name)
-    store = Store.of(config)
     if not store.root.exists():
         raise CommandError(f"there is no state at {store.root}: run `rag-assets refresh` first")
     practice = Practice(store, config, names, say, is_deep=options.deep)
@@ -57,7 +52,7 @@ def run(options: argparse.Namespace) -> Reply:
         return _answer(found.faults, mended=(), tables=found.tables, rows=found.rows)
     from rag_assets.operations.doctor.repairing import CANNOT_RUN, repair
 
-    with disk_errors.writing(config.state_dir), store.lock(refresh_run.LOCK, log=say):
+    with store.lock(refresh_run.LOCK, log=say):
         try:
             done = repair(practice)
         except CANNOT_RUN as error:

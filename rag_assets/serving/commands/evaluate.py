@@ -6,11 +6,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag_assets import config as configuration
 from rag_assets.config import Config
 from rag_assets.findings.telling import lines_of, record_of
 from rag_assets.reports.text_tables import table
-from rag_assets.serving import disk_errors
 from rag_assets.serving.evaluation_text import choice, scores
 from rag_assets.serving.replies import (
     OK,
@@ -18,8 +16,9 @@ from rag_assets.serving.replies import (
     CommandError,
     Reply,
     UsageError,
+    add_variant,
+    project_of,
     say,
-    search_errors,
 )
 from rag_assets.store import Store
 from rag_assets.store.serving_pointer import serving_variant
@@ -50,7 +49,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         help="JSONL, one question a line (default: the question sets of the project, made ones "
         "included)",
     )
-    command.add_argument("--variant", help="variant to use (default: the one that serves)")
+    add_variant(command)
     command.add_argument(
         "--retriever",
         help="one alone (default: that of searches, and evaluation.retrievers)",
@@ -76,21 +75,15 @@ def run(options: argparse.Namespace) -> Reply:
         raise UsageError("--choose compares retrievers: leave out --retriever")
     if options.questions is None and options.retriever:
         raise UsageError("--retriever is for a file of questions: name one with --questions")
-    config = configuration.load()
+    config, store = project_of(options)
     if options.questions is not None:
         _check_readable(options.questions)
-    variant = options.variant or serving_variant(Store.of(config), config)
-    config.variant(variant)
-    try:
-        if options.retriever:
-            config.retrieval.check_retriever(options.retriever, key="--retriever")
-    except ValueError as error:
-        raise CommandError(str(error)) from error
-    store = Store.of(config)
+    variant = options.variant or serving_variant(store, config)
+    if options.retriever:
+        config.retrieval.check_retriever(options.retriever, key="--retriever")
     if options.choose:
         return _chosen(store, config, options, variant=variant)
-    with disk_errors.writing(config.state_dir):
-        result = _evaluated(store, config, options, variant=variant)
+    result = _evaluated(store, config, options, variant=variant)
     if options.doctor:
         from rag_assets.evaluation.doctor import flaws_of
 
@@ -121,26 +114,21 @@ def _evaluated(
     """The evaluation of the file of `options`, or of the imported questions without one."""
     from rag_assets.evaluation.evaluate import compared, evaluate_file, evaluate_variant
     from rag_assets.evaluation.questions import refresh_questions
-    from rag_assets.media.json_lines import QuestionsError
     from rag_assets.table_lookup.arm import arms_of
 
     arms = arms_of(store, config)
-    try:
-        with search_errors():
-            if options.questions is not None:
-                return evaluate_file(
-                    store,
-                    config,
-                    path=options.questions,
-                    variant=variant,
-                    retrievers=[options.retriever] if options.retriever else compared(config),
-                    arms=arms,
-                    log=say,
-                )
-            refresh_questions(store, config, log=say)
-            result = evaluate_variant(store, config, variant=variant, arms=arms, log=say)
-    except QuestionsError as error:
-        raise CommandError(str(error)) from error
+    if options.questions is not None:
+        return evaluate_file(
+            store,
+            config,
+            path=options.questions,
+            variant=variant,
+            retrievers=[options.retriever] if options.retriever else compared(config),
+            arms=arms,
+            log=say,
+        )
+    refresh_questions(store, config, log=say)
+    result = evaluate_variant(store, config, variant=variant, arms=arms, log=say)
     if result is None:
         raise CommandError(NO_QUESTIONS)
     return result
@@ -153,25 +141,20 @@ def _chosen(store: Store, config: Config, options: argparse.Namespace, *, varian
     from rag_assets.evaluation.evaluate import parsed_file
     from rag_assets.evaluation.evaluation_wording import smoke_sentence
     from rag_assets.evaluation.smoke_tests import smoke_tests
-    from rag_assets.media.json_lines import QuestionsError
     from rag_assets.table_lookup.arm import arms_of
 
     failures: list[Failure] = []
-    try:
-        with search_errors(), disk_errors.writing(config.state_dir):
-            if options.questions is None:
-                questions = imported.brought(imported.read_questions(store), config)
-            else:
-                parsed = parsed_file(config, options.questions)
-                questions, failures = parsed.measured, list(parsed.failures.values())
-            if not questions:
-                raise CommandError(NO_QUESTIONS)
-            smoke = smoke_tests(store, config, questions)
-            found = choose_retriever(
-                store, config, questions, variant=variant, arms=arms_of(store, config), log=say
-            )
-    except QuestionsError as error:
-        raise CommandError(str(error)) from error
+    if options.questions is None:
+        questions = imported.brought(imported.read_questions(store), config)
+    else:
+        parsed = parsed_file(config, options.questions)
+        questions, failures = parsed.measured, list(parsed.failures.values())
+    if not questions:
+        raise CommandError(NO_QUESTIONS)
+    smoke = smoke_tests(store, config, questions)
+    found = choose_retriever(
+        store, config, questions, variant=variant, arms=arms_of(store, config), log=say
+    )
     return Reply(
         record={
             "variant": variant,

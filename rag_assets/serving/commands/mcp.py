@@ -4,7 +4,7 @@ import argparse
 import threading
 
 from rag_assets import config as configuration
-from rag_assets.serving.replies import Reply, assistant_errors, login
+from rag_assets.serving.replies import Reply, login
 
 SUMMARY = "offer the index to an agent as tools (MCP) over stdin and stdout"
 EXAMPLES = """\
@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> Reply:
     from rag_assets.serving.mcp.server import run_on_stdio
 
     config, user = configuration.load(), options.user or login()
-    with assistant_errors(), open_models(config) as models:
+    with open_models(config) as models:
         served = ServedIndex(config, models)
         threading.Thread(target=served.not_ready, daemon=True).start()
         service = Service(config, served, user, Metrics(config))

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from textwrap import shorten
 
-from rag_assets import config as configuration
 from rag_assets.config import Config
 from rag_assets.reports.text_tables import table
-from rag_assets.serving import alerting, disk_errors, job_runs, question_labels, refresh_run
-from rag_assets.serving.replies import OK, PARTLY, CommandError, Reply, UsageError, say
+from rag_assets.serving import disk_errors, job_runs, question_labels, refresh_run
+from rag_assets.serving.replies import OK, PARTLY, Reply, UsageError, project_of
 from rag_assets.store import Store
 
 SUMMARY = "make questions from your data, review them, import others, collect those asked"
@@ -43,7 +42,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Reply:
     """Do the action."""
-    config = configuration.load()
+    config, _ = project_of(options)
     if (options.file is not None) != (options.action == "import"):
         raise UsageError("name a file with import, and with no other action")
     match options.action:
@@ -64,15 +63,8 @@ def _made(config: Config) -> Reply:
     from rag_assets.questions.assets import JOB
     from rag_assets.schemas import GENERATED_QUESTIONS_TABLE
 
-    store = Store.of(config)
-    with (
-        alerting.telling(config),
-        disk_errors.writing(config.state_dir),
-        store.lock(refresh_run.LOCK, log=say),
-    ):
-        result = job_runs.execute(config, JOB)
-    if errors := job_runs.errors_of(result, state_dir=config.state_dir):
-        raise CommandError("; ".join(errors.values()))
+    with refresh_run.alone(config) as store:
+        job_runs.execute_all(config, JOB)
     failed = quarantined(store, GENERATED_QUESTIONS_TABLE)
     counted = _counted(config)
     files, reasons = config.questions, Counter(one.reason for one in failed)
@@ -97,15 +89,11 @@ def _made(config: Config) -> Reply:
 
 
 def _imported(config: Config, file: Path) -> Reply:
-    from rag_assets.media.json_lines import QuestionsError
     from rag_assets.questions.importing import import_questions, split_keys
 
     into = config.questions.people_file
-    try:
-        with disk_errors.writing(into.parent):
-            found = import_questions(file, into=into, split_by=split_keys(Store.of(config), config))
-    except QuestionsError as error:
-        raise CommandError(str(error)) from error
+    with disk_errors.writing(into.parent):
+        found = import_questions(file, into=into, split_by=split_keys(Store.of(config), config))
     lines = [
         f"{found.added:,} questions were added to {into}, and {found.known:,} were there already.",
         *found.problems,

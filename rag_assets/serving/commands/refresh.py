@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from rag_assets import config as configuration
 from rag_assets.config import Config
 from rag_assets.findings.finding import Finding
 from rag_assets.findings.telling import lines_of, record_of
@@ -19,9 +18,17 @@ from rag_assets.schemas import DOCUMENT_FILES_TABLE, GENERATED_QUESTIONS_TABLE
 from rag_assets.serving import alerting, disk_errors, job_runs, refresh_run
 from rag_assets.serving.check_summary import check_summary
 from rag_assets.serving.evaluation_text import scores
-from rag_assets.serving.planning_errors import planning_errors
 from rag_assets.serving.refresh_run import RefreshOutcome
-from rag_assets.serving.replies import OK, PARTLY, Json, Reply, UsageError, say
+from rag_assets.serving.replies import (
+    OK,
+    PARTLY,
+    Json,
+    Reply,
+    UsageError,
+    add_variant,
+    project_of,
+    say,
+)
 from rag_assets.store import MissingIndexError, Store, serving_pointer
 from rag_assets.store.serving_pointer import ServingPointerError, serving_variant
 
@@ -32,7 +39,8 @@ SUMMARY = "build the index, or bring it up to date: only what changed is worked 
 EXAMPLES = """\
   rag-assets refresh
   rag-assets refresh --json
-  rag-assets refresh --plan                show the plan first, and then what came of it
+  rag-assets refresh --dry-run             tell what it would do and cost, without doing it
+  rag-assets refresh --plan                tell that first, and then what came of it
   rag-assets refresh --allow-shrink        accept that a source lost most of its items
   rag-assets refresh --retry-failed        also try again what failed before
   rag-assets refresh --accept-drift        accept tables that drifted as the new normal"""
@@ -53,11 +61,17 @@ MEASURE = " `rag-assets questions make`, then `rag-assets evaluate`, measures it
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Declare the options of this command."""
-    command.add_argument("--variant", help="variant to use (default: the one that serves)")
-    command.add_argument(
+    add_variant(command)
+    plan = command.add_mutually_exclusive_group()
+    plan.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="only tell what a refresh would do and cost; nothing is written",
+    )
+    plan.add_argument(
         "--plan",
         action="store_true",
-        help="plan first (see rag-assets plan), and tell at the end what came out otherwise",
+        help="tell that first, and at the end what came out otherwise",
     )
     command.add_argument(
         "--allow-shrink",
@@ -82,15 +96,20 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> Reply:
-    """Refresh, one at a time; a second refresh waits for the first."""
-    config = configuration.load()
+    """Refresh, one at a time: a second refresh waits for the first; or only plan it."""
+    config, store = project_of(options)
+    variant = options.variant or serving_variant(store, config)
+    if options.dry_run:
+        from rag_assets.serving.plan_text import planned
+
+        return planned(store, config, variant=variant, allow_shrink=options.allow_shrink)[1]
     if options.take_over_tables:
         if config.tables_url is None:
             raise UsageError("--take-over-tables: tables_url is not set, so nobody else has them")
-        Store.of(config).own(takes_over=True)
+        store.own(takes_over=True)
     return refreshed(
         config,
-        variant=options.variant or serving_variant(Store.of(config), config),
+        variant=variant,
         with_plan=options.plan,
         allow_shrink=options.allow_shrink,
         retry_failed=options.retry_failed,
@@ -134,15 +153,10 @@ def refreshed(
 
 def _planned(store: Store, config: Config, variant: str, allow_shrink: bool) -> "VariantPlan":
     """The plan of this refresh, which is shown at once."""
-    from rag_assets.operations.plan.costs import costs_of
-    from rag_assets.operations.plan.planning import plan_of
-    from rag_assets.operations.plan.reasons import reasons_of
-    from rag_assets.serving.plan_text import text_of
+    from rag_assets.serving.plan_text import planned
 
-    with planning_errors():
-        plan = plan_of(store, config, variant=variant, allow_shrink=allow_shrink)
-        costs = costs_of(store, config, plan)
-    say(f"{text_of(plan, reasons=reasons_of(store, config, plan), costs=costs)}\n")
+    plan, reply = planned(store, config, variant=variant, allow_shrink=allow_shrink)
+    say(f"{reply.text}\n")
     return plan
 
 

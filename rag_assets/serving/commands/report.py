@@ -4,16 +4,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag_assets import config as configuration
 from rag_assets.config import Config
-from rag_assets.serving.replies import (
-    CommandError,
-    Reply,
-    UsageError,
-    assistant_errors,
-    say,
-    search_errors,
-)
+from rag_assets.serving.replies import Reply, UsageError, project_of, say, write_file
 from rag_assets.serving.searching import add_search_options, check_names, filters_of, prompt_of
 
 if TYPE_CHECKING:
@@ -56,17 +48,12 @@ def run(options: argparse.Namespace) -> Reply:
     output: Path | None = options.output
     form = _form_of(output or Path("report.md"))
     prompt = prompt_of(options.prompt)
-    config = configuration.load()
-    if options.variant:
-        config.variant(options.variant)
-    try:
-        report, content = _written(prompt, config, options, form)
-    except ValueError as error:
-        raise CommandError(str(error)) from error
+    config, _ = project_of(options)
+    report, content = _written(prompt, config, options, form)
     record = to_json(report)
     if output is None:
         return Reply(record, str(content).rstrip("\n"))
-    _write(output, content)
+    write_file(output, content)
     return Reply({"output": str(output), **record}, _summary(report, output))
 
 
@@ -76,11 +63,7 @@ def _written(
     from rag_assets.answering.assistant import open_assistant
 
     filters = filters_of(options)
-    with (
-        search_errors(),
-        assistant_errors(),
-        open_assistant(config, options.variant, writer=options.writer) as assistant,
-    ):
+    with open_assistant(config, options.variant, writer=options.writer) as assistant:
         check_names(assistant, filters)
         report = assistant.report(
             prompt, filters=filters, retriever=options.retriever, progress=say
@@ -104,15 +87,6 @@ def _form_of(output: Path) -> "Form":
     except OSError as error:
         raise UsageError(f"{output} cannot be written: {error.strerror}") from error
     return form
-
-
-def _write(output: Path, content: str | bytes) -> None:
-    from rag_assets.store.atomic import write_atomically
-
-    try:
-        write_atomically(output, content)
-    except OSError as error:
-        raise CommandError(f"{output} cannot be written: {error.strerror or error}") from error
 
 
 def _summary(report: "CitedReport", output: Path) -> str:

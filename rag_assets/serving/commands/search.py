@@ -5,11 +5,10 @@ import textwrap
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from rag_assets import config as configuration
 from rag_assets.findings.telling import MOST_SHOWN, more
 from rag_assets.identity import SHOWN_START
 from rag_assets.reports.text_tables import table
-from rag_assets.serving.replies import CommandError, Json, Reply, positive, search_errors
+from rag_assets.serving.replies import CommandError, Json, Reply, positive, project_of
 from rag_assets.serving.searching import (
     STDIN,
     add_search_options,
@@ -17,7 +16,6 @@ from rag_assets.serving.searching import (
     filters_of,
     texts_of,
 )
-from rag_assets.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -58,28 +56,20 @@ def run(options: argparse.Namespace) -> Reply:
 
     if options.count and (options.explain or options.retriever or options.top_k):
         raise CommandError("--count ranks nothing: leave out --explain, --retriever and --top-k.")
-    config = configuration.load()
-    if options.variant:
-        config.variant(options.variant)
+    config, store = project_of(options)
 
     queries = texts_of(options.query, what="query")
-    try:
-        filters = filters_of(options)
-        assistant = Assistant(Store.of(config), config, options.variant)
-        index = assistant.index
-        check_names(assistant, filters)
-        if options.count:
-            return _counted(queries, assistant, filters)
-        with search_errors():
-            found = [
-                assistant.search(
-                    query, retriever=options.retriever, top_k=options.top_k, filters=filters
-                )
-                for query in queries
-            ]
-            origins = _origins(index, found) if options.json else {}
-    except ValueError as error:
-        raise CommandError(str(error)) from error
+    filters = filters_of(options)
+    assistant = Assistant(store, config, options.variant)
+    index = assistant.index
+    check_names(assistant, filters)
+    if options.count:
+        return _counted(queries, assistant, filters)
+    found = [
+        assistant.search(query, retriever=options.retriever, top_k=options.top_k, filters=filters)
+        for query in queries
+    ]
+    origins = _origins(index, found) if options.json else {}
     if options.query == STDIN:
         return _several(found, variant=index.variant, explain=options.explain, origins=origins)
     return _one(found[0], variant=index.variant, explain=options.explain, origins=origins)
@@ -111,7 +101,7 @@ def _counted(queries: "Sequence[str]", assistant: "Assistant", filters: "Filters
 
 
 def _origins(index: "VariantIndex", found: "Sequence[Results]") -> "Mapping[str, Json]":
-    """The origin of each hit, in short, by its id; `rag-assets explain` says all of it."""
+    """The origin of each hit, in short, by its id; `rag-assets show --lineage` says all of it."""
     from rag_assets.operations.explain.explaining import lineage_in_short
 
     units = sorted({hit.unit_id for results in found for hit in results})

@@ -9,7 +9,6 @@ from rag_assets.serving.replies import (
     CommandError,
     Reply,
     UsageError,
-    assistant_errors,
     login,
     say,
 )
@@ -51,7 +50,7 @@ def run(options: argparse.Namespace) -> Reply:
             f"leave it out, or name one of {', '.join(LOOPBACK)}"
         )
     config, user = configuration.load(), options.user or login()
-    with _listening(options) as listening, assistant_errors(), open_models(config) as models:
+    with _listening(options) as listening, open_models(config) as models:
         app = app_of(config, models, user=user)
         host = f"[{options.host}]" if ":" in options.host else options.host
         url = f"http://{host}:{listening.getsockname()[1]}{config.serving.root_path}"

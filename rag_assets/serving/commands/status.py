@@ -3,10 +3,9 @@
 import argparse
 from contextlib import suppress
 
-from rag_assets import config as configuration
 from rag_assets.config import Config
 from rag_assets.serving import document_status
-from rag_assets.serving.replies import FAILED, OK, PARTLY, Reply
+from rag_assets.serving.replies import FAILED, OK, PARTLY, Reply, project_of
 from rag_assets.store import Store
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.serving_pointer import serving_variant
@@ -33,15 +32,14 @@ def run(options: argparse.Namespace) -> Reply:
     from rag_assets.serving.state_status import state_status
     from rag_assets.serving.status_text import text_of
 
-    config = configuration.load()
+    config, store = project_of(options)
     names = [options.variant] if options.variant else list(config.variants)
-    store = Store.of(config)
     if options.documents:
         parsers = dict.fromkeys(config.variant(name).parser for name in names)
         return document_status.answer(store, config, parsers=list(parsers))
     status = state_status(store, config, variants=names)
     versions = _proposed_versions(store, config)
-    hint = f"{versions:,} documents may be versions of others: rag-assets documents --families"
+    hint = f"{versions:,} documents may be versions of others: rag-assets documents list --families"
     code = FAILED if status.damaged else PARTLY if status.problems else OK
     return Reply(
         record={**status.record, "proposed_versions": versions} if options.json else {},

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from rag_assets.answering.assistant import AnswerModels, Assistant
 from rag_assets.answering.record.replaying import ReplayError
 from rag_assets.config import Config
-from rag_assets.retrieval.failing import unanswerable
+from rag_assets.process.errors import UnanswerableError
 from rag_assets.retrieval.opening import OutdatedIndexError
 from rag_assets.store import Store, purges, serving_pointer
 from rag_assets.store.complete_sets import CompleteSet, set_of
@@ -37,7 +37,7 @@ class Opened:
 
     assistant: Assistant
     index_version: str
-    """The number of the serving pointer, which `rag-assets history` lists; or `UNPROMOTED`."""
+    """The number of the serving pointer (see `rag-assets variants history`), or `UNPROMOTED`."""
     serves: ServingPointer | CompleteSet
     """The pointer or the complete set that the index was opened from."""
 
@@ -168,7 +168,7 @@ class ServedIndex:
             for _ in range(2):  # units are kept in memory from the second search on
                 opened.assistant.search(WARM_UP)
             opened.assistant.lookup(WARM_UP)
-        except unanswerable() as error:
+        except UnanswerableError as error:
             self._not_ready = str(error)
         else:
             self._not_ready = ""

@@ -18,7 +18,8 @@ from starlette.exceptions import HTTPException
 
 from rag_assets.config import ConfigError, redacted
 from rag_assets.identity import UnknownIdError
-from rag_assets.serving.replies import CommandError, UsageError
+from rag_assets.process.errors import ExplainedError, RequestError
+from rag_assets.serving.replies import CommandError
 from rag_assets.workers import AbandonedError
 
 if TYPE_CHECKING:
@@ -88,39 +89,19 @@ def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) 
 
 def statuses() -> "Sequence[tuple[tuple[type[Exception], ...], HTTPStatus]]":
     """The status that each kind of error is told with; of two that fit, the first."""
-    from rag_assets.answering.answer import AnswerFormatError
-    from rag_assets.answering.checks.cited_texts import CitedTextError
-    from rag_assets.answering.checks.judging import JudgeError
     from rag_assets.answering.record.replaying import ReplayError
     from rag_assets.documents.chunks.location import NotShownError
-    from rag_assets.retrieval.failing import unanswerable
-    from rag_assets.retrieval.opening import OutdatedIndexError
-    from rag_assets.store import MissingTableError
-    from rag_assets.store.damage import DamagedTablesError
-    from rag_assets.store.records_file import RecordsFileError
-    from rag_assets.store.serving_pointer import ServingPointerError
-    from rag_assets.store.table_locations import UnreachableTablesError
-    from rag_assets.table_lookup.plans.plan import PlanError
     from rag_assets.table_lookup.plans.sandbox import SandboxError
 
     return (
         ((UnknownIdError, NotShownError), HTTPStatus.NOT_FOUND),
         ((ReplayError,), HTTPStatus.CONFLICT),
         (
-            (
-                *unanswerable(),
-                *(DamagedTablesError, JudgeError, MissingTableError, OutdatedIndexError),
-                *(RecordsFileError, ServingPointerError, UnreachableTablesError),
-            ),
-            HTTPStatus.SERVICE_UNAVAILABLE,
-        ),
-        (
-            (
-                *(AnswerFormatError, CitedTextError, ConfigError, PlanError, SandboxError),
-                *(UsageError, CommandError, ValueError),
-            ),
+            (RequestError, ConfigError, SandboxError, CommandError),
             HTTPStatus.UNPROCESSABLE_ENTITY,
         ),
+        ((ExplainedError,), HTTPStatus.SERVICE_UNAVAILABLE),
+        ((ValueError,), HTTPStatus.UNPROCESSABLE_ENTITY),
         ((TimeoutError, AbandonedError), HTTPStatus.GATEWAY_TIMEOUT),
     )
 

@@ -25,7 +25,6 @@ CHARACTERS = 4
 """About so many characters are a token."""
 ENVELOPE = 600
 """Characters of a reply that are kept for all but its entries: the cursor, counts, names."""
-CUT = "…"
 MaxTokens = Annotated[
     int, Field(ge=FEWEST, le=MOST, description="the most tokens of the reply; the rest by cursor")
 ]
@@ -123,11 +122,6 @@ def room_of(max_tokens: int, *beside: BaseModel) -> int:
 def json_of(reply: BaseModel) -> str:
     """A reply as it is sent."""
     return reply.model_dump_json()
-
-
-def shortened(text: str, most: int) -> str:
-    """`text` in at most so many characters."""
-    return text if len(text) <= most else text[: most - 1] + CUT
 
 
 def head_of(text: str, room: int) -> str:

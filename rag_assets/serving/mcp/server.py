@@ -32,10 +32,11 @@ from pydantic import BaseModel, ValidationError
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
+from rag_assets.reports.text_tables import cut
 from rag_assets.serving.http.page.answers import ROOT
 from rag_assets.serving.http.problems import failed, in_words
 from rag_assets.serving.http.service import Service
-from rag_assets.serving.mcp.budgets import CHARACTERS, FEWEST, json_of, shortened
+from rag_assets.serving.mcp.budgets import CHARACTERS, FEWEST, json_of
 from rag_assets.serving.mcp.tools import TITLE, AgentTools
 from rag_assets.workers import abandoned_once, abandonment
 
@@ -186,7 +187,7 @@ async def _in_thread(work: Callable[[], Made]) -> Made:
             with abandoned_once(lambda: is_left or was_left()):
                 return work()
         except Exception as error:  # told to the client, like every other error
-            return ToolError(shortened(json.loads(failed(error))["detail"], MOST_SAID))
+            return ToolError(cut(json.loads(failed(error))["detail"], MOST_SAID))
 
     async def wait() -> None:
         nonlocal is_left

@@ -14,6 +14,7 @@ from rag_assets.citations.kinds import place_in_document
 from rag_assets.citations.values import Value
 from rag_assets.columns.sql import quoted
 from rag_assets.findings.telling import lines_of, when
+from rag_assets.reports.text_tables import cut
 from rag_assets.retrieval.mentions import (
     LONGEST_PATTERN,
     MentioningSource,
@@ -21,7 +22,7 @@ from rag_assets.retrieval.mentions import (
     SoughtText,
 )
 from rag_assets.schemas import HEADINGS
-from rag_assets.serving.commands.verify import MARKS, against
+from rag_assets.serving.commands.answers.verify import MARKS, against
 from rag_assets.serving.http import bodies
 from rag_assets.serving.http.bodies import FilterBody, Plan, Query, UnitId
 from rag_assets.serving.http.page.answers import links_of, unit_url
@@ -40,7 +41,6 @@ from rag_assets.serving.mcp.budgets import (
     json_of,
     page_of,
     room_of,
-    shortened,
 )
 from rag_assets.serving.replies import UsageError
 from rag_assets.table_lookup.plans.plan import plan_to_json
@@ -103,7 +103,7 @@ class AgentTools:
             def made(hit: bodies.HitReply) -> told.SearchedUnit:
                 return told.SearchedUnit(
                     **_placed(hit, hit, opened),
-                    snippet=shortened(hit.text, SNIPPET),
+                    snippet=cut(hit.text, SNIPPET),
                     score=hit.score,
                     linked=hit.linked.words if hit.linked else None,
                 )
@@ -171,8 +171,8 @@ class AgentTools:
                 source, place = found
                 return told.ToldPlace(
                     **_placed(source, place, opened),
-                    line=shortened(place.line, LINE),
-                    match=shortened(place.text, SNIPPET),
+                    line=cut(place.line, LINE),
+                    match=cut(place.text, SNIPPET),
                     start=place.start,
                     end=place.end,
                 )
@@ -248,7 +248,7 @@ class AgentTools:
             made = told.LookedUpRows(
                 index_version=opened.index_version,
                 outcome=found.outcome,
-                reason=shortened(found.reason, SENTENCE),
+                reason=cut(found.reason, SENTENCE),
                 sentences=[],
                 plan=plan_to_json(found.plan) if found.plan and question else None,
                 total=page.total if page else 0,
@@ -305,11 +305,11 @@ class AgentTools:
             )
             verdicts = [
                 told.ToldVerdict(
-                    text=shortened(each.text, SENTENCE),
+                    text=cut(each.text, SENTENCE),
                     supported=each.is_supported,
                     not_in_sources=each.is_bad,
                     compared=MARKS[each.compared],
-                    against=[shortened(why, SNIPPET) for why in against(each)[:MOST_AGAINST]],
+                    against=[cut(why, SNIPPET) for why in against(each)[:MOST_AGAINST]],
                 )
                 for each in found.sentences
             ]
@@ -340,7 +340,7 @@ class AgentTools:
             room = room_of(max_tokens, made)
             sources = (
                 told.ToldSource(
-                    name=shortened(each.source, TITLE),
+                    name=cut(each.source, TITLE),
                     readable=each.readability.is_readable,
                     last_read=when(each.readability.last_read),
                     last_changed=when(each.readability.last_changed),
@@ -416,9 +416,9 @@ def _placed(
         )
     return {
         "id": at.unit_id,
-        "title": shortened(unit.title, TITLE),
+        "title": cut(unit.title, TITLE),
         "url": unit_url(at.unit_id, opened.index_version),
-        "place": shortened(place, SNIPPET),
+        "place": cut(place, SNIPPET),
         "domain": unit.domain,
     }
 
@@ -430,7 +430,7 @@ def _said(
         links = links_of(each.citations, {}, opened.index_version)
         urls = [link.url for link in links if link.url]
         yield told.SaidSentence(
-            text=shortened(each.text, SENTENCE),
+            text=cut(each.text, SENTENCE),
             note=each.mark.strip() or None if is_compared else None,
             urls=[each for each in urls if len(each) <= LONGEST_URL][:MOST_URLS],
         )
@@ -441,19 +441,19 @@ def _rows(page: bodies.RowsReply, opened: "Opened") -> Iterator[told.LookedUpRow
         yield told.LookedUpRow(
             id=each.unit_id,
             url=unit_url(each.unit_id, opened.index_version),
-            row_key=shortened(each.row_key, CELL),
+            row_key=cut(each.row_key, CELL),
             cells=[*map(_cell, each.cells)],
         )
 
 
 def _cell(value: Value) -> Value:
-    return shortened(value, CELL) if isinstance(value, str) else value
+    return cut(value, CELL) if isinstance(value, str) else value
 
 
 def _sources(opened: "Opened") -> list[told.OutlineEntry]:
     return [
         told.OutlineEntry(
-            title=shortened(each.title, TITLE),
+            title=cut(each.title, TITLE),
             place=each.place,
             url=unit_url(each.first, opened.index_version),
             id=each.first,
@@ -478,7 +478,7 @@ def _headings(place: str, opened: "Opened") -> list[told.OutlineEntry]:
 
     def entry(title: str, unit: Mapping, **beside: int | None) -> told.OutlineEntry:
         return told.OutlineEntry(
-            title=shortened(title, SNIPPET),
+            title=cut(title, SNIPPET),
             place=place_in_document(unit["uri"], unit["pages"][:1], ""),
             url=unit_url(unit["unit_id"], opened.index_version),
             id=unit["unit_id"],

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast, get_args
 from pydantic import JsonValue
 
 from rag_assets.citations.values import Number, exact, from_json_value, in_json
+from rag_assets.process.errors import RequestError
 from rag_assets.table_lookup.tables.cells import Comparison
 from rag_assets.terms.spelling import plainly_spelled, seen
 
@@ -58,7 +59,7 @@ LARGEST = Decimal("1e300")
 """A number beyond it is refused: no measurement is, and sums of it are infinite."""
 
 
-class PlanError(ValueError):
+class PlanError(RequestError):
     """A plan cannot be run; the message names the clause and says what is allowed there."""
 
     def __init__(self, clause: str, problem: str) -> None:

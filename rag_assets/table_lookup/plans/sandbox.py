@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from rag_assets.process.errors import ExplainedError
+
 if TYPE_CHECKING:
     import duckdb
 
@@ -26,7 +28,7 @@ FUNCTIONS = frozenset({"Abs", "Contains", "Count", "Max", "Min", "Rank", "Sum", 
 """What a statement may call, as sqlglot names it."""
 
 
-class SandboxError(RuntimeError):
+class SandboxError(ExplainedError, RuntimeError):
     """A statement was refused, or went beyond a limit; the message says which."""
 
 

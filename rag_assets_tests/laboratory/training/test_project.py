@@ -186,7 +186,7 @@ def test_a_model_behind_a_server_is_refused(config, asked):
 def test_a_trained_model_is_built_promoted_and_rolled_back(home, write, asked, capsys):
     assert main(["training"]) == 0
     assert "not yet" in capsys.readouterr().out
-    assert main(["plan", "--variant", "tuned"]) == 0
+    assert main(["refresh", "--dry-run", "--variant", "tuned"]) == 0
     assert main(["training", "status", "tunde"]) == 2
     assert "no entry tunde; there are tuned" in capsys.readouterr().err
     assert main(["training", "run", "tuned"]) == 0
@@ -198,10 +198,11 @@ def test_a_trained_model_is_built_promoted_and_rolled_back(home, write, asked, c
     capsys.readouterr()
     questions = project.questions()
     asked(questions[:1] + [{**one, "split": "test"} for one in questions[1:11]] + questions[11:])
-    assert main(["promote", "tuned"]) == 1, "though the pairs are without them by now"
+    promoted = main(["variants", "promote", "tuned"])
+    assert promoted == 1, "though the pairs are without them by now"
     assert "tuned: its weights learned from 10 of these questions" in capsys.readouterr().out
     write()
-    assert main(["promote", "tuned", "--override", "a test"]) == 0
+    assert main(["variants", "promote", "tuned", "--override", "a test"]) == 0
     store = Store.of(configuration.load())
     first = newest_weights(store.root, "retriever", "tuned")
     pointer = serving_pointer.current(store)
@@ -216,7 +217,7 @@ def test_a_trained_model_is_built_promoted_and_rolled_back(home, write, asked, c
     assert main(["search", project.facts()[-1][2], "--json"]) == 0, "by the weights of its index"
     found = json.loads(capsys.readouterr().out)
     assert found["hits"]
-    assert main(["rollback"]) == 0
+    assert main(["variants", "rollback"]) == 0
 
 
 def test_pairs_are_exported_for_other_trainers(tmp_path, home, config, asked, capsys):

@@ -113,7 +113,7 @@ def test_teams_never_gets_more_than_it_takes(web, letter):
     [request] = web.at("/hook")
     assert len(request.body) < 28_000
     assert "Problem: a check failed: 0" in request.body.decode()
-    assert "more: rag-assets alerts shows what is open" in request.body.decode()
+    assert "more: `rag-assets alerts` shows what is open" in request.body.decode()
 
 
 def test_slack_gets_text_with_its_signs_escaped(web):

@@ -1,4 +1,4 @@
-"""`rag-assets purge`: one document is gone from everything, and nothing else is."""
+"""`rag-assets documents purge`: one document is gone from everything, and nothing else is."""
 
 import json
 import random

@@ -100,8 +100,8 @@ def test_a_search_shows_the_id_that_the_commands_take_and_no_score(made, capsys)
     assert "score" not in head
     start = head.rpartition("[")[2].removesuffix("]")
 
-    for command in ("show", "explain"):
-        assert cli.main([command, start]) == OK
+    for options in ([], ["--lineage"]):
+        assert cli.main(["show", start, *options]) == OK
         assert "seals." in capsys.readouterr().out.splitlines()[0]
 
 
@@ -148,8 +148,8 @@ def test_what_has_no_picture_says_what_can_be_shown(made, capsys, where, options
 
 def test_a_start_that_no_id_has_is_refused_alike(made, capsys):
     said = []
-    for command in ("show", "explain"):
-        assert cli.main([command, "00000000"]) == FAILED
+    for options in ([], ["--lineage"]):
+        assert cli.main(["show", "00000000", *options]) == FAILED
         said.append(capsys.readouterr().err)
     assert said[0] == said[1]
     assert "no unit of variant default has an id that begins with 00000000" in said[0]

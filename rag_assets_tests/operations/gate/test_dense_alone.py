@@ -129,22 +129,23 @@ def test_a_person_promotes_it_all_the_same_and_the_history_says_why(
     config = configuration.load()
     promote_refreshed(Store.of(config), config, log=lambda _: None)
 
-    assert cli.main(["promote", "worst"]) == 1
+    assert cli.main(["variants", "promote", "worst"]) == 1
     said, wrong = capsys.readouterr()
     assert "Variant worst does not serve" in said, wrong
     assert "dense alone" in said
-    assert cli.main(["promote", "worst", "--accept-dense", "people ask by words", "--json"]) == 0
+    accepted = ["--accept-dense", "people ask by words", "--json"]
+    assert cli.main(["variants", "promote", "worst", *accepted]) == 0
     reply = json.loads(capsys.readouterr().out)
     assert (reply["status"], reply["verdict"]) == ("moved", "PASS")
     assert reply["measured"][0]["searched by"] == "dense alone"
 
-    assert cli.main(["history", "--json"]) == 0
+    assert cli.main(["variants", "history", "--json"]) == 0
     newest = json.loads(capsys.readouterr().out)["history"][0]
     assert (newest["variant"], newest["by"]) == ("worst", "promote")
     assert newest["reason"].endswith("which was accepted: people ask by words")
     assert "dense alone" in newest["found"]
     assert newest["measured"] == reply["measured"]
-    assert cli.main(["history"]) == 0
+    assert cli.main(["variants", "history"]) == 0
     assert newest["found"] in capsys.readouterr().out
 
 

@@ -126,7 +126,7 @@ def test_a_few_questions_decide_nothing_of_another_recipe(project):
     assert verdict.outcome == "HOLD"
     assert verdict.known_items is not None
     assert verdict.more_questions is not None
-    assert "run `rag-assets promote json_rows`, which reads them" in verdict.remedy
+    assert "run `rag-assets variants promote json_rows`, which reads them" in verdict.remedy
     assert any("not ruled out" in reason for reason in verdict.reasons)
 
 

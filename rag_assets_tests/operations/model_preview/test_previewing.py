@@ -23,7 +23,7 @@ from rag_assets.operations.model_preview.units import (
 from rag_assets.operations.serving_index.promotion import promote_refreshed
 from rag_assets.retrieval.opening import open_index
 from rag_assets.serving import cli
-from rag_assets.serving.commands import preview as command
+from rag_assets.serving.commands.variants import preview as command
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import set_of
 from rag_assets_testing.embedding import refresh_rows
@@ -126,7 +126,9 @@ def test_it_says_that_the_gate_holds_only_what_the_gate_looks_at(made, retriever
 
 
 def test_ten_questions_warn_of_a_large_loss_and_decide_nothing_else(made, monkeypatch, capsys):
-    monkeypatch.setattr("rag_assets.serving.commands.preview.yield_to_others", lambda: None)
+    monkeypatch.setattr(
+        "rag_assets.serving.commands.variants.preview.yield_to_others", lambda: None
+    )
     monkeypatch.setenv(configuration.PATH_VARIABLE, str(made.home / "rag_assets.yaml"))
     ten = read_questions(made.store)[:10]
     monkeypatch.setattr(
@@ -137,7 +139,7 @@ def test_ten_questions_warn_of_a_large_loss_and_decide_nothing_else(made, monkey
     said = "\n".join(command._lines(found))
     assert said.startswith("WARNING: worse is likely to find less by dense search alone")
 
-    assert cli.main(["preview", "alike"]) == 0
+    assert cli.main(["variants", "preview", "alike"]) == 0
     said = capsys.readouterr().out
     assert said.startswith("OPEN")
     assert "Too few decide: 10 questions, of 109" in said
@@ -157,9 +159,11 @@ def test_a_sample_of_the_rest_tells_what_is_likely(made, monkeypatch):
 
 
 def test_in_a_small_index_building_is_as_cheap(made, monkeypatch, capsys):
-    monkeypatch.setattr("rag_assets.serving.commands.preview.yield_to_others", lambda: None)
+    monkeypatch.setattr(
+        "rag_assets.serving.commands.variants.preview.yield_to_others", lambda: None
+    )
     monkeypatch.setenv(configuration.PATH_VARIABLE, str(made.home / "rag_assets.yaml"))
-    assert cli.main(["preview", "alike"]) == 0
+    assert cli.main(["variants", "preview", "alike"]) == 0
     assert "building costs about as much as a preview" in capsys.readouterr().out
     monkeypatch.setattr("rag_assets.operations.model_preview.previewing.ALWAYS_CHEAP", ROWS // 2)
     assert not previewed(made, "alike").is_small
@@ -194,7 +198,9 @@ def test_without_questions_there_is_no_preview(made, monkeypatch):
     [("worst", 1, "refused"), ("alike", 0, "open"), ("json_rows", 0, "none")],
 )
 def test_the_command_ends_as_a_script_needs_it(made, monkeypatch, variant, code, outcome):
-    monkeypatch.setattr("rag_assets.serving.commands.preview.yield_to_others", lambda: None)
+    monkeypatch.setattr(
+        "rag_assets.serving.commands.variants.preview.yield_to_others", lambda: None
+    )
     monkeypatch.setenv(configuration.PATH_VARIABLE, str(made.home / "rag_assets.yaml"))
     reply = command.run(Namespace(variant=variant))
     assert reply.code == code

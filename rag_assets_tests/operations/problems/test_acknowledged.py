@@ -108,7 +108,7 @@ def test_several_files_are_told_as_one_for_each_reason_and_counted_in_words(made
     said = "Problem: left out of the index: 4 documents: bad0.pdf, bad1.pdf, bad2.pdf, ..."
     assert said in message.text
     assert "Why: PDF: " in message.text
-    assert "rag-assets acknowledge FILE`" in message.text
+    assert "rag-assets alerts acknowledge FILE`" in message.text
     assert "Problem: left out of the index: empty.md" in message.text
 
 
@@ -117,9 +117,9 @@ def test_what_is_acknowledged_is_no_problem_until_another_version_of_it_fails(ma
     made.write("open.pdf", BROKEN + " 1")
     assert run(capsys, "refresh")[0] == PARTLY
     _, said, _ = run(capsys, "status")
-    assert "rag-assets acknowledge" in said
+    assert "rag-assets alerts acknowledge" in said
 
-    code, said, _ = run(capsys, "acknowledge", "locked", "*.pdf")
+    code, said, _ = run(capsys, "alerts", "acknowledge", "locked", "*.pdf")
     assert code == OK
     assert said.count("acknowledged: ") == 2
     assert problems(made) == {}
@@ -129,16 +129,16 @@ def test_what_is_acknowledged_is_no_problem_until_another_version_of_it_fails(ma
     code, said, _ = run(capsys, "status")
     assert code == OK
     assert said.startswith("Nothing is wrong")
-    assert "Acknowledged: 2 (rag-assets acknowledge lists them)" in said
+    assert "Acknowledged: 2 (rag-assets alerts acknowledge lists them)" in said
     assert refreshed(made, retry=True) == {}, "it fails in the same version"
 
     made.write("locked/bad.pdf", BROKEN + " again")
     assert refreshed(made) == {"locked/bad.pdf": "units_failed"}
 
-    code, said, _ = run(capsys, "acknowledge", "--undo", "open.pdf")
+    code, said, _ = run(capsys, "alerts", "acknowledge", "--undo", "open.pdf")
     assert "open: open.pdf" in said
     assert set(problems(made)) == {"locked/bad.pdf", "open.pdf"}
-    record = json.loads(run(capsys, "acknowledge", "--json")[1])
+    record = json.loads(run(capsys, "alerts", "acknowledge", "--json")[1])
     assert record == {"acknowledged": [], "open": ["locked/bad.pdf", "open.pdf"]}
 
 
@@ -160,7 +160,7 @@ def test_rows_of_a_table_are_acknowledged_as_one_and_a_new_one_is_news(made, cap
     assert len(problem.names) == 2
     assert problem.subject == '2 rows: lists/doubles row ["1"], lists/doubles row ["2"]'
 
-    assert run(capsys, "acknowledge", "lists/doubles")[0] == OK
+    assert run(capsys, "alerts", "acknowledge", "lists/doubles")[0] == OK
     assert refreshed(made) == {}
     write(1, 1, 2, 2, 3, 3)
     refresh(made.config)
@@ -169,7 +169,7 @@ def test_rows_of_a_table_are_acknowledged_as_one_and_a_new_one_is_news(made, cap
 
 
 def test_a_name_that_nothing_has_is_refused(made, capsys):
-    code, _, said = run(capsys, "acknowledge", "nothing.pdf")
+    code, _, said = run(capsys, "alerts", "acknowledge", "nothing.pdf")
     assert code == USAGE
     assert "nothing that fails is called nothing.pdf" in said
 
@@ -180,7 +180,7 @@ def test_documents_that_leave_the_index_unasked_are_told_until_they_are_back(mad
     assert code == PARTLY
     assert "documents or rows of a source left the index: documents, since 20" in said
     assert "4 of its 12 documents left the index" in said
-    assert "`rag-assets acknowledge documents`" in said
+    assert "`rag-assets alerts acknowledge documents`" in said
     assert problems(made) == {"documents": "source_shrank"}
     assert refreshed(made) == {"documents": "source_shrank"}, "until somebody has looked at it"
 
@@ -195,7 +195,7 @@ def test_a_loss_that_is_right_is_acknowledged_and_the_next_one_is_news(made, cap
         refresh(made.config)
         [problem] = state_problems(made.store, made.config)
         assert problem.reason == f"4 of its {held} documents left the index"
-        assert run(capsys, "acknowledge", "documents")[0] == OK
+        assert run(capsys, "alerts", "acknowledge", "documents")[0] == OK
         assert problems(made) == {}
 
 
@@ -233,7 +233,7 @@ def test_rows_that_leave_are_told_too(made):
 def test_a_source_that_stays_away_can_be_acknowledged(made, capsys):
     made.database.rename(made.home / "away")
     assert refreshed(made) == {"laboratory": "source_unreadable"}
-    assert run(capsys, "acknowledge", "laboratory")[0] == OK
+    assert run(capsys, "alerts", "acknowledge", "laboratory")[0] == OK
     assert refreshed(made) == {}
 
 
@@ -272,7 +272,7 @@ def test_a_source_that_was_back_and_is_away_once_more_is_news(made, capsys):
     away = made.home / "away"
     made.database.rename(away)
     assert refreshed(made) == {"laboratory": "source_unreadable"}
-    run(capsys, "acknowledge", "laboratory")
+    run(capsys, "alerts", "acknowledge", "laboratory")
     away.rename(made.database)
     assert refreshed(made) == {}
 
@@ -289,7 +289,7 @@ def test_who_acknowledges_one_table_is_told_of_the_others_that_cannot_be_read(ma
     told = {"laboratory/coupons and 1 more": "source_unreadable"}
     assert problems(made) == told
 
-    assert run(capsys, "acknowledge", "laboratory/coupons")[0] == OK
+    assert run(capsys, "alerts", "acknowledge", "laboratory/coupons")[0] == OK
     assert problems(made) == told
-    assert run(capsys, "acknowledge", "laboratory/tensile")[0] == OK
+    assert run(capsys, "alerts", "acknowledge", "laboratory/tensile")[0] == OK
     assert problems(made) == {}

@@ -335,7 +335,7 @@ def test_what_serves_and_left_the_config_gives_way_to_no_other_by_itself(both):
     assert history(both) == [("default", "first build")]
     waiting = blocked_candidate.read(both.store)
     assert waiting
-    assert waiting.remedy == "run `rag-assets promote other`, or put default back"
+    assert waiting.remedy == "run `rag-assets variants promote other`, or put default back"
     swap(both)
     assert history(both)[-1][0] == "other"
     assert blocked_candidate.read(both.store) is None
@@ -396,7 +396,7 @@ def test_a_clean_up_spares_what_serves_and_what_served_before(moved):
     clean_up_at_once(moved.config)
 
     assert served(moved) == after != before
-    with pytest.raises(GonePinsError, match=r"pointer 1 .*gone.*rag-assets history") as refused:
+    with pytest.raises(GonePinsError, match=r"pointer 1 .*gone.*variants history") as refused:
         roll_back(moved.store, moved.config, to=1)
     assert "refresh" not in str(refused.value)  # which would not bring these back
     roll_back(moved.store, moved.config)

@@ -63,7 +63,7 @@ def test_answers_are_listed_and_one_is_shown(made, command):
 
     _, every, _ = command("answers")
     _, annas, _ = command("answers", "--user", "anna")
-    code, one, _ = command("answers", first)
+    code, one, _ = command("answers", "show", first)
 
     assert [each["answer_id"] for each in every["answers"]] == [second, first]
     assert [each["question"] for each in annas["answers"]] == [QUESTION]
@@ -72,7 +72,7 @@ def test_answers_are_listed_and_one_is_shown(made, command):
     assert one["stale"] == []
     assert one["tables_gone"] == []
     assert one["retriever"]["name"] == "bm25"
-    text = command("answers", first, as_json=False)[1]
+    text = command("answers", "show", first, as_json=False)[1]
     assert f"“{QUESTION}”" in text
     assert "by anna" in text
 
@@ -94,7 +94,7 @@ def test_stale_sentences_are_named(made, command):
     edit(made, 2)
 
     _, stale, _ = command("answers", "--stale")
-    text = command("answers", answer_id, as_json=False)[1]
+    text = command("answers", "show", answer_id, as_json=False)[1]
 
     assert [each["answer_id"] for each in stale["answers"]] == [answer_id]
     assert stale["answers"][0]["stale"][0]["sentence"] == 1
@@ -106,19 +106,19 @@ def test_a_replay_says_whether_the_answer_is_the_same(made, command):
     answer_id = asked(made, QUESTION)
     edit(made, 2)
 
-    code, same, _ = command("replay", answer_id)
-    later, other, _ = command("replay", answer_id, "--index", "current")
-    text = command("replay", answer_id, "--index", "current", as_json=False)[1]
+    code, same, _ = command("answers", "replay", answer_id)
+    later, other, _ = command("answers", "replay", answer_id, "--index", "current")
+    text = command("answers", "replay", answer_id, "--index", "current", as_json=False)[1]
 
     assert (code, same["difference"]["equal"]) == (OK, True)
     assert (later, other["difference"]["equal"]) == (OK, False)
     assert other["difference"]["units"]
     assert "Citations (- then, + now):" in text
-    assert "byte for byte" in command("replay", answer_id, as_json=False)[1]
+    assert "byte for byte" in command("answers", "replay", answer_id, as_json=False)[1]
 
 
 def test_what_is_not_kept_is_said(command):
-    code, _, said = command("replay", "00000000-0000-7000-8000-000000000000")
+    code, _, said = command("answers", "replay", "00000000-0000-7000-8000-000000000000")
 
     assert code == FAILED
     assert "`rag-assets answers` lists them" in said
@@ -127,24 +127,24 @@ def test_what_is_not_kept_is_said(command):
 def test_answers_are_copied_to_a_table(made, command):
     asked(made, QUESTION)
 
-    code, reply, _ = command("answers", "--export")
+    code, reply, _ = command("answers", "export")
 
     assert (code, reply["exported"]) == (OK, 1)
     assert made.store.count(ANSWERS_TABLE) == 1
-    assert command("answers", "--export")[1]["exported"] == 0
+    assert command("answers", "export")[1]["exported"] == 0
 
 
 def test_a_user_is_forgotten(made, command):
     asked(made, "specimen zwetschgen", user="quoxite")
     stays = asked(made, QUESTION, user="anna")
-    command("answers", "--export")
+    command("answers", "export")
 
-    code, reply, _ = command("answers", "--forget-user", "quoxite", "--yes")
+    code, reply, _ = command("answers", "forget", "quoxite", "--yes")
 
     assert (code, reply) == (OK, {"erased": 1, "left": 0})
     assert places_of(made.home / "state", "zwetschgen", "quoxite") == []
     assert [each["answer_id"] for each in command("answers")[1]["answers"]] == [stays]
-    again, _, said = command("answers", "--forget-user", "quoxite", "--yes")
+    again, _, said = command("answers", "forget", "quoxite", "--yes")
     assert again == FAILED
     assert "no answer to a question of 'quoxite' is kept" in said
 
@@ -156,7 +156,7 @@ def test_a_forgotten_question_of_the_test_set_is_named(made, command):
     append(own, line)
     before = own.read_bytes()
 
-    said = command("answers", "--forget-user", "anna", "--yes", as_json=False)[1]
+    said = command("answers", "forget", "anna", "--yes", as_json=False)[1]
 
     assert f"{own} has some of these questions" in said
     assert id_of(QUESTION) in said
@@ -166,21 +166,17 @@ def test_a_forgotten_question_of_the_test_set_is_named(made, command):
 def test_it_asks_before_it_forgets(made, command, monkeypatch):
     asked(made, QUESTION, user="anna")
 
-    code, _, said = command("answers", "--forget-user", "anna")
+    code, _, said = command("answers", "forget", "anna")
     assert code == USAGE
     assert "add --yes" in said
 
     terminal = io.StringIO("n\n")
     terminal.isatty = lambda: True
     monkeypatch.setattr(sys, "stdin", terminal)
-    code, _, said = command("answers", "--forget-user", "anna")
+    code, _, said = command("answers", "forget", "anna")
     assert code == FAILED
     assert "1 answer to questions of anna" in said
     assert len(command("answers")[1]["answers"]) == 1
-
-
-def test_only_one_thing_is_done_at_a_time(command):
-    assert command("answers", "--export", "--forget-user", "anna")[0] == USAGE
 
 
 def test_the_disk_part_of_status_counts_the_file(made, command):

@@ -91,7 +91,7 @@ def test_a_follow_up_is_completed_from_a_kept_answer(capsys):
         "What is the density of AlMg3?",
     )
     assert "2.66" in json.dumps(second["sentences"])
-    assert cli.main(["replay", second["id"]]) == OK
+    assert cli.main(["answers", "replay", second["id"]]) == OK
 
 
 def test_a_follow_up_is_completed_from_a_file(capsys, tmp_path):
@@ -160,7 +160,7 @@ def test_a_written_answer_is_replayed_from_its_kept_calls(capsys, monkeypatch):
         assert cli.main(["ask", QUESTION, "--domain", "document", "--writer", "w", "--json"]) == OK
         first = json.loads(capsys.readouterr().out)
         assert first["generation"]["identity"] == server.model
-        assert cli.main(["replay", first["id"]]) == OK
+        assert cli.main(["answers", "replay", first["id"]]) == OK
         assert server.calls == 1
 
 
@@ -252,12 +252,12 @@ def test_a_model_reads_a_question_that_the_rules_refuse_and_a_replay_reads_it_ag
     assert (record["outcome"], server.calls) == ("computed", 1)
     assert "read by the language model writer" in record["planned_as"]
     assert "8.05" in json.dumps(record["sentences"])
-    assert cli.main(["replay", record["id"]]) == OK
+    assert cli.main(["answers", "replay", record["id"]]) == OK
     assert server.calls == 1
     capsys.readouterr()
     assert cli.main(["ask", REFUSED, "--domain", "table"]) == OK
     assert "Looked up as: rows with name, density in alloys" in capsys.readouterr().out
-    assert cli.main(["lookup", REFUSED]) == OK
+    assert cli.main(["tables", "lookup", REFUSED]) == OK
     assert "Read as: rows with name, density" in capsys.readouterr().out
 
 
@@ -276,7 +276,7 @@ def test_an_answer_whose_writer_is_gone(capsys, monkeypatch, index):
         assert cli.main(["ask", QUESTION, "--domain", "document", "--writer", "w", "--json"]) == OK
         first = json.loads(capsys.readouterr().out)["id"]
     monkeypatch.delenv("RAG_ASSETS__LANGUAGE_MODELS")
-    code = cli.main(["replay", first, "--index", index])
+    code = cli.main(["answers", "replay", first, "--index", index])
     said = capsys.readouterr()
     if index == "kept":
         assert code == FAILED
@@ -291,7 +291,7 @@ def test_another_model_behind_the_name_is_told(capsys, monkeypatch):
         assert cli.main(["ask", QUESTION, "--domain", "document", "--writer", "w", "--json"]) == OK
     first = json.loads(capsys.readouterr().out)["id"]
     with a_writer(answers("It is 12 N/mm [1]."), monkeypatch) as after:
-        assert cli.main(["replay", first]) == FAILED
+        assert cli.main(["answers", "replay", first]) == FAILED
     said = " ".join(capsys.readouterr().out.split())
     assert f"written by {before.model}, and the server has {after.model} now" in said
 

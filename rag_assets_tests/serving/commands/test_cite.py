@@ -1,4 +1,4 @@
-"""`rag-assets cite`: sources for what cites none, and open disagreement, with the real reranker."""
+"""`rag-assets answers cite`: sources for what cites none, with the real reranker."""
 
 import json
 
@@ -25,7 +25,7 @@ def cited(tmp_path, capsys, monkeypatch):
     def run(text, *options):
         file = tmp_path / "report.md"
         file.write_text(text, "utf-8")
-        code = cli.main(["cite", str(file), *options])
+        code = cli.main(["answers", "cite", str(file), *options])
         return code, *capsys.readouterr()
 
     return run

@@ -54,7 +54,7 @@ def said(built, monkeypatch, capsys):
     monkeypatch.delenv(configuration.PATH_VARIABLE, raising=False)
 
     def say(*arguments: str) -> dict:
-        assert cli.main(["lookup", *arguments, "--json"]) == OK
+        assert cli.main(["tables", "lookup", *arguments, "--json"]) == OK
         return json.loads(capsys.readouterr().out.strip().splitlines()[-1])
 
     return say
@@ -131,7 +131,7 @@ def test_a_table_inside_a_document_answers_where_no_table_of_a_source_does(said)
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
-        (["--plan", "nowhere.json"], FAILED, "nowhere.json is not a file of JSON"),
+        (["--plan", "nowhere.json"], FAILED, "nowhere.json cannot be read"),
         (["--compare", "1", "2"], USAGE, "--table must name one table: laboratory/alloys"),
         (["--table", "alloys", "--compare", "77"], FAILED, "has no row with the key '77'"),
         (["--document", "nowhere.md"], FAILED, "the index has no document 'nowhere.md'"),
@@ -141,14 +141,14 @@ def test_a_table_inside_a_document_answers_where_no_table_of_a_source_does(said)
 def test_what_cannot_be_done_is_said(built, monkeypatch, capsys, arguments, code, told):
     monkeypatch.chdir(built)
     monkeypatch.delenv(configuration.PATH_VARIABLE, raising=False)
-    assert cli.main(["lookup", *arguments]) == code
+    assert cli.main(["tables", "lookup", *arguments]) == code
     assert told in capsys.readouterr().err
 
 
 def test_people_read_sentences_and_a_table(built, monkeypatch, capsys):
     monkeypatch.chdir(built)
     monkeypatch.delenv(configuration.PATH_VARIABLE, raising=False)
-    assert cli.main(["lookup", HIGHEST]) == OK
+    assert cli.main(["tables", "lookup", HIGHEST]) == OK
     text = capsys.readouterr().out
     assert text.startswith("Invar")
     assert "Density (g/cm3)" in text

@@ -1,4 +1,4 @@
-"""`rag-assets plan`: what a refresh would do and cost, for people and for programs."""
+"""`rag-assets refresh --dry-run`: what a refresh would do and cost."""
 
 import json
 
@@ -35,13 +35,13 @@ def made(tmp_path, monkeypatch) -> Project:
 
 
 def told(capsys, *options: str) -> dict:
-    assert cli.main(["plan", "--json", *options]) == OK
+    assert cli.main(["refresh", "--dry-run", "--json", *options]) == OK
     return json.loads(capsys.readouterr().out)
 
 
 def test_a_state_that_is_up_to_date_has_nothing_to_do(made, capsys):
     with hashing():
-        assert cli.main(["plan"]) == OK
+        assert cli.main(["refresh", "--dry-run"]) == OK
         assert capsys.readouterr().out == (
             "Nothing to do: variant default is up to date with what can be read of its sources.\n"
         )
@@ -51,7 +51,7 @@ def test_a_state_that_is_up_to_date_has_nothing_to_do(made, capsys):
 def test_what_was_never_built_and_cannot_be_read_is_not_up_to_date(tmp_path, monkeypatch, capsys):
     (tmp_path / "rag_assets.yaml").write_text("state_dir: state\nsources: {documents: nowhere}\n")
     monkeypatch.setenv(configuration.PATH_VARIABLE, str(tmp_path / "rag_assets.yaml"))
-    for command in (["plan"], ["variants", "--cost", "default"]):
+    for command in (["refresh", "--dry-run"], ["variants", "cost", "default"]):
         assert cli.main(command) == OK
         said = capsys.readouterr().out
         assert "default is not built, and its sources hold nothing that can be read" in said
@@ -61,7 +61,7 @@ def test_what_was_never_built_and_cannot_be_read_is_not_up_to_date(tmp_path, mon
 def test_what_changed_is_told_with_its_reason_and_what_is_embedded(made, capsys):
     with hashing():
         made.write("new.md", project.report(9))
-        assert cli.main(["plan"]) == OK
+        assert cli.main(["refresh", "--dry-run"]) == OK
         text = capsys.readouterr().out
         record = told(capsys)
     assert "document_files: files: 1 new" in text
@@ -77,7 +77,7 @@ def test_it_plans_what_a_refresh_would_do_for_what_was_promoted(made, capsys):
     with hashing():
         refresh(made.config, variant="other")
         promote(made.store, made.config, "other", override="a test", log=print)
-        assert cli.main(["plan"]) == OK
+        assert cli.main(["refresh", "--dry-run"]) == OK
     assert "variant other is up to date" in capsys.readouterr().out
 
 
@@ -101,12 +101,12 @@ def test_money_is_not_told_of_what_can_only_be_estimated(made, capsys):
     vectors = told(capsys)["assets"]["chunk_vectors"]
     assert vectors["tokens"]["estimate"] > 0
     assert "money" not in vectors
-    assert cli.main(["plan"]) == OK
+    assert cli.main(["refresh", "--dry-run"]) == OK
     assert "price not known yet" in capsys.readouterr().out
 
 
 def test_a_variant_that_is_not_there_is_wrong_usage(made, capsys):
-    assert cli.main(["plan", "--variant", "nothing"]) == USAGE
+    assert cli.main(["refresh", "--dry-run", "--variant", "nothing"]) == USAGE
     assert "nothing" in capsys.readouterr().err
 
 

@@ -23,7 +23,7 @@ def outcome(*tables: str) -> RefreshOutcome:
     )
 
 
-@pytest.mark.parametrize("arguments", [["refresh"], ["backfill", "default"]])
+@pytest.mark.parametrize("arguments", [["refresh"], ["variants", "backfill", "default"]])
 def test_a_config_without_a_source_is_wrong_usage_and_builds_nothing(
     tmp_path, monkeypatch, capsys, arguments
 ):
@@ -62,7 +62,7 @@ def test_a_step_that_a_check_stopped_is_told_in_one_line_below_the_checks():
 
 
 def test_it_ends_with_the_verdict_and_the_next_command():
-    said = "PASS: short against default. Next: `rag-assets promote short`."
+    said = "PASS: short against default. Next: `rag-assets variants promote short`."
     ended = replace(outcome(), conclusion=said)
 
     *_, last = refresh._paragraphs(ended, [], None, "Checks: 2 of 2", 1.0)
@@ -81,7 +81,7 @@ def test_it_says_what_can_be_done_with_the_index(tmp_path):
     (tmp_path / "people.jsonl").touch()
     assert "questions make" not in refresh._with_next(store, config, built)
 
-    held = replace(built, conclusion="HOLD. Next: `rag-assets promote short`.")
+    held = replace(built, conclusion="HOLD. Next: `rag-assets variants promote short`.")
     assert refresh._with_next(store, config, held) == held.conclusion
     failed = replace(built, errors={"chunks": "no space is left"})
     assert refresh._with_next(store, config, failed) == built.conclusion

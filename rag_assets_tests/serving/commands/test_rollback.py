@@ -1,4 +1,4 @@
-"""`rag-assets rollback`: what it says that it did."""
+"""`rag-assets variants rollback`: what it says that it did."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def test_what_serves_again_is_not_said_to_be_unable_to_serve(moved, capsys):
     promote(moved.store, moved.config, "default", log=print)
     capsys.readouterr()
 
-    assert cli.main(["rollback"]) == OK
+    assert cli.main(["variants", "rollback"]) == OK
     said = capsys.readouterr().out
     assert "Variant default as of number 1 serves again (number 5)" in said
     assert "cannot serve" not in said

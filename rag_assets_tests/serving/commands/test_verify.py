@@ -1,4 +1,4 @@
-"""`rag-assets verify`: verdicts, exit codes, and errors that say what to do."""
+"""`rag-assets answers verify`: verdicts, exit codes, and errors that say what to do."""
 
 import json
 
@@ -19,7 +19,7 @@ def verified(tmp_path, capsys):
     def run(text, *options):
         file = tmp_path / "answer.md"
         file.write_text(text, "utf-8")
-        code = cli.main(["verify", str(file), *options])
+        code = cli.main(["answers", "verify", str(file), *options])
         return code, *capsys.readouterr()
 
     return run
@@ -109,5 +109,5 @@ def test_a_file_that_cannot_be_read_as_an_answer_ends_with_2(verified, text, tol
 
 
 def test_a_missing_file_ends_with_1(tmp_path, capsys):
-    assert cli.main(["verify", str(tmp_path / "none.md")]) == 1
+    assert cli.main(["answers", "verify", str(tmp_path / "none.md")]) == 1
     assert "none.md cannot be read" in capsys.readouterr().err

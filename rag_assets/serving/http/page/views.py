@@ -22,6 +22,7 @@ from rag_assets.answering.record.listing import AnswerFilter, find
 from rag_assets.citations.card import Card
 from rag_assets.questions.judging.labels import TASKS
 from rag_assets.reports import pages
+from rag_assets.serving import disk_errors
 from rag_assets.serving.http.bodies import MOST_OF_A_PAGE, AskBody, FeedbackBody, SearchBody
 from rag_assets.serving.http.limits import InWork, in_work_of
 from rag_assets.serving.http.opened import Opened
@@ -32,7 +33,6 @@ from rag_assets.serving.http.problems import in_words, of_error, statuses
 from rag_assets.serving.http.routes import history as answers
 from rag_assets.serving.http.routes import searching
 from rag_assets.serving.http.service import Answering, Served, Service
-from rag_assets.serving.question_labels import file_errors
 from rag_assets.serving.replies import UsageError
 from rag_assets.table_lookup.plans.plan import plan_from_text
 
@@ -292,14 +292,14 @@ def _keep_label(service: Service, given: GivenLabel) -> None:
     labelling = service.labelling(given.of, anew=False)
     if given.item not in labelling.items:
         raise UsageError("this item is not there any more: open the page again")
-    with file_errors(service.config):
+    with disk_errors.writing(service.config.questions.folder):
         labelling.keep(given.item, given.label, drawn=given.drawn)
 
 
 def _to_label(service: Service, of: str, *, anew: bool) -> dict[str, object]:
     """What `to_label.html` shows of the item that is asked next."""
     labelling = service.labelling(of, anew=anew)
-    with file_errors(service.config):
+    with disk_errors.writing(service.config.questions.folder):
         said = labelling.said()
     item, drawn = labelling.next(said) or ("", False)
     return {

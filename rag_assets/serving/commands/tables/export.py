@@ -1,19 +1,17 @@
-"""`rag-assets export`: an exported table as a file."""
+"""`rag-assets tables export`: an exported table as a file."""
 
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-from rag_assets import config as configuration
-from rag_assets.serving.replies import CommandError, Reply, UsageError
-from rag_assets.store import Store
+from rag_assets.serving.replies import CommandError, Reply, UsageError, project_of
 from rag_assets.store.exports import ExportedTable, all_exported
 
 SUMMARY = "write a source's table, as it was last read, to a file: Parquet or CSV"
 EXAMPLES = """\
-  rag-assets export parts                        writes parts.parquet
-  rag-assets export laboratory/tests --to tests.csv     by its ending"""
+  rag-assets tables export parts                        writes parts.parquet
+  rag-assets tables export laboratory/tests --to tests.csv     by its ending"""
 
 LONGEST_NAME = 200
 """The most characters of a file's name that is made of the table's."""
@@ -36,7 +34,8 @@ def run(options: argparse.Namespace) -> Reply:
     from rag_assets.sources.column_types import ContentError
     from rag_assets.sources.export_file import BeingWrittenError, EndingError, write_file
 
-    table = chosen(all_exported(Store.of(configuration.load())), options.table)
+    _, store = project_of(options)
+    table = chosen(all_exported(store), options.table)
     file = options.to or Path(f"{quote(table.about.table, safe=' ')[:LONGEST_NAME]}.parquet")
     try:
         write_file(table, file)

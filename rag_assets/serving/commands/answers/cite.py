@@ -1,13 +1,19 @@
-"""`rag-assets cite`: sources for the sentences of an answer that cites none, or the wrong ones."""
+"""`rag-assets answers cite`: sources for the sentences of a text."""
 
 import argparse
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from rag_assets import config as configuration
-from rag_assets.serving.commands.verify import read_file
-from rag_assets.serving.replies import OK, PARTLY, Reply, UsageError, positive, search_errors
-from rag_assets.store import Store
+from rag_assets.reports.text_tables import cut
+from rag_assets.serving.replies import (
+    OK,
+    PARTLY,
+    Reply,
+    UsageError,
+    positive,
+    project_of,
+    read_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,10 +22,10 @@ if TYPE_CHECKING:
 
 SUMMARY = "find sources for a text that cites none, or the wrong ones"
 EXAMPLES = """\
-  rag-assets cite draft.md                    sources from the index that serves
-  rag-assets cite report.md                   from the list `Sources:` at its end
-  rag-assets cite report.md --index           from the index, beside those of its list
-  rag-assets cite - --json < draft.md         exit code 3 where one has none, or a wrong one"""
+  rag-assets answers cite draft.md              sources from the index that serves
+  rag-assets answers cite report.md             from the list `Sources:` at its end
+  rag-assets answers cite report.md --index     from the index, beside those of its list
+  rag-assets answers cite - --json < draft.md   exit code 3 where one has none, or a wrong one"""
 
 SHOWN_CHARACTERS = 100
 
@@ -44,18 +50,15 @@ def run(options: argparse.Namespace) -> Reply:
     from rag_assets.answering.assistant import Assistant
     from rag_assets.answering.checks.cited_texts import CitedTextError
 
-    config = configuration.load()
-    if options.variant:
-        config.variant(options.variant)
-    assistant = Assistant(Store.of(config), config, options.variant)
+    config, store = project_of(options)
+    assistant = Assistant(store, config, options.variant)
     try:
-        with search_errors():
-            found = assistant.cite(
-                read_file(options.file),
-                from_index=options.index or bool(options.variant),
-                retriever=options.retriever,
-                hits=options.hits,
-            )
+        found = assistant.cite(
+            read_text(options.file),
+            from_index=options.index or bool(options.variant),
+            retriever=options.retriever,
+            hits=options.hits,
+        )
     except CitedTextError as error:
         raise UsageError(f"{options.file}: {error}") from error
     return _reply(options.file, found.sentences, found.sources)
@@ -86,7 +89,7 @@ def _reply(
     }
     lines = [line for each in found for line in _lines(each, numbers)]
     lines += ["", "Sources:"] if used else []
-    lines += [f"[{numbers[place]}] {_shown(sources[place].name)}" for place in used]
+    lines += [f"[{numbers[place]}] {cut(sources[place].name, SHOWN_CHARACTERS)}" for place in used]
     lines += ["", _total(len(found), without=without, wrong=wrong)]
     return Reply(record, "\n".join(lines), PARTLY if without or wrong else OK)
 
@@ -106,10 +109,6 @@ def _lines(sentence: "SourcedSentence", numbers: dict[int, int]) -> list[str]:
         number = numbers[sentence.better]
         lines.append(f"      [{number}] fits it better ({sentence.score:.2f}) than what it cites")
     return lines
-
-
-def _shown(name: str) -> str:
-    return name if len(name) <= SHOWN_CHARACTERS else f"{name[:SHOWN_CHARACTERS]}…"
 
 
 def _total(sentences: int, *, without: int, wrong: int) -> str:

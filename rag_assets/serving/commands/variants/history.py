@@ -1,17 +1,16 @@
-"""`rag-assets history`: what served, from when on, and why."""
+"""`rag-assets variants history`: what served, from when on, and why."""
 
 import argparse
 
-from rag_assets import config as configuration
 from rag_assets.reports.text_tables import table
-from rag_assets.serving.replies import Json, Reply
+from rag_assets.serving.replies import Json, Reply, project_of
 from rag_assets.store import Store, serving_pointer
 from rag_assets.store.serving_pointer import ServingPointer
 
 SUMMARY = "list what served, from when on, and which verdict allowed it"
 EXAMPLES = """\
-  rag-assets history
-  rag-assets history --json"""
+  rag-assets variants history
+  rag-assets variants history --json"""
 
 COLUMNS = (
     "number",
@@ -27,16 +26,11 @@ COLUMNS = (
 )
 
 
-def add_arguments(command: argparse.ArgumentParser) -> None:
-    """Declare the options of this command: there are none."""
-
-
-def run(options: argparse.Namespace) -> Reply:  # noqa: ARG001 - every command takes them
+def run(options: argparse.Namespace) -> Reply:
     """List the records of the serving pointer, the newest first."""
     from rag_assets.change import embeddable
 
-    config = configuration.load()
-    store = Store.of(config)
+    config, store = project_of(options)
     records = serving_pointer.history(store)
     rows = [_row(store, each, why_not=embeddable.why_not(store, config, each)) for each in records]
     text = table(rows, columns=COLUMNS) if rows else "Nothing was promoted yet."

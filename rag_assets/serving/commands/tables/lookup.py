@@ -1,4 +1,4 @@
-"""`rag-assets lookup`: ask the tables, compare rows, find rows that are like one."""
+"""`rag-assets tables lookup`: ask the tables, compare rows, find rows that are like one."""
 
 import argparse
 import json
@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag_assets import config as configuration
 from rag_assets.columns.sql import quoted
 from rag_assets.identity import canonical_number
 from rag_assets.serving import lookup_text
@@ -14,8 +13,9 @@ from rag_assets.serving.replies import (
     CommandError,
     Reply,
     UsageError,
-    assistant_errors,
-    search_errors,
+    add_variant,
+    project_of,
+    read_text,
 )
 
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 SUMMARY = "filter, count and compare rows of tables"
 EXAMPLES = """\
-  rag-assets lookup "How many alloys have a density below 3 g/cm3?"
-  rag-assets lookup "Which alloy has the highest yield strength?" --json > last.json
-  rag-assets lookup --plan last.json --add "density<=4" --drop process
-  rag-assets lookup --table alloys --compare 12 17 31
-  rag-assets lookup --table alloys --like 12 --where "yield>=355" --where "co2<own"
-  rag-assets lookup --document specification.pdf     rows that meet what it requires
-  rag-assets lookup                                  the tables that can be asked"""
+  rag-assets tables lookup "How many alloys have a density below 3 g/cm3?"
+  rag-assets tables lookup "Which alloy has the highest yield strength?" --json > last.json
+  rag-assets tables lookup --plan last.json --add "density<=4" --drop process
+  rag-assets tables lookup --table alloys --compare 12 17 31
+  rag-assets tables lookup --table alloys --like 12 --where "yield>=355" --where "co2<own"
+  rag-assets tables lookup --document specification.pdf     rows that meet what it requires
+  rag-assets tables lookup                                  the tables that can be asked"""
 
 OWN = "own"
 """Stands in a condition for the value of the row that is named by --like."""
@@ -41,7 +41,7 @@ OWN = "own"
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Declare the options of this command."""
     command.add_argument("question", nargs="?", help="the question, in English or Swedish")
-    command.add_argument("--variant", help="variant to use (default: the one that serves)")
+    add_variant(command)
     command.add_argument(
         "--plan", type=Path, metavar="FILE", help="run this plan, or that of an earlier --json"
     )
@@ -71,25 +71,16 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Reply:
     """Do what the options ask for; without any, list the tables."""
     from rag_assets.answering.assistant import open_assistant
-    from rag_assets.table_lookup.plans.plan import PlanError
-    from rag_assets.table_lookup.plans.sandbox import SandboxError
 
-    config = configuration.load()
-    if options.variant:
-        config.variant(options.variant)
-    try:
-        with assistant_errors(), open_assistant(config, options.variant) as assistant:
-            with search_errors():
-                catalogue = assistant.catalogue
-            if options.document:
-                return _required(assistant, uri=options.document)
-            if options.compare or options.like:
-                return _of_rows(catalogue, options)
-            if options.plan or options.question:
-                return _asked(assistant, options)
-            return lookup_text.tables(catalogue)
-    except (PlanError, SandboxError) as error:
-        raise CommandError(str(error)) from error
+    config, _ = project_of(options)
+    with open_assistant(config, options.variant) as assistant:
+        if options.document:
+            return _required(assistant, uri=options.document)
+        if options.compare or options.like:
+            return _of_rows(assistant.catalogue, options)
+        if options.plan or options.question:
+            return _asked(assistant, options)
+        return lookup_text.tables(assistant.catalogue)
 
 
 def _asked(assistant: "Assistant", options: argparse.Namespace) -> Reply:
@@ -111,8 +102,8 @@ def _read_plan(path: Path) -> "LookupPlan":
     from rag_assets.table_lookup.plans.plan import plan_from_json
 
     try:
-        record = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+        record = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
         raise CommandError(f"{path} is not a file of JSON that can be read ({error})") from error
     is_record = isinstance(record, dict) and "outcome" in record
     return plan_from_json(record["plan"] if is_record else record)

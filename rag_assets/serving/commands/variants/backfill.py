@@ -1,17 +1,16 @@
-"""`rag-assets backfill`: the job that builds one variant, in this process, at low priority."""
+"""`rag-assets variants backfill`: one variant is built here, at low priority."""
 
 import argparse
 
-from rag_assets import config as configuration
 from rag_assets.process.priority import yield_to_others
 from rag_assets.serving import refresh_run
 from rag_assets.serving.commands.refresh import refreshed
-from rag_assets.serving.replies import Reply
+from rag_assets.serving.replies import Reply, project_of
 
 SUMMARY = "build a variant beside the one that serves"
 EXAMPLES = """\
-  rag-assets backfill long_chunks
-  rag-assets backfill long_chunks --json"""
+  rag-assets variants backfill long_chunks
+  rag-assets variants backfill long_chunks --json"""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -21,5 +20,6 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Reply:
     """Run the job `backfill_variant`; sources that were never read are read first."""
+    config, _ = project_of(options)
     yield_to_others()
-    return refreshed(configuration.load(), variant=options.variant, job=refresh_run.backfill_job)
+    return refreshed(config, variant=options.variant, job=refresh_run.backfill_job)

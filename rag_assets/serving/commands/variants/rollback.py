@@ -1,11 +1,9 @@
-"""`rag-assets rollback`: serve again what served before."""
+"""`rag-assets variants rollback`: serve again what served before."""
 
 import argparse
 from contextlib import suppress
 
-from rag_assets import config as configuration
-from rag_assets.serving import disk_errors
-from rag_assets.serving.replies import Reply, positive
+from rag_assets.serving.replies import Reply, positive, project_of
 from rag_assets.store import Store
 from rag_assets.store.serving_pointer import (
     ServingPointerError,
@@ -17,8 +15,8 @@ from rag_assets.store.serving_pointer import (
 
 SUMMARY = "serve again what served before, at once"
 EXAMPLES = """\
-  rag-assets rollback
-  rag-assets rollback --to 12              a number of rag-assets history"""
+  rag-assets variants rollback
+  rag-assets variants rollback --to 12     a number of rag-assets variants history"""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -32,12 +30,10 @@ def run(options: argparse.Namespace) -> Reply:
     """Move the serving pointer back; what was rolled back from waits for `promote`."""
     from rag_assets.operations.serving_index.rollback import roll_back
 
-    config = configuration.load()
-    store = Store.of(config)
+    config, store = project_of(options)
     before = _units(store)
     nearest = None if options.to else previous(store)
-    with disk_errors.writing(config.state_dir):
-        pointer = roll_back(store, config, to=options.to)
+    pointer = roll_back(store, config, to=options.to)
     passed_over = nearest.restores or nearest.number if nearest else pointer.restores
     passed = "" if passed_over == pointer.restores else f" Number {passed_over} cannot serve."
     built = (pointer.complete_set.recorded_at or pointer.moved_at)[:16].replace("T", " ")
@@ -51,7 +47,7 @@ def run(options: argparse.Namespace) -> Reply:
         text=f"Variant {pointer.variant} as of number {pointer.restores} serves again (number "
         f"{pointer.number}): built {built}, {_units(store):,} units where {before:,} served before."
         f"{passed} It serves until sources or the config change and a refresh has run. To serve "
-        f"again what it replaces: rag-assets promote {left.variant}",
+        f"again what it replaces: rag-assets variants promote {left.variant}",
     )
 
 

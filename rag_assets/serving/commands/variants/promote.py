@@ -1,23 +1,20 @@
-"""`rag-assets promote`: let another index serve, if the gate lets it pass."""
+"""`rag-assets variants promote`: let another index serve, if the gate lets it pass."""
 
 import argparse
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rag_assets import config as configuration
-from rag_assets.serving import disk_errors
-from rag_assets.serving.replies import FAILED, OK, CommandError, Json, Reply, say, search_errors
-from rag_assets.store import Store
+from rag_assets.serving.replies import FAILED, OK, CommandError, Json, Reply, project_of, say
 
 if TYPE_CHECKING:
     from rag_assets.operations.serving_index.promotion import PromotionResult
 
 SUMMARY = "let a variant serve, if it is complete and no worse than what serves"
 EXAMPLES = """\
-  rag-assets promote long_chunks
-  rag-assets promote long_chunks --json
-  rag-assets promote long_chunks --override "the new parser is needed for the audit"
-  rag-assets promote small_model --accept-dense "people ask in the words of our texts" """
+  rag-assets variants promote long_chunks
+  rag-assets variants promote long_chunks --json
+  rag-assets variants promote long_chunks --override "the new parser is needed for the audit"
+  rag-assets variants promote small_model --accept-dense "people ask in the words of our texts" """
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -43,24 +40,21 @@ def run(options: argparse.Namespace) -> Reply:
     from rag_assets.operations.serving_index.candidates import NotReadyError
     from rag_assets.operations.serving_index.promotion import promote
 
-    config = configuration.load()
+    config, store = project_of(options)
     if options.override is not None and not options.override.strip():
         raise CommandError("--override needs a reason, which the history records")
-    store = Store.of(config)
-    with disk_errors.writing(config.state_dir), search_errors():
-        try:
-            done = promote(
-                store,
-                config,
-                options.variant,
-                override=options.override,
-                accept_dense=options.accept_dense,
-                log=say,
-            )
-        except NotReadyError as error:
-            raise CommandError(
-                f"{error} Run `rag-assets backfill {options.variant}` first"
-            ) from error
+    try:
+        done = promote(
+            store,
+            config,
+            options.variant,
+            override=options.override,
+            accept_dense=options.accept_dense,
+            log=say,
+        )
+    except NotReadyError as error:
+        build = f"`rag-assets variants backfill {options.variant}`"
+        raise CommandError(f"{error} Run {build} first") from error
     return Reply(_record(done), _text(done), code=FAILED if done.status == "held" else OK)
 
 

@@ -1,60 +1,30 @@
-"""`rag-assets alerts`: what is wrong now and who was told; a test message to each channel."""
+"""`rag-assets alerts list`: what is wrong now, and who was told."""
 
 import argparse
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from rag_assets import config as configuration
 from rag_assets.config import Config
 from rag_assets.findings.finding import Finding
 from rag_assets.findings.telling import lines_of
-from rag_assets.operations.alerts.dispatch import open_problems, try_channels
+from rag_assets.operations.alerts.dispatch import open_problems
 from rag_assets.operations.alerts.messages import record_of
 from rag_assets.operations.alerts.record import FILE, AlertRecord, Change, RecordFile
 from rag_assets.process.clock import moment
 from rag_assets.serving import alerting
-from rag_assets.serving.replies import FAILED, OK, PARTLY, Json, Reply, UsageError, say
+from rag_assets.serving.replies import OK, PARTLY, Reply, project_of, say
 
-SUMMARY = "tell what is wrong now and who was told; try whether messages arrive"
+SUMMARY = "tell what is wrong now, and who was told"
 EXAMPLES = """\
-  rag-assets alerts                        what is wrong now, and who was told
-  rag-assets alerts test                   send a test message to each channel
-  rag-assets alerts --json"""
+  rag-assets alerts
+  rag-assets alerts list --json"""
 
 NO_CHANNEL = "no channel is configured: see `alerts` in docs/configuration.md"
 
 
-def add_arguments(command: argparse.ArgumentParser) -> None:
-    """Declare the arguments of this command."""
-    command.add_argument(
-        "action",
-        nargs="?",
-        choices=("list", "test"),
-        default="list",
-        help="list (default): what is wrong now; test: send a test message to each channel",
-    )
-
-
 def run(options: argparse.Namespace) -> Reply:
-    """List what is open, or try the channels."""
-    config = configuration.load()
-    return _tried(config) if options.action == "test" else _listed(config)
-
-
-def _tried(config: Config) -> Reply:
-    if not config.alerts.channels:
-        raise UsageError(NO_CHANNEL)
-    answers = try_channels(config)
-    lines = [f"{name}: {one.words}" for name, one in answers.items()]
-    channels: dict[str, Json] = {
-        name: {"accepted": one.accepted, "answer": one.answer, "lacking": one.lacking or None}
-        for name, one in answers.items()
-    }
-    is_good = all(one.accepted and not one.lacking for one in answers.values())
-    return Reply({"channels": channels}, "\n".join(lines), OK if is_good else FAILED)
-
-
-def _listed(config: Config) -> Reply:
+    """List what is open, with the channels."""
+    config, _ = project_of(options)
     record = RecordFile(config.state_dir).read()
     with alerting.records(config) as instance:
         problems = open_problems(config, instance, before=record.open, log=say)

@@ -1,17 +1,24 @@
-"""`rag-assets purge`: erase one document from all that was built, and verify it."""
+"""`rag-assets documents purge`: erase one document from all that was built, and verify it."""
 
 import argparse
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from rag_assets import config as configuration
 from rag_assets import schemas
 from rag_assets.config.questions import GENERATED_SETS
-from rag_assets.serving import disk_errors, refresh_run
-from rag_assets.serving.replies import FAILED, OK, CommandError, Json, Reply, UsageError, say
-from rag_assets.store import Store
+from rag_assets.serving import refresh_run
+from rag_assets.serving.replies import (
+    FAILED,
+    OK,
+    CommandError,
+    Json,
+    Reply,
+    agrees,
+    project_of,
+    require_answers,
+    say,
+)
 
 if TYPE_CHECKING:
     from rag_assets.operations.erasure.proof import Proof
@@ -19,9 +26,9 @@ if TYPE_CHECKING:
 
 SUMMARY = "erase one document from everything that was built, and prove it"
 EXAMPLES = """\
-  rag-assets purge reports/2019/offer.pdf
-  rag-assets purge offer.pdf --source contracts --yes
-  rag-assets purge 2f0f2a5e-4d1c               by its document id, of which the start is enough"""
+  rag-assets documents purge reports/2019/offer.pdf
+  rag-assets documents purge offer.pdf --source contracts --yes
+  rag-assets documents purge 2f0f2a5e-4d1c     by its document id, or how it begins"""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -39,57 +46,45 @@ def run(options: argparse.Namespace) -> Reply:
     """Show what would be erased, ask, erase it, and search for traces that are left."""
     from rag_assets.operations.erasure import purge
     from rag_assets.operations.erasure import scope as purge_plan
-    from rag_assets.operations.erasure.run_records import BusyRecordsError
     from rag_assets.operations.problems import lost_runs
     from rag_assets.serving import dagster_instance
-    from rag_assets.store.records_file import RecordsFileError
 
-    config = configuration.load()
-    if not options.yes and not sys.stdin.isatty():
-        raise UsageError(
-            "purge asks before it erases, but there is no terminal to ask on: add --yes"
-        )
-    store = Store.of(config)
+    config, store = project_of(options)
+    if not options.yes:
+        require_answers("purge")
     if not store.root.exists():
         raise CommandError(f"there is no state at {store.root}: nothing was built yet")
-    with disk_errors.writing(config.state_dir), ExitStack() as stack:
-        try:
-            stack.enter_context(store.lock(refresh_run.LOCK, log=say))
-            document = purge_plan.find_document(
-                store, config, options.document, source=options.source
-            )
-            purge_plan.require_gone_from_source(store, config, document)
-            with dagster_instance.opened(config) as opened:
-                lost_runs.close_dead_runs(opened, config)
-                lost_runs.close_lost_runs(opened, config)
-                home = dagster_instance.home(config)
-                state = purge_plan.PurgeContext(store, config, opened, home, say)
-                with ExitStack() as locks:
-                    purge.lock_everything(state, locks)
-                    purge.begin(state)
-                    begun = purge.begun_with(store, document)
-                    plan = purge_plan.plan_purge(state, document, begun=begun)
-                    has_begun = purge.begun_file(store, document).exists()
-                    if plan.is_empty and not has_begun:
-                        found = purge.verify(state, plan)
-                        if not found.left:
-                            is_trained = store.exists(schemas.TRAINING_PAIRS_TABLE)
-                            raise CommandError(_nothing_found(plan, found, is_trained=is_trained))
-                    if not options.yes and not _is_confirmed(plan):
-                        return Reply({"purged": False}, "Nothing was erased.", code=FAILED)
-                    purge.erase_all(state, plan)
-                purge.erase_pictures(state)
-            purge.finish(state, plan)
-            return _answer(plan, purge.verify(state, plan))
-        except (purge_plan.PurgeError, BusyRecordsError, RecordsFileError) as error:
-            raise CommandError(str(error)) from error
+    with store.lock(refresh_run.LOCK, log=say):
+        document = purge_plan.find_document(store, config, options.document, source=options.source)
+        purge_plan.require_gone_from_source(store, config, document)
+        with dagster_instance.opened(config) as opened:
+            lost_runs.close_dead_runs(opened, config)
+            lost_runs.close_lost_runs(opened, config)
+            home = dagster_instance.home(config)
+            state = purge_plan.PurgeContext(store, config, opened, home, say)
+            with ExitStack() as locks:
+                purge.lock_everything(state, locks)
+                purge.begin(state)
+                begun = purge.begun_with(store, document)
+                plan = purge_plan.plan_purge(state, document, begun=begun)
+                has_begun = purge.begun_file(store, document).exists()
+                if plan.is_empty and not has_begun:
+                    found = purge.verify(state, plan)
+                    if not found.left:
+                        is_trained = store.exists(schemas.TRAINING_PAIRS_TABLE)
+                        raise CommandError(_nothing_found(plan, found, is_trained=is_trained))
+                if not options.yes and not _is_confirmed(plan):
+                    return Reply({"purged": False}, "Nothing was erased.", code=FAILED)
+                purge.erase_all(state, plan)
+            purge.erase_pictures(state)
+        purge.finish(state, plan)
+        return _answer(plan, purge.verify(state, plan))
 
 
 def _is_confirmed(plan: "PurgePlan") -> bool:
     """Show the plan to a person and ask; whether the answer is yes."""
     say("\n".join(_described(plan)))
-    say("Erase all of that? It cannot be undone. [y/N]")
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    return agrees("Erase all of that?")
 
 
 def _described(plan: "PurgePlan") -> Iterator[str]:

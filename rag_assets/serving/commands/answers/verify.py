@@ -1,23 +1,18 @@
-"""`rag-assets verify`: what of an answer is in the sources that it cites, sentence by sentence."""
+"""`rag-assets answers verify`: what of a text is in the sources that it cites."""
 
 import argparse
-import sys
 from contextlib import nullcontext
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag_assets import config as configuration
 from rag_assets.serving.replies import (
     OK,
     PARTLY,
-    CommandError,
     Reply,
     UsageError,
-    assistant_errors,
-    search_errors,
+    project_of,
+    read_text,
 )
-from rag_assets.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,13 +22,13 @@ if TYPE_CHECKING:
 
 SUMMARY = "check a text, sentence by sentence, against what it cites"
 EXAMPLES = """\
-  rag-assets ask "How dense is copper?" --json > answer.json && rag-assets verify answer.json
-  rag-assets verify report.md                 sentences with [1], a list of sources at the end
-  rag-assets verify report.md --index         its sources are ids of units, or URIs of documents
-  rag-assets verify report.md --judge         asks the judge of the config (answering.judge) as well
-  rag-assets verify - --json < report.md      exit code 3 where something is not in its sources"""
+  rag-assets ask "How dense is copper?" --json > answer.json
+  rag-assets answers verify answer.json
+  rag-assets answers verify report.md            sentences with [1], a list of sources at the end
+  rag-assets answers verify report.md --index    its sources are ids of units, or URIs of documents
+  rag-assets answers verify report.md --judge    asks the judge of the config (answering.judge)
+  rag-assets answers verify - --json < report.md    exit code 3 where a source lacks something"""
 
-STDIN = "-"
 MARKS: "Mapping[Compared, str]" = {
     "verbatim": "verbatim",
     "cell": "cell",
@@ -67,10 +62,9 @@ def run(options: argparse.Namespace) -> Reply:
     from rag_assets.answering.answer import AnswerFormatError
     from rag_assets.answering.checks.cited_texts import CitedTextError
 
-    text, name = read_file(options.file), options.file
+    text, name = read_text(options.file), options.file
     try:
-        with search_errors(), assistant_errors():
-            verdicts = _verdicts(text, options)
+        verdicts = _verdicts(text, options)
     except AnswerFormatError as error:
         raise UsageError(f"{name} is no answer: {error}") from error
     except CitedTextError as error:
@@ -92,20 +86,6 @@ def run(options: argparse.Namespace) -> Reply:
     return Reply(record, "\n".join(lines), PARTLY if bad else OK)
 
 
-def read_file(file: str) -> str:
-    """The text of a file, or of stdin.
-
-    Raises:
-        CommandError: It cannot be read.
-    """
-    try:
-        return sys.stdin.read() if file == STDIN else Path(file).read_text("utf-8")
-    except OSError as error:
-        raise CommandError(f"{file} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise CommandError(f"{file} is not valid UTF-8: save it as UTF-8") from error
-
-
 def _verdicts(text: str, options: argparse.Namespace) -> "Sequence[SentenceVerdict]":
     from rag_assets.answering.assistant import Assistant
     from rag_assets.answering.checks.given_texts import sentences_in
@@ -115,15 +95,13 @@ def _verdicts(text: str, options: argparse.Namespace) -> "Sequence[SentenceVerdi
     is_looked_up = options.index or options.variant
     if not (is_looked_up or options.judge):
         return verdicts_of(sentences_in(text))
-    config = configuration.load()
-    if options.variant:
-        config.variant(options.variant)
+    config, store = project_of(options)
     with open_judge(config) if options.judge else nullcontext() as judge:
         if options.judge and judge is None:
             raise UsageError("--judge: the config names no judge (answering.judge)")
         if not is_looked_up:
             return verdicts_of(sentences_in(text), judge=judge)
-        return Assistant(Store.of(config), config, options.variant).verify(text, judge=judge)
+        return Assistant(store, config, options.variant).verify(text, judge=judge)
 
 
 def against(verdict: "SentenceVerdict") -> list[str]:

@@ -1,24 +1,22 @@
-"""`rag-assets preview`: what another model can reach at most, before its index is built."""
+"""`rag-assets variants preview`: what another model can reach, before it is built."""
 
 import argparse
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from rag_assets import config as configuration
 from rag_assets.process.priority import yield_to_others
 from rag_assets.reports.text_tables import table
-from rag_assets.serving import disk_errors, refresh_run
-from rag_assets.serving.replies import FAILED, OK, Json, Reply, say, search_errors
-from rag_assets.store import Store
+from rag_assets.serving import refresh_run
+from rag_assets.serving.replies import FAILED, OK, Json, Reply, project_of, say
 
 if TYPE_CHECKING:
     from rag_assets.operations.model_preview.previewing import ModelPreview
 
 SUMMARY = "say whether a variant's model is worth building, from a few vectors"
 EXAMPLES = """\
-  rag-assets preview small_model
-  rag-assets preview small_model && rag-assets backfill small_model"""
+  rag-assets variants preview small_model
+  rag-assets variants preview small_model && rag-assets variants backfill small_model"""
 
 COLUMNS = ("searched by", "metric", "now", "likely", "at most", "difference")
 
@@ -30,18 +28,12 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Reply:
     """Embed the questions, their gold and what stands near; the backfill reuses the vectors."""
-    config = configuration.load()
-    config.variant(options.variant)
+    config, store = project_of(options)
     yield_to_others()
 
     from rag_assets.operations.model_preview.previewing import NoPreviewError, preview
 
-    store = Store.of(config)
-    with (
-        disk_errors.writing(config.state_dir),
-        store.lock(refresh_run.LOCK, log=say),
-        search_errors(),
-    ):
+    with store.lock(refresh_run.LOCK, log=say):
         try:
             found = preview(store, config, variant=options.variant, log=say)
         except NoPreviewError as error:
@@ -76,7 +68,7 @@ def _lines(found: "ModelPreview") -> Iterator[str]:
     if found.is_small:
         yield (
             f"In an index of {found.units:,} units building costs about as much as a preview, and "
-            f"the gate then says more: `rag-assets backfill {found.variant}`."
+            f"the gate then says more: `rag-assets variants backfill {found.variant}`."
         )
 
 
@@ -117,7 +109,7 @@ def _verdict(found: "ModelPreview") -> str:
         says = "is shown" if found.dense_status == "is worse" else "is what it looks like"
         follows = (
             f"Even where words hide that from the retriever {found.retriever}, the gate holds it "
-            f"once it is built (`rag-assets backfill {found.variant}`)."
+            f"once it is built (`rag-assets variants backfill {found.variant}`)."
             if found.asks_dense
             else f"The retriever {found.retriever} asks no dense search, so that neither its "
             "searches nor the gate would show that."
@@ -135,5 +127,5 @@ def _verdict(found: "ModelPreview") -> str:
     )
     return (
         f"OPEN: nothing speaks against {found.variant} so far, and that is no pass.{few} Build it "
-        f"with `rag-assets backfill {found.variant}`; the gate judges it."
+        f"with `rag-assets variants backfill {found.variant}`; the gate judges it."
     )

@@ -1,23 +1,21 @@
-"""`rag-assets acknowledge`: what is known to fail and is to stay so is no problem any more."""
+"""`rag-assets alerts acknowledge`: what is to go on failing is no problem any more."""
 
 import argparse
 import re
 from collections.abc import Iterable
 
-from rag_assets import config as configuration
 from rag_assets.operations.problems.acknowledged import Failing, acknowledged, keep
 from rag_assets.operations.problems.current import acknowledgeable
-from rag_assets.serving.replies import Reply, UsageError
+from rag_assets.serving.replies import Reply, UsageError, project_of
 from rag_assets.sources import readability
-from rag_assets.store import Store
 
 SUMMARY = "accept that a file, row, table or source fails as it does, until it fails anew"
 EXAMPLES = """\
-  rag-assets acknowledge 'offers/locked.pdf'      no problem until another version of it fails
-  rag-assets acknowledge 'archive/*.odt' erp/parts
-  rag-assets acknowledge documents                the source lost documents, and that is right
-  rag-assets acknowledge                          what fails and what of it is acknowledged
-  rag-assets acknowledge --undo 'archive/*'"""
+  rag-assets alerts acknowledge 'offers/locked.pdf'   no problem until another version fails
+  rag-assets alerts acknowledge 'archive/*.odt' erp/parts
+  rag-assets alerts acknowledge documents             the source lost documents, which is right
+  rag-assets alerts acknowledge                       what fails, and what is acknowledged
+  rag-assets alerts acknowledge --undo 'archive/*'"""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -30,8 +28,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Reply:
     """Acknowledge what the names match, or take that back; without a name, only list."""
-    config = configuration.load()
-    store = Store.of(config)
+    config, store = project_of(options)
     reasons = acknowledgeable(store, config)
     known = acknowledged(store) & reasons.keys()
     chosen = {each for name in options.names for each in _matching(name, reasons)}
@@ -70,6 +67,7 @@ def _matching(pattern: str, failing: Iterable[Failing]) -> list[Failing]:
     ]
     if not found:
         raise UsageError(
-            f"nothing that fails is called {pattern}: rag-assets acknowledge lists what fails"
+            f"nothing that fails is called {pattern}: `rag-assets alerts acknowledge` lists what "
+            "fails"
         )
     return found
