@@ -37,6 +37,8 @@ SHARED_NEGATORS = _WORDS["shared_negators"]
 ENDINGS = _WORDS["endings"] | {""}
 """Endings of English words that make another word of the same stem."""
 HEDGES = _WORDS["hedges"]
+LOWEST, HIGHEST = _WORDS["lowest"], _WORDS["highest"]
+"""Words by which a heading is that of an end of a range."""
 
 LESS = _LISTS.phrases["less"]
 MORE = _LISTS.phrases["more"]
