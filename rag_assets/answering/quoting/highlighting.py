@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rag_assets.answering.quoting.pieces import Piece, pieces_of, shown
+from rag_assets.answering.quoting.pieces import Piece, pieces_of, plain, read, shown
 from rag_assets.answering.quoting.pieces import cells_of as cells_of_line
 from rag_assets.answering.quoting.unit_citations import ToldCell, span_of, told_cells
 from rag_assets.citations.sentences import Sentence
@@ -39,8 +39,8 @@ class _Unit:
 
     @property
     def texts(self) -> list[str]:
-        """The pieces as they are read."""
-        return [shown(piece, self.hit.text) for piece in self.pieces]
+        """The pieces as they are rated."""
+        return [read(piece, self.hit.text) for piece in self.pieces]
 
 
 def passages_of(
@@ -142,7 +142,7 @@ def _gap(before: Piece, piece: Piece) -> str:
 
 def _own_words(piece: Piece, text: str) -> str:
     own = text[piece.start : piece.end]
-    return " | ".join(cells_of_line(own)) if piece.kind == "row" else " ".join(own.split())
+    return " | ".join(cells_of_line(own)) if piece.kind == "row" else plain(own)
 
 
 def _row(question: str, row: RowCells, hit: Hit) -> Sentence:
