@@ -28,7 +28,7 @@ def _things_by_name(name: str) -> dict[str, str]:
     return {called: thing for thing, names in things for called in names}
 
 
-ENGLISH, SWEDISH = _WORDS["english"], _WORDS["swedish"]
+ENGLISH, SWEDISH, GERMAN = _WORDS["english"], _WORDS["swedish"], _WORDS["german"]
 FILLERS = ENGLISH | SWEDISH | _WORDS["fillers"]
 """Words that carry no content of their own."""
 NEGATORS = _WORDS["negators"]
