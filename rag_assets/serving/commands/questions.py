@@ -8,6 +8,7 @@ from textwrap import shorten
 
 from rag_assets import config as configuration
 from rag_assets.config import Config
+from rag_assets.config.questions import KNOWN_ITEMS
 from rag_assets.reports.text_tables import table
 from rag_assets.serving import alerting, disk_errors, job_runs, question_labels, refresh_run
 from rag_assets.serving.replies import OK, PARTLY, CommandError, Reply, UsageError, say
@@ -85,6 +86,8 @@ def _made(config: Config) -> Reply:
     lines += [
         f"Review them with `rag-assets questions review` (decisions: {files.review_file}), and "
         "measure with `rag-assets evaluate`."
+        if any(row["origin"] != KNOWN_ITEMS for row in counted.record["questions"])
+        else "Measure with `rag-assets evaluate`."
         if counted.record["questions"]
         else "Neither a document nor a table that was read gives a question: bring your own with "
         "`rag-assets questions import`."
@@ -157,6 +160,11 @@ def _told(
         counts = sorts.setdefault(tuple(sort.values()), sort)
         counts[str(row["split"] or "no split")] = row["questions"]
     yield table([*sorts.values()], columns=["origin", "kind", "language", *splits])
+    if any(row["origin"] == KNOWN_ITEMS for row in made):
+        yield (
+            "\nKnown items are sentences cut from documents, no questions for people: they tell whether "
+            "anything is found at all. With `questions.model` set, a language model asks."
+        )
     if reasons:
         yield "\nLeft out"
     for row in reasons[:REASONS_SHOWN]:
