@@ -220,7 +220,7 @@ def third(corpora: Corpora) -> Iterator[Measured]:
 
 
 def fourth(home: Path) -> Iterator[Bound]:
-    """The documents of the fourth hand: what stands first, what is marked, and what is off-topic."""
+    """The documents of the fourth hand: what stands first, what is marked, what is off-topic."""
     command = ["git", "archive", FOURTH_COMMIT, FOURTH]
     kept = subprocess.run(command, cwd=REPOSITORY, capture_output=True, check=False)
     if kept.returncode:
@@ -242,9 +242,10 @@ def fourth(home: Path) -> Iterator[Bound]:
                 continue
             gold = cast("Mapping[str, str]", line["gold"])
             spans = [each for each in corpus.ask(question).citations if isinstance(each, Span)]
+            hits = corpus.index.search(question, top_k=UNITS).hits
             held = [
                 [*places_of(gold["quote"], hit.text)] if hit.uri == gold["document"] else []
-                for hit in (hits := corpus.index.search(question, top_k=UNITS).hits)
+                for hit in hits
             ]
             own_first.append(bool(held and held[0]))
             own_marked.append(

@@ -86,8 +86,6 @@ def _made(config: Config) -> Reply:
     lines += [
         f"Review them with `rag-assets questions review` (decisions: {files.review_file}), and "
         "measure with `rag-assets evaluate`."
-        if any(row["origin"] != KNOWN_ITEMS for row in counted.record["questions"])
-        else "Measure with `rag-assets evaluate`."
         if counted.record["questions"]
         else "Neither a document nor a table that was read gives a question: bring your own with "
         "`rag-assets questions import`."
@@ -162,8 +160,8 @@ def _told(
     yield table([*sorts.values()], columns=["origin", "kind", "language", *splits])
     if any(row["origin"] == KNOWN_ITEMS for row in made):
         yield (
-            "\nKnown items are sentences cut from documents, no questions for people: they tell whether "
-            "anything is found at all. With `questions.model` set, a language model asks."
+            "\nKnown items are sentences cut from documents, no questions for people: they tell "
+            "whether anything is found at all. With `questions.model` set, a language model asks."
         )
     if reasons:
         yield "\nLeft out"
