@@ -19,7 +19,7 @@ from corpus import documents
 from rag_assets import identity, schemas
 from rag_assets.config import Config, EmbeddingModel
 from rag_assets.index.indexes import maintain
-from rag_assets.models.embedding import ModelEncoder, load_encoder
+from rag_assets.models.embedding import Embedded, ModelEncoder, load_encoder
 from rag_assets.models.paths import choose
 from rag_assets.retrieval.opening import open_index
 from rag_assets.retrieval.search import VariantIndex
@@ -44,6 +44,9 @@ class Forgetful:
 
     def embed_queries(self, texts: Sequence[str], /) -> np.ndarray:
         return self._encoder.embed_passages(texts).vectors  # the model's prefixes are empty
+
+    def embed_passages(self, texts: Sequence[str], /) -> Embedded:
+        return self._encoder.embed_passages(texts)
 
 
 class SyntheticIndex:

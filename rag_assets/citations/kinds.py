@@ -611,10 +611,10 @@ def _why_plan(citation: Rows | Computed, rows: Rows, now: ServedNow) -> str | No
 
 _SPOKEN = {
     "count": "count number",
-    "max": "maximum highest largest",
-    "min": "minimum lowest smallest",
-    "mean": "mean average",
-    "sum": "sum total",
+    "max": "maximum highest largest greatest longest most",
+    "min": "minimum lowest smallest least shortest",
+    "mean": "mean average genomsnitt medelvärde",
+    "sum": "sum total summa",
     "difference": "difference",
     "range": "range",
 }

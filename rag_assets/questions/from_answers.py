@@ -221,7 +221,7 @@ def _items(
     unranked = ranking_of((unit["unit_id"], 0.0) for unit in units)
     hits = hits_of(unranked, units, around={}, families=index.families, stale={}, linked={})
     rows = rows_among(hits, store=store, complete_set=index.complete_set)
-    passages = passages_of(question, hits, rows=rows, embed=index.encoder.embed_queries)
+    passages = passages_of(question, hits, rows=rows, encoder=index.encoder)
     return [
         ScreenItem(_title(unit), passage.text, unit_text(unit))
         for unit, passage in zip(units, passages, strict=True)

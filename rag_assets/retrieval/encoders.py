@@ -13,6 +13,8 @@ from rag_assets.retrieval.sparse import MissingWeightsError
 if TYPE_CHECKING:
     from lancedb.table import Table as LanceTable
 
+    from rag_assets.models.embedding import Embedded
+
 
 class QueryEncoder(Protocol):
     """An embedding model, as far as queries need it (`models.embedding.Encoder` is one)."""
@@ -29,6 +31,10 @@ class QueryEncoder(Protocol):
 
     def embed_queries(self, texts: Sequence[str], /) -> np.ndarray:
         """(n, d) float32 unit vectors of `texts`; implementations should cache them."""
+        ...
+
+    def embed_passages(self, texts: Sequence[str], /) -> "Embedded":
+        """Vectors of texts, as those of the index."""
         ...
 
 

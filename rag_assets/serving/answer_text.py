@@ -1,7 +1,8 @@
 """An answer for people: what is said, with [1] behind it, and what stands behind each number.
 
 What was only found is laid out in `LINES` lines: each unit with its title and place, the passage
-that fits best marked, and as much of what stands around it as there is room for.
+that fits best marked, and as much of what stands around it as there is room for. All of the first
+unit is shown, in more lines where it takes more.
 """
 
 import textwrap
@@ -15,7 +16,8 @@ from rag_assets.citations.source_numbers import numbered_places, without_marks
 
 WIDTH = 80
 LINES = 30
-"""The most lines of what was found, with all that is said of it and the line that names its id."""
+"""The most lines of what was found, with all that is said of it and the line that names its id,
+unless the first unit is longer."""
 RESERVED = 2
 """The lines that the command adds below."""
 INDENT = "    "
@@ -54,7 +56,7 @@ def answer_text(answer: Answer, *, bold: bool = False) -> str:
 
 
 def _found(answer: Answer, *, marks: tuple[str, str]) -> Iterator[str]:
-    """What was found, in `LINES` lines."""
+    """What was found: see the module."""
     above = [*_opening(answer), *_readings(answer), NO_ANSWER]
     below = [_searched(answer)]
     heads = [_head(number, each) for number, each in enumerate(answer.sentences, start=1)]
@@ -93,11 +95,13 @@ def _head(number: int, passage: Sentence) -> str:
 def _in_room(passages: Sequence[Sentence], room: int) -> list[list[str]]:
     """The lines of each passage with what stands around it, `room` lines in all.
 
-    Each has its share; what one leaves goes to the others, the first before the later ones.
+    The first has all that it takes, each other one its share of what is left; what one leaves of it
+    goes to the others, the earlier ones first.
     """
     wanted = [_lines(passage) for passage in passages]
-    share = max(room // max(len(wanted), 1), FEWEST)
-    sizes = [min(len(lines), share) for lines, _ in wanted]
+    first = len(wanted[0][0]) if wanted else 0
+    share = max((room - first) // max(len(wanted) - 1, 1), FEWEST)
+    sizes = [first if place == 0 else min(len(own), share) for place, (own, _) in enumerate(wanted)]
     for place, (lines, _) in enumerate(wanted):
         sizes[place] += max(0, min(len(lines) - sizes[place], room - sum(sizes)))
     return [_cut(*each, size) for each, size in zip(wanted, sizes, strict=True)]

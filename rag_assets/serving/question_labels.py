@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from rag_assets.config import Config
+from rag_assets.config.questions import KNOWN_ITEMS
 from rag_assets.questions.labelling import TICKED, ToLabel, label
 from rag_assets.serving import disk_errors
 from rag_assets.serving.replies import Reply, UsageError, say
@@ -62,7 +63,10 @@ def review(config: Config) -> Reply:
     with disk_errors.writing(config.questions.folder):
         decisions = read_review(file).decisions
         made = made_questions(store, decisions)
-        waiting = [row for row in made if row["question_id"] not in decisions]
+        asked_of_people = (
+            row for row in made if not str(row["question_id"]).startswith(f"{KNOWN_ITEMS}/")
+        )
+        waiting = [row for row in asked_of_people if row["question_id"] not in decisions]
         done = asked(reviewing.screens(store, waiting, file=file), count=len(waiting))
     kept, dropped = done[reviewing.KEEP], done[reviewing.DROP]
     left = len(waiting) - kept - dropped

@@ -28,7 +28,7 @@ def _things_by_name(name: str) -> dict[str, str]:
     return {called: thing for thing, names in things for called in names}
 
 
-ENGLISH, SWEDISH = _WORDS["english"], _WORDS["swedish"]
+ENGLISH, SWEDISH, GERMAN = _WORDS["english"], _WORDS["swedish"], _WORDS["german"]
 FILLERS = ENGLISH | SWEDISH | _WORDS["fillers"]
 """Words that carry no content of their own."""
 NEGATORS = _WORDS["negators"]
@@ -37,6 +37,8 @@ SHARED_NEGATORS = _WORDS["shared_negators"]
 ENDINGS = _WORDS["endings"] | {""}
 """Endings of English words that make another word of the same stem."""
 HEDGES = _WORDS["hedges"]
+LOWEST, HIGHEST = _WORDS["lowest"], _WORDS["highest"]
+"""Words by which a heading is that of an end of a range."""
 
 LESS = _LISTS.phrases["less"]
 MORE = _LISTS.phrases["more"]

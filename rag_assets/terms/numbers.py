@@ -42,7 +42,9 @@ _LIST_GAP = re.compile(
     r"\s*(?:[,;/]|\u2013|-|\u2212|\u00d7|x|to|and|or|till|och|eller|respektive|resp\.?|versus)?\s*"
     r"(?:and|or|to|och|eller|up to|from|about|approximately|nearly|some|cirka|ca\.?|omkring)?\s*",
 )
-_RANGE_GAP = re.compile(r"\s*(?:\u2013|-|\u2212|to|till|and|och|up to|upp till)\s*(?:about|ca)?\s*")
+_RANGE_GAP = re.compile(
+    r"\s*(?:\u2013|-|\u2212|\u2026|\.{2,3}|to|till|and|och|up to|upp till)\s*(?:about|ca)?\s*"
+)
 _BETWEEN = re.compile(r"\b(?:between|from|mellan|från|range of|ranging from|intervallet)\s*$", re.I)
 _UNDER = re.compile(r"\bunder\s+(?:(?:a|an|the|en|ett) (?:\w+ )?)?$", re.I)
 _COUNTED = re.compile(rf"\s+(?:an?|en|ett)\s+({PATTERN})(?!\w)")

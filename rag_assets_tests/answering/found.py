@@ -1,7 +1,30 @@
 """Hits and rows for tests, as a search finds them."""
 
+from collections.abc import Sequence
+
+import numpy as np
+
+from rag_assets.models.embedding import Embedded
 from rag_assets.retrieval.hits import Hit
 from rag_assets.retrieval.row_cells import FilledCell, RowCells
+
+
+class LastIsNearest:
+    """An encoder to which the last of several texts, embedded as passages, is nearest by `much`."""
+
+    model_id = encoder_id = "fake"
+
+    def __init__(self, much: float = 0.0) -> None:
+        self.much = much
+
+    def embed_queries(self, texts: Sequence[str], /) -> np.ndarray:
+        assert len(texts) == 1, "a question is a query, and a passage is none"
+        return np.ones((1, 1), np.float32)
+
+    def embed_passages(self, texts: Sequence[str], /) -> Embedded:
+        vectors = np.zeros((len(texts), 1), np.float32)
+        vectors[-1] = self.much
+        return Embedded(vectors, np.ones(len(texts), np.int32), {}, len(texts))
 
 
 def document(

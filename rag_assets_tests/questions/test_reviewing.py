@@ -1,13 +1,16 @@
 """Made questions that a person keeps, drops and rewords."""
 
+import argparse
 import sys
 
 import pytest
 
+from rag_assets import config as configuration
 from rag_assets.evaluation.gold import DocumentGold, RowGold, to_json
 from rag_assets.evaluation.questions import read_questions
 from rag_assets.questions import reviewing
 from rag_assets.serving import question_labels
+from rag_assets.serving.commands.questions import run
 from rag_assets.store import Store
 from rag_assets.tables.table_rows import refresh_rows
 from rag_assets_tests.questions.first_sentences import FirstSentences
@@ -20,7 +23,7 @@ from rag_assets_tests.tables.exported_tables import STEEL, write_table
 def made(tmp_path):
     """A project of three documents, whose questions were made."""
     project = Project(tmp_path, documents=3)
-    project.make(FirstSentences())
+    project.make(FirstSentences(origin="from_documents"))
     return project
 
 
@@ -33,6 +36,16 @@ def review(made, monkeypatch):
             return question_labels.review(made.config).record
 
     return review
+
+
+def test_a_sentence_cut_from_a_document_is_no_question_for_people(tmp_path, monkeypatch):
+    project = Project(tmp_path, documents=3)
+    project.make(FirstSentences(origin="known_items"))
+    monkeypatch.setenv(configuration.PATH_VARIABLE, str(tmp_path / "rag_assets.yaml"))
+    monkeypatch.setattr(sys, "stdin", Labeller(lambda question, _: pytest.fail(question)))
+
+    assert question_labels.review(project.config).text.startswith("No question waits")
+    assert "no questions for people" in run(argparse.Namespace(action="stats", file=None)).text
 
 
 def test_decisions_are_written_down_and_count_in_the_sets(made, review):

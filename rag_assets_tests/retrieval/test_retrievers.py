@@ -50,6 +50,8 @@ class HashEncoder:
         drawn = [random_vectors(1, dimension=DIMENSION, seed=seed) for seed in seeds]
         return np.concatenate(drawn) if drawn else np.zeros((0, DIMENSION), np.float32)
 
+    embed_passages = embed_queries
+
 
 class WordOverlap:
     """A fake reranker: the share of a query's words that a text holds."""

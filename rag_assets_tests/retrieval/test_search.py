@@ -358,6 +358,8 @@ class OtherModel:
     def embed_queries(self, texts, /):
         raise AssertionError("a refused encoder must not be asked")
 
+    embed_passages = embed_queries
+
 
 def test_a_query_of_another_model_is_refused_but_words_can_still_be_looked_up(built):
     index = open_index(*built, VARIANT, encoder=OtherModel())
@@ -384,6 +386,8 @@ def test_another_path_of_the_same_model_may_answer(built, minilm):
 
         def embed_queries(self, texts, /):
             return minilm.embed_queries(texts)
+
+        embed_passages = minilm.embed_passages
 
     index = open_index(*built, VARIANT, encoder=SameModelElsewhere())
 

@@ -26,6 +26,8 @@ class StandInEncoder:
     def embed_queries(self, queries):
         return np.repeat(random_vectors(1, seed=7), len(queries), axis=0)
 
+    embed_passages = embed_queries
+
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory):

@@ -106,14 +106,17 @@ def test_a_terminal_shows_the_passage_in_bold():
     st.lists(st.tuples(*[st.integers(0, 400)] * 3), min_size=1, max_size=3),
     st.integers(0, 60),
 )
-def test_what_was_found_takes_no_more_than_its_lines_and_shows_each_passage(sizes, reason):
+def test_all_of_the_first_unit_is_shown_and_the_others_take_what_room_is_left(sizes, reason):
     passages = [
         passage(f"p{place} {'own ' * own}", before="before " * before, after=" after" * after)
         for place, (before, own, after) in enumerate(sizes)
     ]
     text = answer_text(found(*passages, reason="word " * reason))
+    first = text.partition("\n[2] ")[0]
+    words = first.replace("**", " ").split()
+    assert [words.count(word) for word in ("before", "own", "after")] == [*sizes[0]]
     lines = text.split("\n")
-    assert len(lines) <= LINES - RESERVED
+    assert len(lines) <= max(LINES - RESERVED, first.count("\n") + 3 * len(sizes))
     assert all(len(line) <= WIDTH + 8 for line in lines)
     assert all(f"**p{place}" in text for place in range(len(sizes)))
     assert text.count("**") == 2 * len(sizes)

@@ -109,7 +109,7 @@ def test_a_name_is_words_and_a_unit_or_currency(name, words, unit):
     ("question", "told"),
     [
         ("Which supplier has the highest amount?", "supplier Berg; amount 99000 SEK."),
-        ("What is the total amount of all purchase orders?", "is 105043 SEK, over 30 cells."),
+        ("What is the total amount of all purchase orders?", "is 105043 SEK, from 30 rows."),
         ("Which bridges have a load above 1000 kN?", "Gamma: load 1200 kN."),
         (
             "What is the load of the bridge with the highest span?",
@@ -118,7 +118,7 @@ def test_a_name_is_words_and_a_unit_or_currency(name, words, unit):
         ("What is the price per kg of 7075-T6?", "7075-T6: price per kg 5.2."),
         ("What is the lead time of 5083?", "5083: lead time 12 days."),
         ("What is the GWP of 6082?", "6082: gwp 8.1 kg."),
-        ("What is the median amount?", "The median amount is 212 SEK, over 30 cells."),
+        ("What is the median amount?", "The median amount is 212 SEK, from 30 rows."),
         ("How many different suppliers are there?", "has 5 different values of supplier."),
         ("What are the 2 largest amounts?", "order no 30: amount 310 SEK."),
         ("Which are the top 2 purchase orders by amount?", "order no 30: amount 310 SEK."),
@@ -164,7 +164,7 @@ def test_what_is_not_sure_is_refused(question):
     ("question", "suggestion"),
     [
         ("What is the total cost of all purchase orders?", "What is the total amount?"),
-        ("Which bridge is the strongest?", "Which bridge has the highest load?"),
+        ("Which bridge is the strongest?", "What is the highest load?"),
         ("What is the average weight of the bridges?", "What is the average load?"),
         ("How many orders did Greenland place?", "How many rows of purchase orders are there?"),
     ],

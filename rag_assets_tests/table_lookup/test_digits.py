@@ -125,15 +125,15 @@ def test_a_sum_and_a_mean_of_long_numbers_are_exact():
         for operation in ("sum", "mean", "range")
     ]
     assert told == [
-        "The sum of reading is 98765432129.62, over 3 cells.",
-        "The mean reading is 32921810709.8733, over 3 cells.",
-        "reading goes from 7.25 to 98765432109.87, a range of 98765432102.62 over 3 cells.",
+        "The sum of reading is 98765432129.62, from 3 rows.",
+        "The mean reading is 32921810709.8733, from 3 rows.",
+        "reading goes from 7.25 to 98765432109.87, a range of 98765432102.62, from 3 rows.",
     ]
 
 
 def test_a_mean_without_an_end_is_told_rounded_and_cited_in_full():
     [sentence] = answer_plan(replace(PLAN, operation="mean"), held(1, 2, 2)).sentences
-    assert sentence.text == "The mean reading is 1.66667, over 3 cells."
+    assert sentence.text == "The mean reading is 1.66667, from 3 rows."
     [computed] = sentence.citations
     assert computed.result == Decimal("1.666666666667")
     assert is_told(sentence.text, equal_after_json((sentence,))[0].citations)

@@ -63,21 +63,31 @@ def test_a_row_whose_name_is_a_number_is_called_by_it():
 
 def test_what_is_no_plain_number_is_shown_as_it_is():
     plan = replace(PLAN, where=(Condition("id", "=", (10.0,)),), columns=("stock",))
-    assert told(plan) == ["UNP 80, row 10: In stock 280 max."]
+    assert told(plan) == ["UNP 80: In stock 280 max."]
 
 
 def test_many_rows_are_counted_and_the_first_told():
-    first, *rest = told(replace(PLAN, columns=("mass",)))
+    first, *rest = told(PLAN)
     assert first.startswith("Steel beams has 6 rows: HEA 100, HEA 120, IPE 200, IPE 220, ")
     assert len(rest) == 3
     assert isinstance(cited(PLAN), Rows)
 
 
+def test_a_list_has_what_is_asked_of_each_row_by_its_name():
+    assert told(replace(PLAN, columns=("mass",))) == [
+        "HEA 100: Mass per metre 16.7 kg/m.",
+        "HEA 120: Mass per metre 19.9 kg/m.",
+        "IPE 200: Mass per metre 22.4 kg/m.",
+        "IPE 220: Mass per metre 26.2 kg/m.",
+        "UNP 80, row 5: Mass per metre 8.64 kg/m.",
+        "UNP 80, row 10: Mass per metre 9.1 kg/m.",
+    ]
+
+
 def test_an_extreme_names_who_has_it_and_how_many_were_compared():
     plan = replace(PLAN, where=SOUTH, operation="max", column="mass")
     assert told(plan) == [
-        "The highest Mass per metre where Mill is southern is 26.2 kg/m (IPE 220), of 3 cells "
-        "compared."
+        "The highest Mass per metre where Mill is southern is 26.2 kg/m (IPE 220), from 3 rows."
     ]
     citation = cited(plan)
     assert isinstance(citation, Computed)
@@ -90,8 +100,8 @@ def test_an_extreme_names_who_has_it_and_how_many_were_compared():
 def test_cells_that_are_no_numbers_are_counted():
     plan = replace(PLAN, operation="sum", column="stock")
     assert told(plan) == [
-        "The sum of In stock is 59, over 4 cells.",
-        "1 cells of In stock are no plain numbers and were left out.",
+        "The sum of In stock is 59, from 4 rows.",
+        "1 cell of In stock left out: no plain number.",
     ]
 
 
@@ -99,11 +109,11 @@ def test_other_operations_in_words():
     mass = replace(PLAN, column="mass")
     two = (Condition("id", "in", (1.0, 2.0)),)
     assert told(replace(mass, operation="mean", where=two)) == [
-        "The mean Mass per metre where id is one of 1, 2 is 18.3 kg/m, over 2 cells."
+        "The mean Mass per metre where id is one of 1, 2 is 18.3 kg/m, from 2 rows."
     ]
     assert told(replace(mass, operation="range", where=two)) == [
-        "Mass per metre where id is one of 1, 2 goes from 16.7 to 19.9 kg/m, a range of 3.2 kg/m "
-        "over 2 cells."
+        "Mass per metre where id is one of 1, 2 goes from 16.7 to 19.9 kg/m, a range of 3.2 kg/m, "
+        "from 2 rows."
     ]
     assert told(replace(mass, operation="difference", where=two)) == [
         "Mass per metre differs by 3.2 kg/m between HEA 100 (16.7 kg/m) and HEA 120 (19.9 kg/m)."
@@ -113,11 +123,23 @@ def test_other_operations_in_words():
     ]
 
 
+def test_one_row_is_one():
+    first = (Condition("id", "=", (1.0,)),)
+    assert told(replace(PLAN, operation="count", where=first)) == [
+        "Steel beams has 1 row where id is 1."
+    ]
+    assert told(replace(PLAN, operation="max", column="mass", where=first)) == [
+        "The highest Mass per metre where id is 1 is 16.7 kg/m (HEA 100)."
+    ]
+    assert told(replace(PLAN, operation="mean", column="mass", where=first), language="sv") == [
+        "Medelvärdet av Mass per metre där id är 1 är 16,7 kg/m."
+    ]
+
+
 def test_swedish_questions_have_swedish_sentences():
     plan = replace(PLAN, where=SOUTH, operation="min", column="mass")
     assert told(plan, language="sv") == [
-        "Lägsta Mass per metre där Mill är southern är 8,64 kg/m (UNP 80, rad 5), av 3 jämförda "
-        "celler."
+        "Lägsta Mass per metre där Mill är southern är 8,64 kg/m (UNP 80), ur 3 rader."
     ]
     assert language_of("Vilken balk har högsta massan?") == "sv"
     assert language_of("Which beam has the highest mass?") == "en"

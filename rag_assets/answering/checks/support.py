@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from rag_assets.answering.checks.analysed_passages import (
     DASHES,
@@ -29,7 +30,8 @@ from rag_assets.answering.checks.matching import (
 from rag_assets.answering.checks.sources import SourcePlace, languages_differ, places_of
 from rag_assets.citations.cited_sources import CitedText, Source
 from rag_assets.citations.sentences import PROVEN, Compared
-from rag_assets.terms.numbers import bears_out
+from rag_assets.terms import compared_words
+from rag_assets.terms.numbers import Number, bears_out
 
 FEW_ATOMS = 2
 """Numbers and names that a source hardly has by chance: with fewer, words are looked at too."""
@@ -37,6 +39,7 @@ FEW_WORDS = 0.25
 """A sentence that shares fewer of its words with its sources is about something else."""
 _HYPHEN = re.compile(r"(?<=[^\W\d])-\s*(?=[^\W\d])")
 _SPOKEN = re.compile(r"[<>\u2264\u2265\u00b1~\u2248+-]?\s?\d+(?:[.,]\d+)*|[%\u00b0]|[^\W\d_]+")
+_CHANGED = re.compile(r"(?<!range )(?<!ranges )(?<!ranging )(?:from|från)\s+$", re.IGNORECASE)
 NEAR_BEST = 0.8
 """A number is found in another place as well from this share of the best strength on."""
 
@@ -78,7 +81,7 @@ def check(sentence: str, sources: Sequence[Source]) -> Checked:
     if len(matches) - len(missing) < FEW_ATOMS and _is_foreign(passage, places):
         faults = (*faults, "its sources have hardly any of its words")
     compared: Compared = "numbers and names"
-    if missing or faults or not matches:
+    if missing or faults or not matches or has_parted_range(passage, matches, places):
         compared = "nothing"
     elif any(each.atom.kind == "cell" for each in matches):
         compared = "cell"
@@ -134,8 +137,8 @@ def wrong_headings(
 ) -> Iterator[str]:
     """For each number that the sentence tells under the heading of another cell: where it stands.
 
-    Another heading is meant where the sentence says all words that it says of the right one and
-    more, or says the other one whole, and not the value there.
+    Another heading is meant where the sentence says all words that it says of the right one, and
+    more or the other one whole, and not the value there.
     """
     for match in _numbers(matches):
         own = [
@@ -174,6 +177,49 @@ def foreign_values(matches: Sequence[Match], places: Sequence[SourcePlace]) -> I
             yield f"{match.atom.text} is of another row"
 
 
+def has_parted_range(
+    sentence: Passage, matches: Sequence[Match], places: Sequence[SourcePlace]
+) -> bool:
+    """Whether no source has the two ends of a range of the sentence as a range, but apart.
+
+    `10-25 %` does not follow from 10 % here and 25 % there; that something went `from 10 to 25 %`
+    has two values, and is no range.
+    """
+    numbers = [each.atom.number for each in _numbers(matches) if each.atom.number is not None]
+    return any(
+        low.of_range == high.of_range is not None
+        and _CHANGED.search(sentence.text[: low.start]) is None
+        and not any(_has_ends(low, high, each, places) for each in places)
+        for low, high in pairwise(numbers)
+    )
+
+
+def _has_ends(low: Number, high: Number, place: SourcePlace, places: Sequence[SourcePlace]) -> bool:
+    """Whether a place has two numbers as a range or as limits, or is one of two cells named so."""
+    own = [each for each in place.numbers if bears_out(each, low) >= ENOUGH]
+    within = [each for each in place.numbers if bears_out(each, high) >= ENOUGH]
+    if any(
+        one.of_range == other.of_range is not None
+        or (one.comparator[0] == ">" and other.comparator[0] == "<")
+        for one in own
+        for other in within
+    ):
+        return True
+    return (
+        bool(own)
+        and _is_called(place, compared_words.LOWEST)
+        and any(
+            _is_called(each, compared_words.HIGHEST)
+            and any(bears_out(number, high) >= ENOUGH for number in each.passage.numbers)
+            for each in places
+        )
+    )
+
+
+def _is_called(place: SourcePlace, words: frozenset[str]) -> bool:
+    return place.heading is not None and any(term.key in words for term in place.heading.terms)
+
+
 def _numbers(matches: Sequence[Match]) -> Iterator[Match]:
     """The numbers that the sources have, written in digits or with a unit."""
     for match in matches:
@@ -205,7 +251,7 @@ def _is_meant(other: SourcePlace, own: Sequence[SourcePlace], sentence: Passage)
         _are_like(other, each)
         and (
             _said(each, sentence) < said
-            or (whole and len(_said(each, sentence)) < len(_lemmas(each)))
+            or (whole and _said(each, sentence) <= said and said != _lemmas(each))
         )
         for each in own
     )

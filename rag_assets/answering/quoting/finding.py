@@ -92,7 +92,7 @@ def find(
     nowhere = _nowhere(missing, index, filters) if missing else ()
     if nowhere and len(nowhere) == len(names) and all(name.is_code for name in names):
         return _nothing(nowhere, results, index, filters)
-    passages = passages_of(question, best, rows=rows, embed=index.encoder.embed_queries)
+    passages = passages_of(question, best, rows=rows, encoder=index.encoder)
     refused = _refused(question, looked, catalogue, best)
     reasons = [refused.reason if is_to_table else f"{NO_TABLE}{refused.reason}"] if refused else []
     reasons += [_said(missing, nowhere, filters)] if missing else []

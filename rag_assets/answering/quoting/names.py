@@ -15,6 +15,7 @@ from functools import cached_property
 
 from rag_assets.retrieval.hits import Hit
 from rag_assets.retrieval.row_cells import RowCells
+from rag_assets.terms.compared_words import ENGLISH, GERMAN, SWEDISH
 from rag_assets.terms.coverage import begins_sentence
 from rag_assets.terms.formulas import formula
 from rag_assets.terms.numbers import numbers_of
@@ -117,10 +118,10 @@ def names_of(question: str) -> tuple[Name, ...]:
         if not any(start < match.end() and match.start() < end for start, end in quantities)
     ]
     found: list[list[re.Match[str]]] = []
-    has_capitals = _capitals_tell(tokens)
+    has_capitals, is_german = _capitals_tell(tokens), _is_german(tokens)
     for before, token in zip([None, *tokens], tokens, strict=False):
         follows = before is not None and question[before.end() : token.start()] == " "
-        if _is_named(token, question, has_capitals=has_capitals):
+        if _is_named(token, question, has_capitals=has_capitals, is_german=is_german):
             if follows and found and found[-1][-1] is before:
                 found[-1].append(token)
             else:
@@ -178,7 +179,13 @@ def _capitals_tell(tokens: Sequence[re.Match[str]]) -> bool:
     return capitals <= max(MOST_CAPITALS * len(words), 2)
 
 
-def _is_named(token: re.Match[str], question: str, *, has_capitals: bool) -> bool:
+def _is_german(tokens: Sequence[re.Match[str]]) -> bool:
+    """Whether it has more small words of German, in which every noun has a capital, than others."""
+    words = [token[0].casefold() for token in tokens]
+    return sum(each in GERMAN for each in words) > sum(each in ENGLISH | SWEDISH for each in words)
+
+
+def _is_named(token: re.Match[str], question: str, *, has_capitals: bool, is_german: bool) -> bool:
     word = token[0]
     if word.casefold() in JOINING or _NO_NAME.fullmatch(word) or word.capitalize() in _DATES:
         return False
@@ -190,7 +197,7 @@ def _is_named(token: re.Match[str], question: str, *, has_capitals: bool) -> boo
         return False
     if capitals > 1:
         return _UNIT.fullmatch(word) is None
-    return word[0].isupper() and not begins_sentence(question[: token.start()])
+    return word[0].isupper() and not is_german and not begins_sentence(question[: token.start()])
 
 
 def _is_number_that_names(word: str, before: str) -> bool:

@@ -2,8 +2,9 @@
 
 Chunks are slices of Markdown-like text: blocks with empty lines between them. A heading is no
 piece, and neither is a line of dashes. The halves of a sentence before and behind the break of a
-page or a column are one piece. An item keeps the introduction that ends with a colon, a row
-of a table keeps its header row, so that both can be read alone.
+page or a column are one piece. An item keeps the introduction that ends with a colon, by which it
+is rated; a row of a table keeps its header row, so that it can be read alone. What is markup alone
+is no piece.
 """
 
 import re
@@ -32,6 +33,16 @@ _EDGE = re.compile(r"(?<!\\)\|")
 _CLOSED = re.compile(r"[.!?:;\u2026\u3002][\"'\u201d\u2019\u00bb)\]*_]*$")
 _WHOLE_END = re.compile(r"[.!?\u2026\u3002][\"'\u201d\u2019\u00bb)\]*_\d]*$")
 _HEADING_MARK = re.compile(r"#{1,6}\s+")
+_ELEMENTS = (
+    "a|b|br|center|details|div|em|figcaption|figure|font|h[1-6]|hr|i|iframe|img|li|ol|p|picture|s"
+    "|section|small|source|span|strong|sub|summary|sup|table|tbody|td|th|thead|tr|u|ul|video"
+)
+_MARKUP = re.compile(
+    rf"<!--.*?-->|</?(?:{_ELEMENTS})(?:\s[^<>]*)?/?>|^:::.*$|\*\*+|(?<!\w)__+|__+(?!\w)",
+    re.IGNORECASE | re.MULTILINE | re.DOTALL,
+)
+"""Tags of HTML, directives of Markdown dialects (`:::note`), and marks of emphasis."""
+_LINK = re.compile(r"(?<!!)\[([^\[\]]+)\]\((?:[^()\s]|\([^()\s]*\))+\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +59,9 @@ class Piece:
 
     @property
     def ranges(self) -> tuple[Range, ...]:
-        """What has to be cited to show it."""
+        """What has to be cited to show it: an item stands for itself."""
         own = (self.start, self.end)
-        return (self.lead, own) if self.lead else (own,)
+        return (self.lead, own) if self.lead and self.kind != "item" else (own,)
 
 
 def pieces_of(text: str) -> list[Piece]:
@@ -76,22 +87,30 @@ def pieces_of(text: str) -> list[Piece]:
 
 
 def shown(piece: Piece, text: str) -> str:
-    """`piece` of `text` as a line to read: the words as they are, without marks of Markdown."""
-    own = text[piece.start : piece.end]
+    """`piece` of `text` as a line to read: the words as they are, without markup."""
     if piece.kind == "row":
         header = text[slice(*piece.lead)] if piece.lead else ""
-        return _row_as_line(own, header)
-    words = " ".join(own.split())
-    if piece.lead is None:
-        return words
-    return f"{' '.join(text[slice(*piece.lead)].split())} {words}"
+        return _row_as_line(text[piece.start : piece.end], header)
+    return " ".join(plain(text[slice(*part)]) for part in piece.ranges)
+
+
+def read(piece: Piece, text: str) -> str:
+    """`piece` as it is rated: an item with the introduction of its list before it."""
+    if piece.kind != "item" or piece.lead is None:
+        return shown(piece, text)
+    return f"{plain(text[slice(*piece.lead)])} {shown(piece, text)}"
+
+
+def plain(text: str) -> str:
+    """The words of `text` in one line, without tags of HTML and marks of Markdown."""
+    return " ".join(_MARKUP.sub("", _LINK.sub(r"\1", text)).split())
 
 
 def cells_of(line: str) -> list[str]:
     """The cells of a line of a table in Markdown."""
     inner = line.strip().removeprefix("|")
     inner = inner[:-1] if inner.endswith("|") and not inner.endswith("\\|") else inner
-    return [" ".join(cell.replace("\\|", "|").split()) for cell in _EDGE.split(inner)]
+    return [plain(cell.replace("\\|", "|")) for cell in _EDGE.split(inner)]
 
 
 def _row_as_line(row: str, header: str) -> str:
@@ -168,7 +187,7 @@ def _sentences(text: str, start: int, end: int, *, lead: Range | None) -> Iterat
         item = _ITEM.match(block, first, last)
         begin = item.end() if item else first
         words = block[begin:last]
-        if not any(map(str.isalnum, words)):
+        if not any(map(str.isalnum, plain(words))):
             continue
         is_item = is_list and item is not None
         yield Piece(

@@ -99,8 +99,8 @@ class ReadingList:
         """
         listed = hits[: self.most]
         rows = rows_among(listed, store=self.store, complete_set=self.index.complete_set)
-        embed = self.index.encoder.embed_queries
-        return SectionText(passages_of(part.question, listed, rows=rows, embed=embed))
+        encoder = self.index.encoder
+        return SectionText(passages_of(part.question, listed, rows=rows, encoder=encoder))
 
 
 def compose(

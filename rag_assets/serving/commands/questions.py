@@ -7,6 +7,7 @@ from pathlib import Path
 from textwrap import shorten
 
 from rag_assets.config import Config
+from rag_assets.config.questions import KNOWN_ITEMS
 from rag_assets.reports.text_tables import table
 from rag_assets.serving import disk_errors, job_runs, question_labels, refresh_run
 from rag_assets.serving.replies import OK, PARTLY, Reply, UsageError, project_of
@@ -145,6 +146,11 @@ def _told(
         counts = sorts.setdefault(tuple(sort.values()), sort)
         counts[str(row["split"] or "no split")] = row["questions"]
     yield table([*sorts.values()], columns=["origin", "kind", "language", *splits])
+    if any(row["origin"] == KNOWN_ITEMS for row in made):
+        yield (
+            "\nKnown items are sentences cut from documents, no questions for people: they tell "
+            "whether anything is found at all. With `questions.model` set, a language model asks."
+        )
     if reasons:
         yield "\nLeft out"
     for row in reasons[:REASONS_SHOWN]:

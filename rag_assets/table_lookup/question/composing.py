@@ -273,7 +273,7 @@ def _require_asked_column(draft: Draft) -> None:
         )
         is_general = draft.question.is_harmless[place + 2] and place + 2 not in draft.explained
         if is_asked and is_general and noun.folded in vocabulary.CLASSING:
-            draft.fail("no_column", f"no heading says what is meant by {noun.text}")
+            draft.fail("no_column", f"no heading is about '{noun.text}'")
 
 
 def _compared_words(question: AskedQuestion) -> set[int]:

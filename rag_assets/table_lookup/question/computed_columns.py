@@ -64,7 +64,7 @@ class ComputedColumns:
             groups = _nearest(question, groups, marks)
         if len(groups) > 1:
             shown = " and ".join(group[1][0].info.heading for group in groups[:2])
-            return cls(problem=f"it is open whether {shown} is meant")
+            return cls(problem=f"it is not clear whether {shown} is meant")
         [(mentions, columns)] = groups
         share = max(mention.share(columns[0]) for mention in mentions)
         if share < LEAST_OF_ADJECTIVE and all(mention.is_adjective for mention in mentions):

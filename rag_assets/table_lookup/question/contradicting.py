@@ -47,7 +47,8 @@ def require_no_contradiction(
     for place, word in enumerate(draft.question.words):
         if word.folded in OR and not _is_choice(draft, place, columns, values, placed):
             draft.fail(
-                "vague", f"{word.text} joins conditions, and all conditions of a lookup must hold"
+                "vague",
+                f"of what '{word.text}' joins, one must hold; a lookup takes what meets all of it",
             )
     for plan in plans[:1]:
         _require_no_other_row(draft, values, plan)
@@ -102,7 +103,9 @@ def _require_no_other_row(draft: Draft, values: Sequence[ValueMention], plan: Lo
         are_two = any(first & second for first in before for second in after)
         if plan.operation not in ("difference", "change", "percent") and not are_two:
             told = draft.question.text[words[place - 1].start :].rstrip(" ?")
-            draft.fail("vague", f"a number can be compared with, and no other row: {told}")
+            draft.fail(
+                "vague", f"rows are compared with a number, and not with another row: {told}"
+            )
 
 
 def _require_end(
@@ -127,18 +130,21 @@ def _require_end(
         found = _CODED_END.search(column.info.heading)
         middle = float((column.info.minimum or 0) + (column.info.maximum or 0)) / 2
         if found and (float(found["code"]) < middle) == bool(found["high"]):
-            draft.fail("vague", f"which number is the higher one is open: {column.info.heading}")
+            draft.fail(
+                "vague",
+                f"it is not clear which number counts as the higher one: {column.info.heading}",
+            )
         elif judging and not found:
             heading = column.info.heading
             ends = f"the highest or the lowest {heading}"
-            draft.fail("vague", f"it is open whether {ends} is {judging[0]}")
+            draft.fail("vague", f"it is not clear whether {ends} is '{judging[0]}'")
         said = max((each.share(column) for each in columns if not each.is_adjective), default=0)
         for measured in (draft.question.extra_forms[each] for each in graded):
             fits = measured & (column.forms | (forms("date") if column.is_date else set()))
             if measured and not fits and (column.is_date or said < LEAST_OF_ADJECTIVE):
-                draft.fail("vague", f"it is open whether {column.info.heading} is asked for")
+                draft.fail("vague", f"it is not clear whether {column.info.heading} is asked for")
     if judging and not ordered:
-        draft.fail("vague", f"no heading says what is {judging[0]}")
+        draft.fail("vague", f"no heading tells what is '{judging[0]}'")
 
 
 def _require_one_row_each(draft: Draft, columns: Sequence[ColumnMention], plan: LookupPlan) -> None:
@@ -184,10 +190,10 @@ def _require_used(
         column.info.name in used or is_key(draft, column) for column, _ in mention.candidates
     ):
         told = " ".join(words[place].text for place in mention.words)
-        draft.fail("vague", f"it is open what is asked of {told}")
+        draft.fail("vague", f"it names '{told}', and it is not clear what to tell about it")
     column, share = mention.candidates[0]
     is_thing = column.info.unit and words[mention.words[0] - 1].folded in WHICH
     is_beside = plan.order_by is not None and is_thing
     is_shown = column.info.name in plan.columns and column.info.name != plan.order_by
     if share < LEAST_OF_ADJECTIVE and is_shown and (mention.is_adjective or is_beside):
-        draft.fail("vague", f"too little is said to mean {column.info.heading}")
+        draft.fail("vague", f"it may ask for {column.info.heading}, but says too little to be sure")

@@ -183,14 +183,14 @@ def _outputs(
             draft.roles.add(mention)
         elif _is_counted(draft, mention) and mention.candidates[0][1] < WHOLE:
             said = draft.question.words[mention.words[0]].text
-            draft.fail("no_column", f"rows of {draft.table.info.title} are no {said}")
+            draft.fail("no_column", f"what {draft.table.info.title} lists is not called '{said}'")
         elif (
             not is_filter
             and not flag_values(column, draft.table.info.rows)
             and not _is_held(draft, mention)
         ):
             said = " ".join(draft.question.words[place].text for place in mention.words)
-            draft.fail("vague", f"it is open what is asked of {said}")
+            draft.fail("vague", f"it names '{said}', and it is not clear what to tell about it")
         else:
             select_by_filling(draft, mention, "not_empty")
     return tuple(dict.fromkeys(outputs))

@@ -6,7 +6,6 @@ from functools import cached_property
 
 from rag_assets.table_lookup.question.composing import TableReading
 from rag_assets.table_lookup.question.describing import in_words
-from rag_assets.table_lookup.question.labels import labels_of
 from rag_assets.table_lookup.question.linked_columns import LinkedColumn
 from rag_assets.table_lookup.question.linking import FEW_VALUES
 from rag_assets.table_lookup.question.placing import conditions_of
@@ -70,13 +69,6 @@ class _Near:
         ]
         return f" {self.written.where} {f' {self.written.conjunction} '.join(said)}" if said else ""
 
-    @cached_property
-    def thing(self) -> str:
-        """What a row is called: the heading of the column that names it, else the title."""
-        table = self.reading.table
-        labels = labels_of(table)
-        return table.column(labels[0]).info.heading if labels else table.info.title
-
     def with_limits(self) -> Iterator[str]:
         """With the numbers of the question, on columns that they can be compared with."""
         for quantity in self.question.quantities:
@@ -87,7 +79,6 @@ class _Near:
                 for column in self.numbers:
                     if conditions_of(quantity, column):
                         yield template.format(
-                            thing=self.thing,
                             title=self.reading.table.info.title,
                             heading=column.info.heading,
                             limit=limit,
@@ -101,7 +92,7 @@ class _Near:
             if template is not None:
                 for column in self.numbers:
                     heading = column.info.heading
-                    yield template.format(thing=self.thing, heading=heading, where=self.where)
+                    yield template.format(heading=heading, where=self.where)
             if operation == "count":
                 yield self.written.count.format(
                     title=self.reading.table.info.title, where=self.where

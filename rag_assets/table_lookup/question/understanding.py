@@ -147,7 +147,9 @@ def _read(question: str, asked: AskedQuestion, catalogue: Catalogue) -> Understo
         return _refused(asked, nearer, links, catalogue)
     if best.share < LEAST_SHARE:
         heading = " / ".join(described(plan, best.table) for plan in best.plans[:1])
-        return Unclear(f"too little is said to be sure of this reading: {heading}", (), "vague")
+        return Unclear(
+            f"it may ask for this, but says too little to be sure: {heading}", (), "vague"
+        )
     close = [
         each
         for each in accepted
@@ -160,7 +162,7 @@ def _read(question: str, asked: AskedQuestion, catalogue: Catalogue) -> Understo
     plan, reading = agreed
     if unmet := unmet_demand(question, plan, reading.table.info):
         heading = described(plan, reading.table)
-        return Unclear(f"it asks for {unmet}, which this reading does not: {heading}", (), "vague")
+        return Unclear(f"it asks for {unmet}, which this would not tell: {heading}", (), "vague")
     if problem := _several_dates(asked, plan, reading, catalogue):
         return problem
     if problem := _proves_nothing(plan, reading, catalogue):
@@ -293,7 +295,7 @@ def _refused(
     names = list(dict.fromkeys(names))
     if names:
         if place := _cell_with(names, catalogue):
-            return Unclear(f"{place}, and what is asked of it is not clear", (), "no_column")
+            return Unclear(f"{place}, but not what is asked about it", (), "no_column")
         near = chain.from_iterable(_closest(name, links) for name in names)
         closest = tuple(islice(near, MOST_CLOSEST))
         shown = f"; the nearest there are: {', '.join(closest)}" if closest else ""
@@ -301,9 +303,8 @@ def _refused(
     if best.unexplained:
         words = list(dict.fromkeys(asked.words[place].text for place in best.unexplained))
         is_vague = any(folded(word) in vocabulary.VAGUE for word in words)
-        reason = (
-            f"nothing in the table {best.table.info.title} says what is meant by {', '.join(words)}"
-        )
+        told = " or ".join(f"'{word}'" for word in words)
+        reason = f"the table {best.table.info.title} has no heading and no value for {told}"
         kind: UnclearKind = "vague" if is_vague else "no_column"
         if len(best.unexplained) > 2:
             kind = "not_a_lookup" if best.score < 3 else "no_column"

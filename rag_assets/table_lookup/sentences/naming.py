@@ -44,16 +44,16 @@ def naming_column(table: TableInfo) -> ColumnInfo | None:
 
 
 def names_of(found: Found, catalogue: Catalogue, *, phrases: Phrases) -> list[str]:
-    """A name for each of the rows found; two of one name are told apart by their keys."""
+    """A name for each of the rows found; two of them with one name are told apart by their keys."""
     column = naming_column(found.table)
     if column is None:
         return [phrases.row.format(key=key) for key in found.row_keys]
-    everywhere = Counter(catalogue.texts(found.table)[column.name].to_pylist())
     cells = cells_of(found, catalogue, column.name)
     texts = catalogue.texts(found.table)[column.name]
     own = [texts[place].as_py() for place in found.places]
+    named = Counter(own)
     return [
-        _named(column, cell, key, is_alone=everywhere[text] == 1, phrases=phrases)
+        _named(column, cell, key, is_alone=named[text] == 1, phrases=phrases)
         for cell, text, key in zip(cells, own, found.row_keys, strict=True)
     ]
 

@@ -11,12 +11,12 @@ from rag_assets.table_lookup.sentences import citing
 from rag_assets.table_lookup.sentences.naming import listed, names_of, naming_column
 from rag_assets.table_lookup.sentences.writing import measured, result_of, where_in_words
 from rag_assets.table_lookup.tables.catalogue import Catalogue, ColumnInfo
-from rag_assets.table_lookup.words.phrases import PHRASES, Language, Phrases
+from rag_assets.table_lookup.words.phrases import PHRASES, Count, Language, Phrases
 
 ROWS_SHOWN = 3
 """The rows that are told one by one; of more, so many after a sentence that counts them."""
 MOST_SHOWN = 10
-"""The rows that are told one by one where so many were asked for."""
+"""The rows that are told one by one where so many, or a column of theirs, were asked for."""
 NAMES_SHOWN = 5
 COLUMNS_SHOWN = 6
 
@@ -42,7 +42,9 @@ def sentences_of(
 def nothing(found: Found, *, phrases: Phrases) -> Sentence:
     """A sentence that says that no row was found, and what was searched."""
     where = where_in_words(found.plan, found.table, phrases=phrases)
-    text = phrases.nothing.format(title=found.table.title, where=where, searched=found.table.rows)
+    text = phrases.nothing.format(
+        title=found.table.title, where=where, searched=Count(found.table.rows)
+    )
     return Sentence(text, (citing.absence(found, phrases=phrases),))
 
 
@@ -57,7 +59,7 @@ def counted(
     text = template.format(
         shown=shown,
         title=found.table.title,
-        count=found.value,
+        count=Count(found.value or 0),
         heading=column.heading if column else "",
         where=where_in_words(found.plan, found.table, phrases=phrases),
     )
@@ -75,7 +77,7 @@ def _computed(found: Found, catalogue: Catalogue, phrases: Phrases) -> Sentence:
     given = {
         "heading": column.heading,
         "where": where_in_words(found.plan, found.table, phrases=phrases),
-        "count": citation.count,
+        "count": Count(citation.count),
         "value": result_of(citation, phrases=phrases),
     }
     if operation in phrases.superlatives:
@@ -126,7 +128,7 @@ def _unread(found: Found, catalogue: Catalogue, phrases: Phrases) -> tuple[Sente
     column = found.table.find(found.plan.column or "")
     if not found.unread or column is None:
         return ()
-    text = phrases.unread.format(count=found.unread, heading=column.heading)
+    text = phrases.unread.format(count=Count(found.unread), heading=column.heading)
     return (Sentence(text, (citing.computed(found, catalogue, phrases=phrases),)),)
 
 
@@ -134,7 +136,9 @@ def row_sentences(found: Found, catalogue: Catalogue, phrases: Phrases) -> tuple
     """The rows one by one, after a sentence that counts them where there are more."""
     names = names_of(found, catalogue, phrases=phrases)
     counting: tuple[Sentence, ...] = ()
-    most = min(max(ROWS_SHOWN, found.plan.limit or 0), MOST_SHOWN)
+    naming = naming_column(found.table)
+    asked = {*found.plan.columns} - {naming.name if naming else ""}
+    most = min(max(MOST_SHOWN if asked else ROWS_SHOWN, found.plan.limit or 0), MOST_SHOWN)
     if len(names) > most:
         text = phrases.many.format(
             title=found.table.title,
@@ -147,7 +151,6 @@ def row_sentences(found: Found, catalogue: Catalogue, phrases: Phrases) -> tuple
     shown = first_rows(found, most)
     columns = _columns(found)
     cited = [citing.cells(shown, catalogue, column) for column in columns]
-    naming = naming_column(found.table)
     naming_cells = {cell.row_key: cell for cell in citing.names(shown, catalogue)}
     rows = [
         _row(name, cells, phrases, named_by=naming, name_cell=naming_cells.get(cells[0].row_key))

@@ -11,11 +11,12 @@ from decimal import Decimal
 from string import Formatter
 
 from rag_assets.citations.kinds import MOST_INPUTS, Absence, Cell, Citation, Computed, Rows
+from rag_assets.citations.values import Value
 from rag_assets.table_lookup.plans.plan import OF_TWO_COLUMNS
 from rag_assets.table_lookup.sentences.naming import LONGEST_NAME
 from rag_assets.table_lookup.sentences.phrasing import NAMES_SHOWN
 from rag_assets.table_lookup.sentences.writing import measured, number, result_of
-from rag_assets.table_lookup.words.phrases import PHRASES, Phrases
+from rag_assets.table_lookup.words.phrases import PHRASES, Count, Phrases
 
 
 def is_told(sentence: str, citations: Sequence[Citation]) -> bool:
@@ -58,7 +59,7 @@ def _of_row(cells: Sequence[Cell], phrases: Phrases) -> Iterator[str]:
 def _of_rows(
     rows: Rows, cells: Sequence[Cell], absent: Absence | None, phrases: Phrases
 ) -> Iterator[str]:
-    given = {"title": rows.title, "where": rows.where, "count": f"{rows.count}"}
+    given = {"title": rows.title, "where": rows.where, "count": Count(rows.count)}
     if absent is not None and cells:
         values = [_measured(cell, phrases) for cell in cells]
         yield _filled(
@@ -80,12 +81,12 @@ def _of_computed(citation: Computed, cells: Sequence[Cell], phrases: Phrases) ->
         "title": citation.rows.title,
         "where": citation.rows.where,
         "heading": citation.heading,
-        "count": f"{citation.count}",
+        "count": Count(citation.count),
         "value": result_of(citation, phrases=phrases),
     }
     if operation == "distinct":
         for template in (phrases.distinct, phrases.groups):
-            yield _filled(template, {**given, "count": f"{result}"}, {"shown": r"\d+"})
+            yield _filled(template, {**given, "count": _counted(result)}, {"shown": r"\d+"})
     elif operation in OF_TWO_COLUMNS:
         before, after = citation.inputs
         told = {"low": _measured(before, phrases), "high": _measured(after, phrases)}
@@ -94,7 +95,7 @@ def _of_computed(citation: Computed, cells: Sequence[Cell], phrases: Phrases) ->
     elif operation == "count":
         yield _filled(
             phrases.count_column if citation.heading else phrases.count,
-            {**given, "count": f"{result}"},
+            {**given, "count": _counted(result)},
         )
     elif operation in phrases.superlatives:
         keys = [cell.row_key for cell in citation.inputs if cell.value == result]
@@ -118,12 +119,12 @@ def _of_computed(citation: Computed, cells: Sequence[Cell], phrases: Phrases) ->
         ]
         yield _filled(phrases.difference, given, {"names": _listed(both, phrases)})
     if citation.unread:
-        yield _filled(phrases.unread, {**given, "count": f"{citation.unread}"})
+        yield _filled(phrases.unread, {**given, "count": Count(citation.unread)})
 
 
 def _of_absence(absent: Absence, phrases: Phrases) -> str:
     where = f" {absent.looked_for}" if absent.looked_for else ""
-    given = {"title": absent.title, "where": where, "searched": f"{absent.searched}"}
+    given = {"title": absent.title, "where": where, "searched": Count(absent.searched)}
     return _filled(phrases.nothing, given)
 
 
@@ -141,14 +142,22 @@ def _one_of(absent: Absence, phrases: Phrases) -> str:
 
 
 def _filled(
-    template: str, given: Mapping[str, str], patterns: Mapping[str, str] | None = None
+    template: str, given: Mapping[str, str | Count], patterns: Mapping[str, str] | None = None
 ) -> str:
     """`template` as a pattern; what is `given` stands there word for word."""
-    fields = {name: re.escape(text) for name, text in given.items()} | dict(patterns or {})
+    known = patterns or {}
+
+    def said(field: str, forms: str) -> str:
+        return known[field] if field in known else re.escape(format(given[field], forms))
+
     return "".join(
-        re.escape(text) + (fields[field] if field else "")
-        for text, field, _, _ in Formatter().parse(template)
+        re.escape(text) + (said(field, forms or "") if field else "")
+        for text, field, forms, _ in Formatter().parse(template)
     )
+
+
+def _counted(result: Value) -> Count:
+    return Count(result if isinstance(result, int) else 0)
 
 
 def _measured(cell: Cell, phrases: Phrases) -> str:

@@ -11,6 +11,15 @@ from rag_assets.table_lookup.words.word_lists import word_lists
 Language: TypeAlias = Literal["en", "sv"]
 
 
+class Count(int):
+    """A number in a template: of `{count:# row|# rows}` the first form is for one."""
+
+    def __format__(self, forms: str) -> str:
+        """The form for this number, which stands where it has a `#`."""
+        one, _, several = (forms or "#|#").partition("|")
+        return (one if self == 1 else several).replace("#", str(int(self)))
+
+
 @dataclass(frozen=True, slots=True)
 class Suggestions:
     """Templates of questions that can be read; `{where}` begins with a space, or is empty."""

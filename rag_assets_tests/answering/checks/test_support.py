@@ -128,6 +128,58 @@ def test_a_cell_is_told_under_its_whole_heading(sentence, compared):
     assert check(sentence, [METAL]).compared == compared
 
 
+SESSIONS = CitedRow(
+    (
+        CitedPair("mean average energy", "5.809629", "kWh"),
+        CitedPair("number of rows", "3"),
+        *(CitedPair("energy", value, "kWh") for value in ("7.78", "9.74", "6.76")),
+    ),
+    subject="charging sessions",
+)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "agrees"),
+    [
+        ("The average energy per charging session is 5.81 kWh.", True),
+        ("The mean energy of a charging session is 5.81 kWh.", True),
+        ("The energy of a charging session is 5.81 kWh.", False),
+        ("The total energy of the charging sessions is 5.81 kWh.", False),
+    ],
+)
+def test_a_computed_value_is_told_in_one_word_for_its_operation(sentence, agrees):
+    assert check(sentence, [SESSIONS]).agrees == agrees
+
+
+APART = CitedText("The share of slag is 10 % in summer and 25 % in winter.")
+WITH_ENDS = [
+    CitedText("The share of slag is between 10 and 25 percent."),
+    CitedText("The share of slag is 10 %\u202625 %."),
+    CitedText("The share of slag is at least 10 % and at most 25 %."),
+    CitedRow(
+        (CitedPair("Share of slag, min (%)", "10"), CitedPair("Share of slag, max (%)", "25"))
+    ),
+    CitedRow((CitedPair("Share of slag", "10-25 %"),)),
+]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "compared"),
+    [
+        ("The share of slag is 10-25 %.", "nothing"),
+        ("Slag has a share of between 10 and 25 %.", "nothing"),
+        ("The share of slag goes from 10 % in summer to 25 % in winter.", "numbers and names"),
+        ("The share of slag goes from 10 % to 25 %.", "numbers and names"),
+        ("The share of slag is 10 or 25 %.", "numbers and names"),
+    ],
+)
+def test_a_range_does_not_follow_from_two_values_and_a_change_does(sentence, compared):
+    found = check(sentence, [APART])
+    assert (found.compared, found.agrees) == (compared, True)
+    with_ends = [check(sentence, [each]) for each in WITH_ENDS]
+    assert {each.compared for each in with_ends} == {"numbers and names"}
+
+
 TWISTED = [
     "The bronze casing stood a pressure of 16 bar.",
     "The small pump needs more power than the larger one.",

@@ -2,13 +2,12 @@
 
 from dataclasses import replace
 
-import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_assets.answering.quoting.highlighting import passages_of
 from rag_assets.citations.kinds import Cell, Span
-from rag_assets_tests.answering.found import cells_of, document, row
+from rag_assets_tests.answering.found import LastIsNearest, cells_of, document, row
 
 SPRING = document(
     "springs",
@@ -23,21 +22,9 @@ PUMP = document(
 )
 
 
-def alike(texts):
-    """An encoder to which all texts are alike, so that words alone decide."""
-    return np.full((len(texts), 4), 0.5, np.float32)
-
-
-def turned(texts):
-    """An encoder that finds the question nearest to the last text."""
-    vectors = np.zeros((len(texts), 2), np.float32)
-    vectors[:, 0] = 1
-    vectors[[0, -1]] = 0, 1
-    return vectors
-
-
-def passages(question, *hits, rows=None, embed=alike):
-    return passages_of(question, hits, rows=rows or {}, embed=embed)
+def passages(question, *hits, rows=None, much=0.0):
+    """What is marked where words alone decide, unless the last text is nearer by `much`."""
+    return passages_of(question, hits, rows=rows or {}, encoder=LastIsNearest(much))
 
 
 def test_the_sentence_that_fits_is_cited_and_its_neighbours_stand_beside_it():
@@ -61,7 +48,7 @@ def test_lines_that_only_say_where_a_unit_stands_are_no_passage():
 
 
 def test_the_encoder_speaks_where_no_word_does():
-    [found] = passages("What colour?", SPRING, embed=turned)
+    [found] = passages("What colour?", SPRING, much=1.0)
     assert found.text == "It was painted red."
 
 

@@ -22,6 +22,9 @@ from rag_assets_tests.answering.found import cells_of, document, row
         ("What was sold in March 1998?", []),
         ("Is a 3-phase motor the 2nd choice of the 1990s?", []),
         ("WHAT IS THE PRICE OF THE PUMP", []),
+        ("Wie hoch ist der Wirkungsgrad der Brennstoffzelle?", []),
+        ("Ist der Akku der NV-65 mit dem USB-Netzteil zu laden?", ["NV-65", "USB-Netzteil"]),
+        ("Was kostet ein Kilogramm Hassium?", []),
         ("what is it?", []),
     ],
 )

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_assets.answering.quoting.pieces import cells_of, pieces_of, shown
+from rag_assets.answering.quoting.pieces import cells_of, pieces_of, read, shown
 
 TABLE = """\
 | Grade | Strength | Remark |
@@ -43,12 +43,21 @@ def test_items_of_a_list_are_pieces_without_their_marks():
     assert "free of oil, i.e. degreased." in lines(LIST)
 
 
-def test_items_keep_an_introduction_that_ends_with_a_colon():
+def test_an_item_is_shown_and_cited_alone_and_read_with_the_introduction_of_its_list():
     text = "The mesh must be:\n\n- of hexes only;\n\n- fine near walls."
+    assert lines(text) == ["The mesh must be:", "of hexes only;", "fine near walls."]
+    last = pieces_of(text)[-1]
+    assert [text[slice(*each)] for each in last.ranges] == ["fine near walls."]
+    assert read(last, text) == "The mesh must be: fine near walls."
+
+
+def test_markup_is_not_shown_and_is_no_piece():
+    text = (
+        '<div class="note">\n\n:::caution\n\n**Note:** <b>Water</b> at 5 <7 bar is a `List<T>` of '
+        "[a guide](https://x.org/a_(b)), __not__ snake_case__names.\n\n:::\n\n</div>\n\n****"
+    )
     assert lines(text) == [
-        "The mesh must be:",
-        "The mesh must be: of hexes only;",
-        "The mesh must be: fine near walls.",
+        "Note: Water at 5 <7 bar is a `List<T>` of a guide, not snake_case__names."
     ]
 
 

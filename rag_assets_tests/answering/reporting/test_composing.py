@@ -2,13 +2,11 @@
 
 from dataclasses import replace
 
-import numpy as np
-
 from rag_assets.answering.quoting.highlighting import passages_of
 from rag_assets.answering.reporting.decomposition import Decomposition, SubQuestion
 from rag_assets.answering.reporting.gathering import FoundFor, GatheredUnits
 from rag_assets.answering.reporting.writing import SectionText, by_heading, compose
-from rag_assets_tests.answering.found import document
+from rag_assets_tests.answering.found import LastIsNearest, document
 
 SALT = document("salt", "Salt spray lasts 500 hours. It is sprayed at 35 degrees.", title="Salt")
 HEAT = document("heat", "Invar hardly expands by heat. It melts at 1430 degrees.", title="Heat")
@@ -16,10 +14,7 @@ PARTS = (SubQuestion("Salt spray", "salt spray"), SubQuestion("Heat of Invar", "
 
 
 def writer(part, hits):
-    embed = np.ones((1, 1), np.float32).repeat
-    return SectionText(
-        passages_of(part.question, hits, rows={}, embed=lambda texts: embed(len(texts), axis=0))
-    )
+    return SectionText(passages_of(part.question, hits, rows={}, encoder=LastIsNearest()))
 
 
 def composed(*found, parts=PARTS, title="Salt and heat"):

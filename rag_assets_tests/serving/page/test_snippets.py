@@ -13,7 +13,7 @@ Alloys of this shop.
 | name | density |
 | --- | --- |
 | Brass | 8.4 |
-| Invar <b> | 8.05 |
+| Invar <x> | 8.05 |
 | Copper | 8.9 |
 | Zinc | 7.1 |
 | Lead | 11.3 |
@@ -35,7 +35,7 @@ def test_the_header_of_a_chunk_is_left_out_as_it_stands_above():
 def test_rows_stand_below_their_header_from_the_one_that_fits_on():
     assert snippet_of(TABLE, "density of Invar") == [
         ["name", "<mark>density</mark>"],
-        ["<mark>Invar</mark> &lt;b&gt;", "8.05"],
+        ["<mark>Invar</mark> &lt;x&gt;", "8.05"],
         ["Copper", "8.9"],
         ["Zinc", "7.1"],
     ]
