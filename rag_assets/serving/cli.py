@@ -27,7 +27,7 @@ from rag_assets.store.state_format import StateFormatError
 from rag_assets.store.table_locations import UnreachableTablesError
 
 COMMANDS: Mapping[str, str] = {
-    "The first day": "init refresh search ask show serve mcp status ui",
+    "The first day": "demo init refresh search ask show serve mcp status ui",
     "Build and inspect": "plan documents tables export",
     "Search and measure": "lookup explain questions evaluate experiment judge",
     "Swap a model or a setting": "training variants preview backfill promote rollback history",

@@ -257,8 +257,9 @@ def test_what_a_cursor_missed_comes_when_all_is_read(project):
     project.write_orders(*orders, order(4, 5))
     project.refresh()
 
-    [shop] = definitions(config.load(project.folder / "rag_assets.yaml"), STEPS).assets or ()
-    told = shop.metadata_by_key[dg.AssetKey(["exports", "shop"])]
+    assets = definitions(config.load(project.folder / "rag_assets.yaml"), STEPS).assets or ()
+    metadata = {key: told for each in assets for key, told in each.metadata_by_key.items()}
+    told = metadata[dg.AssetKey(["exports", "shop"])]
 
     assert "hard_delete" in told["rows deleted at the source"]
     assert [row["id"] for row in by_cursor] == [1, 2]
