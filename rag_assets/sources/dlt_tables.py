@@ -12,8 +12,7 @@ list has the primary key of the row that it lies in, and its place in the list, 
 import importlib
 import shutil
 import sys
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,23 +67,8 @@ class DltTables(Origin):
         """
         if self._kept.exists():
             shutil.copyfile(self._kept, self.file)
-        with self._told():
-            self._load()
-        return sorted(self._tables)
-
-    @override
-    def keep(self) -> None:
-        self._kept.parent.mkdir(exist_ok=True)
-        self.file = self.file.replace(self._kept)
-        for other in self._kept.parent.glob(f"{self.source.name}-????????.duckdb"):
-            if other != self._kept:  # of a source that the config no longer names
-                take_away(other)
-
-    @contextmanager
-    def _told(self) -> Generator[None]:
-        """Say what failed in the source, whatever it was."""
         try:
-            yield
+            self._load()
         except SourceError:
             raise
         except Exception as error:
@@ -94,6 +78,15 @@ class DltTables(Origin):
                 "its credentials. Nothing of this load was taken; the next refresh loads again "
                 "from where the last one ended"
             ) from error
+        return sorted(self._tables)
+
+    @override
+    def keep(self) -> None:
+        self._kept.parent.mkdir(exist_ok=True)
+        self.file = self.file.replace(self._kept)
+        for other in self._kept.parent.glob(f"{self.source.name}-????????.duckdb"):
+            if other != self._kept:  # of a source that the config no longer names
+                take_away(other)
 
     def _load(self) -> None:
         prepare_dlt()
@@ -112,9 +105,9 @@ class DltTables(Origin):
             )
             pipeline.config.restore_from_destination = True
             if self.source.incremental:
-                pipeline.run(found)
+                pipeline.run(found, loader_file_format="parquet")
             else:
-                pipeline.run(found, refresh="drop_data")
+                pipeline.run(found, loader_file_format="parquet", refresh="drop_data")
         schema = pipeline.schemas[found.schema.name]
         self._tables = {
             name: schema.tables[name]

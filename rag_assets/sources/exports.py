@@ -168,6 +168,9 @@ def _timed(items: Sequence[Chosen]) -> Generator[None]:
 class ExportPass:
     """One pass over the tables of a source."""
 
+    folder: Path
+    """What is read goes here; it is removed at the end of the pass."""
+
     def __init__(
         self,
         store: Store,
@@ -193,13 +196,13 @@ class ExportPass:
 
     def run(self, specs: Sequence[TableSpec]) -> Iterator[Export]:
         """Refresh the tables of `specs`, one after another."""
-        with self._landing() as folder:
-            yield from self._run(specs, folder=folder)
+        with self._landing() as self.folder:
+            yield from self._run(specs)
 
-    def _run(self, specs: Sequence[TableSpec], *, folder: Path) -> Iterator[Export]:
+    def _run(self, specs: Sequence[TableSpec]) -> Iterator[Export]:
         held = self._held()
         try:
-            origin = self._open(folder)
+            origin = self._open()
             names = origin.names()
             self.outcomes.keep(origin)
         except SourceError as error:
@@ -215,7 +218,7 @@ class ExportPass:
         with closing(origin):
             for export in chain(
                 self._too_long(set(names) - set(fitting), specs),
-                self._of_tables(origin, fitting, specs, held=held, folder=folder),
+                self._of_tables(origin, fitting, specs, held=held),
             ):
                 seen.add(export.table)
                 yield export
@@ -226,13 +229,12 @@ class ExportPass:
                 self.log(f"{self.source.name}/{table} is no longer in the config: removed")
                 self.outcomes.remove(table)
 
-    def _open(self, folder: Path) -> Origin:
-        """The tables of the source; temporary files go to `folder`."""
+    def _open(self) -> Origin:
         if self.source.dlt is None:
             return open_origin(self.source, log=self.log)
         from rag_assets.sources.dlt_tables import DltTables
 
-        return DltTables(self.source, self.store, work=folder)
+        return DltTables(self.source, self.store, work=self.folder)
 
     def _held(self) -> list[str]:
         """The tables that lie here, those included whose snapshot could not be taken over.
@@ -260,7 +262,6 @@ class ExportPass:
         specs: Sequence[TableSpec],
         *,
         held: Sequence[str],
-        folder: Path,
     ) -> Iterator[Export]:
         chosen: list[Chosen] = []
         for spec in specs:
@@ -276,7 +277,7 @@ class ExportPass:
                 chosen.append(Chosen(spec, spec.name))
             else:
                 yield self.outcomes.failed(spec, spec.name, self._missing(origin, spec, names))
-        yield from self._refresh(origin, chosen, folder=folder)
+        yield from self._refresh(origin, chosen)
 
     def _too_long(self, names: Collection[str], specs: Sequence[TableSpec]) -> Iterator[Export]:
         """Tables whose names are longer than is allowed."""
@@ -323,9 +324,7 @@ class ExportPass:
                 "allow_shrink in the run's config); otherwise give it back",
             )
 
-    def _refresh(
-        self, origin: Origin, chosen: Sequence[Chosen], *, folder: Path
-    ) -> Iterator[Export]:
+    def _refresh(self, origin: Origin, chosen: Sequence[Chosen]) -> Iterator[Export]:
         """Read the tables that moved, all in one go, and take over what changed."""
         moved: list[Chosen] = []
         for item in chosen:
@@ -340,8 +339,8 @@ class ExportPass:
             else:
                 yield self.outcomes.unchanged(item.spec, item.table, done, seconds=item.seconds)
         if moved:
-            for item, reading in self._landed(origin, moved, folder=folder):
-                yield self._brought_up(origin, item, reading, folder=folder)
+            for item, reading in self._landed(origin, moved, folder=self.folder):
+                yield self._brought_up(origin, item, reading, folder=self.folder)
 
     def _look(self, origin: Origin, item: Chosen) -> ExportedTable | None:
         """What is held of a table that looks the same as then; else prepare to read it."""

@@ -38,10 +38,11 @@ def landing(store: Store, name: str) -> Generator[Path]:
 
 
 def prepare_dlt() -> None:
-    """Let dlt call nobody, leave signals alone, and read resources one after another."""
+    """Let dlt call nobody, leave signals alone, read in order, and keep no row twice."""
     os.environ.setdefault("RUNTIME__DLTHUB_TELEMETRY", "false")
     os.environ.setdefault("RUNTIME__INTERCEPT_SIGNALS", "false")  # or a run could not be stopped
     os.environ.setdefault("EXTRACT__NEXT_ITEM_MODE", "fifo")
+    os.environ.setdefault("LOAD__TRUNCATE_STAGING_DATASET", "true")  # or rows lie there twice
 
 
 def land(resources: "Sequence[DltResource]", *, folder: Path) -> dict[str, list[Path]]:

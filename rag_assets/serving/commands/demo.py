@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import shlex
 import shutil
 from pathlib import Path
 
@@ -27,15 +28,15 @@ FILES = (
 PACKAGED = Path(__file__).parents[2] / "demo"
 """Where an installed package has them."""
 CHECKOUT = Path(__file__).parents[3]
-QUERIES = (
-    "shelf life of N75 seals",
-    "hur många gånger får en svets repareras",
-    "tensile strength of WR 500",
+COMMANDS = (
+    "refresh",
+    'search "shelf life of N75 seals" --top-k 3',
+    'search "hur många gånger får en svets repareras" --top-k 3',
+    'search "tensile strength of WR 500" --top-k 3',
+    'ask "What is the highest stress amplitude of the fatigue tests?"',
+    'ask "How many steel grades have a yield strength above 700 MPa?"',
 )
-QUESTIONS = (
-    "What is the highest stress amplitude of the fatigue tests?",
-    "How many steel grades have a yield strength above 700 MPa?",
-)
+"""What is run, and shown with what it replied."""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -51,31 +52,24 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Reply:
     """Write the project unless it is there, refresh it, search three times and ask twice."""
+    from rag_assets.serving.cli import parser
+
     file = written(options.folder.absolute())
     os.environ[configuration.PATH_VARIABLE] = str(file)
-    refreshed = _reply("refresh")
-    if refreshed.code not in (OK, PARTLY):
-        return refreshed
-    searches = {query: _reply("search", query, "--top-k", "3") for query in QUERIES}
-    answers = {question: _reply("ask", question) for question in QUESTIONS}
-    told = {
-        "Three searches: rag-assets search QUERY --top-k 3": searches,
-        "Two answers: rag-assets ask QUESTION": answers,
-    }
-    sections = [refreshed.text]
-    for heading, replies in told.items():
-        sections += [heading, *(f"> {asked}\n\n{reply.text}" for asked, reply in replies.items())]
-    sections.append(
+    replies: dict[str, Reply] = {}
+    for line in COMMANDS:
+        words = shlex.split(line)
+        command = parser(only=words[0]).parse_args(words)
+        replies[line] = command.run(command)
+        if replies[line].code not in (OK, PARTLY):
+            return replies[line]
+    shown = [f"$ rag-assets {line}\n\n{reply.text}" for line, reply in replies.items()]
+    next_ = (
         f"The project lies in {file.parent}. There, rag-assets serve opens a page to ask on, and "
         "rag-assets ui the lineage, the runs and the evaluation report."
     )
-    record = {
-        "config": str(file),
-        "refresh": refreshed.record,
-        "searches": [reply.record for reply in searches.values()],
-        "answers": [reply.record for reply in answers.values()],
-    }
-    return Reply(record, "\n\n".join(sections))
+    record = {"config": str(file), "replies": {line: each.record for line, each in replies.items()}}
+    return Reply(record, "\n\n".join([*shown, next_]))
 
 
 def written(folder: Path) -> Path:
@@ -101,11 +95,3 @@ def written(folder: Path) -> Path:
         copy = shutil.copytree if (source / name).is_dir() else shutil.copyfile
         copy(source / name, target)
     return file
-
-
-def _reply(*arguments: str) -> Reply:
-    """What another command replies."""
-    from rag_assets.serving.cli import parser
-
-    options = parser(only=arguments[0]).parse_args(arguments)
-    return options.run(options)
