@@ -192,6 +192,7 @@ class Source:
 
     def __init__(self, config: Config, name: str) -> None:
         self._settings = next(each for each in config.sources.tables if each.name == name)
+        assert self._settings.url is not None, "no dlt source is read here"
         place = self._settings.url.get_secret_value().removeprefix("sqlite:///")
         self._path = resolve_package_path(place) if place.startswith("package:") else Path(place)
         self._tables: dict[str, Mapping[str, Mapping[str, Cell]]] = {}

@@ -11,7 +11,7 @@ from rag_assets.config.errors import ConfigError
 from rag_assets.config.parsers import ParserSettings
 from rag_assets.config.retrieval import Retrieval
 from rag_assets.config.root import Config
-from rag_assets.config.sources import Sources
+from rag_assets.config.sources import Sources, TableSource
 from rag_assets.config.training import with_trained
 
 
@@ -23,15 +23,7 @@ def with_absolute_paths(config: Config, *, root: Path) -> Config:
             source.model_copy(update={"url": _anchored_url(source.url, root=root)})
             for source in config.sources.documents
         ],
-        tables=[
-            source.model_copy(
-                update={
-                    "url": SecretStr(_anchored_url(source.url.get_secret_value(), root=root)),
-                    "headings_file": source.headings_file and _from(root, source.headings_file),
-                }
-            )
-            for source in config.sources.tables
-        ],
+        tables=[_anchored_tables(source, root=root) for source in config.sources.tables],
     )
     questions = [
         entry.model_copy(
@@ -88,6 +80,14 @@ def with_absolute_paths(config: Config, *, root: Path) -> Config:
             },
         }
     )
+
+
+def _anchored_tables(source: TableSource, *, root: Path) -> TableSource:
+    url = source.url and SecretStr(_anchored_url(source.url.get_secret_value(), root=root))
+    headings = source.headings_file and _from(root, source.headings_file)
+    anchored = source.model_copy(update={"url": url, "headings_file": headings})
+    anchored._folder = root
+    return anchored
 
 
 def _anchored_retrieval(retrieval: Retrieval, *, root: Path, state: Path) -> Retrieval:

@@ -5,7 +5,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import (
     BeforeValidator,
+    ConfigDict,
     Field,
+    PrivateAttr,
     SecretStr,
     SerializerFunctionWrapHandler,
     field_validator,
@@ -105,13 +107,28 @@ def _table_specs(value: object) -> object:
 
 
 class TableSource(Section):
-    """A database, or a folder of CSV, Parquet or XLSX files."""
+    """A database, a folder of CSV, Parquet or XLSX files, or a dlt source."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"oneOf": [{"required": ["url"]}, {"required": ["dlt"]}]}
+    )
 
     name: Slug = Field("tables", description="name of the source")
-    url: SecretStr = Field(
+    url: SecretStr | None = Field(
+        None,
         min_length=1,
         description="SQLAlchemy URL, or folder or s3://, gs://, az:// URL of tabular files; "
         "package:NAME/PATH names a file or folder inside an installed Python package",
+    )
+    dlt: str | None = Field(
+        None,
+        pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*$",
+        description="package.module:NAME of a dlt source or resource, instead of a URL; modules "
+        "are looked for in the folder of this file first",
+    )
+    incremental: bool = Field(
+        False,
+        description="let a dlt source go on from its cursors; else each refresh reads all of it",
     )
     db_schema: str | None = Field(None, alias="schema", description="database schema")
     tables: Annotated[
@@ -141,6 +158,7 @@ class TableSource(Section):
     headings_file: Path | None = Field(
         None, description="CSV with the columns table, column, heading and unit"
     )
+    _folder: Path | None = PrivateAttr(None)
 
     @field_validator("tables")
     @classmethod
@@ -149,10 +167,25 @@ class TableSource(Section):
             raise ValueError(f"two entries are named {twice[0]}: make one of them")
         return value
 
+    @model_validator(mode="after")
+    def _has_one_place(self) -> Self:
+        if (self.url is None) == (self.dlt is None):
+            raise ValueError(f"{self.name}: name either a url or a dlt source, one of them")
+        if self.incremental and self.dlt is None:
+            raise ValueError(
+                f"{self.name}.incremental is for dlt sources: name a cursor of a table instead"
+            )
+        return self
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the config's file; the working directory without a file."""
+        return self._folder or Path.cwd()
+
     @property
     def is_database(self) -> bool:
         """Whether the URL is a SQLAlchemy URL rather than a place of files."""
-        url = self.url.get_secret_value()
+        url = self.url.get_secret_value() if self.url else ""
         scheme, mark, _ = url.partition("://")
         return bool(mark) and scheme not in ("file", "s3", "gs", "gcs", "az", "abfss", "https")
 

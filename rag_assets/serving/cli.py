@@ -29,7 +29,7 @@ from rag_assets.serving.replies import (
 )
 
 COMMANDS: Mapping[str, str] = {
-    "The first day": "init refresh search ask show serve mcp status ui",
+    "The first day": "demo init refresh search ask show serve mcp status ui",
     "Look into it": "documents tables variants",
     "Measure and train": "questions evaluate experiment judge training",
     "Answers": "report answers",

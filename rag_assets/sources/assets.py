@@ -17,6 +17,11 @@ from rag_assets.store import Store
 from rag_assets.store.exports import ExportedTable
 
 GROUP = "sources"
+KEPT_BY_DLT = (
+    "stay here where dlt appends or merges, unless the source marks them (hard_delete); to drop "
+    "them, refresh once without incremental"
+)
+"""What becomes of rows that a dlt source with cursors does not tell of any more."""
 
 
 def definitions(config: Config, steps: StepList) -> dg.Definitions:
@@ -68,12 +73,14 @@ def _exports(project: Config, source: TableSource, steps: StepList) -> dg.Assets
 
 def _spec(project: Config, source: TableSource, spec: TableSpec) -> dg.AssetSpec:
     what = "The tables" if spec.is_pattern else f"The table {spec.name}"
+    remembered = {"rows deleted at the source": KEPT_BY_DLT} if source.incremental else {}
     return dg.AssetSpec(
         lineage.key_of(project, *asset_path(source, spec)),
         group_name=project.dagster.name(GROUP),
         kinds={"dlt", "lancedb"},
         owners=[project.owner],
         code_version=exports.RECIPE,
+        metadata=remembered,
         description=f"{what} of the source {source.name}, as it stood at the last refresh.",
     )
 

@@ -164,6 +164,9 @@ def _timed(items: Sequence[Chosen]) -> Generator[None]:
 class ExportPass:
     """One pass over the tables of a source."""
 
+    folder: Path
+    """What is read goes here; it is removed at the end of the pass."""
+
     def __init__(
         self,
         store: Store,
@@ -189,10 +192,15 @@ class ExportPass:
 
     def run(self, specs: Sequence[TableSpec]) -> Iterator[Export]:
         """Refresh the tables of `specs`, one after another."""
+        with self._landing() as self.folder:
+            yield from self._run(specs)
+
+    def _run(self, specs: Sequence[TableSpec]) -> Iterator[Export]:
         held = self._held()
         try:
-            origin = open_origin(self.source, log=self.log)
+            origin = self._open()
             names = origin.names()
+            self.outcomes.keep(origin)
         except SourceError as error:
             self.unreached = str(error)
             self.outcomes.warn(self.unreached)
@@ -216,6 +224,13 @@ class ExportPass:
             if spec_of(self.source, table) is None:
                 self.log(f"{self.source.name}/{table} is no longer in the config: removed")
                 self.outcomes.remove(table)
+
+    def _open(self) -> Origin:
+        if self.source.dlt is None:
+            return open_origin(self.source, log=self.log)
+        from rag_assets.sources.dlt_tables import DltTables
+
+        return DltTables(self.source, self.store, work=self.folder)
 
     def _held(self) -> list[str]:
         """The tables that lie here, those included whose snapshot could not be taken over.
@@ -320,9 +335,8 @@ class ExportPass:
             else:
                 yield self.outcomes.unchanged(item.spec, item.table, done, seconds=item.seconds)
         if moved:
-            with self._landing() as folder:
-                for item, reading in self._landed(origin, moved, folder=folder):
-                    yield self._brought_up(origin, item, reading, folder=folder)
+            for item, reading in self._landed(origin, moved, folder=self.folder):
+                yield self._brought_up(origin, item, reading, folder=self.folder)
 
     def _look(self, origin: Origin, item: Chosen) -> ExportedTable | None:
         """What is held of a table that looks the same as then; else prepare to read it."""

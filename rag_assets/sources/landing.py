@@ -37,6 +37,14 @@ def landing(store: Store, name: str) -> Generator[Path]:
         remove_folder(folder)
 
 
+def prepare_dlt() -> None:
+    """Let dlt call nobody, leave signals alone, read in order, and keep no row twice."""
+    os.environ.setdefault("RUNTIME__DLTHUB_TELEMETRY", "false")
+    os.environ.setdefault("RUNTIME__INTERCEPT_SIGNALS", "false")  # or a run could not be stopped
+    os.environ.setdefault("EXTRACT__NEXT_ITEM_MODE", "fifo")
+    os.environ.setdefault("LOAD__TRUNCATE_STAGING_DATASET", "true")  # or rows lie there twice
+
+
 def land(resources: "Sequence[DltResource]", *, folder: Path) -> dict[str, list[Path]]:
     """Run `resources` through one dlt pipeline; return the Parquet files of each by its name.
 
@@ -46,9 +54,7 @@ def land(resources: "Sequence[DltResource]", *, folder: Path) -> dict[str, list[
     Raises:
         LandingError: A resource could not be read; its cause is the error of the source.
     """
-    os.environ.setdefault("RUNTIME__DLTHUB_TELEMETRY", "false")
-    os.environ.setdefault("RUNTIME__INTERCEPT_SIGNALS", "false")  # or a run could not be stopped
-    os.environ.setdefault("EXTRACT__NEXT_ITEM_MODE", "fifo")
+    prepare_dlt()
     import dlt
     from dlt.common.schema import Schema
     from dlt.extract import DltSource

@@ -2,8 +2,9 @@
 
 Files are looked at by name, size and time; PostgreSQL tables by a fingerprint that the database
 computes; tables of other databases by their number of rows and, where there is one, their newest
-cursor. What cannot be reached, is locked or is being written to has no fingerprint: it is named
-with the reason. Each pass over a source writes down what it saw of it (`sources.readability`).
+cursor. dlt sources are not looked at: only a load tells what is new. What cannot be reached, is
+locked or is being written to has no fingerprint: it is named with the reason. Each pass over a
+source writes down what it saw of it (`sources.readability`).
 """
 
 from collections import defaultdict
@@ -41,6 +42,8 @@ def look_at_sources(config: Config) -> SourcesSeen:
     seen = SourcesSeen()
     _look_at_documents(config, seen)
     for source in config.sources.tables:
+        if source.dlt is not None:
+            continue  # only a load tells what is new
         try:
             _look_at_tables(source, seen)
         except SourceError as error:

@@ -139,6 +139,9 @@ class Origin(ABC):
         """Views and the like, sorted: they are read only where the config names them."""
         return []
 
+    def keep(self) -> None:  # noqa: B027 - most sources remember nothing
+        """Keep what was read, and where reading is to go on at the next pass."""
+
     def close(self) -> None:  # noqa: B027 - most sources hold nothing open
         """Give back what the source holds open; nothing is read afterwards."""
 

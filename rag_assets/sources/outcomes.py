@@ -10,6 +10,7 @@ from rag_assets.sources import exporting
 from rag_assets.sources.column_types import rows_in
 from rag_assets.sources.entries import spec_of
 from rag_assets.sources.landed import Landed
+from rag_assets.sources.origins import Origin
 from rag_assets.sources.readability import Look
 from rag_assets.store import Store, exports
 from rag_assets.store.exports import ExportedTable
@@ -65,6 +66,10 @@ class Outcomes:
         self.source = source
         self.log = log
         self.warn = warn
+
+    def keep(self, origin: Origin) -> None:
+        """Let `origin` go on from here at the next pass."""
+        origin.keep()
 
     def exported(self, table: str) -> ExportedTable | None:
         """The table as it was last exported, if that is complete."""

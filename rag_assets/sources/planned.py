@@ -19,6 +19,7 @@ from rag_assets.sources import exporting
 from rag_assets.sources.column_types import rows_in
 from rag_assets.sources.exporting import PlannedTable
 from rag_assets.sources.exports import Chosen, ExportPass
+from rag_assets.sources.origins import Origin
 from rag_assets.sources.outcomes import EVERYTHING, Export, Outcomes
 from rag_assets.store import Store
 from rag_assets.store.exports import ExportedTable
@@ -65,6 +66,10 @@ def planned_exports(
 
 class _PlannedOutcomes(Outcomes):
     """Tells what would become of the tables, and writes nothing down."""
+
+    @override
+    def keep(self, origin: Origin) -> None:
+        pass
 
     @override
     def remove(self, table: str) -> None:

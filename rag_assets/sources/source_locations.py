@@ -54,11 +54,12 @@ def local_path(url: str) -> Path | None:
 
 
 def place_of(source: TableSource) -> Database | TabularFiles:
-    """What kind of place `source` is; a file that holds an SQLite database is a database.
+    """What the URL of `source` leads to; a file that holds an SQLite database is a database.
 
     Raises:
         SourceError: A local file or folder does not exist.
     """
+    assert source.url is not None, "a dlt source knows its place itself"
     url = source.url.get_secret_value()
     if url.startswith(SQLITE_URL):
         return _sqlite(local_path(url.removeprefix(SQLITE_URL)), url, name=source.name)
@@ -72,7 +73,7 @@ def place_of(source: TableSource) -> Database | TabularFiles:
 
 def shown(source: TableSource) -> str:
     """The place of `source` as a person may see it: without a password."""
-    return redacted(source.url.get_secret_value())
+    return redacted(source.url.get_secret_value()) if source.url else f"the source {source.dlt}"
 
 
 def _sqlite(path: Path | None, url: str, *, name: str) -> Database:

@@ -23,6 +23,7 @@ ELSEWHERE = frozenset(
         "complete_sets",
         "dagster",
         "dictionaries",
+        "dlt",
         "encoders",
         "exports",
         "lance",

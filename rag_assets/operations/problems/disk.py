@@ -19,6 +19,7 @@ KINDS: Mapping[str, str] = {
     "answers": "kept answers",
     "cache": "caches",
     "dictionaries": "caches",
+    "dlt": "tables",
     "encoders": "caches",
     "looks": "caches",
     "landing": "caches",

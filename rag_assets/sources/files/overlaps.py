@@ -48,6 +48,8 @@ def _sheets(source: TableSource) -> Iterator[tuple[str, str, bool]]:
 
     A source that cannot be reached has none; its own refresh says what is wrong with it.
     """
+    if source.url is None:
+        return
     try:
         place = place_of(source)
         if not isinstance(place, TabularFiles):
