@@ -40,6 +40,7 @@ FLOORS = (
         "media",
         "identity",
         "schemas",
+        "api",
     ),
 )
 """Rooms and root modules, from the top floor to the bottom."""
@@ -64,6 +65,7 @@ AT_THE_ROOT = frozenset(
         "graph",
         "schemas",
         "identity",
+        "api",
     }
 )
 MOST_NAMES = {"evaluation": 115, "operations": 90, "answering": 85}

@@ -134,7 +134,7 @@ class VariantIndex:
         self._read_stale = read_stale
         self._stale: tuple[float, Mapping[str, str]] = (-math.inf, {})
         self._open_tables = open_tables
-        self._arms = IndexArms(arms, pins=complete_set)
+        self._arms = IndexArms(arms, complete_set, units=self._tables[JOINT].described)
         self._select_nodes = select_nodes
         self._encoders: dict[str, QueryEncoder] = {}
         self._limits_told: set[str] = set()

@@ -1,7 +1,7 @@
 """The tables that are searched, each at one version, and the parts of them kept in memory."""
 
 import hashlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -35,6 +35,8 @@ MEMORY_BYTES = 128 * 2**20
 in memory they take about twice as much."""
 CONDITIONS_KEPT = 4
 """Conditions on units whose rows are kept, 8 bytes for each row."""
+DESCRIBED = ("unit_id", "domain", "source", "title", "text")
+"""What an arm of somebody's own is given of a unit."""
 UNSHOWN_COLUMNS = (dense.COLUMN, schemas.SPARSE, "encoder_id", *schemas.SYSTEM_COLUMNS)
 """Columns that no hit shows, so that they are not kept in memory."""
 
@@ -214,6 +216,10 @@ class UnitTable:
             return [search(queries[0])]
         with ThreadPoolExecutor(SEARCH_THREADS) as pool:
             return list(pool.map(search, queries))
+
+    def described(self) -> "Iterator[pa.RecordBatch]":
+        """All units, with the columns `DESCRIBED`, in batches."""
+        return self.dataset.to_batches(columns=[*DESCRIBED])
 
     def known(self, unit_ids: Iterable[str]) -> set[str]:
         """The `unit_ids` that are in the table."""
