@@ -27,7 +27,7 @@ FLOORS = (
     ("answering",),
     ("evaluation", "table_lookup"),
     ("sources", "documents", "tables", "index", "knowledge", "retrieval"),
-    ("asset_checks", "lineage", "dagster_internals", "quality"),
+    ("asset_checks", "lineage", "resources", "dagster_internals", "quality"),
     ("change",),
     ("store", "models", "workers", "reports"),
     (
@@ -60,6 +60,7 @@ AT_THE_ROOT = frozenset(
         "definitions",
         "automation",
         "lineage",
+        "resources",
         "asset_checks",
         "dagster_internals",
         "graph",
