@@ -1,7 +1,6 @@
 """Embedding models of somebody's own, which the config names as `module:NAME`."""
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -60,13 +59,18 @@ class CustomEncoder:
         """
         vectors = np.zeros((len(texts), self.dimension), np.float32)
         failed: dict[int, str] = {}
-        for places, found in bisected(partial(self._passages, texts), range(len(texts))):
+
+        def embed(places: Sequence[int]) -> np.ndarray:
+            given = [self._model.passage_prefix + texts[place] for place in places]
+            return self._checked(self._part.embed_passages(given), len(given))
+
+        for places, found in bisected(embed, range(len(texts))):
             if isinstance(found, Exception):
                 failed[places[0]] = f"{self._model.path}: {found}"
             else:
                 vectors[list(places)] = found
         if failed and len(failed) == len(texts):
-            raise EncoderError(next(iter(failed.values())))
+            raise EncoderError(failed[0])
         tokens = sum(1 + len(text.encode()) // BYTES_PER_TOKEN for text in texts)
         return Embedded(vectors, np.ones(len(texts), np.int32), failed, tokens)
 
@@ -76,25 +80,20 @@ class CustomEncoder:
         Raises:
             EncoderError: It refuses one.
         """
+
+        def embed(new: Sequence[str]) -> list[np.ndarray]:
+            given = [self._model.query_prefix + text for text in new]
+            return [*self._checked(self._part.embed_queries(given), len(given))]
+
         try:
-            return stacked(self._known.embedded(texts, embed=self._queries), self.dimension)
+            return stacked(self._known.embedded(texts, embed=embed), self.dimension)
         except (RuntimeError, ValueError) as error:
             raise EncoderError(f"{self._model.path}: {error}") from error
 
-    def _passages(self, texts: Sequence[str], places: Sequence[int]) -> np.ndarray:
-        given = [self._model.passage_prefix + texts[place] for place in places]
-        return self._checked(self._part.embed_passages(given), given)
-
-    def _queries(self, texts: Sequence[str]) -> list[np.ndarray]:
-        given = [self._model.query_prefix + text for text in texts]
-        return [*self._checked(self._part.embed_queries(given), given)]
-
-    def _checked(self, vectors: np.ndarray, texts: Sequence[str]) -> np.ndarray:
-        found = np.asarray(vectors, np.float32)
-        if found.shape != (len(texts), self.dimension):
-            raise ValueError(
-                f"vectors of the shape {found.shape}, where {(len(texts), self.dimension)} is asked"
-            )
+    def _checked(self, vectors: np.ndarray, count: int) -> np.ndarray:
+        found, asked = np.asarray(vectors, np.float32), (count, self.dimension)
+        if found.shape != asked:
+            raise ValueError(f"vectors of the shape {found.shape}, where {asked} is asked")
         if not (np.isfinite(found).all() and found.any(axis=1).all()):
             raise ValueError("a vector that is zero or not finite")
         return unit(found)

@@ -47,6 +47,7 @@ from rag_assets.retrieval.model_rewriter import RewritingModels
 from rag_assets.retrieval.rankings import UNIT_COLUMNS, Ranking, rankings_table
 from rag_assets.retrieval.retrievers import retrieve
 from rag_assets.retrieval.search_context import JOINT, SearchCall, SelectNodes, Work
+from rag_assets.retrieval.signals import state_of
 from rag_assets.retrieval.units import UnitTable
 from rag_assets.retrieval.versions import Choice, IndexedFamilies, label_of
 from rag_assets.schemas import DOMAINS
@@ -348,7 +349,7 @@ class VariantIndex:
         is_apart = retriever.searches_domains(has_two_models=len(self._models) > 1)
         names = DOMAINS if is_apart else (JOINT,)
         tables = [table for name in names if (table := self._table(name)) is not None]
-        states = [table.state(signal) for table in tables for signal in retriever.signals]
+        states = [state_of(table, signal) for table in tables for signal in retriever.signals]
         fusion = retriever.query_fusion
         rewriting = self._rewriting.identity(fusion) if fusion else None
         said = self._glossary.content if self._glossary else ""
