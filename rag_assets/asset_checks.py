@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import dagster as dg
 
-from rag_assets import lineage
+from rag_assets import lineage, resources
 from rag_assets.config import Config
 from rag_assets.process.interrupts import stoppable
 from rag_assets.quality import (
@@ -45,7 +45,6 @@ def definitions(config: Config, *subjects: Subject) -> dg.Definitions:
 def _checks(subject: Subject, *, config: Config) -> dg.AssetChecksDefinition:
     expectations = subject.suite
     asset = lineage.key_of(config, *subject.asset.split("/"))
-    store = Store.of(config)
     variants = lineage.variants(config) if subject.has_variants else None
 
     @dg.multi_asset_check(
@@ -62,6 +61,7 @@ def _checks(subject: Subject, *, config: Config) -> dg.AssetChecksDefinition:
             if (of_severity := [item for item in expectations if item.severity == severity])
         ],
         can_subset=True,
+        required_resource_keys=resources.keys_of(config),
         op_tags=BEFORE_OTHERS,
         config_schema={
             "accept_drift": dg.Field(
@@ -72,6 +72,7 @@ def _checks(subject: Subject, *, config: Config) -> dg.AssetChecksDefinition:
         },
     )
     def check(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckResult]:
+        store = Store.of(resources.of_run(context.op_execution_context.resources, config))
         with stoppable():
             result = result_of(
                 subject,

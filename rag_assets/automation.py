@@ -75,8 +75,10 @@ def with_code(room: dg.Definitions, *, config: Config) -> dg.Definitions:
     """The `room`, each asset with the place of its code: for those that no refresh runs."""
     code = _code_of(room, config)
     return room.map_asset_specs(
-        func=lambda spec: spec.merge_attributes(
-            metadata={"dagster/code_references": code[spec.key]}
+        func=lambda spec: (
+            spec.merge_attributes(metadata={"dagster/code_references": code[spec.key]})
+            if spec.key in code
+            else spec
         )
     )
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import dagster as dg
 from pydantic import ValidationError
 
-from rag_assets import automation
+from rag_assets import automation, resources
 from rag_assets.config import Config, ConfigError, Naming, load
 from rag_assets.documents import assets as documents
 from rag_assets.evaluation import assets as evaluation
@@ -59,6 +59,7 @@ def definitions(
         refreshed = dg.Definitions.merge(
             *(room.definitions(config, STEPS) for room in REFRESHED),
             evaluation.definitions(config, STEPS, arms=arms_of),
+            dg.Definitions(resources=resources.resources_of(config)),
         )
         return dg.Definitions.merge(
             automation.with_shared_policies(refreshed, config=config),

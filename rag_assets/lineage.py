@@ -15,6 +15,7 @@ from typing import TypeAlias
 import dagster as dg
 import pyarrow as pa
 
+from rag_assets import resources
 from rag_assets.change.completing import take_over
 from rag_assets.change.reclaim import note_named
 from rag_assets.change.steps import (
@@ -168,10 +169,11 @@ def _step_asset(project: Config, steps: StepList, kind: StepKind) -> dg.AssetsDe
         context: dg.AssetExecutionContext, config: RefreshConfig
     ) -> dg.MaterializeResult[None]:
         variant = context.partition_key if kind.has_variants else next(iter(project.variants))
+        of_run = resources.of_run(context.resources, project)
         with retry_once() if kind.is_retried else stoppable():
             work = StepContext(
-                store=open_for_writing(project, steps),
-                config=project,
+                store=open_for_writing(of_run, steps),
+                config=of_run,
                 variant=variant,
                 steps=steps,
                 log=context.log.info,
@@ -180,7 +182,7 @@ def _step_asset(project: Config, steps: StepList, kind: StepKind) -> dg.AssetsDe
                 allow_shrink=config.allow_shrink,
             )
             done = kind.refresh(work)
-            result = _materialized(context, project, work.store, done, counts=kind.counts)
+            result = _materialized(context, of_run, work.store, done, counts=kind.counts)
         return result if done.is_renewed else observed_only(context, result)
 
     names = project.dagster
@@ -197,6 +199,7 @@ def _step_asset(project: Config, steps: StepList, kind: StepKind) -> dg.AssetsDe
         owners=[project.owner],
         partitions_def=variants(project) if kind.has_variants else None,
         pool=names.name(GPU_POOL) if kind.uses_gpu else None,
+        required_resource_keys=resources.keys_of(project),
     )(refreshed)
 
 

@@ -9,6 +9,7 @@ from rag_assets import asset_checks, lineage, quality
 from rag_assets.config import Config
 from rag_assets.graph import STEPS
 from rag_assets.quality import Profile
+from rag_assets.resources import resources_of
 from rag_assets.serving import job_runs
 from rag_assets_tests.quality.subject import Table, subject_of
 
@@ -44,6 +45,7 @@ def run(config, subject, *, accept_drift=False):
         partition_key="other",
         raise_on_error=False,
         run_config=asked if accept_drift else None,
+        resources=resources_of(config),
     )
 
 

@@ -27,7 +27,7 @@ FLOORS = (
     ("answering",),
     ("evaluation", "table_lookup"),
     ("sources", "documents", "tables", "index", "knowledge", "retrieval"),
-    ("asset_checks", "lineage", "dagster_internals", "quality"),
+    ("asset_checks", "lineage", "resources", "dagster_internals", "quality"),
     ("change",),
     ("store", "models", "workers", "reports"),
     (
@@ -40,6 +40,7 @@ FLOORS = (
         "media",
         "identity",
         "schemas",
+        "api",
     ),
 )
 """Rooms and root modules, from the top floor to the bottom."""
@@ -59,11 +60,13 @@ AT_THE_ROOT = frozenset(
         "definitions",
         "automation",
         "lineage",
+        "resources",
         "asset_checks",
         "dagster_internals",
         "graph",
         "schemas",
         "identity",
+        "api",
     }
 )
 MOST_NAMES = {"evaluation": 115, "operations": 90, "answering": 85}

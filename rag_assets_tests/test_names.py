@@ -24,6 +24,7 @@ from rag_assets.config import Config, ConfigError, TableSource
 from rag_assets.config.nodes import node_of
 from rag_assets.definitions import definitions
 from rag_assets.graph import STEPS
+from rag_assets.resources import resources_of
 from rag_assets.sources import assets as sources
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.store import Store
@@ -298,7 +299,10 @@ def test_an_asset_of_a_table_is_materialised_and_shows_its_name(tmp_path):
     config = configuration.load(tmp_path / "rag_assets.yaml")
     assets = list(sources.definitions(config, STEPS).assets or ())
 
-    result = dg.materialize([item for item in assets if isinstance(item, dg.AssetsDefinition)])
+    result = dg.materialize(
+        [item for item in assets if isinstance(item, dg.AssetsDefinition)],
+        resources=resources_of(config),
+    )
 
     made = {
         event.asset_key.path[-1]: event.materialization.metadata["table"].value
@@ -316,7 +320,11 @@ def test_an_asset_of_a_table_is_materialised_and_shows_its_name(tmp_path):
 
 
 def config_specs(config: Config) -> list[dg.AssetSpec]:
-    return list(sources.definitions(config, STEPS).resolve_all_asset_specs())
+    return list(
+        dg.Definitions.merge(
+            sources.definitions(config, STEPS), dg.Definitions(resources=resources_of(config))
+        ).resolve_all_asset_specs()
+    )
 
 
 def test_no_two_names_share_a_node():

@@ -7,7 +7,8 @@ it is, is taken to be there.
 """
 
 from rag_assets.config import Config, EmbeddingModel, Retriever
-from rag_assets.models.hosted_embedding import is_introduced, load_hosted
+from rag_assets.models.custom import load_without_weights
+from rag_assets.models.hosted_embedding import is_introduced
 from rag_assets.models.weights import WeightsError, is_here, model_id, model_of
 from rag_assets.store import Store, serving_pointer
 from rag_assets.store.serving_pointer import ServingPointer
@@ -51,8 +52,8 @@ def _model_id(store: Store, name: str, settings: EmbeddingModel) -> str | None:
         WeightsError: There are no weights, or they lack what is needed.
     """
     home = store.encoders
-    if settings.endpoint:
+    if not settings.has_weights:
         is_known = is_introduced(settings, home=home)
-        return load_hosted(settings, home=home).model_id if is_known else None
+        return load_without_weights(settings, home=home).model_id if is_known else None
     is_known = (home / f"{name}.json").exists() and is_here(settings)
     return model_id(settings, home=home) if is_known else None

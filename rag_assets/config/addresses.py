@@ -10,6 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import Protocol
 
+from rag_assets.api import CustomChunker, CustomEmbedder, CustomParser, CustomSerializer
+from rag_assets.config.custom import revised
 from rag_assets.config.documents import Chunking, Documents
 from rag_assets.config.figures import Figures
 from rag_assets.config.links import LinkSettings
@@ -161,7 +163,10 @@ def parsing_settings(config: Recipes, parser: str) -> Canonical:
     """
     settings = config.parsers[parser]
     engines = dict.fromkeys([settings.engine, *settings.fallback])
-    reading: dict[str, Canonical] = {"engines": [*engines], "ocr": settings.ocr}
+    reading: dict[str, Canonical] = {
+        "engines": [revised(engine, CustomParser) for engine in engines],
+        "ocr": settings.ocr,
+    }
     if settings.python is not None:
         reading["python"] = str(settings.python)
     if "docling" in engines:
@@ -194,7 +199,10 @@ def _chunks(config: Recipes, parser: str, chunking: str) -> Canonical:
 
 def chunking_settings(config: Recipes, chunking: str) -> list[Canonical]:
     """How elements are cut, and which fields of documents become columns."""
-    return [config.chunkings[chunking].model_dump(mode="json"), _header_fields(config)]
+    chosen = config.chunkings[chunking]
+    settings = chosen.model_dump(mode="json")
+    settings["strategy"] = revised(chosen.strategy, CustomChunker)
+    return [settings, _header_fields(config)]
 
 
 def _header_fields(config: Recipes) -> Canonical:
@@ -205,7 +213,7 @@ def _header_fields(config: Recipes) -> Canonical:
 
 def serialization_settings(config: Recipes, serializer: SerializerName) -> Canonical:
     """How rows are written."""
-    return [serializer, config.tables.empty_cells]
+    return [revised(serializer, CustomSerializer), config.tables.empty_cells]
 
 
 def link_settings(config: Recipes) -> Canonical:
@@ -226,9 +234,11 @@ def embedding_settings(config: Recipes, model: str) -> Canonical:
     settings = chosen.model_dump(mode="json", exclude={"batch_tokens", "endpoint"})
     if place := place_in_state(chosen.path):
         settings["path"] = place.as_posix()
+    if chosen.backend == "custom":
+        settings["path"] = revised(chosen.path, CustomEmbedder)
     return settings | ({"dimensions": chosen.endpoint.dimensions} if chosen.endpoint else {})
 
 
 def _name(kind: str, *recipe: str, of: Canonical) -> str:
-    names = "__".join(re.sub(r"[^\w-]", "_", name, flags=re.ASCII) for name in recipe)
+    names = "__".join(re.sub(r"[^A-Za-z0-9-]+", "_", name) for name in recipe)
     return f"{kind}__{names}-{fingerprint(of)[:DIGITS]}"

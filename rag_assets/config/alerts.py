@@ -16,7 +16,9 @@ from pydantic import (
     model_validator,
 )
 
+from rag_assets.api import CustomChannel
 from rag_assets.config.base import MOST_SECONDS, Section, Slug, duplicates
+from rag_assets.config.custom import OrCustom
 
 ProblemKind: TypeAlias = Literal[
     "source_unreadable",
@@ -107,6 +109,13 @@ class Email(ProblemChannel):
         return self.port or PORTS[self.security]
 
 
+class CustomAlerts(ProblemChannel):
+    """A channel of somebody's own."""
+
+    type: Literal["custom"]
+    part: Annotated[str, OrCustom(CustomChannel)] = Field(description="module:NAME")
+
+
 class Ping(Channel):
     """A dead man's switch: it raises the alarm when it is not called."""
 
@@ -118,9 +127,8 @@ class Ping(Channel):
     _urls_are_some = field_validator("url", "start_url", "fail_url")(_web_address)
 
 
-MessageChannel: TypeAlias = Webhook | Email
-"""A channel that takes messages. A new one is a class, its name here, and its case in `deliver` of
-`operations.alerts.channels`."""
+MessageChannel: TypeAlias = Webhook | Email | CustomAlerts
+"""A channel that takes messages."""
 AnyChannel: TypeAlias = Annotated[MessageChannel | Ping, Field(discriminator="type")]
 CHANNELS: tuple[type[Channel], ...] = get_args(MessageChannel | Ping)
 

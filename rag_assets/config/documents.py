@@ -6,7 +6,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
+from rag_assets.api import CustomChunker
 from rag_assets.config.base import Section, Slug
+from rag_assets.config.custom import OrCustom
 
 
 def _several(value: object) -> object:
@@ -65,10 +67,12 @@ class Documents(Section):
 class Chunking(Section):
     """How elements become chunks."""
 
-    strategy: Literal["fixed", "headers", "content", "sentences"] = Field(
+    strategy: Annotated[
+        str, OrCustom(CustomChunker, ("fixed", "headers", "content", "sentences"))
+    ] = Field(
         "fixed",
-        description="fixed length, split at headings first, cut where the text itself says, or "
-        "whole sentences of one section",
+        description="fixed length, split at headings first, cut where the text itself says, "
+        "whole sentences of one section, or a chunker of your own (module:NAME)",
     )
     size: int = Field(
         256, ge=16, description="most tokens of a chunk, special tokens and header included"

@@ -3,9 +3,11 @@
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
-from pydantic import AfterValidator, Field, field_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
+from rag_assets.api import CustomRubric
 from rag_assets.config.base import ExtendedSection, Section, Slug, check_named, duplicates
+from rag_assets.config.custom import check_custom, is_custom
 from rag_assets.config.questions import GENERATED_SETS, PEOPLE
 from rag_assets.config.retrieval import RetrieverName
 
@@ -20,13 +22,21 @@ RUBRICS = (*_ORDER, *sorted({file.stem for file in RUBRICS_FOLDER.glob("*.toml")
 """The names of all rubrics, in the order in which they are asked."""
 
 
-def _rubric(name: str) -> str:
-    check_named(name, RUBRICS, kind="rubric", key="rubrics")
+def _rubric(name: str, info: ValidationInfo) -> str:
+    if is_custom(name):
+        check_custom(name, CustomRubric, info)
+    elif not name.endswith(".toml"):
+        check_named(name, RUBRICS, kind="rubric", key="rubrics")
     return name
 
 
 RubricName: TypeAlias = Annotated[str, AfterValidator(_rubric)]
-"""One of `RUBRICS`."""
+"""One of `RUBRICS`, the path of a TOML file, or `module:NAME`."""
+
+
+def rubric_label(name: RubricName) -> str:
+    """What people call a rubric: the name of its file, or of the part, alone."""
+    return name if name in RUBRICS else Path(name.rpartition(":")[2]).stem
 
 
 class QuestionSet(Section):
@@ -47,11 +57,20 @@ class JudgeSettings(Section):
 
     model: Slug = Field(description="one of language_models; another one than what writes")
     rubrics: list[RubricName] = Field(
-        [*RUBRICS], min_length=1, description="what it is asked, where it applies"
+        [*RUBRICS],
+        min_length=1,
+        description="what it is asked, where it applies: names of rubrics, TOML files, module:NAME",
     )
     most: int = Field(
         100, gt=0, description="questions that it judges for each rubric, drawn by chance"
     )
+
+    @field_validator("rubrics")
+    @classmethod
+    def _rubrics_have_names_of_their_own(cls, value: list[str]) -> list[str]:
+        if twice := duplicates(map(rubric_label, value)):
+            raise ValueError(f"two rubrics are named {twice[0]}: rename the file, or the part")
+        return value
 
 
 class Evaluation(ExtendedSection):

@@ -2,9 +2,11 @@
 
 from typing import ClassVar, Literal, Self
 
-from pydantic import Field, HttpUrl, field_validator, model_validator
+from pydantic import Field, HttpUrl, ValidationInfo, field_validator, model_validator
 
+from rag_assets.api import CustomEmbedder
 from rag_assets.config.base import ExtendedSection, Section
+from rag_assets.config.custom import check_custom
 
 KEY_VARIABLE = "RAG_ASSETS_MODEL_KEY"
 
@@ -73,14 +75,20 @@ class EmbeddingModel(ExtendedSection):
         {"endpoint", "long_texts", "dimensions", "sparse"}
     )
 
-    backend: Literal["sentence_transformers", "flag_embedding", "static", "embeddings_api"] = Field(
+    backend: Literal[
+        "sentence_transformers",
+        "flag_embedding",
+        "static",
+        "embeddings_api",
+        "custom",
+    ] = Field(
         "sentence_transformers",
         description="static: a table of token vectors, as model2vec makes; embeddings_api: a "
-        "server computes it, see endpoint",
+        "server computes it, see endpoint; custom: a model of your own",
     )
     path: str = Field(
         description="folder, hub id, or package:NAME/PATH for weights inside a package; for "
-        "embeddings_api the model's name at the server"
+        "embeddings_api the model's name at the server, for custom module:NAME"
     )
     revision: str | None = Field(
         None,
@@ -134,6 +142,17 @@ class EmbeddingModel(ExtendedSection):
         if not value:
             raise ValueError("only normalised vectors are supported: cosine distance needs them")
         return value
+
+    @model_validator(mode="after")
+    def _custom_model_is_there(self, info: ValidationInfo) -> Self:
+        if self.backend == "custom":
+            check_custom(self.path, CustomEmbedder, info)
+        return self
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether it is computed here from files of weights."""
+        return self.backend not in ("embeddings_api", "custom")
 
     @model_validator(mode="after")
     def _sparse_fits_the_backend(self) -> Self:

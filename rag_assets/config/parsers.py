@@ -5,9 +5,13 @@ from typing import Annotated, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
+from rag_assets.api import CustomParser
 from rag_assets.config.base import ExtendedSection, Section, Slug
+from rag_assets.config.custom import OrCustom
 
-Engine: TypeAlias = Literal["pymupdf", "docling", "marker", "pdfium"]
+Engine: TypeAlias = Annotated[
+    str, OrCustom(CustomParser, ("pymupdf", "docling", "marker", "pdfium"))
+]
 
 
 class Docling(Section):
@@ -98,7 +102,9 @@ class ParserSettings(Section):
     """How documents become elements."""
 
     engine: Engine = Field(
-        "pymupdf", description="PDF engine; pymupdf is AGPL, pdfium gives plain text"
+        "pymupdf",
+        description="PDF engine; pymupdf is AGPL, pdfium gives plain text. A parser of your own "
+        "(module:NAME) reads the formats that it names",
     )
     python: Path | None = Field(
         None, description="interpreter that the engine is installed in, if not this one"

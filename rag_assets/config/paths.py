@@ -8,6 +8,7 @@ from pydantic import SecretStr
 
 from rag_assets.config.answering import Answering
 from rag_assets.config.errors import ConfigError
+from rag_assets.config.evaluation import JudgeSettings
 from rag_assets.config.parsers import ParserSettings
 from rag_assets.config.retrieval import Retrieval
 from rag_assets.config.root import Config
@@ -38,7 +39,12 @@ def with_absolute_paths(config: Config, *, root: Path) -> Config:
         update={
             "state_dir": state,
             "sources": sources,
-            "evaluation": config.evaluation.model_copy(update={"questions": questions}),
+            "evaluation": config.evaluation.model_copy(
+                update={
+                    "questions": questions,
+                    "judges": [_anchored_judge(one, root=root) for one in config.evaluation.judges],
+                }
+            ),
             "questions": config.questions.model_copy(
                 update={"folder": _from(root, config.questions.folder)}
             ),
@@ -138,6 +144,11 @@ def _anchored_answering(answering: Answering, *, root: Path) -> Answering:
         return answering
     anchored = judge.model_copy(update={"path": _from(root, judge.path)})
     return answering.model_copy(update={"judge": anchored})
+
+
+def _anchored_judge(judge: JudgeSettings, *, root: Path) -> JudgeSettings:
+    files = {name: str(_from(root, Path(name))) for name in judge.rubrics if name.endswith(".toml")}
+    return judge.model_copy(update={"rubrics": [files.get(name, name) for name in judge.rubrics]})
 
 
 def _anchored_model(path: str, *, root: Path, is_local: bool = True) -> str:

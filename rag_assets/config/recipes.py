@@ -1,12 +1,14 @@
 """Recipes: the choices that make a variant."""
 
-from typing import Annotated, Literal, TypeAlias, get_args
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Discriminator, Field, Tag, field_validator
 
+from rag_assets.api import CustomSerializer
 from rag_assets.config.base import ALONE, BY_DOMAIN, Section, Slug
+from rag_assets.config.custom import OrCustom
 
-SerializerName: TypeAlias = Literal[
+SERIALIZERS = (
     "json",
     "yaml",
     "html",
@@ -16,9 +18,9 @@ SerializerName: TypeAlias = Literal[
     "markdown_key_values",
     "semantic",
     "full_semantic",
-]
-SERIALIZERS: tuple[SerializerName, ...] = get_args(SerializerName)
-
+)
+SerializerName: TypeAlias = Annotated[str, OrCustom(CustomSerializer, SERIALIZERS)]
+"""One of `SERIALIZERS`, or a serializer of somebody's own."""
 
 DEFAULT_CHUNKING = "sentences_256"
 """The chunking of a variant that names none."""

@@ -5,9 +5,11 @@ A new backend is a name here, and its case in `models.rerankers`.
 
 from typing import ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, model_validator
 
+from rag_assets.api import CustomReranker
 from rag_assets.config.base import ExtendedSection
+from rag_assets.config.custom import check_custom
 from rag_assets.config.models import Endpoint, check_endpoint
 
 
@@ -17,14 +19,21 @@ class RerankerSettings(ExtendedSection):
     added_keys: ClassVar[frozenset[str]] = frozenset({"endpoint"})
 
     backend: Literal[
-        "late_interaction", "sentence_transformers", "flag_embedding", "flashrank", "rerank_api"
+        "late_interaction",
+        "sentence_transformers",
+        "flag_embedding",
+        "flashrank",
+        "rerank_api",
+        "custom",
     ] = Field(
         "sentence_transformers",
-        description="late_interaction takes an embedding model; rerank_api a server, see endpoint",
+        description="late_interaction takes an embedding model; rerank_api a server, see "
+        "endpoint; custom a reranker of your own",
     )
     path: str = Field(
         "",
         description="folder, hub id, or package:NAME/PATH; a name for flashrank and rerank_api; "
+        "module:NAME for custom; "
         "late_interaction without one reads with the embedding model of the index",
     )
     revision: str | None = Field(
@@ -50,6 +59,12 @@ class RerankerSettings(ExtendedSection):
             raise ValueError(f"backend: {self.backend} needs a path: which model scores?")
         if not self.path and (self.revision or self.precision != "auto"):
             raise ValueError("revision and precision of the model of the index stand under models")
+        return self
+
+    @model_validator(mode="after")
+    def _custom_reranker_is_there(self, info: ValidationInfo) -> Self:
+        if self.backend == "custom":
+            check_custom(self.path, CustomReranker, info)
         return self
 
     @model_validator(mode="after")

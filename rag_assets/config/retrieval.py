@@ -12,6 +12,7 @@ from typing import Annotated, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import Field, TypeAdapter, model_validator
 
+from rag_assets.api import CustomArm
 from rag_assets.config.base import (
     ExtendedSection,
     Section,
@@ -20,6 +21,7 @@ from rag_assets.config.base import (
     merged_with_defaults,
     read_data,
 )
+from rag_assets.config.custom import OrCustom
 from rag_assets.config.indexes import AnnSearch
 from rag_assets.config.rerankers import RerankerSettings
 from rag_assets.schemas import DOMAINS
@@ -31,8 +33,9 @@ Signal: TypeAlias = Literal["dense", "sparse", "bm25", "node_selection"]
 paper P3's selection of nodes, which others are compared with."""
 BY_MODEL: frozenset[Signal] = frozenset({"dense", "sparse"})
 """The signals that need the query embedded."""
-ArmName: TypeAlias = Literal["lookup"]
-"""What finds units beside the signals: `lookup` reads the question as a plan over one table."""
+ArmName: TypeAlias = Annotated[str, OrCustom(CustomArm, ("lookup",))]
+"""What finds units beside the signals: `lookup` reads the question as a plan over one table;
+`module:NAME` is an arm of somebody's own."""
 TextNameKind: TypeAlias = Literal["title", "key", "name"]
 """What a name in running text may be of: see `LinkStage.in_text`."""
 FusionMode: TypeAlias = Literal[
@@ -191,7 +194,9 @@ class Retriever(ExtendedSection):
         None, description="follow links between documents and rows; nothing where there are none"
     )
     arms: tuple[ArmName, ...] = Field(
-        (), description="lookup: rows that a question asks for by their values join the ranking"
+        (),
+        description="lookup: rows that a question asks for by their values join the ranking; "
+        "module:NAME: an arm of your own",
     )
 
     @model_validator(mode="after")

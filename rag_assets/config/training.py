@@ -134,3 +134,9 @@ def place_in_state(path: str | Path) -> Path | None:
     section, kind, *place = ("", "", *Path(path).parts)[-4:]
     is_trained = section == WEIGHTS and kind in get_args(Kind)
     return Path(section, kind, *place) if is_trained else None
+
+
+def trained_as(path: str) -> str:
+    """The name of the trained weights that `path` means; the path itself if it means others."""
+    place = place_in_state(path)
+    return place.parts[-2] if place else path.removeprefix(TRAINED)

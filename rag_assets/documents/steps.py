@@ -84,7 +84,10 @@ class ParsedDocuments(DocumentStep):
 
     def labels_of(self, config: Config) -> frozenset[str]:
         """The labels of the kind, and the PDF engines that the variants use."""
-        engines = (config.parsers[recipe.parser].engine for recipe in config.variants.values())
+        engines = (
+            config.parsers[recipe.parser].engine.rpartition(":")[2]
+            for recipe in config.variants.values()
+        )
         return self.labels.union(engines)
 
     def held_in(self, complete_set: CompleteSet) -> str | None:

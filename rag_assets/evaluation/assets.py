@@ -5,9 +5,10 @@ from itertools import product
 
 import dagster as dg
 
-from rag_assets import lineage
+from rag_assets import lineage, resources
 from rag_assets.change.steps import StepList
 from rag_assets.config import Config
+from rag_assets.config.training import trained_as
 from rag_assets.evaluation import checks, evaluate
 from rag_assets.evaluation.evaluation_wording import report_markdown, sets_table
 from rag_assets.evaluation.results import EvaluationResult
@@ -43,6 +44,7 @@ def definitions(config: Config, steps: StepList, *, arms: ArmsOf) -> dg.Definiti
 
 def _retrieval_evaluation(settings: Config, steps: StepList, arms: ArmsOf) -> dg.AssetsDefinition:
     names = settings.dagster
+    read = {trained_as(each.path) for each in settings.retrieval.rerankers.values()}
 
     @dg.asset(
         key=names.path("retrieval_evaluation"),
@@ -52,17 +54,25 @@ def _retrieval_evaluation(settings: Config, steps: StepList, arms: ArmsOf) -> dg
         owners=[settings.owner],
         code_version=str(evaluate.REVISION),
         partitions_def=lineage.variants(settings),
-        deps=[lineage.key_of(settings, each.name) for each in (JOINT_INDEX, QUESTION_SETS)],
+        required_resource_keys=resources.keys_of(settings),
+        deps=[
+            *(lineage.key_of(settings, each.name) for each in (JOINT_INDEX, QUESTION_SETS)),
+            *(
+                lineage.key_of(settings, "reranker_weights", name)
+                for name in settings.training.rerankers.keys() & read
+            ),
+        ],
     )
     @stoppable()
     def retrieval_evaluation(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
         """How well each retriever finds the gold evidence in the index of a variant."""
-        store = lineage.open_for_writing(settings, steps)
+        of_run = resources.of_run(context.resources, settings)
+        store = lineage.open_for_writing(of_run, steps)
         result = evaluate.evaluate_variant(
             store,
-            settings,
+            of_run,
             variant=context.partition_key,
-            arms=arms(store, settings),
+            arms=arms(store, of_run),
             log=context.log.info,
         )
         if result is None:

@@ -11,9 +11,10 @@ import pyarrow as pa
 
 from rag_assets import schemas
 from rag_assets.config import Config, EmbeddingModel
+from rag_assets.models.custom import CustomEncoder, load_without_weights
 from rag_assets.models.embedding import part_tokens
 from rag_assets.models.hosted import ServerError
-from rag_assets.models.hosted_embedding import HostedEncoder, is_introduced, load_hosted
+from rag_assets.models.hosted_embedding import HostedEncoder, is_introduced
 from rag_assets.models.paths import Choice, chosen_path, known_path
 from rag_assets.models.replicas import EncoderError
 from rag_assets.models.tasks import choice_of, choosing_task, embedding_task
@@ -62,8 +63,8 @@ def encoder_of(store: Store, config: Config, *, model: str) -> IndexEncoder:
         EncoderError: The model cannot compute where texts are embedded.
     """
     settings = config.models[model]
-    if settings.endpoint:
-        return _hosted(store, settings)
+    if not settings.has_weights:
+        return _without_weights(store, settings)
     computes_here = config.execution.embedding != "ray"
     weights = weights_of(settings, home=store.encoders)
     path = chosen_path(
@@ -86,8 +87,9 @@ def known_encoder(store: Store, config: Config, *, model: str) -> IndexEncoder |
         WeightsError: The weights lack what is needed.
     """
     settings = config.models[model]
-    if settings.endpoint:
-        return _hosted(store, settings) if is_introduced(settings, home=store.encoders) else None
+    if not settings.has_weights:
+        is_known = is_introduced(settings, home=store.encoders)
+        return _without_weights(store, settings) if is_known else None
     if not is_here(settings):
         return None
     with TemporaryDirectory() as folder:
@@ -114,8 +116,8 @@ def _on_path(
     )
 
 
-def _hosted(store: Store, settings: EmbeddingModel) -> IndexEncoder:
-    encoder = load_hosted(settings, home=store.encoders)
+def _without_weights(store: Store, settings: EmbeddingModel) -> IndexEncoder:
+    encoder = load_without_weights(settings, home=store.encoders)
     return IndexEncoder(
         model_id=encoder.model_id,
         encoder_id=encoder.encoder_id,
@@ -129,7 +131,7 @@ def _hosted(store: Store, settings: EmbeddingModel) -> IndexEncoder:
     )
 
 
-def _confirm(encoder: HostedEncoder, log: Callable[[str], None]) -> None:
+def _confirm(encoder: HostedEncoder | CustomEncoder, log: Callable[[str], None]) -> None:
     """Check the model of a server; a server that is away is missed only if there is work for it."""
     try:
         encoder.confirm()

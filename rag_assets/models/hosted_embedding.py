@@ -130,8 +130,8 @@ def load_hosted(model: EmbeddingModel, *, home: Path) -> "HostedEncoder":
 
 
 def is_introduced(model: EmbeddingModel, *, home: Path) -> bool:
-    """Whether `home` has the record of who the model is, so that `load_hosted` asks nobody."""
-    return HostedIdentity.read(_record(model, home)) is not None
+    """Whether `load_hosted` asks nobody: `home` has the record, or the model has no server."""
+    return not model.endpoint or HostedIdentity.read(_record(model, home)) is not None
 
 
 @lru_cache(maxsize=4)

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from rag_assets.config import EmbeddingModel
 from rag_assets.models import openvino
+from rag_assets.models.custom import load_without_weights
 from rag_assets.models.embedding import TextEncoder, load_encoder
-from rag_assets.models.hosted_embedding import load_hosted
 from rag_assets.models.replicas import EncoderError
 from rag_assets.models.weights import Weights, weights_of
 from rag_assets.store.atomic import write_atomically
@@ -198,8 +198,8 @@ def load_for_queries(model: EmbeddingModel, *, name: str, home: Path) -> TextEnc
         EncoderError: The model cannot compute here.
         WeightsError: There are no weights, or they are broken.
     """
-    if model.endpoint:
-        return load_hosted(model, home=home)
+    if not model.has_weights:
+        return load_without_weights(model, home=home)
     weights = weights_of(model, home=home)
     load = partial(load_encoder, model, weights=weights, home=home)
     if known := next(_choices(model, weights, home, first=home / f"{name}.json"), None):

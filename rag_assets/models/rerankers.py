@@ -12,12 +12,15 @@ from functools import lru_cache
 from hashlib import sha256
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import groupby
 from pathlib import Path
 from typing import Protocol, TypeAlias, assert_never
 
 import numpy as np
 
+from rag_assets.api import CustomReranker
 from rag_assets.config import EmbeddingModel, Endpoint, RerankerSettings
+from rag_assets.config.custom import part_of
 from rag_assets.config.models import DEFAULT_MODELS
 from rag_assets.identity import fingerprint
 from rag_assets.models import token_projection
@@ -32,9 +35,9 @@ from rag_assets.process.errors import UnanswerableError
 Pair: TypeAlias = tuple[str, str]
 """A query and a text."""
 FLASHRANK_TOKENS = 512
-WITHOUT_WEIGHTS = ("flashrank", "rerank_api")
+WITHOUT_WEIGHTS = ("flashrank", "rerank_api", "custom")
 """Backends whose weights are not ours to find."""
-WITHOUT_TOKENS = ("static", "embeddings_api")
+WITHOUT_TOKENS = ("static", "embeddings_api", "custom")
 """Backends of embedding models that give no vector of each token in its context."""
 
 
@@ -89,14 +92,17 @@ def load_reranker(
 def replaceable(rerankers: Mapping[str, RerankerSettings], *, home: Path) -> dict[str, str]:
     """The identity, by name, of `rerankers` that may change though their settings do not.
 
-    These are weights in a local folder, which are not loaded, and models behind a server, which is
-    asked; while it does not answer, its model counts as the one that it was.
+    These are weights in a local folder, which are not loaded, parts of somebody's own,
+    and models behind a server, which is asked; while it does not answer, its model counts as the
+    one that it was.
     """
     found = {}
     for name, settings in rerankers.items():
         if settings.endpoint:
             if known := identity_now(settings, endpoint=settings.endpoint, home=home):
                 found[name] = known
+        elif settings.backend == "custom":
+            found[name] = CustomScorer(settings).reranker_id
         elif settings.backend not in WITHOUT_WEIGHTS and _is_folder(settings.path):
             with suppress(WeightsError):  # reported when they are loaded
                 found[name] = _weights(settings, _as_model(settings), home=home).model_id
@@ -117,6 +123,8 @@ def _loaded(
 ) -> Reranker:
     if settings.backend == "flashrank":
         return FlashRank(settings, name=name, home=home)
+    if settings.backend == "custom":
+        return CustomScorer(settings)
     assert model is not None, f"{settings.backend} computes with a model"
     assert weights is not None, f"{settings.backend} computes with weights"
     match settings.backend:
@@ -269,6 +277,34 @@ class FlashRank:
             for found in self._model.rerank(request):
                 scores[found["id"]] = found["score"]
         return _checked(scores)
+
+
+class CustomScorer:
+    """A reranker of somebody's own."""
+
+    def __init__(self, settings: RerankerSettings) -> None:
+        """Use `load_reranker` instead.
+
+        Raises:
+            ConfigError: There is no such part.
+        """
+        self._name, self._part = settings.path, part_of(settings.path, CustomReranker)
+        about = ("custom", settings.path, self._part.revision)
+        self.reranker_id = fingerprint(*about)[:ID_LENGTH]
+
+    def score(self, pairs: Sequence[Pair], /) -> np.ndarray:
+        """See `Reranker`.
+
+        Raises:
+            RerankerError: It does not give a number from 0 to 1 for each text.
+        """
+        found: list[float] = []
+        for query, same in groupby(pairs, key=lambda pair: pair[0]):
+            found += self._part.score(query, [text for _, text in same])
+        scores = np.asarray(found, np.float64)
+        if scores.shape != (len(pairs),) or not ((scores >= 0) & (scores <= 1)).all():
+            raise RerankerError(f"{self._name} gives no number from 0 to 1 for each text")
+        return scores
 
 
 class ServerReranker:

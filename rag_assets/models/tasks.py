@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from rag_assets.config import EmbeddingModel
+from rag_assets.models.custom import load_without_weights
 from rag_assets.models.embedding import Embedded, TextEncoder, load_encoder
-from rag_assets.models.hosted_embedding import load_hosted
 from rag_assets.models.lexical_weights import column_of, weights_in
 from rag_assets.models.paths import Choice, choose
 from rag_assets.models.replicas import EncoderError
@@ -64,10 +64,10 @@ def embed(texts: Sequence[str], model: Mapping[str, Json], encoder_id: str, home
     settings, folder = EmbeddingModel.model_validate(model), _home(home)
     path = path_in(encoder_id)
     with _loading:
-        if settings.endpoint:
-            encoder: TextEncoder = load_hosted(settings, home=folder)
+        if settings.has_weights:
+            encoder: TextEncoder = load_encoder(settings, path=path, home=folder)
         else:
-            encoder = load_encoder(settings, path=path, home=folder)
+            encoder = load_without_weights(settings, home=folder)
     if encoder.encoder_id != encoder_id:
         raise EncoderError(
             f"the machines have different weights of {model['path']}: those of {encoder_id} are "

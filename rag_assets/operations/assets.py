@@ -8,7 +8,7 @@ from datetime import datetime
 
 import dagster as dg
 
-from rag_assets import lineage
+from rag_assets import lineage, resources
 from rag_assets.change.steps import StepList
 from rag_assets.config import Config
 from rag_assets.config.naming import PROMOTE_JOB, ROLLBACK_JOB
@@ -66,21 +66,23 @@ def _serving_index(project: Config, steps: StepList) -> dg.AssetsDefinition:
             )
         ],
         pool=names.name(lineage.GPU_POOL),
+        required_resource_keys=resources.keys_of(project),
     )
     @stoppable()
     def serving_index(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         """What answers queries: the serving pointer. It moves only if its gate lets it."""
         started = time.monotonic()
-        store = lineage.open_for_writing(project, steps)
-        of_run = context.partition_key if context.has_partition_key else None
-        if of_run is not None and not _may_serve(store, project, of_run):
-            return _judged(context, store, project, of_run)
-        done = promotion.promote_refreshed(store, project, log=context.log.info)
+        of_run = resources.of_run(context.resources, project)
+        store = lineage.open_for_writing(of_run, steps)
+        variant = context.partition_key if context.has_partition_key else None
+        if variant is not None and not _may_serve(store, of_run, variant):
+            return _judged(context, store, of_run, variant)
+        done = promotion.promote_refreshed(store, of_run, log=context.log.info)
         context.log.info(done.conclusion)
         return dg.MaterializeResult(
             metadata=_of_result(done) | _metadata(done.pointer) | _seconds_since(started),
             data_version=_data_version(done.pointer),
-            check_results=[_check(store, project, done)],
+            check_results=[_check(store, of_run, done)],
         )
 
     return serving_index

@@ -6,12 +6,16 @@ for an arm as long as it takes: a busy machine must not decide what a retriever 
 """
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Protocol, TypeAlias, TypeVar
 
+import pyarrow as pa
+
+from rag_assets.api import CustomArm
 from rag_assets.config import ArmName, Config, Retriever
+from rag_assets.config.custom import is_custom, part_of
 from rag_assets.identity import Canonical
 from rag_assets.process.deadlines import DeadlineError, within
 from rag_assets.retrieval.filters import Filters
@@ -57,9 +61,41 @@ ArmsOf: TypeAlias = Callable[[Store, Config], Arms]
 
 
 def revisions_of(arms: Arms, *retrievers: Retriever) -> Sequence[Canonical]:
-    """What else rankings of `retrievers` depend on: one entry for each of `arms` that they ask."""
-    asked = {name for retriever in retrievers for name in retriever.arms}
-    return [[name, arms[name].revision] for name in sorted(asked & arms.keys())]
+    """What else rankings of `retrievers` depend on: one entry for each arm that they ask.
+
+    Arms are those of `arms`, and those of somebody's own.
+    """
+    asked = sorted({name for retriever in retrievers for name in retriever.arms})
+    own = {name: part_of(name, CustomArm).revision for name in asked if is_custom(name)}
+    return [
+        [name, own[name] if name in own else arms[name].revision]
+        for name in asked
+        if name in own or name in arms
+    ]
+
+
+class OwnArm:
+    """An arm of somebody's own, for one index: see `Arm`."""
+
+    def __init__(self, name: ArmName, units: Callable[[], Iterable[pa.RecordBatch]]) -> None:
+        """Load the part; `units` reads all units, with the columns that it is given.
+
+        Raises:
+            ConfigError: There is no such part.
+        """
+        self._part, self._units = part_of(name, CustomArm), units
+        self._find: Callable[[str, int], Iterable[tuple[str, float]]] | None = None
+        self.revision = self._part.revision
+
+    def prepare(self, pins: CompleteSet) -> None:  # noqa: ARG002 - it is made for one index
+        """Hand the units to the part, once."""
+        if self._find is None:
+            self._find = self._part.open(self._units())
+
+    def find(self, query: str, *, depth: int, **_: object) -> Sequence[tuple[str, float]]:
+        """What the part finds; retrieval sees to filters."""
+        assert self._find is not None, "it is prepared before it is asked"
+        return [*self._find(query, depth)]
 
 
 @dataclass(slots=True)
@@ -68,7 +104,10 @@ class IndexArms:
 
     arms: Arms
     pins: CompleteSet
+    units: Callable[[], Iterable[pa.RecordBatch]]
+    """Reads all units, for arms of somebody's own."""
     seconds: float = SECONDS
+    _own: dict[ArmName, OwnArm] = field(default_factory=dict)
     _left_out: set[ArmName] = field(default_factory=set)
     """The arms that took too long: a search must not wait for them again."""
     _measured: dict[tuple[ArmName, str, int], Sequence[tuple[str, float]]] = field(
@@ -110,7 +149,10 @@ class IndexArms:
 
     def _ready(self, name: ArmName, *, is_measured: bool) -> Arm | None:
         """The arm, prepared; None if there is none, or it is not to be asked."""
-        arm = self.arms.get(name)
+        with self._lock:
+            if is_custom(name) and name not in self._own:
+                self._own[name] = OwnArm(name, self.units)
+        arm = self._own.get(name) or self.arms.get(name)
         if arm is None:
             self._tell(name, "whoever opened this index did not hand it in", level=logging.INFO)
         elif self._within(

@@ -48,6 +48,7 @@ from rag_assets.retrieval.model_rewriter import RewritingModels
 from rag_assets.retrieval.rankings import UNIT_COLUMNS, Ranking, rankings_table
 from rag_assets.retrieval.retrievers import retrieve
 from rag_assets.retrieval.search_context import JOINT, SearchCall, SelectNodes, Work
+from rag_assets.retrieval.signals import state_of
 from rag_assets.retrieval.units import UnitTable
 from rag_assets.retrieval.versions import Choice, IndexedFamilies, label_of
 from rag_assets.schemas import DOMAINS
@@ -135,7 +136,7 @@ class VariantIndex:
         self._read_stale = read_stale
         self._stale: tuple[float, Mapping[str, str]] = (-math.inf, {})
         self._open_tables = open_tables
-        self._arms = IndexArms(arms, pins=complete_set)
+        self._arms = IndexArms(arms, complete_set, units=self._tables[JOINT].described)
         self._select_nodes = select_nodes
         self._encoders: dict[str, QueryEncoder] = {}
         self._limits_told: set[str] = set()
@@ -349,7 +350,7 @@ class VariantIndex:
         is_apart = retriever.searches_domains(has_two_models=len(self._models) > 1)
         names = DOMAINS if is_apart else (JOINT,)
         tables = [table for name in names if (table := self._table(name)) is not None]
-        states = [table.state(signal) for table in tables for signal in retriever.signals]
+        states = [state_of(table, signal) for table in tables for signal in retriever.signals]
         fusion = retriever.query_fusion
         rewriting = self._rewriting.identity(fusion) if fusion else None
         said = self._glossary.content if self._glossary else ""

@@ -154,7 +154,7 @@ class SearchCall:
         return [[known[key] for key in listed] for listed in keys]
 
     @contextmanager
-    def timed(self, stage: Stage) -> Generator[None]:
+    def timed(self, stage: Stage | ArmName) -> Generator[None]:
         """Add the wall time of the block to `stage`."""
         start = time.perf_counter()
         try:

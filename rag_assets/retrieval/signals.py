@@ -1,6 +1,7 @@
 """Signals: each searches a table of units in its own way, and keeps what it found.
 
-A new signal is a name in `config.retrieval`, and a case here and in `UnitTable.state`.
+A new signal is a name in `config.retrieval`, and its cases here. An arm needs no name: see
+`rag_assets.api.CustomArm`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -8,10 +9,12 @@ from typing import assert_never
 
 from rag_assets.config.retrieval import BY_MODEL, Signal
 from rag_assets.identity import Canonical, fingerprint, fingerprints
+from rag_assets.retrieval import dense, lexical
 from rag_assets.retrieval.encoders import require_weighing
 from rag_assets.retrieval.rankings import Ranking, ranking_of
 from rag_assets.retrieval.search_context import SearchCall
 from rag_assets.retrieval.units import UnitTable
+from rag_assets.store.text_parts import text_index
 
 
 def search_by(
@@ -66,13 +69,37 @@ def _found(
     return dict(zip(queries, found, strict=True))
 
 
+def state_of(units: UnitTable, signal: Signal) -> Sequence[Canonical]:
+    """Everything that a ranking of `units` by `signal` depends on, besides their content.
+
+    An exact search depends on nothing else. BM25 depends on the settings of its index, whose name
+    gives the stop words. Other indexes may rank equal units in different ways: an ANN index may
+    miss units, and the counts of a full-text index may still include units that an older release
+    has replaced. So these count by their files, and an ANN index by how it is searched too.
+    """
+    match signal:
+        case "dense" if not units.is_exact:
+            searched = units.ann.model_dump(exclude_defaults=True)
+            files = units.files_of(units.indexes_of(dense.COLUMN))
+            return [*files, *([searched] if searched else [])]
+        case "bm25":
+            indexes = units.indexes_of(lexical.COLUMN)
+            if all(text_index(units.dataset, name=index.name).is_exact for index in indexes):
+                return ["exact", [[index.name, index.details] for index in indexes]]
+            return units.files_of(indexes)
+        case "dense" | "sparse" | "node_selection":
+            return ["exact"]
+        case other:
+            assert_never(other)
+
+
 def _keys(
     signal: Signal, call: SearchCall, queries: Sequence[str], *, table: str, units: UnitTable
 ) -> dict[str, str]:
     if not call.rankings.is_kept:
         return {}
     by = call.encoder(table).encoder_id if signal in BY_MODEL else "words"
-    searched = fingerprint(units.content, signal, units.state(signal), by, call.where)
+    searched = fingerprint(units.content, signal, state_of(units, signal), by, call.where)
     sought = [_sought(signal, call, query) for query in queries]
     return dict(zip(queries, fingerprints(sought, searched), strict=True))
 

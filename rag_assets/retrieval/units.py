@@ -1,17 +1,17 @@
 """The tables that are searched, each at one version, and the parts of them kept in memory."""
 
 import hashlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, assert_never, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pyarrow as pa
 
 from rag_assets import schemas
-from rag_assets.config import AnnSearch, Signal
+from rag_assets.config import AnnSearch
 from rag_assets.identity import Canonical
 from rag_assets.models.lexical_weights import LexicalWeights
 from rag_assets.retrieval import dense, lexical, sparse
@@ -19,7 +19,6 @@ from rag_assets.retrieval.glossary import Glossary
 from rag_assets.retrieval.rankings import Ranking
 from rag_assets.store import ROW_ID, rows_of
 from rag_assets.store.ann import is_searched_exactly
-from rag_assets.store.text_parts import text_index
 
 if TYPE_CHECKING:
     from lance import LanceDataset
@@ -35,6 +34,8 @@ MEMORY_BYTES = 128 * 2**20
 in memory they take about twice as much."""
 CONDITIONS_KEPT = 4
 """Conditions on units whose rows are kept, 8 bytes for each row."""
+DESCRIBED = ("unit_id", "domain", "source", "title", "text")
+"""What an arm of somebody's own is given of a unit."""
 UNSHOWN_COLUMNS = (dense.COLUMN, schemas.SPARSE, "encoder_id", *schemas.SYSTEM_COLUMNS)
 """Columns that no hit shows, so that they are not kept in memory."""
 
@@ -72,7 +73,7 @@ class UnitTable:
         returns first depends on how many are asked for.
         """
         self.table = table
-        self._ann = ann or AnnSearch()
+        self.ann = ann or AnnSearch()
         self._ann_depth = ann_depth
         self._ann_from_rows = ann_from_rows
         self._was_read = False
@@ -132,35 +133,12 @@ class UnitTable:
             digest.update("\n".join(rows[name].to_pylist()).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
 
-    def state(self, signal: Signal) -> Sequence[Canonical]:
-        """Everything that a ranking by `signal` depends on, besides the content.
-
-        An exact search depends on nothing else. BM25 depends on the settings of its index, whose
-        name gives the stop words. Other indexes may rank equal units in different ways: an ANN
-        index may miss units, and the counts of a full-text index may still include units that an
-        older release has replaced. So these count by their files, and an ANN index by how it is
-        searched too.
-        """
-        match signal:
-            case "dense" if not self.is_exact:
-                searched = self._ann.model_dump(exclude_defaults=True)
-                indexes = self._indexes_of(dense.COLUMN)
-                return [*self._files_of(indexes), *([searched] if searched else [])]
-            case "bm25":
-                indexes = self._indexes_of(lexical.COLUMN)
-                if all(text_index(self.dataset, name=index.name).is_exact for index in indexes):
-                    return ["exact", [[index.name, index.details] for index in indexes]]
-                return self._files_of(indexes)
-            case "dense" | "sparse" | "node_selection":
-                return ["exact"]
-            case other:
-                assert_never(other)
-
-    def _indexes_of(self, column: str) -> "list[IndexDescription]":
+    def indexes_of(self, column: str) -> "list[IndexDescription]":
+        """The search indexes over `column`."""
         found = self.dataset.describe_indices()
         return [index for index in found if index.field_names == [column]]
 
-    def _files_of(self, indexes: "Iterable[IndexDescription]") -> Sequence[Canonical]:
+    def files_of(self, indexes: "Iterable[IndexDescription]") -> Sequence[Canonical]:
         """The files of `indexes`, and the fragments of the table that none of them covers."""
         segments = [segment for index in indexes for segment in index.segments]
         indexed = set[int]().union(*(segment.fragment_ids for segment in segments))
@@ -176,7 +154,7 @@ class UnitTable:
         def search(vector: np.ndarray) -> Ranking:
             least = max(depth, self._ann_depth)
             found = dense.nearest_in_table(
-                self.table, vector, depth=least, search=self._ann, where=where
+                self.table, vector, depth=least, search=self.ann, where=where
             )
             return found.head(depth)
 
@@ -214,6 +192,10 @@ class UnitTable:
             return [search(queries[0])]
         with ThreadPoolExecutor(SEARCH_THREADS) as pool:
             return list(pool.map(search, queries))
+
+    def described(self) -> "Iterator[pa.RecordBatch]":
+        """All units, with the columns `DESCRIBED`, in batches."""
+        return self.dataset.to_batches(columns=[*DESCRIBED])
 
     def known(self, unit_ids: Iterable[str]) -> set[str]:
         """The `unit_ids` that are in the table."""

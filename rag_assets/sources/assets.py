@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import dagster as dg
 import pyarrow as pa
 
-from rag_assets import lineage
+from rag_assets import lineage, resources
 from rag_assets.change.steps import Preview, StepList
 from rag_assets.change.sync import Report
 from rag_assets.config import Config, TableSource, TableSpec, asset_path
@@ -38,11 +38,13 @@ def _exports(project: Config, source: TableSource, steps: StepList) -> dg.Assets
         name=project.dagster.name(f"exports_{source.name.replace('-', '_')}"),
         specs=[_spec(project, source, spec) for spec in tables.values()],
         can_subset=True,
+        required_resource_keys=resources.keys_of(project),
     )
     def export_tables(
         context: dg.AssetExecutionContext, config: RefreshConfig
     ) -> Iterator[dg.MaterializeResult[None]]:
-        store = lineage.open_for_writing(project, steps)
+        of_run = resources.of_run(context.resources, project)
+        store = lineage.open_for_writing(of_run, steps)
         selected = {project.dagster.own_path(key.path) for key in context.selected_asset_keys}
         wanted = [spec for spec in source.tables if asset_path(source, spec) in selected]
         with lineage.retry_once():

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import dagster as dg
 import pyarrow.compute as pc
 
-from rag_assets import asset_checks, lineage, quality
+from rag_assets import asset_checks, lineage, quality, resources
 from rag_assets.change import sync
 from rag_assets.config import Config, asset_path
 from rag_assets.quality import Profiler, Subject, TableMeasures, Tally
@@ -54,9 +54,11 @@ def _source_readable(config: Config, name: str, assets: Sequence[str]) -> dg.Ass
         ],
         can_subset=True,
         op_tags=asset_checks.BEFORE_OTHERS,
+        required_resource_keys=resources.keys_of(config),
     )
     def source_readable(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckResult]:
-        outages = readability.outages_of_assets(Store.of(config), config)
+        of_run = resources.of_run(context.op_execution_context.resources, config)
+        outages = readability.outages_of_assets(Store.of(of_run), of_run)
         for key in sorted(context.selected_asset_check_keys):
             found = outages[lineage.own_name(config, key.asset_key)]
             yield _judged(key, found, fails_after=config.checks.sources.fails_after)

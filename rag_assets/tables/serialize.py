@@ -21,7 +21,7 @@ from rag_assets.identity import fingerprint, text_hash
 from rag_assets.schemas import TABLE_ROWS_TABLE
 from rag_assets.store import Store
 from rag_assets.tables.headings import split
-from rag_assets.tables.serializers import EMPTY, SERIALIZERS, Pair
+from rag_assets.tables.serializers import EMPTY, Pair, serializer_of
 from rag_assets.tables.step_tables import SERIALIZING, serialized_of
 
 EmptyCells: TypeAlias = Literal["drop", "keep"]
@@ -81,9 +81,9 @@ def _inputs(store: Store, *, recipe: str) -> RowInputs:
 
 def serialized(rows: pa.Table, *, serializer: SerializerName, empty_cells: EmptyCells) -> Batch:
     """`rows` (schema `schemas.TABLE_ROWS`) with their texts."""
-    write = SERIALIZERS[serializer]
+    write = serializer_of(serializer)
     texts = [
-        write(title, pairs) if pairs else None
+        (write(title, pairs) or None) if pairs else None
         for title, pairs in zip(rows["title"].to_pylist(), _visible(rows, empty_cells), strict=True)
     ]
     written = pa.array([text is not None for text in texts], pa.bool_())

@@ -16,26 +16,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from html import escape as html_escape
 from json.encoder import encode_basestring as json_text
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 from xml.sax.saxutils import escape as xml_escape
 from xml.sax.saxutils import quoteattr as xml_attribute
 
+from rag_assets.api import CustomSerializer, Pair
 from rag_assets.config import SerializerName
+from rag_assets.config.custom import part_of
 from rag_assets.tables.headings import split
 
 EMPTY = "Null"
 """What an empty cell reads where it is kept, as in the appendix."""
-
-
-class Pair(NamedTuple):
-    """One cell of a row, to be written."""
-
-    heading: str
-    """Plain words, the unit in square brackets."""
-    value: str
-    """Canonical value, or `EMPTY`."""
-    numeric: bool
-    """Whether the value is a finite number."""
 
 
 Serializer: TypeAlias = Callable[[str, Sequence[Pair]], str]
@@ -141,6 +132,15 @@ SERIALIZERS: Mapping[SerializerName, Serializer] = {
     "semantic": as_semantic,
     "full_semantic": as_full_semantic,
 }
+
+
+def serializer_of(name: SerializerName) -> Serializer:
+    """What the config calls `name`: one of `SERIALIZERS`, or a serializer of somebody's own.
+
+    Raises:
+        ConfigError: There is none.
+    """
+    return SERIALIZERS.get(name) or part_of(name, CustomSerializer).write
 
 
 def _lines(members: Sequence[str], separator: str = "") -> str:

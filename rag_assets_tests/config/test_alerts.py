@@ -40,7 +40,7 @@ def test_a_channel_has_the_name_of_its_type_and_takes_all_kinds(channels, monkey
 @pytest.mark.parametrize(
     ("entry", "said"),
     [
-        ("{url: 'https://x.org'}", "type: slack, teams, json, email or ping"),
+        ("{url: 'https://x.org'}", "type: slack, teams, json, email, custom or ping"),
         ("{type: pager, url: 'https://x.org'}", "alerts.channels.0"),
         ("{type: slack}", "alerts.channels.0.url is missing"),
         ("{type: slack, url: hooks.example.com}", "https://"),

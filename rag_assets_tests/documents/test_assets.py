@@ -6,6 +6,7 @@ import pytest
 from rag_assets.config import Config, Variant
 from rag_assets.documents import assets
 from rag_assets.graph import STEPS
+from rag_assets.resources import resources_of
 
 
 @pytest.fixture
@@ -19,12 +20,16 @@ def definitions(project):
         }
     )
     assert isinstance(config, Config)
-    return assets.definitions(config, STEPS)
+    return dg.Definitions.merge(
+        assets.definitions(config, STEPS), dg.Definitions(resources=resources_of(config))
+    )
 
 
 def materialize(definitions, *, partition="plain"):
     """Metadata of each asset by its key."""
-    result = dg.materialize([*definitions.assets], partition_key=partition)
+    result = dg.materialize(
+        [*definitions.assets], partition_key=partition, resources=definitions.resources
+    )
     assert result.success
     return {
         event.asset_key.to_user_string(): event.step_materialization_data.materialization.metadata

@@ -44,6 +44,7 @@ from rag_assets.laboratory.experiments.arms import ArmRunner
 from rag_assets.laboratory.experiments.design import ExperimentArm
 from rag_assets.media.json_lines import QuestionsError
 from rag_assets.models.embedding import load_encoder
+from rag_assets.resources import resources_of
 from rag_assets.retrieval import opening
 from rag_assets.store import MissingTableError, Store
 from rag_assets.table_lookup.arm import arms_of
@@ -876,7 +877,12 @@ def test_effect_and_interval_stand_before_any_p(result: EvaluationResult) -> Non
 def materialize(config: Config) -> dg.ExecuteInProcessResult:
     graph = assets.definitions(config, STEPS, arms=arms_of)
     chosen = [asset for asset in graph.assets or [] if isinstance(asset, dg.AssetsDefinition)]
-    return dg.materialize(chosen, partition_key="default", instance=dg.DagsterInstance.ephemeral())
+    return dg.materialize(
+        chosen,
+        partition_key="default",
+        instance=dg.DagsterInstance.ephemeral(),
+        resources=resources_of(config),
+    )
 
 
 def metadata_of(result: dg.ExecuteInProcessResult, key: str) -> dict[str, object]:

@@ -3,6 +3,7 @@ import pytest
 
 from rag_assets.graph import STEPS
 from rag_assets.index.assets import definitions
+from rag_assets.resources import resources_of
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import set_of
 from rag_assets.store.pins import opened
@@ -19,7 +20,7 @@ def config(tmp_path):
 
 def materialize(config) -> dict[str, dict[str, object]]:
     assets = list(definitions(config, STEPS).assets)
-    result = dg.materialize(assets, partition_key=VARIANT)
+    result = dg.materialize(assets, partition_key=VARIANT, resources=resources_of(config))
     return {
         event.asset_key.to_user_string(): {
             name: value.value for name, value in event.materialization.metadata.items()
@@ -30,7 +31,9 @@ def materialize(config) -> dict[str, dict[str, object]]:
 
 
 def test_the_graph_is_what_the_design_says(config):
-    graph = dg.Definitions.merge(definitions(config, STEPS)).resolve_asset_graph()
+    graph = dg.Definitions.merge(
+        definitions(config, STEPS), dg.Definitions(resources=resources_of(config))
+    ).resolve_asset_graph()
     parents = {
         key.to_user_string(): {parent.to_user_string() for parent in graph.get(key).parent_keys}
         for key in graph.materializable_asset_keys
@@ -82,7 +85,9 @@ def test_words_are_counted_in_all_tables_of_a_set_whatever_was_killed_before(con
     refresh_documents(store, config, **quiet)  # and what follows in its asset is killed
 
     assets = list(definitions(config, STEPS).assets)
-    dg.materialize(assets, partition_key=VARIANT, selection="joint_index")
+    dg.materialize(
+        assets, partition_key=VARIANT, selection="joint_index", resources=resources_of(config)
+    )
 
     held = set_of(store, config, VARIANT)
     assert len(held.unit_pins) == 3

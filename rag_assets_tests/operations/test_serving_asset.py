@@ -16,6 +16,7 @@ from rag_assets.operations import assets
 from rag_assets.operations.problems.current import state_problems
 from rag_assets.operations.problems.runs import run_problems
 from rag_assets.operations.variants import variants_of
+from rag_assets.resources import resources_of
 from rag_assets.store import serving_pointer
 from rag_assets_testing.faults.built import small, small_of_two_variants
 from rag_assets_testing.faults.hashing import hashing
@@ -34,7 +35,9 @@ def materialize(made, *, partition: str | None = None) -> dg.ExecuteInProcessRes
     (asset,) = assets.definitions(made.config, STEPS).assets or ()
     assert isinstance(asset, dg.AssetsDefinition)
     tags = {PARTITION_NAME_TAG: partition} if partition else None
-    return dg.materialize([asset], tags=tags, raise_on_error=False)
+    return dg.materialize(
+        [asset], tags=tags, raise_on_error=False, resources=resources_of(made.config)
+    )
 
 
 def run(
@@ -79,10 +82,17 @@ def test_only_what_serves_makes_it_older_when_it_is_built_anew(made):
     (serving,) = assets.definitions(made.config, STEPS).assets or ()
     names = ("joint_index", "retrieval_evaluation")
     built = [dg.asset(name=name, partitions_def=variants, code_version="1")(new) for name in names]
-    graph = dg.Definitions(assets=[serving, *built]).resolve_asset_graph()
+    graph = dg.Definitions(
+        assets=[serving, *built], resources=resources_of(made.config)
+    ).resolve_asset_graph()
 
     with dg.DagsterInstance.ephemeral() as instance:
-        assert dg.materialize([*built, serving], partition_key="default", instance=instance).success
+        assert dg.materialize(
+            [*built, serving],
+            partition_key="default",
+            instance=instance,
+            resources=resources_of(made.config),
+        ).success
         for variant, state in (("other", StaleStatus.FRESH), ("default", StaleStatus.STALE)):
             dg.materialize(built, partition_key=variant, instance=instance)
             found = CachingStaleStatusResolver(instance, graph, LoadingContextForTest(instance))

@@ -16,6 +16,7 @@ from rag_assets.retrieval import dense, opening
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.opening import open_index
 from rag_assets.retrieval.search_context import SearchCall
+from rag_assets.retrieval.signals import state_of
 from rag_assets.retrieval.units import UnitTable
 from rag_assets.store import Store
 from rag_assets_tests.retrieval.corpus import (
@@ -362,7 +363,7 @@ def test_what_an_exact_search_found_is_found_again_and_what_an_index_found_is_no
         newest = store.open(table.name)
         exact, through_index = UnitTable(newest), UnitTable(newest, ann_from_rows=1)
         assert exact.content == through_index.content
-        return exact.state("dense"), through_index.state("dense")
+        return state_of(exact, "dense"), state_of(through_index, "dense")
 
     before = states()
     for _ in range(2):

@@ -10,6 +10,7 @@ import pytest
 from rag_assets.config import Config
 from rag_assets.graph import STEPS
 from rag_assets.lineage import COUNTS
+from rag_assets.resources import resources_of
 from rag_assets.sources.assets import definitions
 from rag_assets.sources.observations import look_at_sources
 from rag_assets.store import Store
@@ -51,7 +52,9 @@ def materialized(
     """What a run says of each asset; one whose source could not be read is only observed."""
     assets = list(definitions(config, STEPS).assets or ())
     selection = [dg.AssetKey.from_user_string(key) for key in keys] or None
-    result = dg.materialize(assets, selection=selection, instance=instance)
+    result = dg.materialize(
+        assets, selection=selection, instance=instance, resources=resources_of(config)
+    )
     assert result.success
     seen = [event for event in result.all_events if event.is_asset_observation]
     observed = [event.asset_observation_data.asset_observation for event in seen]
@@ -62,7 +65,9 @@ def materialized(
 
 
 def test_a_named_table_has_its_own_node_and_patterns_share_one(config):
-    specs = definitions(config, STEPS).resolve_all_asset_specs()
+    specs = dg.Definitions.merge(
+        definitions(config, STEPS), dg.Definitions(resources=resources_of(config))
+    ).resolve_all_asset_specs()
     assert {spec.key.to_user_string() for spec in specs} == {
         "document_files",
         "exports/erp-export",

@@ -18,6 +18,7 @@ from rag_assets.config import Config, TableSource
 from rag_assets.findings.finding import Finding
 from rag_assets.graph import STEPS
 from rag_assets.operations.problems.current import state_problems
+from rag_assets.resources import resources_of
 from rag_assets.sources import assets, readability
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.files.manifest import refresh_document_files
@@ -81,6 +82,7 @@ class Lab:
                     if isinstance(each, dg.AssetsDefinition) and each.key == ROWS
                 ],
                 loggers={"heard": heard_by(self.said)},
+                resources=resources_of(self.config),
             ),
         )
         job = rooms.resolve_implicit_global_asset_job_def()

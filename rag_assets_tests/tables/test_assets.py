@@ -3,6 +3,7 @@ import pytest
 
 from rag_assets.config import Config
 from rag_assets.graph import STEPS
+from rag_assets.resources import resources_of
 from rag_assets.store import Store
 from rag_assets.tables import assets
 from rag_assets_tests.tables.exported_tables import STEEL, write_table
@@ -23,7 +24,9 @@ def config(tmp_path):
 
 
 def test_rows_depend_on_every_export(config):
-    graph = assets.definitions(config, STEPS).resolve_asset_graph()
+    graph = dg.Definitions.merge(
+        assets.definitions(config, STEPS), dg.Definitions(resources=resources_of(config))
+    ).resolve_asset_graph()
 
     rows = graph.get(dg.AssetKey("table_rows"))
     assert rows.parent_keys == {
@@ -85,7 +88,9 @@ def test_without_previews_no_row_is_shown(config):
 
 def _materialized(config, *, instance=None):
     assets_of_room = list(assets.definitions(config, STEPS).assets)
-    result = dg.materialize(assets_of_room, partition_key="as_json", instance=instance)
+    result = dg.materialize(
+        assets_of_room, partition_key="as_json", instance=instance, resources=resources_of(config)
+    )
     return [
         result.asset_materializations_for_node(name)[0].metadata
         for name in ("table_rows", "serialized_rows")

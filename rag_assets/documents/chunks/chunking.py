@@ -29,15 +29,18 @@ word, so that a chunk is never mostly header; a word that does not fit beside su
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from rag_assets.api import CustomChunker
+from rag_assets.config.custom import part_of
 from rag_assets.documents.chunks.cuts import IN_FORMULA, class_of, hashes, lowest, paragraphs, ranks
 from rag_assets.documents.chunks.headers import Headers, header_row
 from rag_assets.documents.chunks.regions import (
+    SHOWN_ALONE,
     Block,
     Chunk,
     DocumentText,
@@ -95,7 +98,7 @@ def chunks_of(
 
     Args:
         texts: The documents to cut.
-        strategy: One of `STRATEGIES`.
+        strategy: One of `STRATEGIES`, or `module:NAME`, a chunker of somebody's own.
         size: Most tokens of a chunk, special tokens and header included.
         overlap: Most tokens that a chunk of prose repeats from the one before, in whole words.
         counter: Counts tokens, as it did for `texts`.
@@ -108,7 +111,8 @@ def chunks_of(
     Returns:
         The chunks of each document in reading order; none if there is no text.
     """
-    regions, by_sentence = STRATEGIES[strategy], strategy == "sentences"
+    regions = STRATEGIES.get(strategy) or partial(_own_regions, strategy)
+    by_sentence = strategy == "sentences"
     make = _SentenceCutter if by_sentence else _Cutter
     chunks = []
     for place, (document, words) in enumerate(texts):
@@ -126,6 +130,28 @@ def chunks_of(
         cutter = make(document, words, counter, size - counter.special, overlap, headers)
         chunks.append(list(cutter.cut(regions(document), by_content=strategy != "fixed")))
     return chunks
+
+
+def _own_regions(chunker: str, document: DocumentText) -> list[Region]:
+    """What a chunker of somebody's own cuts: a region each, which is cut again if it is too long.
+
+    Raises:
+        ValueError: It gives a place that is not in the text.
+    """
+    elements = [
+        (start, block.type) for start, block in zip(document.starts, document.blocks, strict=True)
+    ]
+    regions = []
+    for start, end in part_of(chunker, CustomChunker).cut(document.text, elements):
+        if not 0 <= start < end <= len(document.text):
+            raise ValueError(
+                f"{chunker} cuts a text of {len(document.text)} characters from {start} to {end}"
+            )
+        place = document.place(start)
+        kind = document.blocks[place].type
+        is_alone = kind in SHOWN_ALONE
+        regions.append(Region(start, end, kind, place) if is_alone else Region(start, end))
+    return regions
 
 
 @dataclass(eq=False)

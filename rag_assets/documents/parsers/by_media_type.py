@@ -9,6 +9,8 @@ A new format is a line of `_OTHERS`, its parser, and its media type in `media.me
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from rag_assets.config.custom import is_custom
+from rag_assets.documents.parsers import custom
 from rag_assets.documents.parsers.description import Parser, ParserUnavailableError
 from rag_assets.documents.parsers.engines import docling, marker, pdfium, pymupdf
 from rag_assets.documents.parsers.ocr import rapidocr, tesseract
@@ -67,6 +69,8 @@ def parsers_of(settings: "config.ParserSettings", *, name: str) -> dict[str, Par
     if settings.hidden == "keep":
         keeping = (replace(_OTHERS[kind], options={"keep_hidden": True}) for kind in HIDING)
         parsers.update(zip(HIDING, keeping, strict=True))
+    if is_custom(settings.engine):
+        parsers.update(custom.parsers(settings.engine))
     for parser in parsers.values():
         if reason := parser.missing():
             raise ParserUnavailableError(parser, reason=reason, setting=f"parsers.{name}.engine")
@@ -75,6 +79,8 @@ def parsers_of(settings: "config.ParserSettings", *, name: str) -> dict[str, Par
 
 def pdf_parser(settings: "config.ParserSettings") -> Parser:
     """The parser of PDFs with these settings, installed or not."""
+    if is_custom(settings.engine):
+        return custom.parsers(settings.engine).get(PDF, pymupdf.PARSER)
     parser = replace(PDF_ENGINES[settings.engine], python=settings.python)
     if settings.engine == "docling":
         return replace(parser, options=docling.options(settings.docling))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from rag_assets import lineage
+from rag_assets import lineage, resources
 from rag_assets.change.steps import StepList
 from rag_assets.config import Config
 from rag_assets.evaluation.steps import QUESTION_SETS
@@ -38,7 +38,20 @@ def definitions(config: Config, steps: StepList) -> dg.Definitions:
         executor_def=lineage.in_process(config),
         tags=lineage.run_tags(config),
     )
-    return dg.Definitions(assets=[_answer_evaluation(config, steps)], jobs=[job])
+    labels = dg.AssetSpec(
+        labels_key(config),
+        group_name=config.dagster.name("questions"),
+        description="What people said of answers and hits: `rag-assets judge label`.",
+        kinds={"json"},
+        owners=[config.owner],
+    )
+    read = [labels] if config.evaluation.judges else []
+    return dg.Definitions(assets=[_answer_evaluation(config, steps), *read], jobs=[job])
+
+
+def labels_key(config: Config) -> dg.AssetKey:
+    """Key of the labels of people, by which judges are known: what asks judges reads them."""
+    return lineage.key_of(config, "labels")
 
 
 def _answer_evaluation(settings: Config, steps: StepList) -> dg.AssetsDefinition:
@@ -52,17 +65,22 @@ def _answer_evaluation(settings: Config, steps: StepList) -> dg.AssetsDefinition
         owners=[settings.owner],
         code_version=str(REVISION),
         partitions_def=lineage.variants(settings),
-        deps=[lineage.key_of(settings, each.name) for each in (JOINT_INDEX, QUESTION_SETS)],
+        required_resource_keys=resources.keys_of(settings),
+        deps=[
+            *(lineage.key_of(settings, each.name) for each in (JOINT_INDEX, QUESTION_SETS)),
+            *[labels_key(settings)] * bool(settings.evaluation.judges),
+        ],
     )
     @stoppable()
     def answer_evaluation(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
         """How well the questions are answered, and what the answers cite."""
         from rag_assets.laboratory.answer_evaluation import evaluating
 
-        store = lineage.open_for_writing(settings, steps)
+        of_run = resources.of_run(context.resources, settings)
+        store = lineage.open_for_writing(of_run, steps)
         found = evaluating.evaluate_answers(
             store,
-            settings,
+            of_run,
             variant=context.partition_key,
             log=context.log.info,
         )

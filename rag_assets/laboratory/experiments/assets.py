@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import dagster as dg
 
-from rag_assets import lineage
+from rag_assets import lineage, resources
 from rag_assets.change.steps import StepList
 from rag_assets.config import Config
 from rag_assets.evaluation.steps import QUESTION_SETS
 from rag_assets.findings.telling import rows_of
 from rag_assets.index.steps import JOINT_INDEX
+from rag_assets.laboratory.answer_evaluation.assets import labels_key
 from rag_assets.process.interrupts import stoppable
 from rag_assets.store import Store
 
@@ -26,8 +27,8 @@ JOB = "experiments"
 ANSWERS_JOB = "answer_experiments"
 CHECK = "sound"
 
-Running: TypeAlias = Callable[[Store, Callable[[str], None]], dg.MaterializeResult]
-"""Runs an experiment in a state, with what receives lines of progress."""
+Running: TypeAlias = Callable[[Store, Config, Callable[[str], None]], dg.MaterializeResult]
+"""Runs an experiment in a state, by a config, with what receives lines of progress."""
 
 
 def questions_key(config: Config) -> dg.AssetKey:
@@ -77,7 +78,7 @@ def _of_retrieval(config: Config, steps: StepList, name: str) -> dg.AssetsDefini
     from rag_assets.laboratory.experiments.designs import variants_of
     from rag_assets.laboratory.experiments.run import REVISION, run_experiment
 
-    def run(store: Store, log: Callable[[str], None]) -> dg.MaterializeResult:
+    def run(store: Store, config: Config, log: Callable[[str], None]) -> dg.MaterializeResult:
         done = run_experiment(store, config, name, log=log)
         return dg.MaterializeResult(
             metadata=_metadata(done),
@@ -109,7 +110,7 @@ def _of_answers(config: Config, steps: StepList, name: str) -> dg.AssetsDefiniti
     from rag_assets.laboratory.answers.arms import TITLES
     from rag_assets.laboratory.answers.report import experiment_report
 
-    def run(store: Store, log: Callable[[str], None]) -> dg.MaterializeResult:
+    def run(store: Store, config: Config, log: Callable[[str], None]) -> dg.MaterializeResult:
         record = answers.run_answer_experiment(store, config, name, log=log)
         return dg.MaterializeResult(
             metadata={
@@ -165,12 +166,15 @@ def _experiment(
         deps=[
             dg.AssetDep(lineage.key_of(config, JOINT_INDEX.name), partition_mapping=compared),
             dg.AssetDep(questions_key(config)),
+            *[dg.AssetDep(labels_key(config))] * bool(config.evaluation.judges),
         ],
         check_specs=checks,
+        required_resource_keys=resources.keys_of(config),
     )
     @stoppable()
     def experiment(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
-        return run(lineage.open_for_writing(config, steps), context.log.info)
+        of_run = resources.of_run(context.resources, config)
+        return run(lineage.open_for_writing(of_run, steps), of_run, context.log.info)
 
     return experiment
 

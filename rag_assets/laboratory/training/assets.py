@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import dagster as dg
 
-from rag_assets import lineage
+from rag_assets import lineage, resources
 from rag_assets.change.steps import StepList
 from rag_assets.config import Config
 from rag_assets.config.training import Kind
@@ -79,6 +79,7 @@ def _weights(config: Config, steps: StepList, kind: Kind, name: str) -> dg.Asset
         group_name=config.dagster.name(GROUP),
         description=about,
         deps=deps,
+        required_resource_keys=resources.keys_of(config),
         kinds={"pytorch"},
         owners=[config.owner],  # and no pool: a refresh need not wait for hours of training
     )
@@ -86,8 +87,9 @@ def _weights(config: Config, steps: StepList, kind: Kind, name: str) -> dg.Asset
     def trained_weights(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
         from rag_assets.laboratory.training.trainers import WEIGHTS_OF
 
-        store = lineage.open_for_writing(config, steps)
-        done = WEIGHTS_OF[kind](store, config, name, log=context.log.info)
+        of_run = resources.of_run(context.resources, config)
+        store = lineage.open_for_writing(of_run, steps)
+        done = WEIGHTS_OF[kind](store, of_run, name, log=context.log.info)
         if not done.is_new:
             context.log.info("nothing changed: these weights were trained already")
         return dg.MaterializeResult(

@@ -18,7 +18,10 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, assert_never
 
 from pydantic import SecretStr
 
-from rag_assets.config import Email, MessageChannel, Ping, Webhook
+from rag_assets.api import CustomChannel
+from rag_assets.config import Email, MessageChannel, Ping, Webhook, redacted
+from rag_assets.config.alerts import CustomAlerts
+from rag_assets.config.custom import part_of
 from rag_assets.operations.alerts.messages import AlertMessage, Json
 from rag_assets.process.deadlines import within
 from rag_assets.process.http_client import http_client, user_of_host
@@ -79,8 +82,17 @@ def deliver(message: AlertMessage, channel: MessageChannel) -> Delivery:
             mail = partial(_mailed, message, channel)
             secrets = [channel.password.get_secret_value()] if channel.password else []
             return _answered(mail, seconds=SECONDS_TO_MAIL, secrets=secrets)
+        case CustomAlerts():
+            return _answered(partial(_sent, message, channel), seconds=SECONDS_TO_MAIL, secrets=[])
         case other:
             assert_never(other)
+
+
+def _sent(message: AlertMessage, channel: CustomAlerts) -> Delivery:
+    """What a channel of somebody's own says."""
+    part = part_of(channel.part, CustomChannel)
+    record = {"title": message.title, **message.record}
+    return Delivery(True, str(part.send(message.title, message.text, record)))
 
 
 def call(channel: Ping, signal: Signal) -> Delivery | None:
@@ -262,5 +274,5 @@ def _said(text: str, *, secrets: Sequence[str]) -> str:
     """The first line of `text`, without secrets and what a terminal would take for a command."""
     for secret in filter(None, secrets):
         text = text.replace(secret, HIDDEN)
-    shown = "".join(letter if letter.isprintable() else " " for letter in text)
+    shown = "".join(letter if letter.isprintable() else " " for letter in redacted(text))
     return " ".join(shown.split())[:LONGEST_ANSWER]

@@ -1,18 +1,23 @@
 """Rubrics: what a judge is asked. Each is a file of the folder `rubrics`, known by its hash.
 
 A new rubric is a new file there and nothing else: `config.evaluation` takes the names from it.
+Rubrics of somebody's own are files beside the config, or `module:NAME`.
 """
 
 import tomllib
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
 
-from rag_assets.config import RubricName
+from rag_assets.api import CustomRubric
+from rag_assets.config import ConfigError, RubricName
 from rag_assets.config.base import Section
+from rag_assets.config.custom import is_custom, part_of
+from rag_assets.config.evaluation import RUBRICS, rubric_label
 from rag_assets.identity import fingerprint
 from rag_assets.models.language.prompts import Prompt, read_prompt
 from rag_assets.questions.judging.verdicts import ItemKind, JudgedItem
@@ -40,7 +45,7 @@ class Dimension(Section):
 class Rubric(Section):
     """What a judge is asked of one kind of thing, as its file says it."""
 
-    name: RubricName
+    name: str
     about: str
     paper: str | None = Field(None, description="where it comes from, and which tables need it")
     kind: ItemKind
@@ -128,6 +133,21 @@ def strict(properties: Mapping[str, Json]) -> dict[str, Json]:
 
 @cache
 def read_rubric(name: RubricName) -> Rubric:
-    """The rubric of that name."""
-    file = resources.files(PACKAGE) / "rubrics" / f"{name}.toml"
-    return Rubric.model_validate({"name": name, **tomllib.loads(file.read_text("utf-8"))})
+    """The rubric of that name.
+
+    Raises:
+        ConfigError: It is of somebody's own, and cannot be read, or is no rubric.
+    """
+    try:
+        if is_custom(name):
+            part = part_of(name, CustomRubric)
+            given = {key: getattr(part, key) for key in Rubric.model_fields if hasattr(part, key)}
+        else:
+            shipped = resources.files(PACKAGE) / "rubrics" / f"{name}.toml"
+            file = shipped if name in RUBRICS else Path(name)
+            given = tomllib.loads(file.read_text("utf-8"))
+        return Rubric.model_validate({**given, "name": rubric_label(name)})
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"the rubric {name} cannot be used: {error}; see docs/judges.md"
+        ) from error

@@ -18,6 +18,7 @@ from rag_assets.documents.figures import describing
 from rag_assets.documents.figures.describe import DescriptionReport, refresh_descriptions
 from rag_assets.graph import STEPS
 from rag_assets.identity import fingerprint
+from rag_assets.resources import resources_of
 from rag_assets.store import Store, images
 from rag_assets_testing.documents.making import SENTENCE, Project
 from rag_assets_testing.scripted_language_model import (
@@ -125,7 +126,7 @@ def materialized(config: Config) -> dict[str, dg.MetadataValue]:
     """Metadata of the asset, materialized for real."""
     key = dg.AssetKey("figure_descriptions")
     [asset] = [one for one in assets.definitions(config, STEPS).assets or () if one.key == key]
-    result = dg.materialize([asset], partition_key="plain")
+    result = dg.materialize([asset], partition_key="plain", resources=resources_of(config))
     [event] = result.get_asset_materialization_events()
     return dict(event.step_materialization_data.materialization.metadata)
 

@@ -1,0 +1,205 @@
+"""Parts of somebody's own: the examples of docs/extending.md, as a package outside of the tree."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from rag_assets import api, config
+from rag_assets.config import Config, ConfigError
+from rag_assets.config.custom import part_of
+from rag_assets.index.encoders import encoder_of
+from rag_assets.models.rerankers import replaceable
+from rag_assets.operations.alerts import channels, messages
+from rag_assets.questions.judging.rubrics import read_rubric
+from rag_assets.retrieval.arms import revisions_of
+from rag_assets.retrieval.opening import open_index
+from rag_assets.store import Store
+from rag_assets_testing.faults.pipeline import refresh
+
+PAGE = (Path(__file__).parents[1] / "docs" / "extending.md").read_text("utf-8")
+NOTES = """\
+Valve AB-17
+===========
+
+It opens at 12 bar.
+Its seat is of brass.
+"""
+KINDS = {
+    "Notes": ('parsers: {{p: {{engine: "{}"}}}}', api.CustomParser, "parse"),
+    "EachElement": ('chunkings: {{c: {{strategy: "{}"}}}}', api.CustomChunker, "cut"),
+    "Assignments": ('variants: {{v: {{serializer: "{}"}}}}', api.CustomSerializer, "write"),
+    "Trigrams": (
+        'models: {{m: {{backend: custom, path: "{}"}}}}',
+        api.CustomEmbedder,
+        "embed_passages",
+    ),
+    "SharedWords": (
+        'retrieval: {{rerankers: {{r: {{backend: custom, path: "{}"}}}}}}',
+        api.CustomReranker,
+        "score",
+    ),
+    "PartNumbers": ('retrieval: {{retrievers: {{r: {{arms: ["{}"]}}}}}}', api.CustomArm, "open"),
+    "Journal": (
+        'alerts: {{channels: [{{type: custom, name: j, part: "{}"}}]}}',
+        api.CustomChannel,
+        "send",
+    ),
+    "Tone": (
+        'language_models: {{judge: {{base_url: "http://127.0.0.1:9/v1", model: judge}}}}\n'
+        'evaluation: {{judges: [{{model: judge, rubrics: ["{}"]}}]}}',
+        api.CustomRubric,
+        "task",
+    ),
+}
+"""Of each part: the config that names it, its protocol, and a member that it needs."""
+
+
+def blocks(language: str) -> str:
+    return "\n".join(re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE))
+
+
+@dataclass(frozen=True)
+class Made:
+    """A project that was built by parts of somebody's own."""
+
+    config: Config
+    store: Store
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder outside of the tree, from which the examples are imported."""
+    folder = tmp_path_factory.mktemp("package")
+    (folder / "my_parts.py").write_text(blocks("python"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def made(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Made:
+    root = tmp_path_factory.mktemp("project")
+    for folder in ("documents", "tables"):
+        (root / folder).mkdir()
+    (root / "documents" / "valve.txt").write_text(NOTES)
+    (root / "documents" / "pump.md").write_text("# Pumps\n\nA pump moves oil.\n")
+    (root / "tables" / "plates.csv").write_text("id,steel,mm\n1,S355,12\n2,S690,20\n")
+    (root / "tone.toml").write_text(
+        'about = "tone"\nkind = "answer"\nparts = ["answer"]\nscale = [1, 5]\ntask = "Score."\n'
+        '[dimensions.tone]\nasks = "1: rude; 5: polite."\n'
+    )
+    file = root / "rag_assets.yaml"
+    file.write_text(f"{blocks('yaml')}execution: {{embedding: processes, workers: 1}}\n")
+    loaded = config.load(file)
+    refresh(loaded, variant="own")
+    return Made(loaded, Store.of(loaded))
+
+
+def test_documents_and_rows_are_read_cut_written_and_embedded_by_parts_of_ones_own(made):
+    tables = made.config.tables_of("own")
+    types = made.store.read(tables.elements, columns=["type", "text"]).to_pylist()
+    chunks = made.store.read(tables.chunks, columns=["text"])["text"].to_pylist()
+    rows = made.store.read(tables.serialized_rows, columns=["text"])["text"].to_pylist()
+    joint = made.store.read(tables.joint, columns=["vector", "encoder_id"])
+
+    assert {"type": "heading", "text": "Valve AB-17"} in types
+    assert {"Valve AB-17", "It opens at 12 bar.", "A pump moves oil."} <= {*chunks}
+    assert "plates: steel = S355; mm = 12" in rows
+    assert joint["vector"].type.list_size == 256
+    encoder = encoder_of(made.store, made.config, model="trigrams")
+    assert joint["encoder_id"].unique().to_pylist() == [encoder.encoder_id]
+
+
+def test_searches_ask_the_arm_and_the_reranker(made):
+    index = open_index(made.store, made.config, "own")
+
+    [first, *_] = index.search("what is AB-17").hits
+    best = index.search("seat is of brass").hits[0]
+
+    assert first.text == "Valve AB-17"
+    assert "my_parts:PartNumbers" in first.arms
+    assert best.text == "Its seat is of brass."
+
+
+def test_alerts_are_handed_to_the_channel(made, tmp_path, monkeypatch):
+    monkeypatch.setenv("MY_JOURNAL", str(tmp_path / "journal"))
+    [channel] = made.config.alerts.messages
+    message = messages.trial_message(ui_url=None)
+
+    sent = channels.deliver(message, channel)
+    monkeypatch.delenv("MY_JOURNAL")
+    lost = channels.deliver(message, channel)
+
+    assert (sent.accepted, sent.answer) == (True, "written")
+    assert json.loads((tmp_path / "journal").read_text())["title"] == message.title
+    assert not lost.accepted
+    assert "KeyError" in lost.answer
+
+
+def test_judges_ask_rubrics_of_a_module_and_of_a_file(made):
+    [judge] = made.config.evaluation.judges
+
+    found = [read_rubric(name) for name in judge.rubrics]
+
+    assert [rubric.name for rubric in found] == ["Tone", "tone"]
+    assert all("polite" in rubric.system for rubric in found)
+
+
+def written(folder: Path, text: str) -> Path:
+    file = folder / "rag_assets.yaml"
+    file.write_text(text)
+    return file
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_part_that_lacks_something_is_refused_with_what_it_lacks(
+    package, tmp_path, monkeypatch, name
+):
+    entry, protocol, member = KINDS[name]
+    module = f"bad_{name.lower()}"
+    (tmp_path / f"{module}.py").write_text(
+        f"from my_parts import {name} as Good\n\nclass Bad(Good):\n    revision = 'two'\n"
+        f"    {member} = None\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+
+    with pytest.raises(ConfigError) as refused:
+        config.load(written(tmp_path, entry.format(f"{module}:Bad")))
+
+    kind = protocol.__name__.removeprefix("Custom").lower()
+    assert f"{module}:Bad is no {kind}: it lacks " in str(refused.value)
+    assert re.search(rf"lacks .*{member}.*revision|lacks .*revision.*{member}", str(refused.value))
+
+
+@pytest.mark.parametrize(
+    ("reference", "told"),
+    [
+        ("no_such_package.parts:CUT", "no such module"),
+        ("my_parts:Nothing", "the module my_parts has no Nothing"),
+        ("my_parts:Each Element", "give module:NAME"),
+        ("fixd", "did you mean fixed?"),
+    ],
+)
+def test_a_part_that_is_not_there_is_named(package, tmp_path, reference, told):
+    with pytest.raises(ConfigError, match=re.escape(told)):
+        config.load(written(tmp_path, f'chunkings: {{c: {{strategy: "{reference}"}}}}'))
+
+
+def test_another_revision_is_another_recipe(made, monkeypatch):
+    def recipes() -> list[object]:
+        tables = made.config.tables_of("own")
+        reranker = replaceable(made.config.retrieval.rerankers, home=made.store.encoders)
+        retriever = made.config.retrieval.retrievers["own"]
+        names = (tables.elements, tables.chunks, tables.serialized_rows, tables.rows)
+        return [*names, reranker["words"], revisions_of({}, retriever)]
+
+    before = recipes()
+    for name in ("Notes", "EachElement", "Assignments", "Trigrams", "SharedWords", "PartNumbers"):
+        part = part_of(f"my_parts:{name}", KINDS[name][1])
+        monkeypatch.setattr(part, "revision", 2)
+
+    assert all(new != old for new, old in zip(recipes(), before, strict=True))
