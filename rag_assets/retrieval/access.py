@@ -120,6 +120,20 @@ class AccessRules:
         rules = self._of_source.get(source) or ()
         return next((each for each in rules if each.fits(name)), None)
 
+    def has_any(self, source: str, groups: frozenset[str]) -> bool:
+        """Whether a source names one of some groups, lets its rows name them, or is open to all."""
+        if source not in self._of_source:
+            return False
+        rules = self._of_source[source]
+        return rules is None or any(
+            isinstance(each.says, RowGroups) or not groups.isdisjoint(each.says) for each in rules
+        )
+
+    def of_unit(self, unit: Mapping[str, object]) -> Audience:
+        """Who may see a unit, a row of `schemas.units` with the columns `PLACE`."""
+        found = self.of_place(str(unit["source"]), str(unit["table"] or unit["uri"]))
+        return found.get(str(unit["unit_id"]), NOBODY) if isinstance(found, Mapping) else found
+
     def name_of(self, source: str, table: str) -> str:
         """The document of a table inside one (`URI#INDEX`), or the table of a source."""
         return table.rpartition("#")[0] if source in self._documents else table
@@ -150,8 +164,7 @@ class AccessRules:
             return True, f"the source {source} is open to all: it has no groups"
         if (rule := self.rule_of(source, name)) is None:
             return False, f"no pattern in groups of the source {source} fits {name}: it is nobody's"
-        found = self.of_place(source, name)
-        audience = (found.get(str(unit["unit_id"])) if isinstance(found, Mapping) else found) or ()
+        audience = self.of_unit(unit) or ()
         named = f"names {', '.join(sorted(audience)) or 'no known group'}"
         if isinstance(rule.says, RowGroups):
             named = f"takes the column {rule.says.column}, whose cell {named}"
@@ -192,6 +205,10 @@ class Sight:
     def sees_document(self, source: str, uri: str) -> bool:
         """Whether they may see a document."""
         return self.rows_of(source, uri) is None
+
+    def sees_unit(self, unit: Mapping[str, object]) -> bool:
+        """Whether they may see a unit, a row of `schemas.units` with the columns `PLACE`."""
+        return self.is_of(self.rules.of_unit(unit))
 
     def rows_of(self, source: str, table: str) -> Collection[str] | None:
         """The ids of the rows of a table that they may see; None: all of it."""

@@ -158,11 +158,9 @@ class VariantIndex:
         with self._open_tables():
             names = (JOINT, *self._domains)
             tables = {name: table for name in names if (table := self._table(name))}
-            members = self.families.members
+            view.families = self.families.seen_by(sight)
         view._tables = {name: table.seen_by(sight) for name, table in tables.items()}
         view._arms = IndexArms(arms, pins=self.complete_set)
-        seen = [each for each in members if sight.sees_document(each.source, each.uri)]
-        view.families = IndexedFamilies(seen)
         return view
 
     def search(

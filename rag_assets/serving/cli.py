@@ -31,7 +31,7 @@ COMMANDS: Mapping[str, str] = {
     "Build and inspect": "plan documents tables export",
     "Search and measure": "lookup explain questions evaluate experiment judge",
     "Swap a model or a setting": "training variants preview backfill promote rollback history",
-    "Operate": "acknowledge doctor alerts clean-up purge",
+    "Operate": "acknowledge doctor alerts clean-up purge explain-access",
     "Answers": "report answers replay verify cite",
 }
 """The commands by what they are for, in the order in which they are needed; each is a module."""
@@ -116,7 +116,7 @@ def _overview() -> str:
     lines = ["Keeps a retrieval index over documents and SQL tables fresh and measured."]
     for heading, names in COMMANDS.items():
         lines += ["", f"{heading}:"]
-        lines += [f"  {name:12}{_module(name).SUMMARY}" for name in names.split()]
+        lines += [f"  {name:15}{_module(name).SUMMARY}" for name in names.split()]
     return "\n".join(lines)
 
 

@@ -43,6 +43,7 @@ COMMANDS = (
     "export",
     "clean-up",
     "purge",
+    "explain-access",
     "mcp",
     "ui",
     "variants",
