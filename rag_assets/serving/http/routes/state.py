@@ -35,7 +35,10 @@ def documents(
     store, config, sight = service.served.store, service.config, service.served.sight
     parser = config.variant(serving_variant(store, config)).parser
     members = documents_of(store, families_table(config, parser))
-    known = {(each.source, each.uri): each for each in members}
+    hidden = {
+        each.family for each in members if sight and not sight.sees_document(each.source, each.uri)
+    } - {None}  # what is known of a version tells of the others
+    known = {(each.source, each.uri): each for each in members if each.family not in hidden}
     every = (
         DocumentReply(
             state="stale" if each.stale_since else "failed" if each.reason else "read",
