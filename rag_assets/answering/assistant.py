@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from rag_assets.answering.evidence_cards import EvidenceCards
     from rag_assets.answering.generation.writing import Writer
     from rag_assets.answering.quoting.sourcing import SourcedText
+    from rag_assets.answering.record.kept import KeptAnswer
     from rag_assets.answering.reporting.cited_report import CitedReport
     from rag_assets.models.language.client import LanguageModelClient
     from rag_assets.retrieval.arms import Arm
@@ -124,6 +125,13 @@ class Assistant:
         view._tables = self._tables.seen_by(view.sight)
         view.index = self.index.seen_by(view.sight, arms={"lookup": view._tables})
         return view
+
+    def may_show(self, kept: "KeptAnswer") -> bool:
+        """Whether a kept answer holds nothing but what may be seen: see `listing.is_seen_by`."""
+        from rag_assets.answering.record.listing import is_seen_by
+
+        sight = self.sight
+        return sight is None or is_seen_by(sight, kept, index=self.index, catalogue=self.catalogue)
 
     @cached_property
     def _rules(self) -> AccessRules:

@@ -14,8 +14,9 @@ from rag_assets.citations.kinds import Cell, Citation, Span
 from rag_assets.identity import MOST_NAMED, id_that_begins
 
 if TYPE_CHECKING:
-    from rag_assets.answering.assistant import Assistant
     from rag_assets.retrieval.access import Sight
+    from rag_assets.retrieval.search import VariantIndex
+    from rag_assets.table_lookup.tables.catalogue import Catalogue
 
 ANSWERS_AT_ONCE = 500
 """Answers that are read, and told stale, together."""
@@ -61,7 +62,7 @@ def find(
         served: What serves now, to tell stale answers by.
         limit: How many.
         stale_only: Only answers with a sentence whose source changed.
-        is_seen: Whether an answer may be seen, for somebody who may not see all: see `seen_with`.
+        is_seen: Whether an answer may be seen, for somebody who may not see all: see `is_seen_by`.
 
     Raises:
         AnswersFileError: The file cannot be used.
@@ -75,24 +76,30 @@ def find(
     return found
 
 
-def seen_with(assistant: "Assistant", kept: KeptAnswer) -> bool:
-    """Whether an answer holds nothing but what `assistant` may see.
+def is_seen_by(
+    sight: "Sight", kept: KeptAnswer, *, index: "VariantIndex", catalogue: "Catalogue"
+) -> bool:
+    """Whether an answer holds nothing but what `sight` sees of what serves now.
 
     It was asked by no other groups, all that it cites and shows may be seen still, and what was
     computed from a table of which some rows are hidden is computed again from the others.
+
+    Args:
+        sight: What may be seen.
+        kept: The answer.
+        index: The view of the index for `sight`.
+        catalogue: The tables that it sees.
     """
-    sight, index = assistant.sight, assistant.index
-    if sight is None or index.whole is None:
-        return True
     if kept.context.groups is None or not sight.groups.issuperset(kept.context.groups):
         return False
     units = {each.cited_unit for each in kept.answer.citations} - {None}
     named = sorted({*filter(None, units), *(each.unit_id for each in kept.answer.shown)})
-    there, seen = (each.read(named, []).num_rows for each in (index.whole, index))
-    return there == seen and all(_is_seen(assistant, sight, each) for each in kept.answer.citations)
+    there = (index.whole or index).read(named, []).num_rows
+    is_hidden = there > index.read(named, []).num_rows
+    return not is_hidden and all(_is_seen(each, sight, catalogue) for each in kept.answer.citations)
 
 
-def _is_seen(assistant: "Assistant", sight: "Sight", citation: Citation) -> bool:
+def _is_seen(citation: Citation, sight: "Sight", catalogue: "Catalogue") -> bool:
     from rag_assets.table_lookup.verifying import verify_again
 
     if isinstance(citation, Span):
@@ -108,7 +115,7 @@ def _is_seen(assistant: "Assistant", sight: "Sight", citation: Citation) -> bool
         return True
     if isinstance(citation, Cell):
         return citation.unit_id in rows
-    return bool(rows) and verify_again(citation, assistant.catalogue) == "same"
+    return bool(rows) and verify_again(citation, catalogue) == "same"
 
 
 def one(file: AnswersFile, answer_id: str) -> KeptAnswer:

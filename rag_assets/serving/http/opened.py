@@ -55,7 +55,7 @@ class Opened:
 
 
 @dataclass(slots=True)
-class _Held:
+class _SharedIndex:
     """What all views of an index share."""
 
     opened: Opened | None = None
@@ -78,7 +78,7 @@ class ServedIndex:
         self.config = config
         self.store = Store.of(config)
         self._models = models
-        self._held = _Held()
+        self._shared = _SharedIndex()
 
     def seen_by(self, access: Access) -> "ServedIndex":
         """The same index, of which all that is asked is what `access` may see."""
@@ -92,12 +92,14 @@ class ServedIndex:
         return None if self.access == EVERYTHING else self.now().assistant.sight
 
     def _seen(self, opened: Opened) -> Opened:
+        if self.access == EVERYTHING:
+            return opened
         return replace(opened, assistant=opened.assistant.seen_by(self.access))
 
     @property
     def version(self) -> str | None:
         """The version that was opened last; None before the first one."""
-        return self._held.opened.index_version if self._held.opened else None
+        return self._shared.opened.index_version if self._shared.opened else None
 
     def version_now(self) -> str:
         """The version that serves at this moment; nothing is opened."""
@@ -117,7 +119,7 @@ class ServedIndex:
 
     def _now(self) -> Opened:
         """What serves, all of it."""
-        held = self._held
+        held = self._shared
         with held.lock, abandoned_once(lambda: False):  # it is opened for all, whoever leaves
             try:
                 serves = serving_pointer.current(self.store) or set_of(
@@ -137,10 +139,10 @@ class ServedIndex:
         try:
             yield self._seen(opened)
         except OutdatedIndexError:
-            with self._held.lock:
+            with self._shared.lock:
                 # Only if nobody has opened another one meanwhile.
-                if self._held.opened is opened:
-                    self._held.opened = None
+                if self._shared.opened is opened:
+                    self._shared.opened = None
             raise
 
     def unmoved(self, make: Callable[[Opened], Made]) -> tuple[Made, str]:
@@ -175,10 +177,10 @@ class ServedIndex:
 
         What serves is looked at, unless a request does so already.
         """
-        if not self._held.lock.locked():
+        if not self._shared.lock.locked():
             with suppress(Exception):  # its words are what is told
                 self._now()
-        return self._held.not_ready
+        return self._shared.not_ready
 
     def _open(self, serves: ServingPointer | CompleteSet) -> Opened:
         pointer = serves if isinstance(serves, ServingPointer) else None
@@ -199,7 +201,7 @@ class ServedIndex:
                 opened.assistant.search(WARM_UP)
             opened.assistant.lookup(WARM_UP)
         except unanswerable() as error:
-            self._held.not_ready = str(error)
+            self._shared.not_ready = str(error)
         else:
-            self._held.not_ready = ""
+            self._shared.not_ready = ""
         return opened

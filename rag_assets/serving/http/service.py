@@ -31,9 +31,9 @@ from rag_assets.store.serving_pointer import ServingPointerError
 if TYPE_CHECKING:
     from rag_assets.answering.condensation.conversation import Turn
     from rag_assets.answering.record.database import AnswersFile
-    from rag_assets.answering.record.staleness import RunsTheSame
     from rag_assets.answering.record.staleness import Served as StaleIndex
     from rag_assets.answering.reporting.cited_report import CitedReport
+    from rag_assets.citations.kinds import PlanCitation
     from rag_assets.questions.items_to_label import Labelling, ToJudge
 
 _SENTENCES = TypeAdapter(Sentence)
@@ -85,10 +85,8 @@ class Service:
         raise UnknownIdError(f"you have no kept answer {answer_id}: the history lists yours")
 
     def may_see(self, kept: KeptAnswer) -> bool:
-        """Whether a kept answer holds nothing but what may be seen: see `seen_with`."""
-        from rag_assets.answering.record.listing import seen_with
-
-        return self.access == EVERYTHING or seen_with(self.served.now().assistant, kept)
+        """Whether a kept answer holds nothing but what may be seen: see `Assistant.may_show`."""
+        return self.access == EVERYTHING or self.served.now().assistant.may_show(kept)
 
     def labelling(self, of: str, *, anew: bool) -> "Labelling":
         """What who asks labels; `anew` gathers the items again.
@@ -116,7 +114,7 @@ class Service:
         return None
 
     @property
-    def _run_again(self) -> "RunsTheSame | None":
+    def _run_again(self) -> "Callable[[PlanCitation], bool] | None":
         """Runs plans on what may be seen; None where that is everything."""
         from rag_assets.table_lookup.verifying import verify_again
 
