@@ -49,8 +49,8 @@ retrieval:
   retrievers: {linked: {signals: [bm25], links: {}, arms: [lookup]}}
 """
 RETRIEVERS = ["hybrid", "bm25", "baseline", "linked", "late_fusion"]
-CONFIGS, CALLERS = (10, 20) if effort.is_night() else (2, 25)
-"""By day 50 callers; at night 200 for each of ten seeds."""
+CONFIGS, CALLERS = (10, 20) if effort.is_night() else (4, 12)
+"""By day 48 callers; at night 200 for each of ten seeds."""
 
 
 def secret(kind, number):
@@ -108,7 +108,8 @@ class World:
             name: groups() if draw.random() < 0.4 else {"column": "team"}
             for name in draw.sample([*TABLES], draw.randint(1, 3))
         }
-        self.is_open = {name: draw.random() < 0.15 for name in ("papers", "registry")}
+        is_open = draw.choice(["papers", "registry", *[""] * 6])
+        self.is_open = {name: name == is_open for name in ("papers", "registry")}
         for kind, name, rules in (
             ("documents", "papers", self.globs),
             ("tables", "registry", self.tables),
@@ -153,9 +154,7 @@ class Caller:
         self.seen = [unit for unit in world.units if world.sees(unit, groups)]
         self.hidden = [unit for unit in world.units if unit not in self.seen]
         self.secrets = set().union(*map(secrets_of, self.hidden))
-        tools = AgentTools(client.app.state.service)
-        self.tools = tools
-        self.is_one_of_all = self.draw.random() < 0.5
+        self.tools = AgentTools(client.app.state.service)
 
     def told(self, text):
         plain = re.sub(r"(\d),(\d\d\d)", r"\1\2", text)
@@ -210,7 +209,11 @@ class Caller:
         assert json.loads(self.told(self.tool("outline")))["total"] == len(places)
         for path in ("/", "/sources", "/examples", "/history", "/label", "/v1/documents"):
             self.get(path)
-        self.get("/v1/status")
+        tables = {unit["table"] for unit in self.seen if unit["table"]}
+        told = json.loads(self.get("/v1/status"))
+        named = {each["table"] for source in told["sources"] for each in source["tables"]}
+        assert named <= tables
+        assert bool(told["problems"] or told["shared"]) <= (not self.hidden)
         for name in ("status", "tables"):
             self.told(self.tool(name))
 
@@ -266,7 +269,9 @@ class Caller:
     def pries(self):
         if not self.hidden:
             return
-        unit = self.draw.choice(self.hidden)
+        places = {unit["table"] or unit["uri"] for unit in self.seen}
+        wholly = [unit for unit in self.hidden if (unit["table"] or unit["uri"]) not in places]
+        unit = self.draw.choice(wholly or self.hidden)
         for path in ("/v1/units/{}", "/v1/units/{}/page.png", "/u/{}", "/u/{}/page"):
             self.alike(
                 lambda each, path=path: self.http("GET", path.format(each)),
@@ -276,7 +281,7 @@ class Caller:
         for name in ("fetch", "view_page"):
             self.alike(lambda each, name=name: self.tool(name, id=each), unit["unit_id"], NOWHERE)
         name, nothing = unit["table"] or unit["uri"], "none/such"
-        if any(name == (other["table"] or other["uri"]) for other in self.seen):
+        if name in places:
             return  # a part of the table is there
         self.alike(
             lambda each: self.tool("outline", place=f"{unit['source']}/{each}"), name, nothing
