@@ -16,6 +16,7 @@ from rag_assets import config as configuration
 from rag_assets.answering.assistant import AnswerModels
 from rag_assets.identity import UnknownIdError
 from rag_assets.retrieval.access import Access
+from rag_assets.serving import cli
 from rag_assets.serving.http import service as serving
 from rag_assets.serving.http.app import app_of
 from rag_assets.serving.mcp.tools import ACCESS, AgentTools
@@ -336,3 +337,26 @@ def test_what_is_hidden_is_told_nowhere(home, seed, monkeypatch):
             ACCESS.set(caller.access)
             for call in draw.sample(CALLS, 2):
                 call(caller)
+
+
+@pytest.mark.parametrize(
+    ("groups", "code", "says"),
+    [
+        ("lab", 0, r"row 0\nnot seen: sources\.tables\.registry\.groups\.staff .* names hr$"),
+        ("lab,hr", 0, r"row 0\nseen: .*groups\.staff takes the column team"),
+        ("ops", 2, r"--groups: the config has no group ops; it has hr, lab"),
+    ],
+)
+def test_it_is_told_by_which_rule_a_unit_is_seen(home, monkeypatch, capsys, groups, code, says):
+    settings = yaml.safe_load((home / "rag_assets.yaml").read_text())
+    settings["sources"]["tables"]["groups"] = {"staff": {"column": "team"}}
+    file = home / "explained.yaml"
+    file.write_text(yaml.safe_dump({**settings, "groups": ["hr", "lab"]}))
+    monkeypatch.setenv(configuration.PATH_VARIABLE, str(file))
+    config = configuration.load(file)
+    joint, where = config.tables_of("default").joint, "`table` = 'staff' AND row_key = '0'"
+    [unit] = Store.of(config).read(joint, columns=["unit_id"], where=where)["unit_id"].to_pylist()
+
+    assert cli.main(["explain-access", unit, "--groups", groups]) == code
+    told = capsys.readouterr()
+    assert re.search(says, told.out.strip() or told.err.strip())
